@@ -118,7 +118,7 @@ class PlacedKernel:
         """``k<32>``, or ``k<32> through runner.cu`` where other files read it differently."""
         kernel = self.known.facts.kernel
         name = kernel.instance or kernel.name
-        return f"{name} through {self.reading.mains[0]}" if self.reading.differs else name
+        return f"{name} through {self.reading.contexts[0].main}" if self.reading.differs else name
 
     @cached_property
     def facts(self) -> KernelFacts:
@@ -130,7 +130,7 @@ class PlacedKernel:
             kernel, moved = old.kernel, None
         else:
             kernel, moved = shift_kernel(old.kernel, self.moves), self.moves
-        kernel = replace(kernel, launches=self.launches, contexts=self.reading.mains)
+        kernel = replace(kernel, launches=self.launches, contexts=self.reading.contexts)
         return replace(old, index=self.index, source=self.source, kernel=kernel, moves=moved)
 
     def findings(self, rule: Rule) -> Sequence[Finding]:
@@ -193,7 +193,7 @@ class Setting:
                 unit, reading.around, reading.function, reading.binding, stated, reading.key.launched
             )
             kernel = replace(
-                kernel, launches=reading.launches, siblings=reading.others, contexts=reading.mains
+                kernel, launches=reading.launches, siblings=reading.others, contexts=reading.contexts
             )
             facts = KernelFacts.of(index, unit.source, kernel, self.config, self.limits)
             known = ANALYSES.keep(self.cache, key, Known(facts, self.limits))

@@ -27,10 +27,11 @@ _MAIN_SUFFIXES = frozenset((".cu", ".hip", ".cpp", ".cc", ".cxx", ".c"))
 @dataclass(frozen=True, slots=True)
 class Within:
     """Through which units a header is read. ``mains``: their main files, None: those that the project has; ``most``: of
-    them, the first ones."""
+    them, the first ones; ``chosen``: through this one only, if it reads the header."""
 
     mains: tuple[str, ...] | None = None
     most: int = MOST_CONTEXTS
+    chosen: str | None = None
 
 
 WHOLE_PROJECT = Within()
@@ -49,7 +50,9 @@ def read_units(
     asked = reader is not None and _HOLDS_KERNELS(source.text) is not None
     if reader is not None and (asked or within.mains is not None):
         mains = reader.includers(source.path) if within.mains is None else within.mains
-        for main in mains[:_MOST_TRIED]:
+        if within.chosen is not None:
+            found += _through(source, within.chosen, reader, config, arch)
+        for main in () if found else mains[:_MOST_TRIED]:
             look()
             late = processor_time() - started > _MOST_SECONDS
             if len(found) >= within.most or read_tokens > _MOST_TOKENS or (found and late):
@@ -58,7 +61,8 @@ def read_units(
             read = _through(source, shown_like(main, source.path), reader, config, arch)
             found += read[: within.most - len(found)]
             read_tokens += sum(len(around.unit.preprocessed.header) for around in read[:1])
-    if not found or (within.mains is None and is_main(source.path)):
+    own = within.mains is None and within.chosen is None and is_main(source.path)
+    if not found or own:
         found.insert(0, read_alone(source, reader, config, arch))
     if asked and reader is not None:
         found = _with_foreign(found, reader, config, arch)

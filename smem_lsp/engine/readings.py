@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from smem_lsp.ir.nodes import LaunchSite
+from smem_lsp.ir.nodes import Context, LaunchSite
 from smem_lsp.source import checkpoint
-from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.instances import Binding
 from smem_lsp.unit.unit_facts import KernelKey, UnitFacts, kernels_of
 
 MOST_READINGS = 8  # of one kernel
+_SHORT = 3  # tokens of a macro's value
 
 
 @dataclass(frozen=True)
@@ -34,15 +35,34 @@ class Reading:
         own = self.around.launches_of(self.function, self.binding)
         return tuple(dict.fromkeys((*own, *(site for other in self.alike for site in other.launches))))
 
-    @property
-    def mains(self) -> tuple[str, ...]:
-        """The main files of these units; empty where the file stands alone."""
+    @cached_property
+    def contexts(self) -> tuple[Context, ...]:
+        """These units; none where the file stands alone."""
         units = [self.around.unit, *(other.around.unit for other in self.alike)]
-        return tuple(dict.fromkeys(unit.main for unit in units if unit.main != unit.source.path))
+        found = (
+            Context(unit.main, _macros(unit, self.function))
+            for unit in units
+            if unit.main != unit.source.path
+        )
+        return tuple(dict.fromkeys(found))
 
     def joined(self, other: Reading) -> Reading:
         key = replace(self.key, launched=self.key.launched.joined(other.key.launched))
         return replace(self, key=key, alike=(*self.alike, other))
+
+
+def _macros(unit: TranslationUnit, function: Function) -> tuple[str, ...]:
+    """Macros with short values that the text of a kernel names and that other files define."""
+    regions = unit.preprocessed.preprocessed_regions
+    own = {name for _, region in regions for name, _ in region.changes}
+    here = (region for start, region in regions if start <= function.start < start + len(region))
+    return tuple(
+        f"{name}={''.join(macro.texts)}"
+        for region in here
+        for name, macro in sorted(region.uses.items())
+        if name not in own and macro.parameters is None and not (macro.weak or name.startswith("_"))
+        if 0 < len(macro.texts) <= _SHORT
+    )
 
 
 def readings_of(units: Sequence[UnitFacts]) -> list[tuple[Reading, ...]]:
@@ -70,6 +90,6 @@ def _counted(readings: tuple[Reading, ...]) -> tuple[Reading, ...]:
     spelled = [None if each.binding is None else each.binding.text for each in readings]
     others = len(readings) - 1
     return tuple(
-        replace(each, others=others, differs=spelled.count(text) > 1 and bool(each.mains))
+        replace(each, others=others, differs=spelled.count(text) > 1 and bool(each.contexts))
         for each, text in zip(readings, spelled)
     )

@@ -527,6 +527,15 @@ def _numbers(terms: tuple[HostTerm | None, HostTerm | None, HostTerm | None]) ->
 
 
 @record
+class Context:
+    """A unit through which a header is read. ``main``: its main file; ``macros``: what others define for the kernel's
+    text, as ``BM=128``."""
+
+    main: str
+    macros: tuple[str, ...] = ()
+
+
+@record
 class FunctionPart:
     """A function that a kernel is made of: itself, or one that it calls. Lines are 1-based."""
 
@@ -569,7 +578,7 @@ class Kernel:
     parts: tuple[FunctionPart, ...] = ()  # itself and the functions of the file that it may reach
     instance: str | None = None  # of a template: `k<32, float>`
     siblings: int = 0  # other instances of it in sight
-    contexts: tuple[str, ...] = ()  # main files through which its header was read
+    contexts: tuple[Context, ...] = ()  # through which its header was read
     more_instances: str | None = None  # why there may be others than those in sight; None: there are not
     unknown: tuple[str, ...] = ()  # reasons for accesses and barriers that are not resolved
     unknown_accesses: int = 0

@@ -129,7 +129,7 @@ def kernel_object(source: SourceText, report: KernelReport) -> JsonObject:
         "barriers": [
             {"line": row.line, "kind": row.kind.value, "uniform": row.uniform} for row in report.barriers
         ],
-        "contexts": list(kernel.contexts),
+        "contexts": list(dict.fromkeys(context.main for context in kernel.contexts)),
         "launches": [_launch(source, launch) for launch in kernel.launches],
         "occupancy": [_occupancy(row) for row in report.occupancy],
         "unknown": {

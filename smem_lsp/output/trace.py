@@ -179,8 +179,8 @@ def _members(facts: KernelFacts) -> Iterator[str]:
 
 def _unit_lines(report: Report, facts: KernelFacts) -> Iterator[str]:
     """The files through which the kernel is read, and those of the unit that may hold kernels or launches."""
-    for main in facts.kernel.contexts:
-        yield f"read through {main}"
+    for context in facts.kernel.contexts:
+        yield " ".join(("read through", context.main, *context.macros))
     if not facts.kernel.contexts:
         yield "read by itself"
     for other in () if report.unit is None else report.unit.others:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from smem_lsp.config import Config
-from smem_lsp.engine import Report, apply, check
+from smem_lsp.engine import Report, Within, apply, check
 from smem_lsp.engine.cache import ANALYSES
 from smem_lsp.engine.confirm import is_compiled
+from smem_lsp.engine.contexts import MOST_CONTEXTS
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.environment.compiler import Compiler, Request, header_versions
 from smem_lsp.fixes.model import Fix
@@ -45,6 +46,13 @@ class Snapshot:
     config_files: ConfigFiles
     compiler: Compiler | None = None
     opened: frozenset[str] = frozenset()  # keys of the other files that the editor holds
+    whole: bool = True  # a header is read through all of its contexts, else through the first
+
+    @property
+    def within(self) -> Within:
+        """Through which files a header is read."""
+        chosen = None if self.path is None else chosen_context(self.settings, self.path, self.root)
+        return Within(most=MOST_CONTEXTS if self.whole else 1, chosen=chosen)
 
 
 @dataclass(frozen=True)
@@ -98,7 +106,8 @@ class Analyst:
         return Analysis(snapshot, report, resolved.config, included, problems, seconds, request, reader.asked)
 
     def check(self, snapshot: Snapshot, text: str, config: Config, reader: FileReader) -> Report:
-        """The engine's report on ``text``, as if it were the document of ``snapshot``."""
+        """The engine's report on ``text``, as if it were the document of ``snapshot``, in all contexts."""
+        snapshot = replace(snapshot, whole=True)
         return self._check(
             snapshot, text, config, reader, _known(snapshot, _request(snapshot, text, config)), bool
         )
@@ -124,6 +133,7 @@ class Analyst:
                 reader=reader,
                 cache=self._cache,
                 measured=measured,
+                within=snapshot.within,
             )
 
 
@@ -167,6 +177,15 @@ def _rewritten(report: Report) -> tuple[str, ...]:
     found = [f for f in report.findings if is_compiled(f.remedy)][:_MOST_REWRITES]
     fixes = (fix for finding in found for fix in report.fixes_for(finding) if fix.edits)
     return tuple(dict.fromkeys(apply(report.source.text, fix) for fix in fixes))
+
+
+def chosen_context(settings: ClientSettings, path: str, root: Path | None) -> str | None:
+    """The file through which the user wants a header to be read. Settings name both relative to the workspace folder,
+    or absolutely."""
+    for header, main in settings.contexts.items():
+        if path in (header, str((root or Path()) / header)):
+            return str((root or Path()) / main)
+    return None
 
 
 def checked_path(snapshot: Snapshot) -> str:

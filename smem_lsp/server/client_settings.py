@@ -27,6 +27,9 @@ class ClientSettings:
     table: Mapping[str, object] = field(default_factory=dict)
     code_lens: bool = True
     inlay_hints: bool = True
+    contexts: Mapping[str, str] = field(
+        default_factory=dict
+    )  # of headers: the main files to read them through
     log_level: str | None = field(default=None, compare=False)  # one of LOG_LEVELS
 
 
@@ -60,8 +63,16 @@ def read_client_settings(section: object) -> ClientSettings:
         table,
         code_lens=switches.get("code_lens") is not False,
         inlay_hints=switches.get("inlay_hints") is not False,
+        contexts=_texts(flat.get("contexts")),
         log_level=level if isinstance(level, str) and level in LOG_LEVELS else None,
     )
+
+
+def _texts(value: object) -> dict[str, str]:
+    """The entries of a table that are texts."""
+    if not isinstance(value, Mapping):
+        return {}
+    return {key: text for key, text in value.items() if isinstance(key, str) and isinstance(text, str)}
 
 
 def overlay(base: ClientSettings, over: ClientSettings, section: object) -> ClientSettings:

@@ -6,20 +6,27 @@ from collections.abc import Iterator
 
 from lsprotocol import types
 
-from smem_lsp.ir.nodes import AddressSpace
+from smem_lsp.ir.nodes import AddressSpace, Kernel
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.server.amounts import amount, best_bytes, blocks, kib, launch, least_bytes, shown_row
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.handshake import Features
 from smem_lsp.server.positions import client_text
 from smem_lsp.server.to_lsp import to_range
-from smem_lsp.source import listed
+from smem_lsp.source import Span, listed
 
 OPEN_MAP = "smem.openMap"
 """The client's command; its one argument is ``{uri, position}``, as ``smem/layout`` takes them."""
 
 
 _MOST = 90  # characters
+
+
+CHOOSE_CONTEXT = "smem.chooseContext"
+"""The client's command; its one argument is ``{uri, contexts: [{path, macros}], chosen}``. The choice is the setting
+``smem.contexts``."""
+
+_LONGEST = 90  # characters of a lens
 
 
 def lenses(analysis: Analysis, features: Features) -> Iterator[types.CodeLens]:
@@ -34,6 +41,37 @@ def lenses(analysis: Analysis, features: Features) -> Iterator[types.CodeLens]:
         position = {"line": where.start.line, "character": where.start.character}
         argument: dict[str, object] = {"uri": analysis.snapshot.uri, "position": position}
         yield types.CodeLens(where, types.Command(lens_title(facts), OPEN_MAP, arguments=[argument]))
+        if kernel.contexts:
+            choice: dict[str, object] = {
+                "uri": analysis.snapshot.uri,
+                "contexts": _choices(analysis, kernel.name_span),
+                "chosen": analysis.snapshot.within.chosen,
+            }
+            title = context_title(kernel)
+            yield types.CodeLens(where, types.Command(title, CHOOSE_CONTEXT, arguments=[choice]))
+
+
+def context_title(kernel: Kernel) -> str:
+    """``BM=128, BN=128 · runner.cu:203 ▾``: what a header gets from the file through which it is read."""
+    context = kernel.contexts[0]
+    site = next((site for site in kernel.launches if site.path is not None), None)
+    place = context.main if site is None or site.path is None else f"{site.path}:{site.line}"
+    name = place.replace("\\", "/").rpartition("/")[2]
+    macros = list(context.macros)
+    while macros and len(", ".join(macros)) + len(name) + 5 > _LONGEST:
+        macros.pop()
+    return " · ".join(filter(None, (", ".join(macros), name))) + " ▾"
+
+
+def _choices(analysis: Analysis, name: Span) -> list[dict[str, object]]:
+    """The contexts of all readings of a kernel, each once."""
+    assert analysis.report is not None
+    found: dict[str, dict[str, object]] = {}
+    for facts in analysis.report.facts:
+        if facts.kernel.name_span == name:
+            for context in facts.kernel.contexts:
+                found.setdefault(context.main, {"path": context.main, "macros": list(context.macros)})
+    return list(found.values())
 
 
 def lens_title(facts: KernelFacts) -> str:

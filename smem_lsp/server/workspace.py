@@ -30,6 +30,7 @@ CONFIG_FILES = frozenset({"smem.toml", "pyproject.toml", "compile_commands.json"
 T = TypeVar("T")
 
 FILES_FRESH = 10.0  # seconds before it is looked for new files again, unless the client reports them
+WHOLE_AFTER = 0.4  # seconds without a key until a header is read through all of its contexts
 HEADERS_FRESH = 2.0  # seconds before a header is looked at again, unless the client reports a change earlier
 
 logger = logging.getLogger(__name__)
@@ -60,6 +61,7 @@ class Workspace:
         self._initial = read_client_settings(client.settings)
         self._settings = self._initial
         self._folder_settings: dict[str, ClientSettings] = {}
+        self._whole: dict[str, int] = {}  # by document: the edition that is read through all of its contexts
         self._told: set[str] = set()  # problems of settings, until the settings change
         _log_as_much_as(self._settings)
 
@@ -86,6 +88,7 @@ class Workspace:
 
     def closed(self, uri: str) -> None:
         document = self.documents.close(uri)
+        self._whole.pop(uri, None)
         self.analyses.closed(uri)
         if self._background is not None:
             self._background.changed(uri)
@@ -230,6 +233,7 @@ class Workspace:
             config_files=self._config_files,
             compiler=self._compiler,
             opened=self._opened(but=uri),
+            whole=self._whole.get(uri) == document.edition,
         )
         return self.worker.analyse(lambda stale: self.analyst.analyse(snapshot, stale), run.turn)
 
@@ -266,6 +270,18 @@ class Workspace:
         if self._background is not None:
             self._background.wanted(snapshot.uri, analysis.request)
         self._indexing.wake()
+        if analysis.report is not None and analysis.report.more_contexts:
+            asyncio.get_running_loop().call_later(
+                WHOLE_AFTER, self._read_whole, snapshot.uri, snapshot.edition
+            )
+
+    def _read_whole(self, uri: str, edition: int) -> None:
+        """Nobody types: read a header through its other contexts, too."""
+        document = self.documents.get(uri)
+        if document is not None and document.edition == edition and self._whole.get(uri) != edition:
+            self._whole[uri] = edition
+            self.analyses.changed(uri, at_once=True, same_text=True)
+            self.outgoing.refresh()
 
     def fail(self, uri: str) -> None:
         """For ``analyses``: a defect of ours. Findings of an older text would be wrong now, so there are none."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import Report, Within, check
+from smem_lsp.ir.nodes import Context, Kernel
 from smem_lsp.source import FileReader
 
 
@@ -51,6 +52,10 @@ void run(real* p, int n) {
 """
 
 
+def mains(kernel: Kernel) -> tuple[str, ...]:
+    return tuple(context.main for context in kernel.contexts)
+
+
 def seen(project: Project, path: str) -> Report:
     return check(project.texts[path], path=path, reader=project)
 
@@ -61,7 +66,7 @@ def test_macros_types_and_launches_of_the_includer() -> None:
     (kernel,) = (each.kernel for each in report.kernels)
     assert kernel.instance == "scale<double>"
     assert report.kernels[0].static_bytes == 16 * 32 * 8
-    assert kernel.contexts == ("run.cu",)
+    assert kernel.contexts == (Context("run.cu", ("BM=16", "BN=32")),)
     (launch,) = kernel.launches
     assert (launch.path, launch.line, launch.block) == ("run.cu", 6, (32, 16, 1))
 
@@ -71,7 +76,7 @@ def test_files_that_differ_are_told_apart() -> None:
     files = {"tile.cuh": TILE, "run.cu": RUNNER, "other.cu": other, "same.cu": RUNNER}
     report = seen(Project(files, {"tile.cuh": ["run.cu", "other.cu", "same.cu"]}), "tile.cuh")
 
-    found = [(each.kernel.instance, each.static_bytes, each.kernel.contexts) for each in report.kernels]
+    found = [(each.kernel.instance, each.static_bytes, mains(each.kernel)) for each in report.kernels]
     assert found == [
         ("scale<double>", 4096, ("run.cu", "same.cu")),
         ("scale<float>", 1024, ("other.cu",)),
@@ -172,7 +177,7 @@ def test_launches_that_contradict_each_other_are_both_told() -> None:
 
     (found,) = report.kernels
     assert [(each.path, each.threads) for each in found.kernel.launches] == [("a.cu", 64), ("b.cu", 32)]
-    assert found.kernel.contexts == ("a.cu", "b.cu")
+    assert mains(found.kernel) == ("a.cu", "b.cu")
 
 
 def test_an_unsaved_text_is_the_one_that_is_read() -> None:
@@ -194,5 +199,29 @@ def test_files_that_include_each_other() -> None:
     files = {"tile.cuh": '#include "run.cu"\n' + TILE, "run.cu": RUNNER}
     report = seen(Project(files, {"tile.cuh": ["run.cu"]}), "tile.cuh")
 
-    assert report.kernels[0].kernel.contexts == ("run.cu",)
+    assert mains(report.kernels[0].kernel) == ("run.cu",)
     assert report.kernels[0].static_bytes == 4096
+
+
+def test_the_chosen_context_is_the_only_one() -> None:
+    other = RUNNER.replace("BM 16", "BM 8")
+    project = Project(
+        {"tile.cuh": TILE, "run.cu": RUNNER, "other.cu": other}, {"tile.cuh": ["run.cu", "other.cu"]}
+    )
+    chosen = check(TILE, path="tile.cuh", reader=project, within=Within(chosen="other.cu"))
+    gone = check(TILE, path="tile.cuh", reader=project, within=Within(chosen="gone.cu"))
+
+    assert [mains(each.kernel) for each in chosen.kernels] == [("other.cu",)]
+    assert [mains(each.kernel) for each in gone.kernels] == [("run.cu",), ("other.cu",)]
+
+
+def test_the_first_context_says_that_there_are_more() -> None:
+    other = RUNNER.replace("BM 16", "BM 8")
+    project = Project(
+        {"tile.cuh": TILE, "run.cu": RUNNER, "other.cu": other}, {"tile.cuh": ["run.cu", "other.cu"]}
+    )
+    first = check(TILE, path="tile.cuh", reader=project, within=Within(most=1))
+
+    assert first.more_contexts
+    assert [mains(each.kernel) for each in first.kernels] == [("run.cu",)]
+    assert not seen(project, "tile.cuh").more_contexts

@@ -42,7 +42,7 @@ def test_settings_of_a_wrong_type_are_the_defaults(section: object) -> None:
 def test_a_wrong_value_is_left_out_and_named() -> None:
     config, problems = apply_client_settings(Config(), {"threads": "many", "registers": 40}, Path("/w"))
     assert (config.threads, config.registers) == (None, 40)
-    assert problems == ['smem settings: "threads" must be a whole number, not a string']
+    assert problems == ['smem settings: "threads" is "many": use 256, 32x8 or 16x16x2']
 
 
 def test_severities_join_and_the_client_wins() -> None:

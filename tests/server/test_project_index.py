@@ -57,3 +57,38 @@ def test_a_file_that_begins_to_include_the_header(tmp_path: Path) -> None:
         client.open(runner.as_uri(), "int a;\n")
         client.change(runner.as_uri(), 2, {"text": '#define TILE 64\n#include "k.cuh"\n'})
         client.until(lambda: told(client, header, "256 B"), "the new context")
+
+
+def lenses(client: Client, path: Path) -> list[str]:
+    found = client.request("textDocument/codeLens", {"textDocument": {"uri": path.as_uri()}})
+    return [lens["command"]["title"] for lens in found or ()]
+
+
+def test_a_lens_names_the_context_and_a_setting_chooses_it(tmp_path: Path) -> None:
+    header = tmp_path / "k.cuh"
+    header.write_text(KERNEL)
+    for name, size in (("one", 64), ("two", 128)):
+        main = f'#define TILE {size}\n#include "k.cuh"\nvoid go(float* p) {{ k<<<1, TILE>>>(p); }}\n'
+        (tmp_path / f"{name}.cu").write_text(main)
+    with serving(WATCHING, folders=(tmp_path.as_uri(),)) as client:
+        client.open(header.as_uri(), KERNEL)
+        both = ["TILE=64 · one.cu:3 ▾", "TILE=128 · two.cu:3 ▾"]
+        client.until(lambda: set(both) <= set(lenses(client, header)), "both contexts, once nobody types")
+        settings = {"smem": {"contexts": {"k.cuh": "two.cu"}}}
+        client.notify("workspace/didChangeConfiguration", {"settings": settings})
+        client.until(lambda: told(client, header, "512 B"), "the chosen context")
+        client.until(lambda: both[0] not in lenses(client, header), "the chosen context alone")
+        assert both[1] in lenses(client, header)
+
+
+def test_a_keystroke_in_a_header_is_answered_through_one_context_first(tmp_path: Path) -> None:
+    header = tmp_path / "k.cuh"
+    header.write_text(KERNEL)
+    for size in (64, 128):
+        (tmp_path / f"m{size}.cu").write_text(f'#define TILE {size}\n#include "k.cuh"\n')
+    with serving(WATCHING, folders=(tmp_path.as_uri(),)) as client:
+        client.open(header.as_uri(), KERNEL)
+        client.until(lambda: len(lenses(client, header)) == 4, "two contexts with two lenses each")
+        client.change(header.as_uri(), 2, {"text": KERNEL.replace("TILE - 1", "TILE - 2")})
+        assert len(lenses(client, header)) == 2
+        client.until(lambda: len(lenses(client, header)) == 4, "both contexts again")

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { chooseContext, type ContextChoice } from './contexts';
 import type { MemoryMaps, Place } from './map';
 import { SHOW_RULE } from './ruleLinks';
 import { showRulePage } from './rulePages';
@@ -17,6 +18,9 @@ export function registerCommands(server: Server, maps: MemoryMaps, log: vscode.L
       // A setting of the machine: in a remote window the tab of the user does not show it.
       const where = vscode.env.remoteName ? 'openRemoteSettings' : 'openSettings';
       return vscode.commands.executeCommand(`workbench.action.${where}`, { query: 'smem.interpreter' });
+    }),
+    register('smem.chooseContext', async (choice?: ContextChoice) => {
+      if (choice) await chooseContext(choice);
     }),
     register('smem.openMap', async (place?: Place) => {
       const wanted = isPlace(place) ? place : placeOfCursor();

@@ -40,9 +40,11 @@ export function serverSettings(scope?: vscode.Uri): Record<string, unknown> {
     logLevel: settings.get('logLevel', 'warning'),
   };
   for (const name of ['threads', 'registers']) {
-    const value = settings.get<number | null>(name);
-    if (typeof value === 'number') result[name] = value;
+    const value = settings.get<number | string | null>(name);
+    if (typeof value === 'number' || (typeof value === 'string' && value)) result[name] = value;
   }
+  const contexts = settings.get<Record<string, string>>('contexts', {});
+  if (Object.keys(contexts).length > 0) result['contexts'] = { ...contexts };
   const compiler = expand(settings.get('nvcc', ''), scope && vscode.workspace.getWorkspaceFolder(scope));
   if (compiler) result['nvcc'] = compiler;
   const ignore = [...list(settings, 'ignore')];
