@@ -23,7 +23,6 @@ WRONG = sorted(path.name for path in FOLDER.glob("*.wrong.cu"))
 # What the source text does not say, or says in another way than the trees that the expected plans were made from.
 NAMES = {"43_blocks_same_name.cu": ["stage", "stage"]}
 UNKNOWN = {
-    "24_cub_tempstorage.cu": "the size of CUB's TempStorage",
     "29_dynamic_carve.cu": "no static bytes; its ranges: tests/analysis/storage/test_dynamic_ranges.py",
 }
 STACKS = {
