@@ -512,6 +512,13 @@ class LaunchSite:
         )
 
     @property
+    def block_text(self) -> str:
+        """``256 x 1 x 1``, ``n x 4 x 1``; "unknown" for an axis of which nothing is known."""
+        axes = zip(self.axes, self.terms.block)
+        words = (str(term) if number is None and term is not None else str(number) for number, term in axes)
+        return " x ".join("unknown" if word == "None" else word for word in words)
+
+    @property
     def place(self) -> str:
         """In words: ``line 40``, or ``runner.cu:203`` in another file."""
         return f"line {self.line}" if self.path is None else f"{self.path}:{self.line}"

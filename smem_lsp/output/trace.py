@@ -191,13 +191,9 @@ def _unit_lines(report: Report, facts: KernelFacts) -> Iterator[str]:
 
 def _launches(facts: KernelFacts) -> Iterator[str]:
     for site in facts.kernel.launches:
-        axes = [
-            "unknown" if number is None and term is None else str(term if number is None else number)
-            for number, term in zip(site.axes, site.terms.block)
-        ]
         passed = site.dynamic_expression or "unknown"
         dynamic = passed if site.dynamic_bytes is None else f"{site.dynamic_bytes} B"
-        yield f"{site.place}: block {' x '.join(axes)}, dynamic {dynamic}"
+        yield f"{site.place}: block {site.block_text}, dynamic {dynamic}"
         for fact in (*site.equalities, *site.conditions):
             yield f"  {fact.text}"
     if facts.kernel.launch_bounds is not None:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from smem_lsp.engine.measured import MeasuredFacts
 from smem_lsp.engine.report import KernelReport
 from smem_lsp.facts.occupied import Occupied
+from smem_lsp.ir.nodes import Kernel
 from smem_lsp.output.staircase import staircases
 from smem_lsp.output.staircase_text import stairs_text
 from smem_lsp.rules.facts import KernelFacts
@@ -52,6 +53,27 @@ def kernel_lines(report: KernelReport, facts: KernelFacts) -> Iterator[str]:
         if kernel.unknown_accesses or kernel.unknown_barriers:
             accesses = f"{kernel.unknown_accesses:,} access{'' if kernel.unknown_accesses == 1 else 'es'}"
             yield f"Not resolved: {accesses}, {plural(kernel.unknown_barriers, 'barrier')}"
+    yield from _unit_lines(kernel)
+
+
+def _unit_lines(kernel: Kernel) -> Iterator[str]:
+    """Through which files a header is read, and launches with what they know in terms or have in another file."""
+    for context in kernel.contexts[:_MOST_LAUNCHES]:
+        macros = f" with {', '.join(f'`{macro}`' for macro in context.macros)}" if context.macros else ""
+        yield f"Read through `{_file(context.main)}`{macros}"
+    more = len(kernel.contexts) - _MOST_LAUNCHES
+    if more > 0:
+        yield f"and through {plural(more, 'more file')}"
+    told = [site for site in kernel.launches if site.path is not None or site.block is None]
+    for site in told[:_MOST_LAUNCHES]:
+        facts = (*site.equalities, *site.conditions)
+        where = f", where {', '.join(f'`{fact.text}`' for fact in facts)}" if facts else ""
+        yield f"Launched at `{_file(site.place)}`: block `{site.block_text}`{where}"
+
+
+def _file(path: str) -> str:
+    """Its name without folders."""
+    return path.replace("\\", "/").rpartition("/")[2]
 
 
 def _unknown_size(facts: KernelFacts) -> str:

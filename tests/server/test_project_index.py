@@ -92,3 +92,16 @@ def test_a_keystroke_in_a_header_is_answered_through_one_context_first(tmp_path:
         client.change(header.as_uri(), 2, {"text": KERNEL.replace("TILE - 1", "TILE - 2")})
         assert len(lenses(client, header)) == 2
         client.until(lambda: len(lenses(client, header)) == 4, "both contexts again")
+
+
+def test_the_hover_of_a_kernel_shows_its_unit(tmp_path: Path) -> None:
+    header = tmp_path / "k.cuh"
+    header.write_text(KERNEL)
+    main = '#define TILE 64\n#include "k.cuh"\nvoid go(float* p, int n) { k<<<1, dim3(n, 2)>>>(p); }\n'
+    (tmp_path / "main.cu").write_text(main)
+    with serving(WATCHING, folders=(tmp_path.as_uri(),)) as client:
+        client.open(header.as_uri(), KERNEL)
+        client.until(lambda: "main.cu" in str(client.hover(header.as_uri(), 0, 16)), "the unit")
+        hover = str(client.hover(header.as_uri(), 0, 16))
+    assert "with `TILE=64`" in hover
+    assert "Launched at `main.cu:3`: block `n x 2 x 1`" in hover
