@@ -9,6 +9,7 @@ from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Value
 from smem_lsp.lowering.body import expressions, objects
 from smem_lsp.lowering.callees import capture, overloads
+from smem_lsp.lowering.callees.in_sight import is_in_sight
 from smem_lsp.lowering.callees.may_wait import is_calm
 from smem_lsp.lowering.library import async_copies, cuda_pipeline
 from smem_lsp.lowering.state import effects
@@ -27,6 +28,8 @@ from smem_lsp.syntax.parse import Function
 def unknown_call(ctx: Context, expr: tree.Call, scope: LocalScope, name: str) -> Value:
     """A function that is not understood: it may write what it gets by reference and keep what it gets as a pointer."""
     reached = hand_over(ctx, expr, scope, name)
+    if isinstance(expr.callee, tree.Name) and not is_in_sight(ctx, expr.callee, scope):
+        ctx.limits.note_unexact(f"{name} is not in sight: it may have shared arrays of its own")
     found = overloads.candidates(ctx, expr.callee, expr, scope) if isinstance(expr.callee, tree.Name) else ()
     passed_over(ctx, [each.function for each in found])
     return ctx.lost_address(reached)

@@ -1,0 +1,36 @@
+"""Bytes are exact only where every function that a kernel calls is in sight: others may have shared arrays."""
+
+from __future__ import annotations
+
+import pytest
+
+from smem_lsp.engine import check
+
+KERNEL = """\
+{above}
+__global__ void k(float* p) {{
+  __shared__ float s[64];
+  s[threadIdx.x] = p[threadIdx.x];
+  __syncthreads();
+  p[threadIdx.x] = s[63 - threadIdx.x] + {call};
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("above", "call", "exact"),
+    [
+        ("", "sqrtf(p[0])", True),
+        ("", "fmaxf(p[0], 0.0f)", True),
+        ("", "__shfl_sync(~0u, p[0], 0)", True),
+        ("__device__ float seen(float x) { return x * x; }", "seen(p[0])", True),
+        ("struct One { float x; };", "One{1.0f}.x", True),
+        ("", "unseen(p[0])", False),
+        ("__device__ float declared(float);", "declared(p[0])", False),
+        ('#include "gone.cuh"', "gone::unseen(p)", False),
+    ],
+)
+def test_exact(above: str, call: str, exact: bool) -> None:
+    report = check(KERNEL.format(above=above, call=call), path="k.cu")
+    assert report.kernels[0].static_bytes == 256
+    assert report.kernels[0].exact is exact
