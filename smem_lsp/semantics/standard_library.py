@@ -97,7 +97,10 @@ def entity(path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...],
 
 
 def _cub_name(path: tuple[str, ...], scope: Scope) -> str | None:
-    """The last segment, if the path names something in CUB."""
+    """The last segment, if the path names something in CUB. Where warps may have other sizes than CUB's, another
+    library stands behind its name."""
+    if scope.state.warp_size is None:
+        return None
     if path[:-1] in _CUB:
         return path[-1]
     if len(path) == 1 and any(d in _CUB for each in scope.outwards() for d in each.declarations.directives):
@@ -139,6 +142,8 @@ def _declared_storage(of: Record) -> Storage | None:
     """The same where CUB's headers are in sight, whose declarations are too deep to lay out."""
     outer = of.scope.parent
     if of.decl.name not in cub_storage.CLASSES or outer is None or not _in_cub(of.scope):
+        return None
+    if outer.state.warp_size is None:
         return None
     return _cub_storage(of.decl.name, [outer.bound.get(each.name) for each in of.decl.parameters or ()])
 

@@ -131,3 +131,9 @@ def test_a_header_is_of_the_dialect_of_the_file_that_includes_it(tmp_path: Path)
     source = SourceText(KERNEL, str(tmp_path / "k.h"))
     units, _ = read_units(source, DiskReader(), Config(), None, Within(tuple(mains)))
     assert [around.dialect for around in units] == [CUDA, HIP]
+
+
+def test_the_storage_of_a_collective_is_not_that_of_cub() -> None:
+    text = "__global__ void k() { __shared__ cub::BlockReduce<float, 256>::TempStorage s; }\n"
+    assert [kernel.buffers[0].bytes for kernel in kernels(text)] == [None]
+    assert [kernel.buffers[0].bytes for kernel in kernels(text, "k.cu")] == [44]
