@@ -15,9 +15,12 @@ from smem_lsp.facts.attempts import Attempts
 from smem_lsp.facts.stopped import Stopped, Why
 from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.source import plural
-from smem_lsp.source.budget import used_up
+from smem_lsp.source.budget import processor_time, used_up
 from smem_lsp.syntax.parse import Function
 from smem_lsp.unit.unit_facts import parts_of
+
+_FOR_KERNELS = 0.6  # of a file's time
+_LEAST_SHARE = 0.2  # of a kernel's time, whatever the others of the file need
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +42,8 @@ def judge_kernels(
     setting: Setting, rules: Sequence[Rule], attempts: Attempts, *, every: bool
 ) -> list[JudgedKernel]:
     """The kernels that can be analysed within the budget: ``every`` one, or those that concern a rule. ``attempts``
-    notes those that cannot. A kernel is left out as a whole where one of its instances is: what is said of it, and
-    done to it, has to hold in every instance."""
+    notes those that cannot. Of a kernel that takes more than its share the other instances and contexts are left out:
+    then nothing is said, or done to it, that has to hold in all of them."""
     limits = setting.limits
     of_kernels = tuple(rule for rule in rules if rule.on_kernel is not None)
     found: list[JudgedKernel] = []
@@ -52,7 +55,10 @@ def judge_kernels(
         list[tuple[Reading, ...]](),
         limits.file_seconds,
     )
+    started = processor_time()
     for at, instances in enumerate(wanted):
+        left = limits.file_seconds * _FOR_KERNELS - (processor_time() - started)
+        share = max(limits.kernel_seconds * _LEAST_SHARE, left / (len(wanted) - at))
         function = instances[0].function
         if not every and not _concerned(setting, function, of_kernels):
             continue
@@ -68,13 +74,21 @@ def judge_kernels(
             instances: Sequence[Reading] = instances,
             first: int = first,
             placed: list[PlacedKernel] = placed,
+            share: float = share,
+            one: Attempts = one,
         ) -> JudgedKernel:
+            end = processor_time() + share
             for index, reading in enumerate(instances, first):
+                if placed and processor_time() > end:
+                    others = f"{plural(len(instances) - len(placed), 'more instance')} or contexts"
+                    one.stopped.append(Stopped(others, Why.TIME, reading.function.name))
+                    break
                 stated = stated_of(reading.function, setting.suppressions, reading.around, reading.binding)
                 placed.append(setting.place(reading, index, stated))
                 if every:
                     placed[-1].known.facts.analysis.require_report()
-            return JudgedKernel(tuple(placed), tuple(_findings(of_kernels, placed)))
+            whole = len(placed) == len(instances)
+            return JudgedKernel(tuple(placed), tuple(_findings(of_kernels, placed, whole=whole)))
 
         judged = None
         try:
@@ -84,7 +98,7 @@ def judge_kernels(
         attempts.stopped += (replace(each, span=function.name_span) for each in one.stopped)
         if judged is not None:
             found.append(judged)
-            first += len(instances)
+            first += len(placed)
     return found
 
 
@@ -98,11 +112,13 @@ def _concerned(setting: Setting, function: Function, rules: Sequence[Rule]) -> b
     )
 
 
-def _findings(rules: tuple[Rule, ...], instances: Sequence[PlacedKernel]) -> Iterator[tuple[Rule, Finding]]:
-    """What the rules find in a kernel. Where an instance is not wholly known nothing is proposed: a rewrite changes
-    all of them."""
+def _findings(
+    rules: tuple[Rule, ...], instances: Sequence[PlacedKernel], *, whole: bool
+) -> Iterator[tuple[Rule, Finding]]:
+    """What the rules find in a kernel. Where an instance is not wholly known, or these are not the ``whole`` of them,
+    nothing is proposed: a rewrite changes all of them."""
     telling = dict.fromkeys(rule for kernel in instances for rule in kernel.known.telling(rules))
-    whole = not any(kernel.known.stopped for kernel in instances)
+    whole = whole and not any(kernel.known.stopped for kernel in instances)
     for rule in telling:
         if rule.unanimous and not whole:
             continue

@@ -47,6 +47,16 @@ def test_the_program_that_runs_is_not_for_an_untrusted_workspace_to_choose() -> 
 
 
 def test_settings_of_the_analysis_are_keys_of_the_config_file() -> None:
-    own = {"enable", "interpreter", "importStrategy", "path", "trace", "logLevel", "codeLens", "inlayHints"}
+    own = {
+        "enable",
+        "interpreter",
+        "importStrategy",
+        "path",
+        "trace",
+        "logLevel",
+        "codeLens",
+        "inlayHints",
+        "contexts",
+    }
     names = {name.split(".")[1] for name in settings()} - own
     assert {"include-dirs" if name == "includeDirs" else name for name in names} <= set(KEYS)

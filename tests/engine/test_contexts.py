@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import pytest
 
 from smem_lsp.engine import Report, Within, check
 from smem_lsp.ir.nodes import Context, Kernel
@@ -225,3 +228,18 @@ def test_the_first_context_says_that_there_are_more() -> None:
     assert first.more_contexts
     assert [mains(each.kernel) for each in first.kernels] == [("run.cu",)]
     assert not seen(project, "tile.cuh").more_contexts
+
+
+def test_contexts_for_which_there_is_no_time_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels = importlib.import_module("smem_lsp.engine.kernels")
+    monkeypatch.setattr(kernels, "_FOR_KERNELS", 0)
+    monkeypatch.setattr(kernels, "_LEAST_SHARE", 0)
+    unordered = TILE.replace("  __syncthreads();\n", "")
+    other = RUNNER.replace("BM 16", "BM 8")
+    files = {"tile.cuh": unordered, "run.cu": RUNNER, "other.cu": other}
+    report = seen(Project(files, {"tile.cuh": ["run.cu", "other.cu"]}), "tile.cuh")
+
+    assert [mains(each.kernel) for each in report.kernels] == [("run.cu",)]
+    assert [each.words for each in report.stopped] == ["1 more instance or contexts of scale: time"]
+    race = next(finding for finding in report.findings if finding.code == "SMEM201")
+    assert report.fixes_for(race) == ()
