@@ -91,7 +91,8 @@ def _options(flags: argparse.Namespace) -> Options:
         sys.stdout.isatty(),
         flags.statistics,
         trees([path for path in flags.paths if path != _STDIN] or ["."]) if flags.fix else (),
-        named_folders(flags.paths or ([] if flags.stdin_filename else ["."])),
+        isolated=flags.isolated,
+        folders=named_folders(flags.paths or ([] if flags.stdin_filename else ["."])),
     )
 
 

@@ -49,6 +49,7 @@ class Options:
     terminal: bool = False  # stdout is one
     statistics: bool = False  # count what was read
     trees: tuple[str, ...] = ()  # folders that no link may lead out of when a file is written
+    isolated: bool = False  # no config file counts
     folders: tuple[str, ...] = ()  # that were named: projects, where nothing else says so
 
     @property
@@ -103,7 +104,7 @@ class FileChecker:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._reader = project_reader(reuse=options.reuse, folders=options.folders)
+        self._reader = project_reader(reuse=options.reuse, folders=options.folders, isolated=options.isolated)
         self._leftovers = Leftovers(options.trees)
         self._measurer: Measurer | None = None  # made for the first file that asks for a compiler
 

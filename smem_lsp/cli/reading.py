@@ -11,9 +11,13 @@ from smem_lsp.environment.index_store import user_index_store
 from smem_lsp.source import is_folder
 
 
-def project_reader(*, reuse: bool = True, folders: tuple[str, ...] = ()) -> DiskReader:
-    """``reuse``: what is known of a project is kept for later runs. ``folders``: as ``named_folders`` gives them."""
-    return DiskReader(indexing=Indexing(summarise, user_index_store() if reuse else None, folders=folders))
+def project_reader(
+    *, reuse: bool = True, folders: tuple[str, ...] = (), isolated: bool = False
+) -> DiskReader:
+    """``reuse``: what is known of a project is kept for later runs. ``folders``: as ``named_folders`` gives them.
+    ``isolated``: compile commands count only where a setting names them."""
+    store = user_index_store() if reuse else None
+    return DiskReader(indexing=Indexing(summarise, store, folders=folders, isolated=isolated))
 
 
 def named_folders(paths: Iterable[str]) -> tuple[str, ...]:

@@ -111,6 +111,7 @@ def _through(
     text = reader.read(main)
     if text is None:
         return []
+    config = _compiled_as(main, reader, config)
     return read_in_dialect(
         main,
         config,
@@ -126,6 +127,12 @@ def _through(
     )
 
 
+def _compiled_as(main: str, reader: FileReader, config: Config) -> Config:
+    """The settings with the compile command of a main file in the place of that of its header."""
+    flags = reader.flags(main, config.compile_commands)
+    return config if flags is None else replace(config, compile_flags=flags)
+
+
 def _with_foreign(
     units: Sequence[UnitFacts], reader: FileReader, config: Config, arch: str | None
 ) -> list[UnitFacts]:
@@ -139,7 +146,8 @@ def _with_foreign(
         text = reader.read(shown)
         if text is None or used_up():
             continue
-        around = read_alone(SourceText(text, shown), reader, config, arch, names)
+        compiled = _compiled_as(shown, reader, config)
+        around = read_alone(SourceText(text, shown), reader, compiled, arch, names)
         for name, sites in launched_elsewhere(around, names).items():
             foreign.setdefault(name, []).extend(sites)
     if not foreign:
@@ -172,3 +180,6 @@ class _Instead(FileReader):
 
     def naming(self, path: str, names: Collection[str]) -> Sequence[str]:
         return self._reader.naming(path, names)
+
+    def flags(self, path: str, compile_commands: str | None) -> CompileFlags | None:
+        return self._reader.flags(path, compile_commands)

@@ -18,7 +18,7 @@ from smem_lsp.environment.index_store import IndexStore, Stamp
 from smem_lsp.environment.project import MAX_PROJECTS, Projects
 from smem_lsp.environment.project_index import ProjectIndex, Summarise
 from smem_lsp.environment.project_tree import ProjectTree
-from smem_lsp.source import MAX_BYTES, FileReader, read_regular
+from smem_lsp.source import MAX_BYTES, CompileFlags, FileReader, read_regular
 
 MAX_HELD = 64 * 1024 * 1024
 """Code points of all files that are kept in memory."""
@@ -31,6 +31,7 @@ _MOST_ANSWERS = 2_000
 class Indexing:
     """How a reader comes to know which files of a project belong together.
 
+    ``isolated``: compile commands count only where a setting names them.
     ``summarise``: what one text says to other files. ``store``: where that is kept for later sessions. ``background``:
     nobody waits for an index, it is worked on in ``advance``. ``folders``: see ``name_folders``.
     """
@@ -39,6 +40,7 @@ class Indexing:
     store: IndexStore | None = None
     background: bool = False
     folders: tuple[str, ...] = ()
+    isolated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,11 @@ class DiskReader(FileReader):
 
     def search(self, name: str, including: str) -> str | None:
         """The file in the project around ``including`` whose path ends in ``name``; None if there is none or several
-        fit."""
-        return self._projects.search(name, including, self.read)
+        fit. It is relative to the working folder where ``including`` is."""
+        found = self._projects.search(name, including, self.read)
+        if found is None or os.path.isabs(including):  # noqa: PTH117
+            return found
+        return os.path.relpath(found)
 
     def in_project(self, path: str, *, around: str) -> bool:
         """Does ``path`` belong to the project of the file ``around``, or, if that has none, stand below its folder?"""
@@ -127,6 +132,13 @@ class DiskReader(FileReader):
             indexes.add(id(index))
             if len(indexes) >= MAX_PROJECTS:
                 break
+
+    def flags(self, path: str, compile_commands: str | None) -> CompileFlags | None:
+        """The options of a file's compile command, or of one near it; None if there is none."""
+        if self._indexing is None or (self._indexing.isolated and compile_commands is None):
+            return None
+        command = self._commands.command(path, compile_commands)
+        return None if command.database is None or command.problem is not None else command.flags
 
     def index(self, path: str) -> ProjectIndex | None:
         """The index of the project around a file; None while it is not known yet. Waits for it unless it is made in

@@ -22,7 +22,7 @@ from smem_lsp.server.garbage import collect_all
 from smem_lsp.server.indexing import Asked
 from smem_lsp.server.languages import holds_cuda
 from smem_lsp.server.uris import name_of, same_file_key
-from smem_lsp.source import Budget, FileReader, Superseded
+from smem_lsp.source import Budget, CompileFlags, FileReader, Superseded
 from smem_lsp.source.queries import Store
 
 _MOST_NOT_FOUND = 1_000  # includes that are looked for again when more is known of the project
@@ -236,6 +236,9 @@ class _NotingReader(FileReader):
         asked = path, tuple(names)
         found = self.asked.naming[asked] = self._reader.naming(*asked)
         return found
+
+    def flags(self, path: str, compile_commands: str | None) -> CompileFlags | None:
+        return self._reader.flags(path, compile_commands)
 
 
 def warm_up() -> None:

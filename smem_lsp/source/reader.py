@@ -35,6 +35,11 @@ class FileReader(Protocol):
         include ``path``, the nearest first; at most 32."""
         return ()
 
+    def flags(self, path: str, compile_commands: str | None) -> CompileFlags | None:
+        """The options of a file's compile command, or of one near it; None if there is none. ``compile_commands``:
+        where the settings say that these are."""
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class CompileFlags:
