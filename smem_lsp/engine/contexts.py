@@ -51,15 +51,16 @@ def read_units(
     if reader is not None and (asked or within.mains is not None):
         mains = reader.includers(source.path) if within.mains is None else within.mains
         if within.chosen is not None:
-            found += _through(source, within.chosen, reader, config, arch)
+            found += _through(source, within.chosen, reader, config, arch, MOST_CONTEXTS)
         for main in () if found else mains[:_MOST_TRIED]:
             look()
             late = processor_time() - started > _MOST_SECONDS
             if len(found) >= within.most or read_tokens > _MOST_TOKENS or (found and late):
                 more = len(found) < MOST_CONTEXTS
                 break
-            read = _through(source, shown_like(main, source.path), reader, config, arch)
-            found += read[: within.most - len(found)]
+            shown = shown_like(main, source.path)
+            read = _through(source, shown, reader, config, arch, within.most - len(found))
+            found += read
             read_tokens += sum(len(around.unit.preprocessed.header) for around in read[:1])
     own = within.mains is None and within.chosen is None and is_main(source.path)
     if not found or own:
@@ -105,9 +106,9 @@ def read_alone(
 
 
 def _through(
-    source: SourceText, main: str, reader: FileReader, config: Config, arch: str | None
+    source: SourceText, main: str, reader: FileReader, config: Config, arch: str | None, most: int
 ) -> list[UnitFacts]:
-    """The file as the unit of ``main`` reads it; empty where it does not."""
+    """The file as the unit of ``main`` reads it, up to ``most`` times; empty where it does not."""
     text = reader.read(main)
     if text is None:
         return []
@@ -118,6 +119,7 @@ def _through(
         lambda flags: parse_within(
             source,
             SourceText(text, main),
+            most=most,
             reader=_Instead(reader, source),
             include_dirs=config.include_dirs,
             defines=config.defines,

@@ -533,6 +533,7 @@ def parse_within(
     source: SourceText,
     main: SourceText,
     *,
+    most: int,
     reader: FileReader,
     include_dirs: Sequence[str] = (),
     defines: Sequence[str] = (),
@@ -540,8 +541,8 @@ def parse_within(
     arch: str | None = None,
 ) -> list[TranslationUnit]:
     """Parse the file ``source`` as the unit of the file ``main`` reads it: with the macros, types and functions of
-    ``main`` and of its other headers. One unit for each time that it is read under other macros; empty if it is not
-    read at all. ``flags``: of ``main``; ``reader`` must give the text of ``source`` for its path."""
+    ``main`` and of its other headers. One unit for each time that it is read under other macros, at most ``most``;
+    empty if it is not read at all. ``flags``: of ``main``; ``reader`` must give the text of ``source`` for its path."""
     preprocessed = preprocess(
         main.text,
         path=main.path,
@@ -561,6 +562,8 @@ def parse_within(
     units: list[TranslationUnit] = []
     seen: list[tuple[tuple[int, PreprocessedRegion], ...]] = []
     for at, file in enumerate(preprocessed.files):
+        if len(units) == most:
+            break
         if os.path.abspath(file.path) != path or file.text != source.text or file.regions in seen:  # noqa: PTH100
             continue
         seen.append(file.regions)

@@ -243,3 +243,14 @@ def test_contexts_for_which_there_is_no_time_are_named(monkeypatch: pytest.Monke
     assert [each.words for each in report.stopped] == ["1 more instance or contexts of scale: time"]
     race = next(finding for finding in report.findings if finding.code == "SMEM201")
     assert report.fixes_for(race) == ()
+
+
+def test_a_header_included_500_times_under_different_macros() -> None:
+    kernel = "__global__ void NAME(float* p) { __shared__ float s[SIZE]; s[threadIdx.x] = *p; *p = s[0]; }\n"
+    main = "".join(
+        f'#undef NAME\n#undef SIZE\n#define NAME k{i}\n#define SIZE {i + 1}\n#include "k.inl"\n'
+        for i in range(500)
+    )
+    report = seen(Project({"k.inl": kernel, "main.cu": main}, {"k.inl": ["main.cu"]}), "k.inl")
+
+    assert [each.static_bytes for each in report.kernels] == [4 * (i + 1) for i in range(8)]
