@@ -13,7 +13,7 @@ from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.source import CompileFlags, FileReader, SourceText
 from smem_lsp.source.budget import look, processor_time, used_up
 from smem_lsp.syntax.parse import TranslationUnit, parse, parse_within
-from smem_lsp.unit.unit_facts import UnitFacts, launched_elsewhere
+from smem_lsp.unit.unit_facts import UnitFacts, internally_linked, launched_elsewhere
 
 MOST_CONTEXTS = 8  # of one header
 _MOST_TRIED = 16  # files that may include it
@@ -140,7 +140,11 @@ def _with_foreign(
 ) -> list[UnitFacts]:
     """``units`` with the launches of their kernels in files that do not include them."""
     path = units[0].unit.source.path
-    names = {function.name for around in units for function in around.unit.functions if function.is_kernel}
+    taken: dict[str, set[int]] = {}  # by kernel that other units can name: how many parameters it has
+    for function in (each for around in units for each in around.unit.functions):
+        if function.is_kernel and not internally_linked(function) and function.parameters is not None:
+            taken.setdefault(function.name, set()).add(len(function.parameters))
+    names = taken.keys()
     foreign: dict[str, list[LaunchSite]] = {}
     for other in reader.naming(path, names)[:_MOST_NAMING] if names else ():
         look()
@@ -151,7 +155,9 @@ def _with_foreign(
         compiled = _compiled_as(shown, reader, config)
         around = read_alone(SourceText(text, shown), reader, compiled, arch, names)
         for name, sites in launched_elsewhere(around, names).items():
-            foreign.setdefault(name, []).extend(sites)
+            foreign.setdefault(name, []).extend(
+                site for site in sites if len(site.terms.arguments) in taken[name]
+            )
     if not foreign:
         return list(units)
     kept = {name: tuple(sites) for name, sites in foreign.items()}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from smem_lsp.ir.nodes import Configuration, LaunchSite
+from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.file_scope import file_constants
 from smem_lsp.semantics.function_scope import identify
 from smem_lsp.semantics.scope import Scope
@@ -209,12 +210,14 @@ def survey_file(unit: TranslationUnit, dialect: Dialect = CUDA, also: Collection
 
 
 def launched_elsewhere(around: UnitFacts, names: Collection[str]) -> Mapping[str, tuple[LaunchSite, ...]]:
-    """The launches of kernels with these names that the unit itself does not define, with the files they stand in."""
+    """The launches of kernels with these names that the unit declares and does not define, with the files they stand
+    in."""
     own = {name for placed in around.unit.all_blocks for _, name in placed.block.kernels}
+    declared = {decl.name for decl in around.constants.declarations.walk() if isinstance(decl, FunctionDecl)}
     found: dict[str, tuple[LaunchSite, ...]] = {}
     for file, placed, launches in around.found:
         for site in launches.sites:
-            if site.kernel not in names or site.kernel in own:
+            if site.kernel not in names or site.kernel in own or site.kernel not in declared:
                 continue
             span = site.span.moved(placed.start)
             there = replace(site.at(span, file.source.line_number(span.start)), path=file.source.path)

@@ -254,3 +254,28 @@ def test_a_header_included_500_times_under_different_macros() -> None:
     report = seen(Project({"k.inl": kernel, "main.cu": main}, {"k.inl": ["main.cu"]}), "k.inl")
 
     assert [each.static_bytes for each in report.kernels] == [4 * (i + 1) for i in range(8)]
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "void run(float* p) { fill<<<1, 128>>>(p); }\n",  # declared nowhere
+        "__global__ void fill(float*, int);\nvoid run(float* p) { fill<<<1, 128>>>(p, 1); }\n",  # another one
+        "__global__ void fill(float* p) {}\nvoid run(float* p) { fill<<<1, 128>>>(p); }\n",  # its own
+    ],
+)
+def test_a_launch_of_another_kernel_of_that_name_is_none(host: str) -> None:
+    kernel = (
+        "__global__ void fill(float* out) { __shared__ float s[128]; s[threadIdx.x] = 1; *out = s[0]; }\n"
+    )
+    report = seen(Project({"fill.cu": kernel, "host.cu": host}, named=["host.cu"]), "fill.cu")
+
+    assert report.kernels[0].kernel.launches == ()
+
+
+def test_a_kernel_of_its_file_alone_is_launched_there() -> None:
+    kernel = "static __global__ void fill(float* out) { __shared__ float s[128]; s[threadIdx.x] = 1; *out = s[0]; }\n"
+    host = "__global__ void fill(float*);\nvoid run(float* p) { fill<<<1, 128>>>(p); }\n"
+    report = seen(Project({"fill.cu": kernel, "host.cu": host}, named=["host.cu"]), "fill.cu")
+
+    assert report.kernels[0].kernel.launches == ()
