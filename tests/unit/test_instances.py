@@ -195,3 +195,29 @@ def test_an_explicit_instantiation_may_leave_its_arguments_to_the_parameters() -
         "template __global__ void k(short*, int);\n"
     )
     assert sorted(kernel.instance or "" for kernel in kernels(text)) == ["k<double>", "k<short>"]
+
+
+@pytest.mark.parametrize(
+    ("macro", "expected"),
+    [
+        ("#define MINE(t, n, ...) AT_DISPATCH_SWITCH(t, n, CASES(__VA_ARGS__))", ["k<float>", "k<at::Half>"]),
+        (
+            "#define MINE(t, n, ...) AT_DISPATCH_SWITCH(t, n, AT_DISPATCH_CASE_REDUCED_FLOATING_TYPES(__VA_ARGS__))",
+            ["k<at::Half>", "k<at::BFloat16>"],
+        ),
+    ],
+)
+def test_cases_of_a_dispatch_of_ones_own(macro: str, expected: list[str]) -> None:
+    text = f"""
+#define CASES(...) AT_DISPATCH_CASE(at::kFloat, __VA_ARGS__) AT_DISPATCH_CASE(at::kHalf, __VA_ARGS__)
+{macro}
+template <typename T> __global__ void k(T* x) {{ __shared__ T a[64]; a[0] = 1; x[0] = a[0]; }}
+void go(torch::Tensor& x, int n) {{
+  dim3 block(std::min(n, 1024));
+  MINE(x.scalar_type(), "k", [&] {{ k<scalar_t><<<1, block>>>(x.data_ptr<scalar_t>()); }});
+}}
+"""
+    found = kernels(text)
+    assert [each.instance for each in found] == expected
+    for kernel in found:
+        assert [str(site.terms.block[0]) for site in kernel.launches] == ["min(n, 1024)"]
