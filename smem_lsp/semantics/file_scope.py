@@ -93,6 +93,12 @@ _DECLARED = Query[tuple[object, ...], Declarations]("what a file and its headers
 _HEADERS = Query[tuple[HeaderKey, Symbols], Declarations]("what headers declare", most=8)
 
 
+def forget_declarations() -> None:
+    """Drop what files and their headers declare."""
+    _DECLARED.forget(PROCESS)
+    _HEADERS.forget(PROCESS)
+
+
 def _collected(unit: TranslationUnit) -> Declarations:
     key = (unit.preprocessed.header_key, unit.symbols)
     top = _HEADERS.of(PROCESS, key, partial(_collected_headers, unit)).copy()

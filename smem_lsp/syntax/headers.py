@@ -126,7 +126,8 @@ class Effect:
     @property
     def size(self) -> int:
         """Its approximate memory, in tokens."""
-        return sum(len(piece.tokens) for piece in self.pieces) + len(self.words) + 100
+        files = sum(len(file.text) for file in self.files)
+        return sum(len(piece.tokens) for piece in self.pieces) + files + len(self.words) + 100
 
     def holds(self, text: str, macros: Mapping[str, Macro], once: set[str], look: Look) -> bool:
         """Would including the header now do the same?"""
@@ -143,7 +144,7 @@ class Effect:
         return look.unchanged(self.own)
 
 
-_PIECE = Query[tuple[PreprocessedRegion, ...], Piece]("what a file declares", most=400)
+_PIECE = Query[tuple[PreprocessedRegion, ...], Piece]("what a file declares", most=MAX_KEPT_TOKENS)
 _SAME_PIECE = Query[tuple[tuple[str, ...], tuple[str, ...]], Piece](
     "the one object for equal declarations", most=MAX_KEPT_TOKENS
 )
@@ -153,7 +154,8 @@ def piece_of(regions: Sequence[tuple[int, PreprocessedRegion]]) -> Piece:
     """What a file declares, for other files. Equal declarations are one object, so that a keystroke in a body that
     is left out changes nothing for them."""
     key = tuple(region for _, region in regions)
-    return _PIECE.of(PROCESS, key, partial(_piece_of, key))
+    weight = sum(len(region.text) for region in key) + 1  # it keeps the regions, too
+    return _PIECE.of(PROCESS, key, partial(_piece_of, key), weigh=lambda _: weight)
 
 
 def _piece_of(regions: Sequence[PreprocessedRegion]) -> Piece:
@@ -244,6 +246,11 @@ _FLATTENED = Query[tuple[Piece, ...], tuple[TokenList, HeaderKey]]("tokens of al
 def flatten(pieces: Sequence[Piece]) -> tuple[TokenList, HeaderKey]:
     """The tokens of all pieces as one list, and its identity."""
     return _FLATTENED.of(PROCESS, tuple(pieces), partial(_flattened, pieces))
+
+
+def forget_flattened() -> None:
+    """Drop the lists of ``flatten``."""
+    _FLATTENED.forget(PROCESS)
 
 
 def _flattened(pieces: Sequence[Piece]) -> tuple[TokenList, HeaderKey]:

@@ -23,7 +23,7 @@ from smem_lsp.syntax.classify import Classifier
 from smem_lsp.syntax.functions import FunctionIsland
 from smem_lsp.syntax.grammar_tokens import GrammarToken, NotRead
 from smem_lsp.syntax.header_functions import Headers, read_headers
-from smem_lsp.syntax.headers import HeaderKey, IncludedFile, piece_of
+from smem_lsp.syntax.headers import HeaderKey, IncludedFile, forget_flattened, piece_of
 from smem_lsp.syntax.lexer import Tokens, moved
 from smem_lsp.syntax.lookahead import Lookahead, Symbols
 from smem_lsp.syntax.preprocess import Preprocessed, preprocess, seen_from
@@ -35,6 +35,7 @@ MAX_CHUNK_TOKENS = 20_000
 MAX_TREE_DEPTH = 150
 _CHUNK_TOKENS = 600_000  # tokens of all cached chunks
 _UNIT_TEXT = 20_000_000  # characters of all files whose last version is cached
+_OTHER_TEXT = 1_000_000  # characters of the other files of all units
 _READINGS = 4  # parses kept of one function, under different types
 _REPAIRS = 200
 BEHIND = 1_000_000_000  # index of the first header token
@@ -599,7 +600,7 @@ def _file(file: IncludedFile, symbols: Symbols, number: int) -> UnitFile:
     )
 
 
-_FILE = Query[tuple[object, ...], UnitFile]("other file of a unit", most=_UNIT_TEXT)
+_FILE = Query[tuple[object, ...], UnitFile]("other file of a unit", most=_OTHER_TEXT)
 
 
 def _placed_file(file: IncludedFile, symbols: Symbols, number: int) -> UnitFile:
@@ -612,8 +613,10 @@ _UNIT = Query[tuple[object, ...], TranslationUnit]("last version of a file, by i
 
 
 def forget_units() -> None:
-    """Drop the last version of each file."""
-    _UNIT.forget(PROCESS)
+    """Drop the last version of each file, and what its headers declare as a whole."""
+    for query in (_UNIT, _FILE, _DECLARED, _HEADERS):
+        query.forget(PROCESS)
+    forget_flattened()
 
 
 def _functions(

@@ -188,7 +188,7 @@ def _process_header(run: Run, path: str, text: str, depth: int, bare: bool) -> N
     run.pieces.append(file.piece)
 
 
-_CUT = Query[str, list[tuple[int, Region]]]("regions of a header", most=4_000_000)
+_CUT = Query[str, list[tuple[int, Region]]]("regions of a header", most=1_000_000)
 
 
 def _read_regions(
