@@ -15,6 +15,7 @@ from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel, LaunchSite
 from smem_lsp.output.json_text import dump
 from smem_lsp.output.version import TOOL, VERSION
+from smem_lsp.rules.buffers import unsized
 from smem_lsp.rules.model import Finding
 from smem_lsp.source import SourceText, Span
 
@@ -135,7 +136,7 @@ def kernel_object(source: SourceText, report: KernelReport) -> JsonObject:
         "unknown": {
             "accesses": kernel.unknown_accesses,
             "barriers": kernel.unknown_barriers,
-            "reasons": list(kernel.unknown),
+            "reasons": [*kernel.unknown, *(f"the size of {each} is not known" for each in unsized(kernel))],
         },
     }
 

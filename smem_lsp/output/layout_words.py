@@ -9,6 +9,7 @@ from smem_lsp.engine.report import KernelReport, OccupancyRow
 from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel
 from smem_lsp.output.memory_map import BlockBarrier, Drawing, MemoryMap, Rectangle
 from smem_lsp.output.symbolic_size import symbolic_bytes
+from smem_lsp.rules.buffers import unsized
 from smem_lsp.source import listed, plural
 
 
@@ -198,9 +199,9 @@ def remarks(drawn: MemoryMap) -> list[str]:
     if report.static_bytes is not None and kernel.helper_bytes:
         all_of_them = "ptxas reports" if kernel.dialect.nvidia else "That is"
         found.append(f"{all_of_them} {report.static_bytes:,} B static in all.")
-    unsized = [buffer.name for buffer in kernel.buffers if buffer.bytes is None]
-    if unsized:
-        found.append(f"Size not known: {listed(f'`{name}`' for name in unsized)}.")
+    lacking = unsized(kernel)
+    if lacking:
+        found.append(f"Size not known: {listed(lacking)}.")
     if kernel.irregular is not None:
         found.append(f"Control flow is not followed: {kernel.irregular}. No buffer shares bytes.")
     found += [

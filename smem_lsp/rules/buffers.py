@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from smem_lsp.ir.nodes import Access, Buffer, walk
+from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Kernel, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import SourceText, Span, checkpoint
 from smem_lsp.syntax.lexer import comments
@@ -86,3 +86,17 @@ def inactive_names(facts: KernelFacts) -> frozenset[str]:
     """Names in conditional regions of the kernel: their other branches may use them otherwise."""
     regions = (facts.source.slice(region) for region in facts.kernel.conditional)
     return frozenset(name for region in regions for name in re.findall(r"\w+", region))
+
+
+def unsized(kernel: Kernel) -> list[str]:
+    """What the static bytes of a kernel lack, in words: ```tmp` of `cub::BlockScan<int, N>::TempStorage```."""
+    buffers = (*kernel.buffers, *kernel.helper_bytes)
+    return [_unsized(each) for each in buffers if each.space is AddressSpace.STATIC and each.bytes is None]
+
+
+def _unsized(buffer: Buffer) -> str:
+    if buffer.element_bytes is None:
+        kind = (buffer.type_text or buffer.type).removeprefix("typename ")
+        return f"`{buffer.name}`" if "{" in kind or not kind else f"`{buffer.name}` of `{kind}`"
+    lacking = [text for text, n in zip(buffer.dims_text, buffer.dims) if n is None and text]
+    return f"`{buffer.name}` of `[{']['.join(lacking)}]`" if lacking else f"`{buffer.name}`"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from lsprotocol import types
 
 from smem_lsp.ir.nodes import AddressSpace, Kernel
+from smem_lsp.rules.buffers import unsized
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.server.amounts import amount, best_bytes, blocks, kib, launch, least_bytes, shown_row
 from smem_lsp.server.analysis import Analysis
@@ -81,8 +82,9 @@ def lens_title(facts: KernelFacts) -> str:
     (256 threads, registers not known)``, ``≤ 8 blocks/SM by shared memory alone, block not known``."""
     before, after = facts.static_bytes, best_bytes(facts)
     if before is None or after is None:
-        least = least_bytes(facts)
-        return f"shared memory: {f'at least {least:,} B' if least else 'bytes not known'}"
+        least, lacking = least_bytes(facts), listed(unsized(facts.kernel)).replace("`", "")
+        plus = f", plus {lacking}" if lacking else ""
+        return f"shared memory: {f'at least {least:,} B{plus}' if least else 'bytes not known'}"
     row = shown_row(facts, before, after)
     dynamic = row.dynamic_bytes if row is not None else 0
     title = f"{amount(before, after)} shared" if before or not dynamic else "shared"

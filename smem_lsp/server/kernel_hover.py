@@ -13,6 +13,7 @@ from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.output.staircase import staircases
 from smem_lsp.output.staircase_text import stairs_text
+from smem_lsp.rules.buffers import unsized
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.server.amounts import best_bytes, blocks, launch, least_bytes, shown_row
 from smem_lsp.source import listed, plural
@@ -77,12 +78,11 @@ def _file(path: str) -> str:
 
 
 def _unknown_size(facts: KernelFacts) -> str:
-    """``at least 512 B as declared: the size of `a` is not known``."""
-    buffers = (*facts.kernel.buffers, *facts.kernel.helper_bytes)
-    names = [f"`{buffer.name}`" for buffer in buffers if buffer.bytes is None]
-    reason = f": the size of {listed(names)} is not known" if names else ""
-    least = least_bytes(facts)
-    return f"{f'at least {least:,} B as declared' if least else 'bytes not known'}{reason}"
+    """``at least 512 B as declared, plus `a` of `T` ``, or ``bytes not known: the size of `a` of `T` is not known``."""
+    lacking, least = listed(unsized(facts.kernel)), least_bytes(facts)
+    if least:
+        return f"at least {least:,} B as declared" + (f", plus {lacking}" if lacking else "")
+    return "bytes not known" + (f": the size of {lacking} is not known" if lacking else "")
 
 
 def _resident_lines(facts: KernelFacts, before: int, after: int) -> Iterator[str]:

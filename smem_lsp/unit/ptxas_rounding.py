@@ -26,10 +26,11 @@ class Rounding(NamedTuple):
 
 def rounding(unit: TranslationUnit, top: Scope) -> Rounding:
     """How static totals of the file are rounded: if a compiled function uses an ``extern __shared__`` array, to 16
-    bytes or to the alignment of that array, whichever is more."""
-    certain = possible = 1
+    bytes or to the alignment of that array, whichever is more. A header that is missing may use one."""
+    certain = 1
+    possible = MIN_ROUNDING if unit.preprocessed.missing_quoted else 1
     if not any(placed.block.extends_shared for placed in unit.all_blocks):
-        return Rounding()
+        return Rounding(certain, possible)
     for file in unit.files:
         for function in file.functions:
             checkpoint()

@@ -25,6 +25,9 @@ __global__ void k(float* p) {{
         ("", "__shfl_sync(~0u, p[0], 0)", True),
         ("__device__ float seen(float x) { return x * x; }", "seen(p[0])", True),
         ("struct One { float x; };", "One{1.0f}.x", True),
+        ("", "__low2float(h2sqrt(__float2half2_rn(p[0])))", True),
+        ("", "curand_uniform(&state)", True),
+        ("", "cub::Max()(p[0], p[1])", True),
         ("", "unseen(p[0])", False),
         ("__device__ float declared(float);", "declared(p[0])", False),
         ('#include "gone.cuh"', "gone::unseen(p)", False),
@@ -34,3 +37,9 @@ def test_exact(above: str, call: str, exact: bool) -> None:
     report = check(KERNEL.format(above=above, call=call), path="k.cu")
     assert report.kernels[0].static_bytes == 256
     assert report.kernels[0].exact is exact
+
+
+@pytest.mark.parametrize(("count", "exact"), [(257, False), (256, True)])
+def test_a_missing_header_may_round_totals(count: int, exact: bool) -> None:
+    text = KERNEL.format(above='#include "gone.cuh"', call="0").replace("64", str(count))
+    assert check(text, path="k.cu").kernels[0].exact is exact

@@ -259,7 +259,7 @@ def test_unknown_sizes_are_said_and_not_drawn() -> None:
         assert "N * 4 B shared" in text
     assert not svg_groups(UNSIZED)
     assert not list(Page(html(UNSIZED)).of_class("bar"))
-    assert "Size not known: tile." in svg(UNSIZED)
+    assert "Size not known: tile of [N]." in svg(UNSIZED)
 
 
 def test_a_kernel_without_shared_memory_says_so() -> None:

@@ -89,7 +89,7 @@ def test_narrow_terminal() -> None:
 def test_unknown_sizes_draw_nothing_and_say_why() -> None:
     text = draw(UNSIZED)
     assert "N * 4 B shared" in text
-    assert "Size not known: `tile`." in text
+    assert "Size not known: `tile` of `[N]`." in text
     assert "┤" not in text
 
 

@@ -126,7 +126,7 @@ def test_hover_on_a_kernel_without_shared_memory(client: Client) -> None:
 
 def test_hover_on_a_kernel_whose_bytes_are_not_known(client: Client) -> None:
     assert hover(client, "sized(") == [
-        "**`sized`** shared memory: bytes not known: the size of `part` is not known"
+        "**`sized`** shared memory: bytes not known: the size of `part` of `[N]` is not known"
     ]
 
 

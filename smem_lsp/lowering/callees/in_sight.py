@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from smem_lsp.lowering.callees import overloads
+from smem_lsp.lowering.callees.intrinsics import STATE_MAKERS, STATE_READERS
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.semantics.entities import Functions, Namespace, Undeclared
 from smem_lsp.syntax import tree
 
-# Namespaces of libraries whose functions declare no static shared memory. CUB's do, where they get no storage.
-_LIBRARIES = frozenset("std cuda nv nvcuda cooperative_groups thrust cute cutlass at c10 torch".split())
+# Namespaces of libraries whose functions declare no static shared memory. CUB's collectives are told apart elsewhere.
+_LIBRARIES = frozenset("std cuda cub nv nvcuda cooperative_groups thrust cute cutlass at c10 torch".split())
 
 
 def is_in_sight(ctx: Context, callee: tree.Name, scope: LocalScope) -> bool:
     """Is the body of what is called in sight, or is it known to declare no shared memory? A class counts as in sight:
     the call makes an object."""
     path = tuple(part for part in callee.text.split("::") if part)
-    if path[0] in _LIBRARIES or path[-1].startswith("__") or overloads.functions_named(ctx, path[-1], callee):
+    name = path[-1] if path else ""
+    if not path or path[0] in _LIBRARIES or name.startswith("__"):
+        return True
+    if overloads.functions_named(ctx, name, callee):
+        return True
+    if name in STATE_MAKERS or STATE_READERS.fullmatch(name):
         return True
     if scope.lookup(callee.text) is not None or callee.text in ctx.at.template_parameters:
         return True

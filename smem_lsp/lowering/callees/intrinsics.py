@@ -47,7 +47,7 @@ _PATTERNS = re.compile(
     r"|__(?:half|halves|float|double|int|uint|short|ushort|ll|ull|bfloat16|nv_bfloat16|low|high|longlong)\w*2\w+"
     r"|__h(?:add|sub|mul|fma|div|neg|abs|max|min|eq|ne|le|ge|lt|gt|equ|neu|leu|geu|ltu|gtu|isnan|isinf)\w*"
     r"|__v(?:abs|add|sub|avg|cmp|max|min|set|sad|neg|had|ib|imax|imin)\w*"
-    r"|h(?:exp|log|sqrt|rsqrt|sin|cos|rcp|ceil|floor|trunc|rint)\w*"
+    r"|h2?(?:exp|log|sqrt|rsqrt|sin|cos|rcp|ceil|floor|trunc|rint)\w*"
     r"|make_\w+[1-4]|__\w+_as_\w+|__bfloat16\w+|__nv_cvt_\w+|__ld\w\w|__low\w*|__high\w*)\Z"
 )
 
