@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from smem_lsp.source import checkpoint, record
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.functions import FunctionIsland, find_functions
@@ -41,7 +41,10 @@ class HeaderFunction:
         return Definition("", tokens, [False] * count, self.island.moved(-lo), ())
 
 
-@record
+_Reached = tuple[frozenset[str], tuple[tuple[str, ...], ...]]
+
+
+@dataclass(frozen=True, eq=False)
 class Headers:
     """``names``: types and templates; ``declared``: names with parameters; ``words``: all spellings; ``definitions``:
     device functions by name."""
@@ -51,21 +54,33 @@ class Headers:
     words: frozenset[str]
     definitions: Mapping[str, tuple[HeaderFunction, ...]]
 
-    def reached(self, names: Collection[str]) -> tuple[frozenset[str], tuple[tuple[str, ...], ...]]:
+    @cached_property
+    def _unnamed(self) -> _Reached:
+        """From the operators and constructors, which nothing names."""
+        return self._reach(name for name in self.definitions if not name.isidentifier() or name == "operator")
+
+    def reached(self, names: Collection[str]) -> _Reached:
         """(``names`` and all names in the functions that they may call, the tokens of these functions). Operators and
-        constructors count as called: nothing names them."""
-        unnamed = {name for name in self.definitions if not name.isidentifier() or name == "operator"}
+        constructors count as called."""
+        always, spelled = self._unnamed
+        found, called = self._reach(names, but=always)
+        return found | always, (*spelled, *called)
+
+    def _reach(self, names: Iterable[str], but: frozenset[str] = frozenset()) -> _Reached:
+        """The same without what ``but`` has reached."""
         found, spelled = set(names), list[tuple[str, ...]]()
-        wanted = self.definitions.keys() & found | unnamed
+        wanted = self.definitions.keys() & found - but
         done: set[str] = set()
         while wanted:
             checkpoint()
-            name = min(wanted)
-            done.add(name)
-            for function in self.definitions[name]:
-                spelled.append(function.texts)
-                found.update(function.texts)
-            wanted = (self.definitions.keys() & found | unnamed) - done
+            new: set[str] = set()
+            for name in sorted(wanted):
+                for function in self.definitions[name]:
+                    spelled.append(function.texts)
+                    new.update(function.texts)
+            done |= wanted
+            found |= new
+            wanted = self.definitions.keys() & new - but - done
         return frozenset(found), tuple(spelled)
 
 
