@@ -19,6 +19,7 @@ from typing import Any
 
 from smem_lsp.environment.nvcc import KernelStatistics
 from smem_lsp.source import MAX_BYTES
+from smem_lsp.source.cache_folder import last_used
 
 MOST_ANSWERS = 400  # files; those used last stay
 _MOST_BYTES = 4_000_000  # of one file
@@ -85,7 +86,7 @@ class CompilerStore:
         return self._folder / f"{digest[:40]}.json"
 
     def _prune(self) -> None:
-        answers = sorted(self._folder.glob("*.json"), key=_used)
+        answers = sorted(self._folder.glob("*.json"), key=last_used)
         for path in answers[:-MOST_ANSWERS]:
             path.unlink(missing_ok=True)
 
@@ -99,13 +100,6 @@ def content(path: str) -> str | None:
         return hashlib.sha256(place.read_bytes()).hexdigest()
     except (OSError, ValueError):
         return None
-
-
-def _used(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 def _kernel(value: Any) -> KernelStatistics:

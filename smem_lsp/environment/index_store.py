@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from smem_lsp.source import read_regular
-from smem_lsp.source.cache_folder import cache_folder
+from smem_lsp.source.cache_folder import cache_folder, last_used
 from smem_lsp.source.file_summary import VERSION, FileSummary
 
 MOST_PROJECTS = 20  # files; those used last stay
@@ -84,7 +84,7 @@ class IndexStore:
         return self._folder / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:40]}.jsonl"
 
     def _prune(self) -> None:
-        found = sorted(self._folder.glob("*.jsonl"), key=_used)
+        found = sorted(self._folder.glob("*.jsonl"), key=last_used)
         for path in found[:-MOST_PROJECTS]:
             path.unlink(missing_ok=True)
 
@@ -95,13 +95,6 @@ def user_index_store() -> IndexStore | None:
         return IndexStore(cache_folder() / "index")
     except RuntimeError:
         return None
-
-
-def _used(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 def _entry(value: Any, root: str) -> tuple[str, tuple[Stamp, FileSummary]]:

@@ -20,3 +20,11 @@ def cache_folder() -> Path:
         ).is_absolute():  # else it could be a folder of the workspace (XDG base directories: ignored)
             base = str(Path.home() / ".cache")
     return Path(base) / "smem-lsp"
+
+
+def last_used(path: Path) -> float:
+    """When a file in it was last used, by the time stamp that its readers set; 0 if it is gone."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
