@@ -20,12 +20,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         isolate()
         _on_ctrl_c(end=True)  # without a traceback out of the middle of an import
     from smem_lsp.cli.errors import EXIT_FAILED, EXIT_INTERRUPTED, UsageError, complain, internal_error
+    from smem_lsp.cli.garbage import collect_seldom
     from smem_lsp.cli.streams import LostOutput, borrow_streams, mute, take_streams
 
     try:
         if argv is None:
             _on_ctrl_c(end=False)
             take_streams()
+            collect_seldom()
         else:
             borrow_streams()
         code = _run(list(sys.argv[1:] if argv is None else argv))

@@ -9,17 +9,23 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from typing import TextIO
 
+from smem_lsp.cli import formats
+from smem_lsp.cli.baseline import baseline_text, folder_of, read_baseline
 from smem_lsp.cli.checking import FileChecker, FileOutcome, FileTask, Options, failed
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, UsageError, complain
 from smem_lsp.cli.fixing import FixPolicy, Hidden, hidden_words
+from smem_lsp.cli.output_file import STDOUT, OutputFile
+from smem_lsp.cli.parser import UNDECIDED
 from smem_lsp.cli.path_settings import Settings, named_codes, rule_names
 from smem_lsp.cli.progress import Progress
 from smem_lsp.cli.reading import named_folders, project_reader
 from smem_lsp.cli.terminal import terminal_style, use_utf8
-from smem_lsp.config import ConfigError
+from smem_lsp.config import ConfigError, GitIgnore
 from smem_lsp.environment import SourceError, SourceFile, collect, decode, trees
-from smem_lsp.output import json_, sarif
+from smem_lsp.output import verdicts
+from smem_lsp.output.style import Style
 from smem_lsp.rules.model import Severity
 from smem_lsp.source import MAX_BYTES, plural
 
@@ -36,12 +42,17 @@ class _RunTotals:
     with_findings: int = 0
     changed: int = 0
     fixable: int = 0
+    known: int = 0
+    gone: int = 0
+    recorded: int | None = None
     statements: int = 0
     unparsed: int = 0
     unknown: int = 0
     counts: Counter[tuple[Severity, str]] = field(default_factory=Counter)
     fixed: Counter[str] = field(default_factory=Counter)
     hidden: Counter[Hidden] = field(default_factory=Counter)
+    verdicts: Counter[str] = field(default_factory=Counter)
+    verdict_lines: list[str] = field(default_factory=list)
     failed: bool = False
 
     def add(self, outcome: FileOutcome) -> None:
@@ -49,30 +60,66 @@ class _RunTotals:
         self.with_findings += bool(outcome.counts)
         self.changed += bool(outcome.fixed)
         self.fixable += outcome.fixable
+        self.known += outcome.known
+        self.gone += outcome.gone
         self.statements += outcome.statements
         self.unparsed += outcome.unparsed
         self.unknown += outcome.unknown
         self.counts += outcome.counts
         self.fixed += outcome.fixed
         self.hidden += outcome.hidden
+        self.verdicts += outcome.verdicts
+        self.verdict_lines += outcome.verdict_lines
 
 
 def run(flags: argparse.Namespace) -> int:
     """Print the findings of all paths and return the exit code. Raises UsageError."""
     if flags.unsafe_fixes and not (flags.fix or flags.diff):
         raise UsageError("--unsafe-fixes needs --fix or --diff")
+    if flags.write_baseline is not None:
+        if flags.baseline is not None:
+            raise UsageError("--baseline and --write-baseline contradict each other")
+    if flags.watch:
+        if flags.write_baseline is not None or flags.stdin_filename or _STDIN in flags.paths:
+            raise UsageError("--watch takes files and folders, not stdin, and no --write-baseline")
+        from smem_lsp.cli.watch import watch
+
+        return watch(flags, check)
+    return check(flags)
+
+
+def check(flags: argparse.Namespace) -> int:
+    """Check all paths once. Raises UsageError."""
     settings = Settings(flags)
+    if flags.explain_config:
+        from smem_lsp.cli.config import explain
+
+        for path in dict.fromkeys(flags.paths or [_STDIN]):
+            explain(flags.stdin_filename or "." if path == _STDIN else path, settings)
+        return EXIT_CLEAN
     options = _options(flags)
     totals = _RunTotals()
-    tasks = _tasks(flags, settings, totals)
-    outcomes = _print_all(tasks, options, flags, totals)
+    git = GitIgnore(named_folders(flags.paths or ["."]), settings.note) if flags.gitignore else None
+    file = OutputFile("--output-file", flags.output_file) if options.to_file else None
+    record = OutputFile("--write-baseline", flags.write_baseline) if options.record else None
+    out = sys.stdout if file is None else file.text
+    tasks = _tasks(flags, settings, git, totals)
+    outcomes = _print_all(tasks, options, flags, totals, out)
     if not (options.fix or options.diff):  # what is rewritten is named
-        outcomes += _print_all(_headers(outcomes, settings), options, flags, totals)
-    if options.format in ("json", "sarif") and not options.diff:
+        headers = _headers(outcomes, settings, git)
+        outcomes += _print_all(headers, options, flags, totals, out)
+    if options.format in formats.DOCUMENTS and not options.diff:
         # stdout holds the fixed text of stdin and nothing else.
-        stream = sys.stderr if flags.fix and _STDIN in flags.paths else sys.stdout
+        stream = sys.stderr if flags.fix and _STDIN in flags.paths and file is None else out
         use_utf8(stream)
-        stream.write(_json(outcomes) if options.format == "json" else _sarif(outcomes))
+        stream.write(_document(outcomes, options.format, _limit(flags)))
+    if file is not None:
+        file.write()
+    if record is not None:
+        found = ((outcome.path, outcome.recorded) for outcome in outcomes)
+        text, totals.recorded = baseline_text(folder_of(flags.write_baseline), found)
+        record.text.write(text)
+        record.write()
     _print_totals(totals, options, flags)
     return _exit_code(totals, flags)
 
@@ -80,7 +127,8 @@ def run(flags: argparse.Namespace) -> int:
 def _options(flags: argparse.Namespace) -> Options:
     named = named_codes(flags.select) if flags.select else frozenset()
     policy = FixPolicy(unsafe=flags.unsafe_fixes, named=named)
-    style = terminal_style(flags.color)
+    to_file = flags.output_file not in (None, STDOUT)
+    style = Style(flags.color == "always") if to_file else terminal_style(flags.color)
     return Options(
         flags.output_format,
         style,
@@ -88,15 +136,21 @@ def _options(flags: argparse.Namespace) -> Options:
         flags.diff,
         policy,
         not flags.no_cache,
-        sys.stdout.isatty(),
+        sys.stdout.isatty() and not to_file,
         flags.statistics,
+        flags.verdicts or flags.fail_on == UNDECIDED,
         trees([path for path in flags.paths if path != _STDIN] or ["."]) if flags.fix else (),
         isolated=flags.isolated,
+        baseline=None if flags.baseline is None else read_baseline(flags.baseline),
+        record=flags.write_baseline is not None,
+        to_file=to_file,
         folders=named_folders(flags.paths or ([] if flags.stdin_filename else ["."])),
     )
 
 
-def _tasks(flags: argparse.Namespace, settings: Settings, totals: _RunTotals) -> list[FileTask | FileOutcome]:
+def _tasks(
+    flags: argparse.Namespace, settings: Settings, git: GitIgnore | None, totals: _RunTotals
+) -> list[FileTask | FileOutcome]:
     """The files to check, in order; a FileOutcome stands for one that cannot be checked."""
     paths = list(dict.fromkeys(flags.paths or ([_STDIN] if flags.stdin_filename else ["."])))
     found: list[FileTask | FileOutcome] = []
@@ -104,7 +158,14 @@ def _tasks(flags: argparse.Namespace, settings: Settings, totals: _RunTotals) ->
         found.append(_given(flags.stdin_filename, settings))
     elif flags.stdin_filename:
         raise UsageError("--stdin-filename needs `-` among the paths")
-    collected = collect([path for path in paths if path != _STDIN], settings.excludes)
+    named = [path for path in paths if path != _STDIN]
+    if flags.force_exclude:
+        named = [path for path in named if not settings.excludes(path)]
+    collected = collect(
+        named, lambda path: settings.excludes(path) or (git is not None and git.ignores(path))
+    )
+    for folder in collected.empty:
+        complain(f"{folder}: no CUDA files here (.cu, .cuh, .hip, or headers with device code)")
     for error in collected.errors:
         found.append(failed(error.path, str(error)))
     blamed: set[str] = set()
@@ -121,13 +182,17 @@ def _tasks(flags: argparse.Namespace, settings: Settings, totals: _RunTotals) ->
     return found
 
 
-def _headers(outcomes: Sequence[FileOutcome], settings: Settings) -> list[FileTask | FileOutcome]:
-    """The headers with kernels that the checked files include, through these, but those that were checked."""
+def _headers(
+    outcomes: Sequence[FileOutcome], settings: Settings, git: GitIgnore | None
+) -> list[FileTask | FileOutcome]:
+    """The headers with kernels that the checked files include, through these, but those that were checked, and what is
+    left out of a search."""
     checked = {os.path.abspath(outcome.path) for outcome in outcomes}  # noqa: PTH100
     mains: dict[str, list[str]] = {}
     for outcome in outcomes:
         for path in outcome.headers:
-            if os.path.abspath(path) not in checked and not settings.excludes(path):  # noqa: PTH100
+            left_out = settings.excludes(path) or (git is not None and git.hides(path))
+            if os.path.abspath(path) not in checked and not left_out:  # noqa: PTH100
                 mains.setdefault(path, []).append(outcome.path)
     found: list[FileTask | FileOutcome] = []
     for path, through in mains.items():
@@ -168,8 +233,13 @@ def _stdin(path: str) -> bytes:
 
 
 def _print_all(
-    tasks: Sequence[FileTask | FileOutcome], options: Options, flags: argparse.Namespace, totals: _RunTotals
+    tasks: Sequence[FileTask | FileOutcome],
+    options: Options,
+    flags: argparse.Namespace,
+    totals: _RunTotals,
+    out: TextIO,
 ) -> list[FileOutcome]:
+    """``out``: where the findings go."""
     progress = Progress(len(tasks), enabled=not flags.quiet)
     outcomes: list[FileOutcome] = []
     with closing(_outcomes(tasks, options, flags.jobs)) as arriving:
@@ -188,9 +258,9 @@ def _print_all(
                 complain(note)
             if outcome.fixed_text is not None:
                 sys.stdout.write(outcome.fixed_text)
-                sys.stderr.write(outcome.text)
+                (sys.stderr if out is sys.stdout else out).write(outcome.text)
             else:
-                sys.stdout.write(outcome.text)
+                out.write(outcome.text)
             progress.show(len(outcomes))
     progress.clear()
     return outcomes
@@ -217,32 +287,35 @@ def _outcomes(
     yield from check_in_children(tasks, options, processes)
 
 
-def _json(outcomes: Sequence[FileOutcome]) -> str:
-    findings = [finding for outcome in outcomes for finding in outcome.findings]
-    kernels = [kernel for outcome in outcomes for kernel in outcome.kernels]
-    return json_.document(findings, kernels, [outcome.file for outcome in outcomes])
-
-
-def _sarif(outcomes: Sequence[FileOutcome]) -> str:
-    from smem_lsp.rules.registry import RULES
-
-    findings = [finding for outcome in outcomes for finding in outcome.findings]
-    problems = [(each.path, str(each.file["error"])) for each in outcomes if each.file["error"] is not None]
-    return sarif.document(findings, RULES, problems)
+def _document(outcomes: Sequence[FileOutcome], format: str, limit: Severity) -> str:
+    return formats.document(
+        format,
+        [finding for outcome in outcomes for finding in outcome.findings],
+        [kernel for outcome in outcomes for kernel in outcome.kernels],
+        [function for outcome in outcomes for function in outcome.functions],
+        [outcome.file for outcome in outcomes],
+        limit,
+    )
 
 
 def _print_totals(totals: _RunTotals, options: Options, flags: argparse.Namespace) -> None:
-    machine = options.format != "full" or options.diff or (options.fix and _STDIN in flags.paths)
-    if flags.statistics and totals.counts | Counter():
-        for line in _statistics(totals):
-            print(line, file=sys.stderr if machine and options.format != "concise" else sys.stdout)
+    given = options.fix and _STDIN in flags.paths  # then stdout holds a fixed text
+    machine = given or ((options.format != "full" or options.diff) and not options.to_file)
+    stream = sys.stderr if given or (machine and options.format != "concise") else sys.stdout
+    told = [*totals.verdict_lines] if flags.verdicts else []
+    if flags.statistics and totals.counts.total():
+        told += _statistics(totals)
+    if (flags.statistics or flags.fail_on == UNDECIDED) and totals.verdicts.total():
+        told.append(verdicts.summed(totals.verdicts))
+    for line in told:
+        print(line, file=stream)
     if flags.quiet:
         return
     if machine and not options.diff:
         if totals.hidden:
             print(f"{hidden_words(totals.hidden)}.", file=sys.stderr)
         return
-    for line in _summary(totals, options):
+    for line in _summary(totals, options, flags):
         print(line, file=sys.stderr if machine else sys.stdout)
 
 
@@ -258,7 +331,7 @@ def _statistics(totals: _RunTotals) -> Iterator[str]:
     )
 
 
-def _summary(totals: _RunTotals, options: Options) -> Iterator[str]:
+def _summary(totals: _RunTotals, options: Options, flags: argparse.Namespace) -> Iterator[str]:
     fixed = totals.fixed.total()
     if fixed:
         verb = "Would fix" if options.diff else "Fixed"
@@ -269,6 +342,13 @@ def _summary(totals: _RunTotals, options: Options) -> Iterator[str]:
         yield f"{hidden_words(totals.hidden)}."
     if options.diff:
         return
+    if totals.recorded is not None:
+        yield f"Wrote {plural(totals.recorded, 'finding')} in {plural(totals.files, 'file')} to {flags.write_baseline}."
+        return
+    if totals.known:
+        yield f"{plural(totals.known, 'finding')} of the baseline not told."
+    if totals.gone:
+        yield f"{plural(totals.gone, 'finding')} of the baseline not there any more; --write-baseline updates it."
     total = totals.counts.total()
     if not total:
         if not totals.failed:
@@ -296,5 +376,12 @@ def _exit_code(totals: _RunTotals, flags: argparse.Namespace) -> int:
         return EXIT_CLEAN
     if flags.diff:
         return EXIT_FINDINGS if totals.fixed else EXIT_CLEAN
-    limit = Severity.parse(flags.fail_on)
+    if flags.fail_on == UNDECIDED and verdicts.unproved(totals.verdicts):
+        return EXIT_FINDINGS
+    limit = _limit(flags)
     return EXIT_FINDINGS if any(severity <= limit for severity, _ in totals.counts) else EXIT_CLEAN
+
+
+def _limit(flags: argparse.Namespace) -> Severity:
+    """The least severity that fails the run."""
+    return Severity.WARNING if flags.fail_on == UNDECIDED else Severity.parse(flags.fail_on)

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from smem_lsp.cli import formats
+from smem_lsp.cli.baseline import Baseline, Key, Known, key_of
 from smem_lsp.cli.errors import internal_error, reported
 from smem_lsp.cli.fixing import Fixed, FixPolicy, Hidden, fix_text, fixable, hidden
 from smem_lsp.cli.path_settings import rule_names
@@ -26,7 +28,7 @@ from smem_lsp.environment import (
     write_source,
 )
 from smem_lsp.environment.compiler import OFF
-from smem_lsp.output import concise, full, github, json_
+from smem_lsp.output import coloured, json_, verdicts
 from smem_lsp.output.json_ import JsonObject
 from smem_lsp.output.style import Style, shown
 from smem_lsp.rules.model import Severity
@@ -40,22 +42,31 @@ if TYPE_CHECKING:
 class Options:
     """What to do with every file."""
 
-    format: str = "full"  # full | concise | json | sarif | github
+    format: str = "full"  # one of FORMATS, or "diff"
     style: Style = field(default_factory=Style)
     fix: bool = False  # write the fixed text back
     diff: bool = False  # show what fixing would change; wins over fix
     policy: FixPolicy = field(default_factory=FixPolicy)
     reuse: bool = True  # use what a compiler said in earlier runs
     terminal: bool = False  # stdout is one
-    statistics: bool = False  # count what was read
+    statistics: bool = False  # count what was read, and judge each kernel
+    verdicts: bool = False  # judge each kernel
     trees: tuple[str, ...] = ()  # folders that no link may lead out of when a file is written
     isolated: bool = False  # no config file counts
+    baseline: Baseline | None = None  # findings that are not told
+    record: bool = False  # for a baseline: none is told
+    to_file: bool = False  # findings go to a file, totals to stdout
     folders: tuple[str, ...] = ()  # that were named: projects, where nothing else says so
 
     @property
     def whole(self) -> bool:
         """Is every kernel of a file reported, or only what the rules find?"""
-        return self.format == "json" or self.statistics
+        return self.format == "json" or self.judges
+
+    @property
+    def judges(self) -> bool:
+        """Is it worked out of each kernel whether it is race-free?"""
+        return self.verdicts or self.statistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +89,21 @@ class FileOutcome:
     fixed_text: str | None = None  # of a text that was given
     findings: list[JsonObject] = field(default_factory=list)
     kernels: list[JsonObject] = field(default_factory=list)
+    functions: list[JsonObject] = field(default_factory=list)  # of the device, that touch shared memory
     file: JsonObject = field(default_factory=dict)
     headers: tuple[str, ...] = ()  # of its project, with kernels, which it includes
     counts: Counter[tuple[Severity, str]] = field(default_factory=Counter)  # findings by severity and code
     fixed: Counter[str] = field(default_factory=Counter)  # findings fixed, by code
     fixable: int = 0  # findings that --fix would fix, or could not fix
     hidden: Counter[Hidden] = field(default_factory=Counter)  # findings that it would fix under other flags
+    known: int = 0  # findings of the baseline
+    gone: int = 0  # findings of the baseline that are not there any more
+    recorded: Counter[Key] = field(default_factory=Counter)  # findings, for a new baseline
     statements: int = 0
     unparsed: int = 0  # statements
     unknown: int = 0  # accesses and barriers that were not resolved
+    verdicts: Counter[str] = field(default_factory=Counter)  # on kernels with shared memory, by their words
+    verdict_lines: list[str] = field(default_factory=list)  # one for each of them
     errors: list[str] = field(default_factory=list)  # one line each, naming the file
     notes: list[str] = field(default_factory=list)  # the same for problems that do not stop the run
 
@@ -123,7 +140,10 @@ class FileChecker:
 
     def _checked(self, source: SourceFile, task: FileTask) -> FileOutcome:
         notes: dict[str, None] = {}  # what a compiler did not do, each line once
-        outcome = self._applied(source, task, self._check_of(task, notes))
+        known = Known(self._options.baseline, task.path)
+        check = self._check_of(task, notes)
+        outcome = self._applied(source, task, lambda text: known.removed(check(text)))
+        outcome.known, outcome.gone = known.found, known.gone
         outcome.notes.extend(notes)
         outcome.headers = tuple(
             path for path in outcome.headers if self._reader.in_project(path, around=task.path)
@@ -140,6 +160,7 @@ class FileChecker:
             outcome.text = unified_diff(source.text, fixed.text, task.path)
             if options.terminal:  # `patch` needs every byte, nobody's screen does
                 outcome.text = "\n".join(map(shown, outcome.text.split("\n")))
+            outcome.text = coloured.diff(outcome.text, options.style)
             return outcome
         if task.given is None:
             self._leftovers.remove_beside(task.path)
@@ -181,20 +202,23 @@ class FileChecker:
 def _outcome(fixed: Fixed, task: FileTask, options: Options) -> FileOutcome:
     report = fixed.report
     outcome = FileOutcome(task.path, headers=report.headers, fixed=fixed.counts)
-    match options.format:
-        case "json" | "sarif":
-            outcome.findings = json_.finding_objects(report, rule_names())
-            if options.format == "json":
-                outcome.kernels = json_.kernel_objects(report)
-        case "github":
-            outcome.text = github.render(report)
-        case "concise":
-            outcome.text = concise.render(report, options.style)
-        case "full":
-            outcome.text = full.render(report, options.style)
-            outcome.fixable = fixable(report, options.policy)
+    if options.record:
+        outcome.recorded.update(map(key_of, report.findings))
+        report = replace(report, findings=())
+    if options.format in formats.DOCUMENTS:
+        outcome.findings = json_.finding_objects(report, rule_names())
+        if options.format == "json":
+            outcome.kernels = json_.kernel_objects(report)
+            outcome.functions = json_.function_objects(report)
+    elif options.format != "diff":
+        outcome.text = formats.text(report, options.format, options.style)
+    if options.format == "full":
+        outcome.fixable = fixable(report, options.policy)
     if options.fix or options.diff:
         outcome.hidden = hidden(report, options.policy)
+    if options.judges:
+        outcome.verdicts.update(verdicts.kinds(report))
+        outcome.verdict_lines += verdicts.lines(report)
     outcome.file = json_.file_object(report)  # last: the fixes above may have been out of budget
     outcome.counts.update((finding.severity, finding.code) for finding in report.findings)
     outcome.statements = report.statistics.statements or 0

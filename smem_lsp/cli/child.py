@@ -17,6 +17,7 @@ from typing import BinaryIO, NoReturn
 
 from smem_lsp.cli.checking import FileChecker, FileTask, Options, failed
 from smem_lsp.cli.errors import internal_error
+from smem_lsp.cli.garbage import collect_seldom
 from smem_lsp.cli.messages import read_message, write_message
 
 _PATIENCE = 0.4  # seconds for a compiler to be killed and a file to be put back
@@ -30,6 +31,7 @@ def main() -> NoReturn:
     """Serve until stdin ends. Ctrl-C is for the other process, SIGTERM comes from it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
+    collect_seldom()
     try:
         # Whatever else is printed does not belong between the messages.
         output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")

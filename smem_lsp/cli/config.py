@@ -17,14 +17,18 @@ _MOST_MISSING = 20
 
 
 def run(flags: argparse.Namespace) -> int:
-    """Print one line per setting, as a config file would say it, with its origin as a comment."""
-    path = flags.path
+    """Print one line per setting, as a config file would say it, with its origin as a comment. Raises UsageError."""
+    explain(flags.path, Settings(flags))
+    return EXIT_CLEAN
+
+
+def explain(path: str, settings: Settings) -> None:
+    """Print the settings that hold for a file, or for a folder's files. Raises UsageError."""
     if not is_there(path):
         raise UsageError(f"{path}: no such file or folder")
     try:
         # A folder's settings are those of a file in it.
         file = str(Path(path, "x.cu")) if is_folder(path) else path
-        settings = Settings(flags)
         loaded = settings.of(file)
     except ConfigError as error:
         raise UsageError(str(error)) from None
@@ -34,9 +38,10 @@ def run(flags: argparse.Namespace) -> int:
     width = min(60, max(len(text) for text, _ in lines))
     for text, origin in lines:
         print(f"{printable(text):<{width}}  # {printable(origin)}")
+    if settings.excluded_too:
+        print(f"# flag --exclude adds {printable(_toml(settings.excluded_too))}")
     for line in _project_lines(file, _include_dirs(loaded, settings, file)):
         print(f"# {printable(line)}")
-    return EXIT_CLEAN
 
 
 def _include_dirs(loaded: Loaded, settings: Settings, file: str) -> Sequence[str]:

@@ -7,6 +7,8 @@ import json
 import sys
 
 from smem_lsp.cli.errors import EXIT_CLEAN, UsageError
+from smem_lsp.cli.terminal import terminal_style
+from smem_lsp.output.coloured import markdown
 from smem_lsp.rules.model import Rule
 
 
@@ -23,13 +25,14 @@ def run(flags: argparse.Namespace) -> int:
         objects = [rule_page(rule) for rule in rules]
         print(json.dumps(objects if flags.all else objects[0], indent=2, ensure_ascii=False))
     else:
-        sys.stdout.write("\n\n".join(page(rule) for rule in rules))
+        text = "\n\n".join(page(rule) for rule in rules)
+        sys.stdout.write(markdown(text, terminal_style(flags.color)))
     return EXIT_CLEAN
 
 
 def page(rule: Rule) -> str:
     """A rule as Markdown."""
-    head = f"# {rule.code} {rule.name}\n\nSeverity: {rule.severity.label}\n\n"
+    head = f"# {rule.code} {rule.name}\n\nSeverity: {rule.default}\n\n"
     return f"{head}{rule.doc.strip()}\n"
 
 

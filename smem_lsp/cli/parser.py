@@ -6,18 +6,37 @@ import argparse
 import difflib
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError
 from smem_lsp.config.table import BLOCK, BLOCK_FORMS
-from smem_lsp.source import clipped
+from smem_lsp.source import clipped, is_there
+from smem_lsp.targets.dialects import SUFFIXES
 
-COMMANDS = ("check", "layout", "fit", "verify", "trace", "explain", "rules", "config", "server")
+COMMANDS = (
+    "check",
+    "layout",
+    "fit",
+    "verify",
+    "trace",
+    "explain",
+    "rules",
+    "config",
+    "schema",
+    "completion",
+    "server",
+)
 
 MAX_FLAGS = 10_000
+_LONGEST_PATH = 4_096  # characters
 
 _DESCRIPTION = "CUDA shared memory: wasted bytes, missing barriers, occupancy."
 _SEVERITIES = ("error", "warning", "info", "hint")
+FORMATS = ("full", "concise", "json", "sarif", "github", "gitlab", "junit")
+UNDECIDED = "undecided"
+"""What ``--fail-on`` takes beside a severity."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -54,6 +73,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace | int:
 
 def _known_command(name: str) -> None:
     if name not in COMMANDS:
+        if is_there(name) or Path(name[:_LONGEST_PATH]).suffix in SUFFIXES:
+            raise UsageError(
+                f"`{clipped(name)}` is no command, did you mean `smem-lsp check {clipped(name)}`?"
+            )
         near = difflib.get_close_matches(name[:80], COMMANDS, n=1)
         hint = f", did you mean `{near[0]}`?" if near else f"; use one of {', '.join(COMMANDS)}"
         raise UsageError(f"unknown command `{clipped(name)}`{hint}")
@@ -66,6 +89,25 @@ def _unknown_flag(flag: str, known: Sequence[str], command: str) -> str:
     near = difflib.get_close_matches(name[:80], known, n=1)
     hint = f", did you mean `{near[0]}`?" if near else f"; see `smem-lsp {command} --help`"
     return f"unknown flag `{clipped(name)}`{hint}"
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A command as the parser knows it."""
+
+    name: str
+    help: str
+    actions: tuple[argparse.Action, ...]
+
+
+def described_commands() -> list[Described]:
+    """In the order of the help."""
+    found: list[Described] = []
+    for name, text, add_flags in _COMMANDS:
+        parser = argparse.ArgumentParser()
+        add_flags(parser)
+        found.append(Described(name, text, tuple(parser._actions)))
+    return found
 
 
 def _build() -> _Parser:
@@ -127,16 +169,25 @@ def _explain_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("rule", nargs="?", metavar="CODE", help="code or name")
     parser.add_argument("--all", action="store_true", help="every rule")
     _text_or_json(parser)
+    _color(parser)
 
 
-def _no_flags(parser: argparse.ArgumentParser) -> None:
-    """``smem-lsp rules`` takes none."""
+def _rules_flags(parser: argparse.ArgumentParser) -> None:
+    _text_or_json(parser)
 
 
 def _config_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", nargs="?", default=".", metavar="PATH")
     _settings_flags(parser)
     _target_flags(parser)
+
+
+def _schema_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("of", choices=("config", "output"))
+
+
+def _completion_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
 
 
 def _server_flags(parser: argparse.ArgumentParser) -> None:
@@ -150,6 +201,11 @@ def _server_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--token-file", metavar="FILE", help="with --tcp: ask clients for the token in FILE")
 
 
+def _color(parser: argparse.ArgumentParser) -> None:
+    words = ("auto", "always", "never")
+    parser.add_argument("--color", "--colour", dest="color", default="auto", choices=words)
+
+
 def _text_or_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", default="text", choices=("text", "json"))
 
@@ -157,18 +213,51 @@ def _text_or_json(parser: argparse.ArgumentParser) -> None:
 def _check_flags(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("paths", nargs="*", metavar="PATH", help="files and folders, `-` for stdin (default: .)")
-    add("--fail-on", default="warning", choices=_SEVERITIES, help="least severity that gives exit code 1")
+    add(
+        "--fail-on",
+        default="warning",
+        choices=(*_SEVERITIES, UNDECIDED),
+        help="least severity that gives exit code 1; undecided: warnings do, and a kernel not proved race-free",
+    )
     add("--exit-zero", action="store_true", help="exit 0 even with findings")
     add("--fix", action="store_true", help="apply safe fixes of warnings and errors")
     add("--unsafe-fixes", action="store_true", help="with --fix or --diff: unsafe ones as well")
     add("--diff", action="store_true", help="print what --fix would change, write nothing")
-    add("--output-format", default="full", choices=("full", "concise", "json", "sarif", "github"))
-    add("--statistics", action="store_true", help="count findings by rule at the end")
+    add("--format", "--output-format", dest="output_format", default="full", choices=FORMATS)
+    add("--output-file", metavar="PATH", help="write the findings to this file, the totals to stdout")
+    add(
+        "--exclude",
+        action="append",
+        metavar="GLOB",
+        help="leave out files and folders of this name or path, beside those of the settings",
+    )
+    add("--baseline", metavar="FILE", help="do not tell the findings that this file knows")
+    add("--write-baseline", metavar="FILE", help="keep the findings of now in this file, tell none")
+    add("--force-exclude", action="store_true", help="leave them out even where a path names them")
+    add(
+        "--no-gitignore",
+        "--no-ignore",
+        dest="gitignore",
+        action="store_false",
+        help="search folders for what .gitignore names, too",
+    )
+    add("--statistics", action="store_true", help="count findings by rule, and verdicts, at the end")
+    add("--verdicts", action="store_true", help="say of each kernel whether its shared memory is race-free")
     add("--stdin-filename", metavar="PATH", help="name of what is read from stdin")
-    add("--jobs", type=_positive, metavar="N", help="processes (default: as many as pay off)")
+    add("-j", "--jobs", type=_positive, metavar="N", help="processes (default: as many as pay off)")
+    add(
+        "--watch",
+        action="store_true",
+        help="check again when a file of these paths or its settings change, until Ctrl-C",
+    )
     add("--no-cache", action="store_true", help="reuse nothing from an earlier run")
+    add(
+        "--explain-config",
+        action="store_true",
+        help="print each setting and where it comes from, check nothing",
+    )
     add("-q", "--quiet", action="store_true", help="print findings and errors, nothing else")
-    add("--color", "--colour", dest="color", default="auto", choices=("auto", "always", "never"))
+    _color(parser)
     _settings_flags(parser)
     _target_flags(parser)
 
@@ -219,8 +308,10 @@ _COMMANDS: tuple[tuple[str, str, Callable[[argparse.ArgumentParser], None]], ...
     ("verify", "compile every rewrite that is offered and say whether it keeps its promise", _verify_flags),
     ("trace", "print every intermediate result for the kernels of a file", _trace_flags),
     ("explain", "print the page of a rule", _explain_flags),
-    ("rules", "list the rules", _no_flags),
+    ("rules", "list the rules", _rules_flags),
     ("config", "print the settings in force for a path and where each comes from", _config_flags),
+    ("schema", "print the JSON Schema of smem.toml, or of check --format json", _schema_flags),
+    ("completion", "print a script that makes a shell complete commands and flags", _completion_flags),
     ("server", "run the language server", _server_flags),
 )
 """(name, what it does in a few words, what adds its flags), in the order of the help."""

@@ -30,13 +30,24 @@ NVCC = "nvcc"  # this value of the setting means the machine's own nvcc
 class Settings:
     """Finds the settings of a path. Each config file is read and checked once."""
 
-    __slots__ = ("_commands", "_fixed", "_flags", "_folders", "_isolated", "_named", "_noted", "_overrides")
+    __slots__ = (
+        "_commands",
+        "_excluded",
+        "_fixed",
+        "_flags",
+        "_folders",
+        "_isolated",
+        "_named",
+        "_noted",
+        "_overrides",
+    )
 
     def __init__(self, flags: argparse.Namespace) -> None:
         """Raises UsageError for a wrong flag, and for a wrong config file that a flag names."""
         if flags.isolated and flags.config is not None:
             raise UsageError("--isolated and --config contradict each other")
         self._overrides, self._flags = _flag_values(flags)
+        self._excluded = _excluded_by_flags(flags)
         self._commands = CompileCommands()
         self._isolated: bool = flags.isolated
         self._named: bool = flags.config is not None
@@ -98,14 +109,14 @@ class Settings:
         if command.problem is not None:
             if setting is not None:
                 raise ConfigError(command.database or setting, command.problem, key="compile-commands")
-            self._note(f"{command.database}: {command.problem}; going on without")
+            self.note(f"{command.database}: {command.problem}; going on without")
         return replace(config, compile_flags=command.flags)
 
     def _without_foreign_programs(self, config: Config, loaded: Loaded) -> Config:
         """A config file that no flag names may ask for the machine's own nvcc, but may not choose a program to run."""
         if self._named or config.nvcc in (None, OFF, NVCC):
             return config
-        self._note(
+        self.note(
             f'{loaded.file}: nvcc = "{config.nvcc}" is not run; name the file with --config to allow it'
         )
         return replace(config, nvcc=None)
@@ -118,17 +129,24 @@ class Settings:
             return
         for folder in loaded.config.include_dirs:
             if not is_folder(folder):
-                self._note(f"{origin}: include-dirs: no folder {folder}; going on without")
+                self.note(f"{origin}: include-dirs: no folder {folder}; going on without")
 
-    def _note(self, problem: str) -> None:
+    def note(self, problem: str) -> None:
         """Complain once."""
         if problem not in self._noted:
             self._noted.add(problem)
             complain(problem)
 
+    @property
+    def excluded_too(self) -> tuple[str, ...]:
+        """What ``--exclude`` adds to the settings."""
+        return () if self._excluded is None else self._excluded.config.exclude
+
     def excludes(self, path: str) -> bool:
-        """Do the settings exclude the path? False if its config file is broken, which is reported when the path is
-        checked."""
+        """Do the settings exclude the path, or a flag? Of the settings False if its config file is broken, which is
+        reported when the path is checked."""
+        if self._excluded is not None and self._excluded.excludes(path):
+            return True
         try:
             return self.of(path).excludes(path)
         except ConfigError:
@@ -200,6 +218,17 @@ def _flag_values(flags: argparse.Namespace) -> tuple[dict[str, object], dict[str
     if "arch" in fields:
         fields["arch_configured"] = True
     return fields, origins
+
+
+def _excluded_by_flags(flags: argparse.Namespace) -> Loaded | None:
+    """``--exclude``, relative to the current folder. Raises UsageError."""
+    patterns = getattr(flags, "exclude", None)
+    if not patterns:
+        return None
+    try:
+        return Loaded(config_from_table({"exclude": patterns}, Path.cwd()), None, Path.cwd())
+    except WrongValue as error:
+        raise UsageError(f"--exclude {error.problem}") from None
 
 
 def _there(folders: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ Holds the settings of a project and the files they stand in. May import ``source
 CUDA code.
 """
 
+from smem_lsp.config.gitignore import GitIgnore
 from smem_lsp.config.load import ConfigError, Loaded, config_in, defaults, discover, find_config, load_config
 from smem_lsp.config.patterns import matches
 from smem_lsp.config.settings import DEFAULT_TARGETS, Config
@@ -15,6 +16,7 @@ __all__ = [
     "SEVERITIES",
     "Config",
     "ConfigError",
+    "GitIgnore",
     "Loaded",
     "UnknownKey",
     "WrongValue",

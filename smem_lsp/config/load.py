@@ -12,7 +12,7 @@ from typing import Any
 
 from smem_lsp.config.patterns import PathPatterns
 from smem_lsp.config.settings import Config
-from smem_lsp.config.table import KEYS, UnknownKey, WrongValue, config_from_table
+from smem_lsp.config.table import KEYS, SCHEMA_KEY, UnknownKey, WrongValue, config_from_table
 from smem_lsp.config.toml import MAX_SIZE, TomlError, parse_toml
 from smem_lsp.source import is_file, is_folder, is_there, printable, read_regular
 
@@ -106,6 +106,8 @@ def load_config(file: str | Path) -> Loaded:
     path = Path(file)
     text = _read(path)
     table = _table(path) or {}
+    if isinstance(table.get(SCHEMA_KEY), str):  # for editors
+        del table[SCHEMA_KEY]
     absolute = Path(os.path.abspath(path))  # noqa: PTH100
     try:
         config = config_from_table(table, absolute.parent)

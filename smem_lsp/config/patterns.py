@@ -54,7 +54,7 @@ def _relative(path: str, root: Path) -> str:
 
 
 @dataclass(slots=True)
-class _Class:
+class CharClass:
     """``[a-cx]``: characters by their ranges, both ends included."""
 
     ranges: list[tuple[str, str]]
@@ -65,14 +65,14 @@ class _Class:
 
 
 @dataclass(slots=True)
-class _Pattern:
+class Pattern:
     """Places as bits: bit ``i`` of a mask is the place before the ``i``-th thing that takes a character."""
 
     whole: bool  # against the path from the root on, else against each component
     length: int = 0  # things that take a character: the last place
     chars: dict[str, int] = field(default_factory=dict)  # character -> places that it leads on from
     any_char: int = 0  # places that every character but `/` leads on from
-    classes: list[tuple[_Class, int]] = field(default_factory=list)
+    classes: list[tuple[CharClass, int]] = field(default_factory=list)
     stars: int = 0  # places that every character but `/` stays at
     globstars: int = 0  # places that every character stays at
     skipped: int = 0  # places that lead on without a character: before the `/` of `**/`
@@ -90,10 +90,20 @@ class _Pattern:
                 if not self.whole:
                     now = start
                     continue
-            moved = (now & self._move(char)) << 1
-            stays = now & (self.globstars if char == "/" else self.globstars | self.stars)
-            now = moved | (moved & self.skipped) << 1 | stays
+            now = self._after(now, char)
         return bool(now & end)
+
+    def fits(self, text: str) -> bool:
+        """Does the pattern match all of ``text``?"""
+        now = 1 | (self.skipped & 1) << 1
+        for char in text:
+            now = self._after(now, char)
+        return bool(now & 1 << self.length)
+
+    def _after(self, now: int, char: str) -> int:
+        moved = (now & self._move(char)) << 1
+        stays = now & (self.globstars if char == "/" else self.globstars | self.stars)
+        return moved | (moved & self.skipped) << 1 | stays
 
     def _move(self, char: str) -> int:
         move = self._moves.get(char)
@@ -107,10 +117,10 @@ class _Pattern:
         return move
 
 
-def _compiled(written: str) -> _Pattern:
+def _compiled(written: str) -> Pattern:
     bare = written.rstrip("/")
     pattern = bare.removeprefix("./")
-    out = _Pattern(whole="/" in bare)
+    out = Pattern(whole="/" in bare)
     at = 0
     while at < len(pattern):
         bit = 1 << out.length
@@ -145,7 +155,7 @@ def _compiled(written: str) -> _Pattern:
     return out
 
 
-def _class(members: str, *, negated: bool) -> _Class | None:
+def _class(members: str, *, negated: bool) -> CharClass | None:
     """None when a range runs backwards."""
     ranges: list[tuple[str, str]] = []
     at = 0
@@ -158,11 +168,11 @@ def _class(members: str, *, negated: bool) -> _Class | None:
             return None
         ranges.append((low, high))
         at += 1
-    return _Class(ranges, negated)
+    return CharClass(ranges, negated)
 
 
-def _literal(text: str, *, whole: bool) -> _Pattern:
-    out = _Pattern(whole=whole, length=len(text))
+def _literal(text: str, *, whole: bool) -> Pattern:
+    out = Pattern(whole=whole, length=len(text))
     for at, char in enumerate(text):
         out.chars[char] = out.chars.get(char, 0) | 1 << at
     return out

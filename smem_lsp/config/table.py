@@ -20,6 +20,9 @@ MAX_REGISTERS = 255  # registers per thread that an instruction can name
 
 _MOST_BITS = 128
 
+SCHEMA_KEY = "$schema"
+"""The key of a config file that names its schema, for editors. It is no setting."""
+
 MAX_ITEMS = 10_000  # of one list: rules, definitions, folders
 MAX_TEXT = 10_000  # characters of one item
 

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from smem_lsp.engine.report import Report
 from smem_lsp.fixes.model import Fix, Safety
@@ -50,8 +50,8 @@ def render(report: Report, style: Style = PLAIN) -> str:
 
 def _finding(report: Report, finding: Finding, style: Style) -> str:
     source = report.source
-    spans = [finding.span, *(note.span for note in finding.related)]
-    page = _Page(source, style, len(str(max(source.line_number(span.start) for span in spans))))
+    places = [(source, finding.span), *((note.source or source, note.span) for note in finding.related)]
+    page = _Page(source, style, len(str(max(file.line_number(span.start) for file, span in places))))
     bar = page.margin("", "|")
 
     head = style.severity(finding.severity, f"{finding.severity.label}[{finding.code}]")
@@ -62,7 +62,13 @@ def _finding(report: Report, finding: Finding, style: Style) -> str:
     carets = style.severity(finding.severity, "^" * _columns(source, finding.span))
     out += _snippet(page, finding.span, carets, "")
     for note in finding.related:
-        dashes = style.frame("-" * _columns(source, note.span))
+        file = note.source or source
+        if file is not page.source:
+            line, column = file.lines.position(note.span.start)
+            away = style.frame(f"{'':{page.gutter}}:::")
+            out += [bar, f"{away} {printable(file.path)}:{line + 1}:{column + 1}"]
+            page = replace(page, source=file)
+        dashes = style.frame("-" * _columns(file, note.span))
         out += [bar, *_snippet(page, note.span, dashes, printable(note.message))]
     if fixes := report.fixes_for(finding):
         out += [bar, *(_fix_line(page, fix) for fix in fixes)]

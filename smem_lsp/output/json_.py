@@ -1,4 +1,4 @@
-"""The JSON object of ``check --output-format json``; ``schema.json`` beside this file describes it.
+"""The JSON object of ``check --format json``; ``schema.json`` beside this file describes it.
 
 Keys keep their order, positions are 1-based code points with an exclusive end, and unknown values are null.
 """
@@ -6,24 +6,34 @@ Keys keep their order, positions are 1-based code points with an exclusive end, 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from smem_lsp.allocation.plan import Plan
+from smem_lsp.analysis.values.sums import spelled
 from smem_lsp.engine.report import KernelReport, OccupancyRow, Report
 from smem_lsp.facts.partition import PartitionLayouts
+from smem_lsp.facts.term_plans import TermPlan
+from smem_lsp.facts.terms import TermLayout
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel, LaunchSite
+from smem_lsp.output.fingerprint import fingerprints
 from smem_lsp.output.json_text import dump
 from smem_lsp.output.version import TOOL, VERSION
 from smem_lsp.rules.buffers import unsized
-from smem_lsp.rules.model import Finding
+from smem_lsp.rules.contracts import contracts
+from smem_lsp.rules.kernel_verdict import KernelVerdict
+from smem_lsp.rules.model import Finding, Note
 from smem_lsp.source import SourceText, Span
 
 JsonObject = dict[str, object]
+_MOST_REASONS = 20  # of a kernel
 
 
 def document(
-    findings: Iterable[JsonObject], kernels: Iterable[JsonObject], files: Iterable[JsonObject]
+    findings: Iterable[JsonObject],
+    kernels: Iterable[JsonObject],
+    functions: Iterable[JsonObject],
+    files: Iterable[JsonObject],
 ) -> str:
     """The whole object with its line end, from the parts of every file."""
     whole = {
@@ -31,6 +41,7 @@ def document(
         "tool": {"name": TOOL, "version": VERSION},
         "findings": list(findings),
         "kernels": list(kernels),
+        "functions": list(functions),
         "files": list(files),
     }
     return dump(whole)
@@ -39,15 +50,33 @@ def document(
 def render(report: Report, names: Mapping[str, str]) -> str:
     """One file's report as the whole object. ``names``: rule name by code."""
     findings, kernels = finding_objects(report, names), kernel_objects(report)
-    return document(findings, kernels, [file_object(report)])
+    return document(findings, kernels, function_objects(report), [file_object(report)])
 
 
 def finding_objects(report: Report, names: Mapping[str, str]) -> list[JsonObject]:
-    return [_finding(report, finding, names) for finding in report.findings]
+    marks = fingerprints(report.findings)
+    return [_finding(report, finding, names, mark) for finding, mark in zip(report.findings, marks)]
 
 
 def kernel_objects(report: Report) -> list[JsonObject]:
     return [kernel_object(report.source, kernel) for kernel in report.kernels]
+
+
+def function_objects(report: Report) -> list[JsonObject]:
+    """The device functions that touch shared memory and that a kernel of the file is seen to call."""
+    return [
+        {
+            "path": report.source.path,
+            "name": each.name,
+            "line": each.line,
+            "contract": {
+                "before": list(each.before),
+                "after": list(each.after),
+                "all_threads": each.all_threads,
+            },
+        }
+        for each in contracts(report.facts)
+    ]
 
 
 def file_object(report: Report) -> JsonObject:
@@ -78,7 +107,7 @@ def _position(source: SourceText, offset: int) -> JsonObject:
     return {"line": line + 1, "column": column + 1}
 
 
-def _finding(report: Report, finding: Finding, names: Mapping[str, str]) -> JsonObject:
+def _finding(report: Report, finding: Finding, names: Mapping[str, str], fingerprint: str) -> JsonObject:
     source = report.source
     return {
         "code": finding.code,
@@ -90,13 +119,15 @@ def _finding(report: Report, finding: Finding, names: Mapping[str, str]) -> Json
         "kernel": finding.kernel,
         "buffers": list(finding.buffers),
         "verdict": finding.verdict,
-        "related": [
-            {"path": source.path, "range": range_object(source, note.span), "message": note.message}
-            for note in finding.related
-        ],
+        "related": [_related(note, note.source or source) for note in finding.related],
         "data": dict(finding.data),
         "fixes": [_fix(source, fix) for fix in report.fixes_for(finding)],
+        "fingerprint": fingerprint,
     }
+
+
+def _related(note: Note, source: SourceText) -> JsonObject:
+    return {"path": source.path, "range": range_object(source, note.span), "message": note.message}
 
 
 def _fix(source: SourceText, fix: Fix) -> JsonObject:
@@ -127,30 +158,46 @@ def kernel_object(source: SourceText, report: KernelReport) -> JsonObject:
         "carved": None
         if report.dynamic_partition is None
         else _carved(source, report, report.dynamic_partition),
+        "carved_terms": None
+        if report.dynamic_terms is None
+        else _carved_terms(report.dynamic_terms, report.term_plans, names),
         "barriers": [
             {"line": row.line, "kind": row.kind.value, "uniform": row.uniform} for row in report.barriers
         ],
         "contexts": list(dict.fromkeys(context.main for context in kernel.contexts)),
         "launches": [_launch(source, launch) for launch in kernel.launches],
+        "races": _races(report.verdict),
         "occupancy": [_occupancy(row) for row in report.occupancy],
         "unknown": {
             "accesses": kernel.unknown_accesses,
             "barriers": kernel.unknown_barriers,
-            "reasons": [*kernel.unknown, *(f"the size of {each} is not known" for each in unsized(kernel))],
+            "reasons": [*kernel.unknown, *_unsure_bytes(report)],
+            "ranges": [
+                {"line": each.line, "reason": each.words} for each in report.dynamic_refusals[:_MOST_REASONS]
+            ],
         },
     }
+
+
+def _unsure_bytes(report: KernelReport) -> Iterator[str]:
+    """Why the static bytes are not exact."""
+    kernel = report.kernel
+    yield from (f"the size of {each} is not known" for each in unsized(kernel))
+    if kernel.unexact is not None and not report.exact:
+        yield kernel.unexact
 
 
 def buffer_names(source: SourceText, kernel: Kernel) -> dict[int, str]:
     """Buffer index -> a key unique in the kernel: the name; later ones of equal names as ``tile@41``."""
     keys: dict[int, str] = {}
+    taken: set[str] = set()
     for buffer in kernel.buffers:
-        taken = set(keys.values())
         key = buffer.name
         if key in taken:
             key = f"{buffer.name}@{source.line_number(buffer.declared.start)}"
         while key in taken:
             key += "+"
+        taken.add(key)
         keys[buffer.index] = key
     return keys
 
@@ -225,6 +272,32 @@ def _carved(source: SourceText, report: KernelReport, divided: PartitionLayouts)
     }
 
 
+def _carved_terms(found: TermLayout, plans: Sequence[TermPlan], names: Mapping[int, str]) -> JsonObject:
+    """The same in terms of the kernel's parameters, as text. ``columns``: ranges that may begin at one place;
+    ``plans``: what a rewrite would do, and why it cannot."""
+    partition = found.partition
+    return {
+        "buffer": names[partition.base],
+        "ranges": [{"name": name, "offset": begin, "bytes": size} for name, begin, size in found.ranges],
+        "columns": [list(column) for column in found.named_columns],
+        "saves": found.saves,
+        "plans": [
+            {
+                "barriers_added": len(plan.candidate.plan.barriers),
+                "columns": [list(column) for column in plan.named_columns],
+                "bytes_before": spelled(plan.before),
+                "bytes_after": spelled(plan.after),
+                "not_proved": None
+                if plan.doubt is None
+                else {"line": plan.doubt.line, "reason": plan.doubt.words},
+            }
+            for plan in plans
+        ],
+        "assumes": partition.assumes,
+        "open": [{"line": each.line, "reason": each.words} for each in partition.doubts[:_MOST_REASONS]],
+    }
+
+
 def _lines(report: KernelReport, points: tuple[int, int] | None) -> list[int] | None:
     """First and last line of a live range, 1-based. A point without a line takes that of the point before it."""
     if points is None:
@@ -257,6 +330,19 @@ def _passed(launch: LaunchSite) -> str | None:
         return launch.dynamic.text
     term = launch.terms.dynamic
     return launch.dynamic_expression if term is None or term.number is not None else str(term)
+
+
+def _races(verdict: KernelVerdict) -> JsonObject:
+    return {
+        "verdict": verdict.kind.value,
+        "proved_for": list(verdict.proved_for),
+        "assumes": list(verdict.assumes),
+        "pairs": verdict.pairs,
+        "apart": verdict.apart,
+        "undecided": [
+            {"line": reason.line, "reason": reason.words} for reason in verdict.reasons[:_MOST_REASONS]
+        ],
+    }
 
 
 def _occupancy(row: OccupancyRow) -> JsonObject:

@@ -13,9 +13,14 @@ _HIDDEN = re.compile(
 )
 
 
+_READABLE = 1_000_000  # characters: more is read by programs, and indenting it would take seconds
+
+
 def dump(value: object) -> str:
-    """``value`` with its line end."""
-    text = json.dumps(value, indent=2, ensure_ascii=False)
+    """``value`` with its line end; indented unless it is very long."""
+    text = json.dumps(value, ensure_ascii=False)
+    if len(text) <= _READABLE:
+        text = json.dumps(value, indent=2, ensure_ascii=False)
     # GitHub's runner obeys `##[` anywhere in a line; in JSON it stands in strings only.
     text = text.replace("##[", r"##\u005b")
     return _HIDDEN.sub(_escaped, text) + "\n"

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0, as code scanning and review tools read it, made of the objects of ``check --output-format json``."""
+"""SARIF 2.1.0, as code scanning and review tools read it, made of the objects of ``check --format json``."""
 
 from __future__ import annotations
 
@@ -60,6 +60,7 @@ def _result(finding: Mapping[str, Any], index: Mapping[str, int]) -> JsonObject:
         "level": _LEVELS[finding["severity"]],
         "message": {"text": _words(finding["message"])},
         "locations": [_location(finding)],
+        "partialFingerprints": {"smemFinding/v1": finding["fingerprint"]},
     }
     if finding["related"]:
         result["relatedLocations"] = [

@@ -99,7 +99,7 @@ def test_two_wins_over_one_and_the_rest_is_done(smem: Command) -> None:
 def test_folder_without_cuda(smem: Command) -> None:
     Path("empty").mkdir()
     code, out, err = smem("check", "empty")
-    assert (code, out) == (2, "")
+    assert (code, out) == (0, "No findings in 0 files.\n")
     assert err == "smem-lsp: empty: no CUDA files here (.cu, .cuh, .hip, or headers with device code)\n"
 
 

@@ -88,7 +88,9 @@ def test_check(smem: Command, project: list[str], form: str, colour: str) -> Non
         judge(out, colour=colour == "always" and form in ("full", "concise"))
         judge(err)
         for line in err.splitlines():
-            assert line.startswith("smem-lsp: ") or re.match(r" *\d+  SMEM\d{3}  |\d+ statement", line)
+            assert line.startswith("smem-lsp: ") or re.match(
+                r" *\d+  SMEM\d{3}  |\d+ (statement|kernel)", line
+            )
     _, out, _ = smem("check", "--output-format", form, *project)
     if form == "json":
         assert (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -79,6 +80,53 @@ def test_rules(smem: Command) -> None:
         "SMEM201  missing-barrier    warning  Says something",
         "SMEM301  mergeable-buffers  warning  Says something",
     ]
+
+
+def test_rules_as_json(smem: Command) -> None:
+    code, out, _ = smem("rules", "--format", "json")
+    assert code == 0
+    assert [each["code"] for each in json.loads(out)] == ["SMEM101", "SMEM201", "SMEM301"]
+    assert json.loads(out)[1] == {
+        "code": "SMEM201",
+        "name": "missing-barrier",
+        "severity": "warning",
+        "on_by_default": True,
+        "summary": "Says something",
+    }
+
+
+@pytest.mark.parametrize("name", ["k.cu", "gone.cuh", ".", "src"])
+def test_a_path_instead_of_a_command(smem: Command, name: str) -> None:
+    Path("k.cu").write_text("")
+    Path("src").mkdir()
+    assert smem(name) == (
+        *(2, ""),
+        f"smem-lsp: `{name}` is no command, did you mean `smem-lsp check {name}`?\n",
+    )
+
+
+def test_explain_in_colours(smem: Command) -> None:
+    plain, coloured = smem("explain", "SMEM201")[1], smem("explain", "SMEM201", "--color", "always")[1]
+    assert coloured.startswith("\x1b[1m# SMEM201 missing-barrier\x1b[0m\n")
+    assert re.sub("\x1b\\[[0-9;]*m", "", coloured) == plain
+
+
+def test_check_explains_its_settings(smem: Command, tmp_path: Path) -> None:
+    Path("a.cu").write_text("BUG\n")
+    Path("smem.toml").write_text("threads = 256\n")
+    flags = ("--arch", "sm_90", "--exclude", "gen")
+    code, out, err = smem("check", "a.cu", "--explain-config", *flags)
+    assert (code, err) == (0, "")
+    assert f"# {tmp_path / 'smem.toml'}:1" in out and "# flag --arch" in out
+    assert '# flag --exclude adds ["gen"]\n' in out
+    assert smem("check", "--explain-config", *flags)[1].splitlines()[1:] == out.splitlines()[1:]
+    assert smem("config", "a.cu", "--arch", "sm_90")[1].splitlines() == [
+        line for line in out.splitlines() if "--exclude" not in line
+    ]
+    assert smem("check", "gone.cu", "--explain-config")[::2] == (
+        *(2,),
+        "smem-lsp: gone.cu: no such file or folder\n",
+    )
 
 
 def test_config_shows_origins(smem: Command, tmp_path: Path) -> None:

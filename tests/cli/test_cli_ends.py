@@ -29,7 +29,7 @@ __global__ void k(const float* in, float* out) {
   out[threadIdx.x] = b[1023 - threadIdx.x];
 }
 """
-SOON = 1.0  # seconds; half of it on a machine that does nothing else
+SOON = 10.0  # seconds; half of one on a machine that does nothing else
 
 
 @pytest.fixture

@@ -290,17 +290,18 @@ def test_half_a_file_raises_nothing_else(end: int) -> None:
         assert isinstance(found, FitResult)
 
 
-def test_the_table_in_the_readme(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_in_the_docs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """``SMEM_UPDATE=1`` writes it again."""
-    readme = Path(__file__).parents[2] / "README.md"
-    text = readme.read_text(encoding="utf-8")
+    root = Path(__file__).parents[2]
+    page = root / "docs" / "layouts.md"
+    text = page.read_text(encoding="utf-8")
     ((command,),) = [re.findall(r"^`smem-lsp fit (tests/\S+ .*)`:$", text, re.M)]
     block = re.compile(r"(<!-- fit:begin -->\n```\n)(.*?)(```\n<!-- fit:end -->)", re.S)
     (found,) = block.findall(text)
-    monkeypatch.chdir(readme.parent)
+    monkeypatch.chdir(root)
     code, out, _ = run(capsys, *command.split())
     assert code == 0
     if os.environ.get("SMEM_UPDATE") == "1":
-        readme.write_text(block.sub(lambda match: match[1] + out + match[3], text), encoding="utf-8")
+        page.write_text(block.sub(lambda match: match[1] + out + match[3], text), encoding="utf-8")
     else:
         assert found[1] == out

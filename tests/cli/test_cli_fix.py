@@ -148,3 +148,10 @@ def test_at_most_ten_rounds() -> None:
         return report(text, (Span(0, 1), (TextEdit(Span(0, 0), "x"),)))
 
     assert fix_text("a", grow, FixPolicy()).text == "x" * 10 + "a"
+
+
+def test_a_diff_in_colours(smem: Command) -> None:
+    Path("a.cu").write_text("BUG\n")
+    assert "\x1b[31m-BUG\x1b[0m\n" in smem("check", "a.cu", "--diff", "--color", "always")[1]
+    assert "\x1b" not in smem("check", "a.cu", "--diff")[1]
+    assert smem("check", "a.cu", "-j", "1", "--diff")[0] == 1

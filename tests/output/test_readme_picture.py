@@ -1,4 +1,4 @@
-"""The picture in the README is what the command beside it prints. ``SMEM_UPDATE=1 pytest`` draws it again."""
+"""The picture in the README and in docs is what the command beside it prints. ``SMEM_UPDATE=1`` draws it again."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_picture_is_current() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (file,) = re.findall(r"^smem-lsp layout (\S+) --format svg$", readme, re.M)
-    (name,) = re.findall(r"<!-- map:begin -->\n!\[[^\]]+\]\(([^)]+)\)\n<!-- map:end -->", readme)
+    page, readme = (ROOT / file for file in ("docs/layouts.md", "README.md"))
+    (file,) = re.findall(r"^smem-lsp layout (\S+) --format svg$", page.read_text(encoding="utf-8"), re.M)
+    (name,) = re.findall(r"^!\[[^\]]+\]\((\S+\.svg)\)$", readme.read_text(encoding="utf-8"), re.M)
+    (again,) = re.findall(r"^!\[[^\]]+\]\((\S+\.svg)\)$", page.read_text(encoding="utf-8"), re.M)
+    assert (page.parent / again).resolve() == ROOT / name
     command = [sys.executable, "-m", "smem_lsp", "layout", file, "--format", "svg", "--isolated"]
     drawn = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, stdin=subprocess.DEVNULL)
     picture = ROOT / name

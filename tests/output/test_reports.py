@@ -9,6 +9,7 @@ from pathlib import Path
 import jsonschema
 from sample_report import GEMM, NAMES, gemm_report, make_report, span_of
 
+from smem_lsp.engine import check
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.output import concise, full, json_
 from smem_lsp.output.style import Style
@@ -95,17 +96,17 @@ def test_json_keeps_to_its_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     whole = json.loads(json_.render(gemm_report(), NAMES))
     jsonschema.validate(whole, SCHEMA, jsonschema.Draft202012Validator)
-    failed = json_.document([], [], [json_.failed_file_object("x.cu", "no such file")])
+    failed = json_.document([], [], [], [json_.failed_file_object("x.cu", "no such file")])
     jsonschema.validate(json.loads(failed), SCHEMA, jsonschema.Draft202012Validator)
 
 
 def test_json_order_and_values() -> None:
     whole = json.loads(json_.render(gemm_report(), NAMES))
-    assert list(whole) == ["version", "tool", "findings", "kernels", "files"]
+    assert list(whole) == ["version", "tool", "findings", "kernels", "functions", "files"]
     assert whole["tool"] == {"name": "smem-lsp", "version": VERSION}
     (found,) = whole["findings"]
     head = ["code", "name", "severity", "message", "path", "range", "kernel", "buffers", "verdict"]
-    assert list(found) == [*head, "related", "data", "fixes"]
+    assert list(found) == [*head, "related", "data", "fixes", "fingerprint"]
     assert found["name"] == "mergeable-buffers"
     assert found["range"] == {"start": {"line": 12, "column": 20}, "end": {"line": 12, "column": 22}}
     assert found["fixes"][0]["edits"][0] == {
@@ -182,3 +183,10 @@ def test_version_is_the_package_version() -> None:
 def test_sample_is_what_it_says() -> None:
     kernel = gemm_report().kernels[0].kernel
     assert [GEMM[b.declared.start : b.declared.end] for b in kernel.buffers] == ["As", "Bs", "Cs"]
+
+
+def test_json_says_why_bytes_are_not_exact() -> None:
+    code = "__global__ void k(float* p) { __shared__ float s[64]; s[threadIdx.x] = 1; fold(p); p[0] = s[3]; }"
+    (kernel,) = json_.kernel_objects(check(code))
+    assert not kernel["static_bytes"]["exact"]
+    assert "fold is not in sight: it may have shared arrays of its own" in kernel["unknown"]["reasons"]

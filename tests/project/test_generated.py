@@ -1,4 +1,4 @@
-"""What the README shows is what the tool prints. ``SMEM_UPDATE=1`` writes it again."""
+"""What the README and the pages of docs show is what the tool prints. ``SMEM_UPDATE=1`` writes it again."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from smem_lsp.rules.registry import RULES
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
+PAGES = (README, *sorted((ROOT / "docs").glob("*.md")))
+MOST_LINES = 150  # of the README
 
 
 def rules() -> str:
     rows = [
-        f"| {rule.code} | {rule.name} | {rule.severity.label} | {rule.summary} |"
+        f"| {rule.code} | {rule.name} | {rule.default} | {rule.summary} |"
         for rule in sorted(RULES.values(), key=lambda rule: rule.code)
     ]
     return "\n".join(["| code | name | severity | says |", "| --- | --- | --- | --- |", *rows])
@@ -27,6 +29,10 @@ def rules() -> str:
 
 def example() -> str:
     return f"```\n{_printed('tests/examples')}```"
+
+
+def race() -> str:
+    return f"```\n{_printed('docs/examples/reverse.cu')}```"
 
 
 def before_after() -> str:
@@ -45,12 +51,13 @@ def _diff(*arguments: str) -> str:
     return f"```diff\n{_printed('--diff', '--select', 'SMEM301', *arguments).rstrip()}\n```"
 
 
-BLOCKS: Mapping[str, Callable[[], str]] = {
-    "rules": rules,
-    "example": example,
-    "before-after": before_after,
-    "scratch-in-tile": scratch_in_tile,
-    "dynamic-carve": dynamic_carve,
+BLOCKS: Mapping[str, tuple[str, Callable[[], str]]] = {
+    "rules": ("docs/rules.md", rules),
+    "example": ("README.md", example),
+    "race": ("README.md", race),
+    "before-after": ("README.md", before_after),
+    "scratch-in-tile": ("docs/rewrites.md", scratch_in_tile),
+    "dynamic-carve": ("docs/rewrites.md", dynamic_carve),
 }
 
 
@@ -71,15 +78,34 @@ def _printed(*arguments: str) -> str:
 
 
 @pytest.mark.parametrize("name", BLOCKS)
-def test_readme_is_fresh(name: str) -> None:
-    text = README.read_text(encoding="utf-8")
+def test_a_block_is_fresh(name: str) -> None:
+    file, made = BLOCKS[name]
+    page = ROOT / file
+    text = page.read_text(encoding="utf-8")
     block = re.compile(f"(<!-- {name}:begin -->\n)(.*?)(<!-- {name}:end -->)", re.S)
     found = block.findall(text)
-    assert len(found) == 1, f"README.md has no block <!-- {name}:begin --> … <!-- {name}:end -->"
-    wanted = f"{BLOCKS[name]()}\n"
+    assert len(found) == 1, f"{file} has no block <!-- {name}:begin --> … <!-- {name}:end -->"
+    wanted = f"{made()}\n"
     if os.environ.get("SMEM_UPDATE") == "1":
-        README.write_text(block.sub(lambda match: match[1] + wanted + match[3], text), encoding="utf-8")
+        page.write_text(block.sub(lambda match: match[1] + wanted + match[3], text), encoding="utf-8")
         return
     assert found[0][1] == wanted, (
         f"the block {name} is stale: SMEM_UPDATE=1 bash tests/run tests/project/test_generated.py"
     )
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+def test_links_lead_to_files(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    links = [each.partition("#")[0] for each in re.findall(r"\]\(([^)\s]+)\)", text)]
+    files = [each for each in links if each and not each.startswith("https://")]
+    assert [each for each in files if not (page.parent / each).exists()] == []
+
+
+def test_every_page_of_the_docs_is_linked_from_the_readme() -> None:
+    linked = set(re.findall(r"\]\((docs/[^)#]+)\)", README.read_text(encoding="utf-8")))
+    assert linked == {page.relative_to(ROOT).as_posix() for page in PAGES[1:]}

@@ -28,6 +28,7 @@ _ANALYSIS = (
     "analysis/dataflow",
     "analysis/threads",
     "analysis/execution",
+    "analysis/decision",
     "analysis/hazards",
     "analysis/repairs",
     "analysis/storage",
@@ -68,8 +69,21 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {  # from the bottom to the top
     "analysis/dataflow": ("ir", *_FACTS),
     "analysis/threads": (*_VALUES, "analysis/dataflow"),
     "analysis/execution": (*_VALUES, "analysis/threads"),
-    "analysis/hazards": (*_VALUES, "analysis/dataflow", "analysis/threads", "analysis/execution"),
-    "analysis/repairs": (*_VALUES, "analysis/threads", "analysis/execution", "analysis/hazards"),
+    "analysis/decision": (*_VALUES, "analysis/dataflow", "analysis/threads"),
+    "analysis/hazards": (
+        *_VALUES,
+        "analysis/dataflow",
+        "analysis/threads",
+        "analysis/execution",
+        "analysis/decision",
+    ),
+    "analysis/repairs": (
+        *_VALUES,
+        "analysis/threads",
+        "analysis/execution",
+        "analysis/decision",
+        "analysis/hazards",
+    ),
     "analysis/storage": _VALUES,
     "analysis/banks": (*_VALUES, "analysis/threads"),
     "analysis": ("targets",),
@@ -119,6 +133,7 @@ HANDOVER = ("smem_lsp/cli/server.py", "smem_lsp.server")
 
 OWNED = {  # distribution's top module -> the only package that may import it
     "lark": "syntax",
+    "z3": "analysis/decision",
     "pygls": "server",
     "lsprotocol": "server",
 }

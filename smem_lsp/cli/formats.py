@@ -1,0 +1,60 @@
+"""The formats of ``check``. The modules of one are imported when it is used."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from smem_lsp.output.style import Style
+from smem_lsp.rules.model import Severity
+
+if TYPE_CHECKING:
+    from smem_lsp.engine.report import Report
+    from smem_lsp.output.json_ import JsonObject
+
+DOCUMENTS = ("json", "sarif", "gitlab", "junit")
+"""Those that are one text for all files."""
+
+
+def text(report: Report, format: str, style: Style) -> str:
+    """The findings of one file, in a format that has a text for each."""
+    if format == "github":
+        from smem_lsp.output import github
+
+        return github.render(report)
+    if format == "concise":
+        from smem_lsp.output import concise
+
+        return concise.render(report, style)
+    from smem_lsp.output import full
+
+    return full.render(report, style)
+
+
+def document(
+    format: str,
+    findings: Sequence[JsonObject],
+    kernels: Sequence[JsonObject],
+    functions: Sequence[JsonObject],
+    files: Sequence[JsonObject],
+    limit: Severity,
+) -> str:
+    """What all files together come to. ``limit``: the least severity that fails the run."""
+    if format == "sarif":
+        from smem_lsp.output import sarif
+        from smem_lsp.rules.registry import RULES
+
+        problems = [(str(each["path"]), str(each["error"])) for each in files if each["error"] is not None]
+        return sarif.document(findings, RULES, problems)
+    if format == "gitlab":
+        from smem_lsp.output import gitlab
+
+        return gitlab.document(findings, os.environ.get("CI_PROJECT_DIR"))
+    if format == "junit":
+        from smem_lsp.output import junit
+
+        return junit.document(findings, files, limit)
+    from smem_lsp.output import json_
+
+    return json_.document(findings, kernels, functions, files)
