@@ -13,6 +13,7 @@ from smem_lsp.environment.sources import (
     SourceFile,
     collect,
     read_source,
+    source_files,
 )
 from smem_lsp.environment.writing import Leftovers, trees, write_source
 
@@ -30,6 +31,7 @@ __all__ = [
     "decode",
     "encode",
     "read_source",
+    "source_files",
     "trees",
     "write_source",
 ]

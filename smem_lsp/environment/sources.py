@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +14,14 @@ from smem_lsp.targets.dialects import SUFFIXES
 
 HEADER_SUFFIXES = frozenset({".h", ".hpp", ".hu", ".inl"})
 
+_OTHER_SUFFIXES = frozenset(
+    {".c", ".cc", ".cpp", ".cxx", ".c++", ".hh", ".hxx", ".h++", ".inc", ".ipp", ".tpp"}
+)
+
+_NAMED = frozenset({*SUFFIXES, *HEADER_SUFFIXES, *_OTHER_SUFFIXES})
+
 _DEVICE_CODE = re.compile(rb"__(?:global|device|shared)__")
+_NO_CUDA = "no CUDA source: neither a suffix like .cu nor any __global__, __device__ or __shared__ in it"
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 
@@ -43,12 +50,14 @@ class Collected:
 
     files: list[str] = field(default_factory=list)
     errors: list[SourceError] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)  # folders with nothing to check
 
 
 def collect(paths: Sequence[str], excluded: Callable[[str], bool]) -> Collected:
     """Files named by ``paths``; folders are searched for CUDA code.
 
-    A file named outright is taken whatever its suffix, even if ``excluded`` names it. In a folder, ``.cu``, ``.cuh``
+    A file named outright is taken even if ``excluded`` names it, unless it is neither C++ by its suffix nor holds
+    device code. In a folder, ``.cu``, ``.cuh``
     and ``.hip`` files always count, headers only if they hold device code; hidden folders, virtual environments and
     what ``excluded`` names are left out. A folder that several links lead to is searched once.
     """
@@ -57,15 +66,24 @@ def collect(paths: Sequence[str], excluded: Callable[[str], bool]) -> Collected:
     for path in paths:
         visited: set[tuple[int, int]] = set()
         if not is_folder(path):
-            _add(path, found, seen)
+            if _is_source(path):
+                _add(path, found, seen)
+            else:
+                found.errors.append(SourceError(path, _NO_CUDA))
             continue
         before = len(found.files) + len(found.errors)
-        for file in _walk(path, excluded, visited, found.errors):
+        for file in _walk(path, excluded, visited, found.errors, _is_cuda):
             _add(file, found, seen)
         if len(found.files) + len(found.errors) == before:
-            problem = "no CUDA files here (.cu, .cuh, .hip, or headers with device code)"
-            found.errors.append(SourceError(path, problem))
+            found.empty.append(path)
     return found
+
+
+def source_files(folders: Iterable[str], excluded: Callable[[str], bool]) -> Iterator[str]:
+    """The files in the folders that may be checked or included, by their names; what cannot be read is passed over."""
+    visited: set[tuple[int, int]] = set()
+    for folder in folders:
+        yield from _walk(folder, excluded, visited, [], lambda path, _: Path(path).suffix in _NAMED)
 
 
 def read_source(path: str) -> SourceFile:
@@ -102,9 +120,13 @@ def _add(path: str, found: Collected, seen: set[str]) -> None:
 
 
 def _walk(
-    folder: str, excluded: Callable[[str], bool], visited: set[tuple[int, int]], errors: list[SourceError]
+    folder: str,
+    excluded: Callable[[str], bool],
+    visited: set[tuple[int, int]],
+    errors: list[SourceError],
+    wanted: Callable[[str, list[SourceError]], bool],
 ) -> Iterator[str]:
-    """CUDA files below a folder of any depth: a list of open folders replaces recursion."""
+    """The wanted files below a folder of any depth: a list of open folders replaces recursion."""
     open_folders = [_entries(folder, visited, errors)]
     while open_folders:
         entry = next(open_folders[-1], None)
@@ -117,7 +139,7 @@ def _walk(
         if is_folder(path):  # unlike the entry's own it never raises for a link to itself
             if not _skipped(entry):
                 open_folders.append(_entries(path, visited, errors))
-        elif _is_cuda(path, errors):
+        elif wanted(path, errors):
             yield path
 
 
@@ -141,6 +163,17 @@ def _entries(
 
 def _skipped(entry: os.DirEntry[str]) -> bool:
     return entry.name in _SKIPPED_FOLDERS or is_there(Path(entry.path) / "pyvenv.cfg")
+
+
+def _is_source(path: str) -> bool:
+    """Is it C++ by its suffix, or does it hold device code? True for what cannot be read, which is told later."""
+    if Path(path).suffix.lower() in _NAMED:
+        return True
+    try:
+        data = read_regular(path)
+    except (OSError, OverflowError):
+        return True
+    return b"\0" in data or _DEVICE_CODE.search(data) is not None
 
 
 def _is_cuda(path: str, errors: list[SourceError]) -> bool:

@@ -176,6 +176,32 @@ def replaced(term: HostTerm, symbols: Mapping[Symbol, HostTerm]) -> HostTerm | N
     return total
 
 
+def rewritten(term: HostTerm, known: Mapping[HostTerm, HostTerm]) -> HostTerm | None:
+    """The term with all that is ``known`` replaced, the largest parts first; None if a symbol is left, or if it is too
+    long or has no value."""
+    if term in known or term.number is not None:
+        return known.get(term, term)
+    total = constant(0)
+    for product, count in term.products:
+        part: HostTerm | None = constant(count)
+        for atom in product:
+            other = _rewritten_atom(atom, known)
+            part = None if part is None or other is None else multiplied(part, other)
+        added = None if part is None else plus(total, part)
+        if added is None:
+            return None
+        total = added
+    return total
+
+
+def _rewritten_atom(atom: Atom, known: Mapping[HostTerm, HostTerm]) -> HostTerm | None:
+    found = known.get(_of_atom(atom))
+    if found is not None or isinstance(atom, Symbol):
+        return found
+    left, right = (rewritten(operand, known) for operand in atom.operands)
+    return None if left is None or right is None else apply(atom.operator, left, right)
+
+
 def _replaced_atom(atom: Atom, symbols: Mapping[Symbol, HostTerm]) -> HostTerm | None:
     if isinstance(atom, Symbol):
         return symbols.get(atom) or _of_atom(atom)

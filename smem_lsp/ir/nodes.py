@@ -16,8 +16,14 @@ from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.host_terms import HostTerm, compared
 from smem_lsp.ir.values import Bytes, Operator, Value
 from smem_lsp.ir.values import MemberPath as MemberPart
-from smem_lsp.source import Span, checkpoint, record
+from smem_lsp.source import SourceText, Span, checkpoint, record
 from smem_lsp.targets.dialects import CUDA, Dialect
+from smem_lsp.targets.every import WARP_SIZE
+
+FEWEST_LANDINGS = 4
+"""Points behind each wait for asynchronous copies that are kept free for what lands there, at least."""
+NO_OBJECT = -1
+"""What a copy waits for that is bound to no object: its thread waits for it in groups."""
 
 
 class AddressSpace(enum.Enum):
@@ -67,6 +73,8 @@ class StorageMember:
     text: str
     type: str  # of its elements
     plain: bool  # no constructor of its own: it may stand in a union
+    dims: tuple[int | None, ...] = ()  # of an array
+    element_bytes: int | None = None
 
 
 @record
@@ -100,7 +108,7 @@ class Buffer:
     lent: bool = False  # only because it belongs to a function that the kernel calls
     seen: bool = True  # every access to it is in the region tree, with what it writes
     placed: bool = True  # the same, but for what asynchronous copies write and when
-    spanned: bool = False  # the distance of two addresses in it is asked for
+    spanned: bool = False  # the distance of two addresses in it, or their order, is asked for
     required_align: int = 1  # what accesses through wider types ask for
     stays: bool = False  # something is written to it as volatile: no compiler drops it
     function: str = ""  # name of the function that declares it
@@ -112,6 +120,43 @@ class Buffer:
     rank: tuple[int, int] = (0, 0)  # the order in which ptxas lays the static buffers out
     members: tuple[StorageMember, ...] = ()  # of the classes that its bytes are seen as, rising offsets
     kept: tuple[Kept, ...] = ()  # parts of it
+
+
+@record
+class Name:
+    """What a kernel calls some bytes of a buffer: the array itself, a member of it by its path, or a reference to a
+    part of it. ``within``: the bytes, from the start of the buffer; ``type``: of its elements; ``site``: of a
+    reference, where it is declared."""
+
+    text: str  # "tile", "smem.epilogue.Cs"
+    buffer: int
+    within: Bytes
+    type: str
+    dims: tuple[int | None, ...] = ()
+    site: DeclarationSite | None = None
+
+    @property
+    def declared(self) -> Span | None:
+        """Of a reference: its name where it is declared."""
+        return None if self.site is None else self.site.name
+
+    @property
+    def scope(self) -> Span | None:
+        """Of a reference: the block that it is declared in."""
+        return None if self.site is None else self.site.scope
+
+
+@record
+class Elsewhere:
+    """A place in another file than the kernel's: in a header that it includes."""
+
+    source: SourceText = field(compare=False)
+    span: Span
+
+    @property
+    def line(self) -> int:
+        """1-based."""
+        return self.source.line_number(self.span.start)
 
 
 @record
@@ -132,8 +177,11 @@ class Access:
     ``stored``: what a write puts there; ``plain``: an update that is a read and a write, ``+=``. ``rows``: the warp
     moves so many rows of ``width`` bytes together (``ldmatrix``, ``stmatrix``): one at the address that each of its
     first lanes gives, what the others give means nothing; 0: each thread moves its own. ``tile``: of an access to
-    bytes that are not known, what it moves. ``within``: the object in the buffer that was named, a member of a class;
-    None: not known; ``strayed``: through an address that was not followed, so into one of the parts that are kept.
+    bytes that are not known, what it moves. ``name``: number of the last name on the way to them, -1: not known;
+    ``within``: the object in the buffer that was named, a member of a class;
+    None: not known; ``strayed``: through an address that was not followed, so into one of the parts that are kept;
+    ``subscripts``: without ``index``, those of arrays on the way to it, each with how many elements the array has;
+    ``elsewhere``: where it stands, in a function of another file; ``line`` is that of the call then.
     """
 
     point: int
@@ -153,11 +201,30 @@ class Access:
     tile: Tile | None = None
     within: Bytes | None = None
     strayed: bool = False
-    grouped: bool = False  # a copy is issued here that its thread waits for in groups
+    subscripts: tuple[tuple[Value, int], ...] = ()
+    bound: int = NO_OBJECT  # of a copy that is issued here: what its thread waits for, as in ``CopyWait``
     # of what threads do together, which of them what is not said: its first byte, and of a copy how many; a collective
     # of the block uses its storage
     start: Value | None = None
     size: int = 0
+    divided: bool = False  # all threads of the block copy together, each its own part
+    elsewhere: Elsewhere | None = None
+    name: int = -1  # index into Kernel.names
+
+    @property
+    def grouped(self) -> bool:
+        """Is a copy issued here that its thread waits for in groups?"""
+        return self.asynchronous and self.kind is AccessKind.WRITE and self.bound == NO_OBJECT
+
+    @property
+    def lands(self) -> bool:
+        """Have copies landed here, whose issues are accesses of their own?"""
+        return self.asynchronous and self.kind is AccessKind.UPDATE
+
+    @property
+    def is_unplaced(self) -> bool:
+        """Does it touch a member of which not even a stand-in for its place is known?"""
+        return self.part is not None and self.part.stand_in is None
 
     @property
     def serves(self) -> bool:
@@ -199,6 +266,7 @@ class Barrier:
     arrives: bool = False
     votes: bool = False  # it also tells all threads what they say: __syncthreads_count()
     family: BarrierFamily = BarrierFamily.PTX
+    lanes: int = WARP_SIZE  # of a warp barrier: so many neighbours wait for each other, no others
 
 
 @record
@@ -216,32 +284,39 @@ class Exchange:
 @record
 class GlobalAccess:
     """A thread reads or writes memory that is not shared, at ``base[index]``; None: somewhere. ``line``: of the
-    statement, 1-based."""
+    statement, 1-based; ``width``: bytes of an element; None: not known."""
 
     point: int
     kind: AccessKind
     base: Value | None
     index: Value | None
     line: int
+    width: int | None = None
 
 
 class CopyWaitKind(enum.Enum):
-    """What a thread does with the copies it has issued (PTX ISA, "cp.async.commit_group" and "cp.async.wait_group")."""
+    """What a thread does with the copies it has issued: in groups, of which the newest need not have landed (PTX ISA,
+    "cp.async.commit_group", "cp.async.wait_group"), or in the stages of a pipeline, whose oldest is waited for."""
 
     COMMIT = "commit"  # to a group
     GROUPS = "groups"  # waits till all but the newest groups have landed
     ALL = "all"  # waits till those of no group have landed, too
+    STAGE = "stage"  # to one more stage that is under way
+    OLDEST = "oldest"  # waits till those of the oldest stage have landed
+    RELEASE = "release"  # the oldest stage makes way
     UNKNOWN = "unknown"  # perhaps one of these
 
 
 @record
 class CopyWait:
-    """A thread commits its asynchronous copies or waits for them. ``left``: groups that need not have landed."""
+    """A thread commits its asynchronous copies or waits for them. ``left``: groups that need not have landed;
+    ``bound``: the object that the copies are bound to, a barrier or a pipeline."""
 
     point: int
     kind: CopyWaitKind
     left: int
     line: int
+    bound: int
 
 
 class ProxyKind(enum.Enum):
@@ -418,13 +493,15 @@ Configuration = tuple[object, ...]
 
 @record
 class HostTerms:
-    """What host code passes to a launch, as terms; None where nothing is known. ``arguments``: those of the kernel."""
+    """What host code passes to a launch, as terms; None where nothing is known. ``arguments``: those of the kernel;
+    ``template``: its explicit template arguments."""
 
     block: tuple[HostTerm | None, HostTerm | None, HostTerm | None] = (None, None, None)
     grid: tuple[HostTerm | None, HostTerm | None, HostTerm | None] = (None, None, None)
     dynamic: HostTerm | None = None
     arguments: tuple[HostTerm | None, ...] = ()
     conditions: tuple[Comparison, ...] = ()  # that hold whenever the launch is reached
+    template: tuple[HostTerm | None, ...] = ()
 
 
 @record
@@ -463,7 +540,8 @@ class LaunchSite:
     """``kernel<<<grid, block, dynamic>>>(...)`` or ``cudaLaunchKernelEx`` in sight; None where the argument is no
     constant. ``cluster``: blocks of a cluster, where an attribute of the launch says so; ``addends``: what the dynamic
     bytes are the sum of, from left to right, where the argument, or the local constant that it is, is a sum. A launch
-    that host code may reach with different numbers has several sites at one place."""
+    that host code may reach with different numbers has several sites at one place. ``signature``: what tells the kernel
+    from others of its name; None: no other one is in sight, or it may be any of them."""
 
     kernel: str
     block: Dims | None
@@ -482,6 +560,7 @@ class LaunchSite:
     equalities: tuple[LaunchFact, ...] = ()  # all with ``==``
     conditions: tuple[LaunchFact, ...] = ()  # others, which hold because the host checks them
     dynamic: InWords | None = None  # the dynamic bytes, where they are no number
+    signature: str | None = None
 
     @property
     def threads(self) -> int | None:
@@ -509,6 +588,7 @@ class LaunchSite:
             self.terms,
             self.open,
             self.variants,
+            self.signature,
         )
 
     @property
@@ -552,6 +632,32 @@ class FunctionPart:
 
 
 @record
+class InlinedCall:
+    """A function of the file whose body stands in a kernel. ``line``: of its name, 1-based; ``span``: of the function;
+    ``first`` and ``last``: points, between which its nodes lie."""
+
+    name: str
+    line: int
+    span: Span
+    first: int
+    last: int
+
+
+@record
+class FollowedCall:
+    """A call whose body stands in a kernel, between the points ``first`` and ``last``. ``name``: of what is called, ""
+    where it has none; ``span``: of the call, None out of a macro or in another file (``elsewhere``); ``line``: 1-based,
+    of it in the kernel's file, or of the call there that leads to it."""
+
+    name: str
+    span: Span | None
+    line: int
+    elsewhere: Elsewhere | None
+    first: int
+    last: int
+
+
+@record
 class WithFinalWait:
     """A kernel with one more wait of every thread, after which no copy is in flight any more. ``place``: the point of
     the Place that it would stand at; ``loose``: it has to cover copies of no group too; ``buffers``: they keep their
@@ -582,22 +688,30 @@ class Kernel:
     complete: bool  # every statement parsed, no guess on a declaration, barrier or access
     irregular: str | None  # goto, inline assembler with labels: why control flow is not known
     unexact: str | None  # why the declared bytes may differ from what ptxas reports
+    unseen_arrays: str | None = None  # why there may be shared arrays of functions that are not in sight
     parts: tuple[FunctionPart, ...] = ()  # itself and the functions of the file that it may reach
+    inlined: tuple[InlinedCall, ...] = ()  # calls of these that were followed
+    calls: tuple[FollowedCall, ...] = ()  # all that were, those of headers and of lambdas, too
     instance: str | None = None  # of a template: `k<32, float>`
     siblings: int = 0  # other instances of it in sight
     contexts: tuple[Context, ...] = ()  # through which its header was read
     more_instances: str | None = None  # why there may be others than those in sight; None: there are not
     unknown: tuple[str, ...] = ()  # reasons for accesses and barriers that are not resolved
+    assumed: tuple[str, ...] = ()  # what is taken for granted of code that is not in sight, in words
     unknown_accesses: int = 0
     unknown_barriers: int = 0
     opaque: tuple[int, ...] = ()  # points, rising, of calls that may wait for other threads
+    # a call is not followed, and a function of the file that is no kernel declares or names shared arrays
+    shared_elsewhere: bool = False
     helper_bytes: tuple[Buffer, ...] = field(default=())  # arrays of the __device__ functions it reaches
     # buffer -> why no reference can stand for it: a lambda that would copy it or not see it
     unreferable: Mapping[int, str] = field(default_factory=dict)
     redeclared: frozenset[str] = frozenset()  # names that are declared more than once in the body
+    names: tuple[Name, ...] = ()  # that accesses go by
     identifiers: frozenset[str] = frozenset()  # every name that stands in the function
     # macros that are called but not in sight: they may do more than a function could
     hidden: tuple[str, ...] = ()
+    disguised: tuple[str, ...] = ()  # those of them that stand where a declaration could: anything may follow
     possible_rounding: int = (
         1  # the same, when it is not certain that all functions that ask for it are compiled
     )

@@ -65,6 +65,10 @@ class Moves:
         part = next((p for p in self.parts if p.first_line <= old <= p.last_line), self.parts[0])
         return old + part.lines
 
+    def words(self, old: str) -> str:
+        """A reason that names lines."""
+        return _LINE.sub(lambda m: f"{m[1]}{self.line(int(m[2]))}", old)
+
 
 def moves(kernel: Kernel, now: Sequence[Function], source: SourceText) -> Moves:
     """From where the functions of ``kernel`` stood to where they stand now, in the same order."""
@@ -85,7 +89,7 @@ def _move(part: FunctionPart, function: Function, source: SourceText) -> Move:
 
 def shift_kernel(kernel: Kernel, to: Moves) -> Kernel:
     """``kernel`` with every span and line moved; launches are left to the caller."""
-    span = to.span
+    span, words = to.span, to.words
 
     def maybe(old: Span | None) -> Span | None:
         return None if old is None else to.span(old)
@@ -129,9 +133,6 @@ def shift_kernel(kernel: Kernel, to: Moves) -> Kernel:
             case _:
                 return old
 
-    def words(text: str) -> str:
-        return _LINE.sub(lambda m: f"{m[1]}{to.line(int(m[2]))}", text)
-
     return replace(
         kernel,
         irregular=None if kernel.irregular is None else words(kernel.irregular),
@@ -142,6 +143,13 @@ def shift_kernel(kernel: Kernel, to: Moves) -> Kernel:
         line=to.line(kernel.line),
         buffers=tuple(buffer(b) for b in kernel.buffers),
         body=seq(kernel.body),
+        names=tuple(
+            replace(each, site=None if each.site is None else site(each.site)) for each in kernel.names
+        ),
+        inlined=tuple(
+            replace(each, span=span(each.span), line=to.line(each.line)) for each in kernel.inlined
+        ),
+        calls=tuple(replace(each, span=maybe(each.span), line=to.line(each.line)) for each in kernel.calls),
         drained=None if kernel.drained is None else replace(kernel.drained, body=seq(kernel.drained.body)),
         unreferable={index: words(reason) for index, reason in kernel.unreferable.items()},
         local_names={

@@ -68,6 +68,7 @@ class Operator(enum.Enum):
     CONSTEXPR = "constexpr"  # the condition of an ``if constexpr`` that is not known
     LOAD = "load"  # base, index: what stands in memory that is not shared
     READONLY = "readonly"  # the same, of memory that nobody writes while the kernel runs
+    ELEMENT = "element"  # the same, of an array that is a part of an object
     MEMBER = "."  # object
     SET_MEMBER = "set ."  # object, value: the object after that member was assigned
     CHANGE_MEMBER = "with ."  # object, value: the object after a part of that member was assigned
@@ -83,6 +84,35 @@ class Operator(enum.Enum):
         return self in _NAMED
 
 
+class Reading(enum.Enum):
+    """The type that C converts the operands of an operator to. Additions, subtractions, products and masks are the
+    same in all integer types, but for what is a multiple of 2**32; comparisons, divisions, remainders, shifts to the
+    right and limits read their operands as numbers of this type. (C++ standard, [expr.arith.conv])"""
+
+    UNKNOWN = enum.auto()
+    INT = enum.auto()
+    UNSIGNED = enum.auto()  # 32 bits
+    LONG = enum.auto()
+    UNSIGNED_LONG = enum.auto()  # 64 bits
+
+    @property
+    def mask(self) -> int | None:
+        """What an unsigned type makes of -1; None: another type."""
+        return _MASKS.get(self)
+
+    def of(self, n: int) -> int | None:
+        """The number that the operator gets where unbounded arithmetic has ``n``; None: not known."""
+        mask = _MASKS.get(self)
+        if mask is not None:
+            return n & mask
+        return n if n >= 0 or self is not Reading.UNKNOWN else None
+
+
+_MASKS = {Reading.UNSIGNED: (1 << 32) - 1, Reading.UNSIGNED_LONG: (1 << 64) - 1}
+# operators whose result depends on the type of their operands
+READS = frozenset(map(Operator, ("<", "<=", ">", ">=", "==", "!=", "/", "%", ">>", "min", "max")))
+
+
 _NAMED = (Operator.MEMBER, Operator.SET_MEMBER, Operator.CHANGE_MEMBER, Operator.CALL)
 _OF_C = {each.spelling: each for each in Operator}
 
@@ -94,11 +124,13 @@ def operator_of(spelling: str) -> Operator:
 
 @record
 class Op:
-    """``operator`` applied to ``args``. ``name``: of the member, or of the function that is called."""
+    """``operator`` applied to ``args``. ``name``: of the member, or of the function that is called; ``reading``: of an
+    operator in ``READS``."""
 
     operator: Operator
     args: tuple[Value, ...]
     name: str = ""
+    reading: Reading = Reading.UNKNOWN
 
     @property
     def spelling(self) -> str:
@@ -120,23 +152,21 @@ class Unknown:
 Value = Const | Thread | Sym | Var | Op | Unknown
 
 
-_LOGIC = (Operator.AND, Operator.OR)
-_SIGN_FREE = (*_LOGIC, Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY, Operator.EQUAL, Operator.NOT_EQUAL)
 _RIGHT_IDENTITY = {Operator.ADD: 0, Operator.SUBTRACT: 0, Operator.MULTIPLY: 1, Operator.DIVIDE: 1}
 _LEFT_IDENTITY = {Operator.ADD: 0, Operator.MULTIPLY: 1}
 
 
-def operation(operator: Operator, *args: Value) -> Value:
+def operation(operator: Operator, *args: Value, reading: Reading = Reading.UNKNOWN) -> Value:
     """``Op`` with constants folded and neutral elements dropped."""
     simpler: Value | None = None
     match args:
         case (Const(n),):
             simpler = _fold_unary(operator, n)
         case (left, right):
-            simpler = _fold_binary(operator, left, right)
+            simpler = _fold_binary(operator, left, right, reading)
         case (Const(n), then, otherwise) if operator is Operator.CONDITIONAL:
             simpler = then if n else otherwise
-    return Op(operator, args) if simpler is None else simpler
+    return Op(operator, args, reading=reading) if simpler is None else simpler
 
 
 def _fold_unary(operator: Operator, n: int) -> Value | None:
@@ -147,14 +177,13 @@ def _fold_unary(operator: Operator, n: int) -> Value | None:
     return Const(~n) if operator is Operator.BIT_NOT else None
 
 
-def _fold_binary(operator: Operator, left: Value, right: Value) -> Value | None:
+def _fold_binary(operator: Operator, left: Value, right: Value, reading: Reading) -> Value | None:
     a = left.n if isinstance(left, Const) else None
     b = right.n if isinstance(right, Const) else None
     if a is None and b is None:
         return None
-    # with a negative operand the answer depends on whether the type is unsigned
-    if a is not None and b is not None and (operator in _SIGN_FREE or min(a, b) >= 0):
-        folded = apply_operator(operator.spelling, a, b)
+    if a is not None and b is not None:
+        folded = computed(operator, a, b, reading)
         if folded is not None:
             return Const(folded)
     if b is not None and _RIGHT_IDENTITY.get(operator) == b:
@@ -166,21 +195,42 @@ def _fold_binary(operator: Operator, left: Value, right: Value) -> Value | None:
     return Const(1) if operator is Operator.OR and (a or b) else None
 
 
+def computed(operator: Operator, a: int, b: int, reading: Reading) -> int | None:
+    """``a operator b``; None: it has no value, or which one depends on a type that is not known."""
+    if operator in READS:
+        left, right = reading.of(a), b if operator is Operator.SHIFT_RIGHT else reading.of(b)
+        if left is None or right is None:
+            return None
+        if operator in (Operator.MIN, Operator.MAX):
+            return min(left, right) if operator is Operator.MIN else max(left, right)
+        return apply_operator(operator.spelling, left, right)
+    return apply_operator(operator.spelling, a, b)
+
+
 @record
 class MemberPath:
     """The member of a class that holds a place, where the layout of the class is not known. ``record``: the declaration
     of the class, the same object for the same class; ``base``: where the object begins; ``path``: the names of the
-    members, from the outermost in; ``overlaps``: the rest lies inside a union, so different names may share bytes.
+    members, from the outermost in; ``overlaps``: the rest lies inside a union, so different names may share bytes;
+    ``stand_in``: how far behind ``base`` the member begins in a layout of our own, in which no two members of the class
+    touch each other, nor any byte of a real buffer: places in it compare among themselves, and mean no bytes. None: the
+    member has no such place.
     """
 
     record: Hashable
     base: Value
     path: tuple[str, ...]
     overlaps: bool = False
+    stand_in: int | None = None
 
     def apart(self, other: MemberPath) -> bool:
         """Different members of one object? The bases are compared by who knows them."""
         return self.record is other.record and any(a != b for a, b in zip(self.path, other.path))
+
+    def comparable(self, other: MemberPath | None) -> bool:
+        """Are places in both of one layout of our own?"""
+        placed = other is not None and self.stand_in is not None and other.stand_in is not None
+        return placed and other is not None and self.record == other.record
 
 
 Bytes = tuple[int, int]  # first byte and end of a range, from the start of a buffer

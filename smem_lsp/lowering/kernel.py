@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
-from smem_lsp.ir.nodes import FunctionPart, Kernel, Seq
+from smem_lsp.ir.nodes import FEWEST_LANDINGS, FunctionPart, InlinedCall, Kernel, Seq
 from smem_lsp.ir.verify import stray_jump, verify
 from smem_lsp.lowering import ptxas_layout
-from smem_lsp.lowering.body import statements
+from smem_lsp.lowering.body import header_arrays, namespace_arrays, statements
 from smem_lsp.lowering.body.visitor import Visitor
 from smem_lsp.lowering.library import async_copies
 from smem_lsp.lowering.state.context import Context, Surroundings
-from smem_lsp.lowering.state.copies import FEWEST_LANDINGS
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.lowering.state.variables import Declared
@@ -147,6 +146,7 @@ def _finished(
         if helper.island.head not in ctx.inlining.done
         for buffer in shared_declarations.helper_buffers(unit, helper, around.constants)
     )
+    unread = header_arrays.unread(ctx, parts)
     return Kernel(
         name=function.name,
         span=function.span,
@@ -160,6 +160,14 @@ def _finished(
         variables=ctx.variables.names(),
         template=function.island.template and binding is None,
         parts=tuple(_part(each, unit.source) for each in parts),
+        inlined=tuple(
+            InlinedCall(
+                each.name, unit.source.line_number(each.name_span.start), each.span, call.first, call.last
+            )
+            for each, call in ctx.inlining.calls
+            if each is not None and any(each is part for part in parts[1:])
+        ),
+        calls=tuple(call for _, call in ctx.inlining.calls),
         instance=None if binding is None else f"{function.name}<{binding.text}>",
         siblings=len(bindings_of(around, function)) - 1,
         more_instances=around.instances.get(function.number, Instances()).why,
@@ -178,15 +186,20 @@ def _finished(
         unexact=_other_compiler(ctx.dialect)
         or around.unexact
         or limits.unexact
-        or ptxas_rounding.header_unexact(unit, around.constants, parts)
+        or unread
+        or ptxas_rounding.outside_unexact(unit, (*parts, *ctx.inlining.done.values()))
         or ptxas_layout.unexact(ctx, body, helper_bytes),
+        unseen_arrays=around.unexact or limits.unexact or unread,
         rounding=around.rounding.certain,
         possible_rounding=around.rounding.possible,
         hidden=tuple(dict.fromkeys(limits.hidden)),
+        disguised=tuple(dict.fromkeys(limits.disguised)),
         unknown=tuple(dict.fromkeys(limits.unknown)),
+        assumed=tuple(dict.fromkeys(limits.assumed)),
         unknown_accesses=limits.unknown_accesses,
         unknown_barriers=limits.unknown_barriers,
         opaque=tuple(limits.opaque),
+        shared_elsewhere=limits.passed_over and _shared_elsewhere(unit, ctx.dialect),
         helper_bytes=helper_bytes,
         unreferable=dict(ctx.buffers.unreferable),
         redeclared=frozenset(ctx.redeclared),
@@ -194,7 +207,17 @@ def _finished(
         conditional=ctx.around.conditional,
         memory=ctx.outside.finished(),
         opening=_opening(function),
+        names=tuple(ctx.buffers.names),
         identifiers=frozenset((*_names(function.body.tokens), *_names(function.head))),
+    )
+
+
+def _shared_elsewhere(unit: TranslationUnit, dialect: Dialect) -> bool:
+    names = frozenset[str]().union(*(each.names for each in ptxas_rounding.shared_outside(unit)))
+    wanted = names | {dialect.shared}
+    return any(
+        not function.is_kernel and not wanted.isdisjoint(function.definition.words)
+        for function in unit.all_functions
     )
 
 
@@ -239,7 +262,8 @@ def _conditional_regions(unit: TranslationUnit, within: Span) -> tuple[Span, ...
 
 
 def _lower(ctx: Context) -> None:
-    scope = LocalScope(constants=ctx.around.constants.child())
+    constants = ctx.around.constants
+    scope = LocalScope(constants=constants.child(), around=namespace_arrays.around(ctx, constants))
     statements.lower_parameters(ctx, scope)
     body = ctx.at.body
     root = body.statements

@@ -67,6 +67,16 @@ def literal(text: str) -> TypedConstant:
     return UNKNOWN
 
 
+def ratio(text: str) -> tuple[int, int] | None:
+    """A floating-point literal as numerator and denominator; None: it is none, or infinite."""
+    digits = text.replace("'", "").rstrip("lL")
+    try:
+        number = float.fromhex(digits) if text[:2].lower() == "0x" else float(digits.rstrip("fF"))
+        return number.as_integer_ratio()
+    except (ValueError, OverflowError):
+        return None
+
+
 def _floating(text: str) -> TypedConstant:
     hexadecimal = text[:2].lower() == "0x"
     if not hexadecimal and text[-1:] in "fF":

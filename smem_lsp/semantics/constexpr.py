@@ -11,7 +11,7 @@ from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.entities import MAX_STEPS, UNKNOWN, Argument, Functions, TypedConstant
 from smem_lsp.semantics.local_declarations import declare_statement
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import INT, Type, plain_type
+from smem_lsp.semantics.types import INT, Listed, Scalar, Type, plain_type
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
@@ -108,7 +108,9 @@ def _run(
                 value = outer.semantics.evaluate_value(declarator.initializer, outer)
             else:
                 return UNKNOWN
-            if declarator.name:
+            if declarator.name and isinstance(value.type, Listed):
+                local.bound[declarator.name] = _listed(value.type, parameter, outer)
+            elif declarator.name:
                 n = arithmetic.converted(value.n, value.type, kind)
                 local.bound[declarator.name] = TypedConstant(kind, n)
         returned = _returned_type(decl, outer)
@@ -125,6 +127,22 @@ def _run(
         return TypedConstant(returned)
     finally:
         state.leave()
+
+
+def _listed(given: Listed, parameter: tree.Declaration, scope: Scope) -> TypedConstant:
+    """A parameter that gets a list: unknown, but for a ``std::initializer_list`` of a type that is known."""
+    name = parameter.names[-1] if parameter.names else None
+    spelled = name is not None and name.text.rpartition("::")[2] == "initializer_list"
+    elements = name.arguments[-1] if name is not None and spelled and name.arguments else None
+    kind = scope.argument(elements[0]) if elements and len(elements) == 1 else None
+    if (
+        not isinstance(kind, Scalar)
+        or parameter.declarators[0].dims
+        or "*" in parameter.declarators[0].pointers
+    ):
+        return UNKNOWN
+    values = tuple(arithmetic.converted(n, given.element, kind) for n in given.values)
+    return TypedConstant(Listed(kind, values))
 
 
 def _returned_type(decl: FunctionDecl, scope: Scope) -> Type | None:
@@ -169,7 +187,7 @@ def _deduced(
         if name in explicit_names(names, explicit) or pointers not in ([], ["&"], ["&&"]):
             continue
         kind = plain_type(value.type)
-        if kind is None or (name in bound and bound[name] != kind):
+        if kind is None or isinstance(kind, Listed) or (name in bound and bound[name] != kind):
             return None
         bound[name] = kind
     for each in decl.parameters:

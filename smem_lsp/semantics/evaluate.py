@@ -24,10 +24,12 @@ from smem_lsp.semantics.types import (
     INTEGERS,
     SIZE_T,
     Array,
+    Listed,
     Pointer,
     Record,
     Scalar,
     Type,
+    builtin,
     plain_type,
     scalar_of,
     vector_element,
@@ -36,6 +38,17 @@ from smem_lsp.semantics.types import (
     Sequence as ArrayClass,
 )
 from smem_lsp.syntax import tree
+
+# CUDA programming guide, "Built-in Variables"
+_COORDINATES = {
+    name: TypedConstant(builtin(kind))
+    for name, kind in (
+        ("threadIdx", "uint3"),
+        ("blockIdx", "uint3"),
+        ("blockDim", "dim3"),
+        ("gridDim", "dim3"),
+    )
+}
 
 # Methods of PyTorch's tensors (ATen/core/TensorBody.h): `t.data_ptr<float>()` is a `float*`.
 _TENSOR_DATA = frozenset(("data_ptr", "data", "const_data_ptr", "mutable_data_ptr"))
@@ -168,9 +181,13 @@ def _name(expr: tree.Name, scope: Scope) -> TypedConstant:
     meaning = scope.resolve(expr)
     if isinstance(meaning, TypedConstant):
         return meaning
+    if not isinstance(meaning, Undeclared):
+        return UNKNOWN
+    coordinates = _COORDINATES.get(expr.text)
+    if coordinates is not None:
+        return coordinates
     size = scope.state.warp_size
-    warps = size is not None and isinstance(meaning, Undeclared) and expr.text == "warpSize"
-    return TypedConstant(INT, size) if warps else UNKNOWN
+    return TypedConstant(INT, size) if size is not None and expr.text == "warpSize" else UNKNOWN
 
 
 def _size_of(expr: tree.SizeOf, scope: Scope) -> TypedConstant:
@@ -237,7 +254,7 @@ def _call(expr: tree.Call, scope: Scope) -> TypedConstant:
         return UNKNOWN
     meaning = scope.resolve(callee)
     if isinstance(meaning, Functions):
-        return constexpr.call(meaning, [evaluate_value(argument, scope) for argument in expr.arguments])
+        return constexpr.call(meaning, [_argument(argument, scope) for argument in expr.arguments])
     if isinstance(meaning, TypedConstant):
         return UNKNOWN
     kind = type_of.as_type(meaning)
@@ -246,9 +263,20 @@ def _call(expr: tree.Call, scope: Scope) -> TypedConstant:
     if kind is not None:
         return _functional_cast(kind, expr.arguments, scope)
     if isinstance(meaning, Undeclared):
-        arguments = [evaluate_value(argument, scope) for argument in expr.arguments]
+        arguments = [_argument(argument, scope) for argument in expr.arguments]
         return standard_library.call(meaning.path, callee, arguments, scope)
     return UNKNOWN
+
+
+def _argument(expr: tree.Expr, scope: Scope) -> TypedConstant:
+    """An argument of a call: ``{a, b, c}`` makes a list, if all are of one type."""
+    if not isinstance(expr, tree.Braces) or len(expr.items) < 2:
+        return evaluate_value(expr, scope)
+    items = [evaluate_value(item, scope) for item in expr.items]
+    kind = items[0].type
+    if kind is None or any(item.type != kind for item in items):
+        return UNKNOWN
+    return TypedConstant(Listed(kind, tuple(item.n for item in items)))
 
 
 def _functional_cast(kind: Type, arguments: Sequence[tree.Expr], scope: Scope) -> TypedConstant:

@@ -50,6 +50,17 @@ def parameters_of(function: Function) -> tuple[Parameter, ...]:
     return _parameters(function.definition, function.symbols)
 
 
+def counts(parameter: Parameter) -> bool:
+    """Is a template parameter an integer of 32 bits or more, as far as its type is spelled?"""
+    words = parameter.source.texts[slice(*parameter.type)]
+    fits = not _INTEGERS.isdisjoint(words) and _SHORT.isdisjoint(words)
+    return parameter.kind == "value" and not parameter.pack and fits
+
+
+_SHORT = frozenset(("short", "char", "*", "&"))
+_INTEGERS = frozenset(("int", "unsigned", "uint32_t", "int32_t", "size_t", "int64_t", "uint64_t", "long"))
+
+
 @remembered(most=1024)
 def _parameters(definition: Definition, symbols: Symbols) -> tuple[Parameter, ...]:
     head = definition.head

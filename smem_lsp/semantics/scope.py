@@ -348,9 +348,10 @@ class Scope:
         others = [(d, s) for d, s in found if not isinstance(d, FunctionDecl)]
         usings = [(d, s) for d, s in others if isinstance(d, UsingDecl)]
         if usings:
-            if len(found) == 1:
-                return self._used(usings[0][0], usings[0][1], arguments)
-            return None
+            if len(usings) < len(found):
+                return None
+            meant = [self._used(decl, scope, arguments) for decl, scope in usings]
+            return meant[0] if all(each == meant[0] for each in meant) else None  # it may be said again
         if functions:
             if others:
                 return None

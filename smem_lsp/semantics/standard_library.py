@@ -26,6 +26,7 @@ from smem_lsp.semantics.types import (
     TORCH,
     Array,
     Enum,
+    Listed,
     Named,
     Pointer,
     Qualified,
@@ -362,7 +363,11 @@ def call(
     limits = _limits(path, callee, arguments, scope)
     if limits is not None:
         return limits
-    if path[:-1] not in ((), *_ROOTS) or any(a.n is None for a in arguments):
+    if path[:-1] not in ((), *_ROOTS):
+        return UNKNOWN
+    if name in ("max", "min") and len(arguments) == 1 and not callee.templated:
+        return _extreme_of(name, arguments[0].type)
+    if any(a.n is None for a in arguments):
         return UNKNOWN
     if name in ("max", "min") and len(arguments) == 2:
         return _extreme(path, callee, arguments, scope)
@@ -370,6 +375,15 @@ def call(
         kind = arguments[0].type
         return TypedConstant(kind, abs(arguments[0].n)) if kind == INT else UNKNOWN
     return UNKNOWN
+
+
+def _extreme_of(name: str, of: Type | None) -> TypedConstant:
+    """``max`` and ``min`` of a list."""
+    if not isinstance(of, Listed):
+        return UNKNOWN
+    known = [value for value in of.values if value is not None]
+    whole = bool(known) and len(known) == len(of.values)
+    return TypedConstant(of.element, (max if name == "max" else min)(known) if whole else None)
 
 
 def _extreme(

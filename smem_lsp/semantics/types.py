@@ -108,6 +108,14 @@ class Storage:
     kept: bool
 
 
+@record
+class Listed:
+    """Constants of one type in braces, as a ``std::initializer_list`` has them; None where one is not known."""
+
+    element: Type | None
+    values: tuple[int | None, ...]
+
+
 Type = (
     Scalar
     | Pointer
@@ -120,6 +128,7 @@ Type = (
     | Sequence
     | Named
     | Storage
+    | Listed
 )
 
 

@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
-processor_time: Callable[[], float] = getattr(time, "thread_time", time.process_time)
-"""Processor seconds of this thread; of the process where Python has no threads, as in a browser."""
+_clock: Callable[[], float] = getattr(time, "thread_time", time.process_time)
 
 STEPS = 16  # checkpoints between two readings of the clock
 MEMORY_INTERVAL = 0.01  # seconds of processor time between two readings of the memory
@@ -96,6 +95,11 @@ class Budget:
             budget = budget._parent
 
 
+def processor_time() -> float:
+    """Processor seconds of this thread; of the process where Python has no threads, as in a browser."""
+    return _clock()
+
+
 @contextmanager
 def apart() -> Iterator[None]:
     """For work with its own budget: the enclosing ``own`` budgets neither stop it nor count it."""
@@ -143,6 +147,18 @@ def look() -> None:
     budget = _running.budget
     if budget is not None:
         budget.look()
+
+
+def staleness() -> Callable[[], bool] | None:
+    """A function that says whether nobody waits for the work of this thread any more, for another thread to call while
+    this one is busy; None: somebody does."""
+    asked: list[Callable[[], bool]] = []
+    budget = _running.budget
+    while budget is not None:
+        if budget._stale is not None:
+            asked.append(budget._stale)
+        budget = budget._parent
+    return (lambda: any(stale() for stale in asked)) if asked else None
 
 
 def used_up() -> bool:

@@ -114,6 +114,17 @@ class Located:
     left: int
 
 
+@dataclass(frozen=True, slots=True)
+class SharedOutside:
+    """A declaration of shared memory outside functions. ``names``: all in it; ``arrays``: those with extents;
+    ``plain``: of a type of the language, without a requested alignment."""
+
+    names: frozenset[str]
+    arrays: frozenset[str]
+    extern: bool
+    plain: bool
+
+
 class Outline:
     """The identity of what a block declares: equal declarations are one object."""
 
@@ -206,10 +217,35 @@ class Block:
         return any({"extern", "__shared__"} <= located.definition.body_words for located in self.functions)
 
     @cached_property
-    def shares_outside(self) -> bool:
-        """Is shared memory declared outside functions?"""
-        inside = sum(located.definition.body.texts.count("__shared__") for located in self.functions)
-        return self.tokens.texts.count("__shared__") > inside
+    def shared_outside(self) -> tuple[SharedOutside, ...]:
+        """The declarations of shared memory outside functions."""
+        texts, kinds = self.tokens.texts, self.tokens.kinds
+        if "__shared__" not in texts:
+            return ()
+        found: list[SharedOutside] = []
+        outside = self._outside_bodies()
+        for place, at in enumerate(outside):
+            checkpoint()
+            if texts[at] != "__shared__":
+                continue
+            first = next((x for x in range(place, -1, -1) if kinds[outside[x]] in _ENDS), -1) + 1
+            last = next((x for x in range(place, len(outside)) if kinds[outside[x]] in _ENDS), len(outside))
+            statement = [outside[x] for x in range(first, last)]
+            names = frozenset(texts[x] for x in statement if kinds[x] == "NAME")
+            arrays = frozenset(texts[x] for x in statement if kinds[x : x + 2] == ["NAME", "LB"])
+            plain = not any(kinds[x] == "ATTRIBUTE" for x in statement) and names == arrays
+            found.append(SharedOutside(names, arrays, "extern" in (texts[x] for x in statement), plain))
+        return tuple(found)
+
+    def _outside_bodies(self) -> list[int]:
+        """The tokens outside the bodies of functions, by their index."""
+        found: list[int] = []
+        at = 0
+        for located in self.functions:
+            lo, hi = located.definition.island.body
+            found += range(at, located.head + lo)
+            at = located.head + hi
+        return [*found, *range(at, len(self.tokens))]
 
 
 _MOST_ARGUMENTS = 2_000  # tokens of the template arguments of a launched kernel

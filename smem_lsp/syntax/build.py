@@ -38,6 +38,18 @@ _SPELLED = {
 }
 
 
+def _as_argument(given: tree.Expr) -> tree.Expr:
+    """``T()`` among the arguments of a function makes an object; elsewhere it is the type of a function."""
+    if (
+        isinstance(given, tree.TypeId)
+        and given.pointers == ["()"]
+        and len(given.names) == 1
+        and not given.dims
+    ):
+        return tree.Call(given.lo, given.hi, given.names[0], [])
+    return given
+
+
 def _rename_operator(text: str) -> str:
     return _SPELLED.get(text, text)
 
@@ -327,7 +339,7 @@ class TreeBuilder(Transformer[GrammarToken, Any]):
         return tree.SizeOf(c[0].lo, c[-1].hi, c[0].text, c[2], None)
 
     def call(self, c: Children) -> tree.Call:
-        return tree.Call(c[0].lo, c[3].hi, c[0], c[2])
+        return tree.Call(c[0].lo, c[3].hi, c[0], [_as_argument(each) for each in c[2]])
 
     def launch(self, c: Children) -> tree.Launch:
         return tree.Launch(c[0].lo, c[-1].hi, c[0], c[2], c[5])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from smem_lsp.source import Span, checkpoint
+from smem_lsp.source import SourceText, Span, checkpoint
 from smem_lsp.source.queries import remembered
 from smem_lsp.syntax.conditions import evaluate
 from smem_lsp.syntax.headers import Piece, declarations, directives_of
@@ -70,7 +70,7 @@ class File:
     """One file on its way through the preprocessor, or a region of it. ``notes`` is None for a header of which only
     the declarations are kept; ``depth`` is 0 for the main file."""
 
-    __slots__ = ("active", "depth", "notes", "out", "path", "pending", "run", "stack")
+    __slots__ = ("active", "depth", "notes", "out", "path", "pending", "run", "source", "stack")
 
     def __init__(
         self,
@@ -87,11 +87,13 @@ class File:
         self.notes = notes
         self.depth = depth
         self.pending: TokenList | None = None  # an invocation that continues after a directive
+        self.source: SourceText | None = None  # of a whole header
         self.stack = [_Conditional(outer, taken) for outer, taken in before.stack]
         self.active = before.active
 
     def process(self, text: str) -> None:
         """Process a whole header."""
+        self.source = SourceText(text, self.path)
         tokens = lex(text)
         self.run.tokens += len(tokens)
         self.process_tokens(tokens.kinds, tokens.texts, tokens.offsets)
@@ -168,7 +170,7 @@ class File:
     def _piece(self) -> None:
         """Hand over the header's tokens so far, which come before those of its next include."""
         if self.out.texts:
-            self.run.pieces.append(Piece(declarations(self.out)))
+            self.run.pieces.append(Piece(declarations(self.out), self.source))
             self.out = TokenList.empty()
 
     # ---- directives ----------------------------------------------------------------------------------------------

@@ -211,12 +211,18 @@ class _Finder:
         return end
 
 
+_LONGEST_CONVERSION = 8  # tokens of `operator const T*`
+
+
 def _function_name(kinds: Sequence[str], texts: Sequence[str], lp: int, start: int) -> int | None:
     """Index of the name before the parameters at ``lp``; in a specialisation ``k<float>(...)``, of ``k``."""
     if lp > start and (kinds[lp - 1] == "NAME" or (lp > 1 and kinds[lp - 2] == "OPERATOR")):
         return lp - 1
     if lp - 3 >= start and kinds[lp - 1] == "RP" and kinds[lp - 3] == "OPERATOR":  # operator()(...)
         return lp - 3
+    if lp > start and kinds[lp - 1] in ("STAR", "AMP"):  # operator T*()
+        first = max(start, lp - _LONGEST_CONVERSION)
+        return next((i for i in range(lp - 2, first - 1, -1) if kinds[i] == "OPERATOR"), None)
     if lp <= start or set(texts[lp - 1]) != {">"}:
         return None
     depth = 0

@@ -32,6 +32,11 @@ class HeaderFunction:
         """Its tokens."""
         return tuple(self.header.texts[self.island.head : self.island.end])
 
+    @property
+    def stands(self) -> int:
+        """Where it stands in its header: equal numbers where it has not moved."""
+        return self.header.offsets[self.island.head]
+
     @cached_property
     def definition(self) -> Definition:
         """Its definition; all tokens have the offset of the call."""
@@ -41,34 +46,35 @@ class HeaderFunction:
         return Definition("", tokens, [False] * count, self.island.moved(-lo), ())
 
 
-_Reached = tuple[frozenset[str], tuple[tuple[str, ...], ...]]
+Reached = tuple[frozenset[str], tuple[tuple[int, tuple[str, ...]], ...]]
 
 
 @dataclass(frozen=True, eq=False)
 class Headers:
-    """``names``: types and templates; ``declared``: names with parameters; ``words``: all spellings; ``definitions``:
-    device functions by name."""
+    """``names``: types and templates; ``declared``: names with parameters; ``by_value``: those of them that take all
+    parameters by value; ``words``: all spellings; ``definitions``: device functions by name."""
 
     names: Names
     declared: frozenset[str]
+    by_value: frozenset[str]
     words: frozenset[str]
     definitions: Mapping[str, tuple[HeaderFunction, ...]]
 
     @cached_property
-    def _unnamed(self) -> _Reached:
+    def _unnamed(self) -> Reached:
         """From the operators and constructors, which nothing names."""
         return self._reach(name for name in self.definitions if not name.isidentifier() or name == "operator")
 
-    def reached(self, names: Collection[str]) -> _Reached:
-        """(``names`` and all names in the functions that they may call, the tokens of these functions). Operators and
-        constructors count as called."""
+    def reached(self, names: Collection[str]) -> Reached:
+        """(``names`` and all names in the functions that they may call, where these functions stand and their tokens).
+        Operators and constructors count as called."""
         always, spelled = self._unnamed
         found, called = self._reach(names, but=always)
         return found | always, (*spelled, *called)
 
-    def _reach(self, names: Iterable[str], but: frozenset[str] = frozenset()) -> _Reached:
+    def _reach(self, names: Iterable[str], but: frozenset[str] = frozenset()) -> Reached:
         """The same without what ``but`` has reached."""
-        found, spelled = set(names), list[tuple[str, ...]]()
+        found, spelled = set(names), list[tuple[int, tuple[str, ...]]]()
         wanted = self.definitions.keys() & found - but
         done: set[str] = set()
         while wanted:
@@ -76,7 +82,7 @@ class Headers:
             new: set[str] = set()
             for name in sorted(wanted):
                 for function in self.definitions[name]:
-                    spelled.append(function.texts)
+                    spelled.append((function.stands, function.texts))
                     new.update(function.texts)
             done |= wanted
             found |= new
@@ -93,19 +99,39 @@ def read_headers(header: TokenList) -> Headers:
     outside = _outside(header, islands)
     names = Names.empty()
     collect(outside.kinds, outside.texts, names)
-    declared = frozenset(
-        text
-        for text, kind, before, after in zip(
-            outside.texts[1:], outside.kinds[1:], outside.kinds, outside.kinds[2:]
-        )
-        if kind == "NAME" and after == "LP" and before in ("NAME", "TYPE", "STAR", "AMP", "GT", "STORAGE")
-    )
+    declared, changing = set[str](), set[str]()
+    for i in range(1, len(outside.texts) - 1):
+        if (
+            outside.kinds[i] == "NAME"
+            and outside.kinds[i + 1] == "LP"
+            and outside.kinds[i - 1] in _BEFORE_NAME
+        ):
+            declared.add(outside.texts[i])
+            if _takes_addresses(outside, i + 1):
+                changing.add(outside.texts[i])
     definitions: dict[str, tuple[HeaderFunction, ...]] = {}
     for island in islands:
         if "__device__" in island.specifiers and not island.repaired:
             name = texts[island.name]
             definitions[name] = (*definitions.get(name, ()), HeaderFunction(header, island))
-    return Headers(names, declared, frozenset(texts), definitions)
+    by_value = frozenset(declared - changing)
+    return Headers(names, frozenset(declared), by_value, frozenset(texts), definitions)
+
+
+_BEFORE_NAME = frozenset(("NAME", "TYPE", "STAR", "AMP", "GT", "STORAGE"))  # in a declaration
+_MOST_PARAMETERS = 300  # tokens
+
+
+def _takes_addresses(tokens: TokenList, opening: int) -> bool:
+    """Is one of the parameters behind that parenthesis a reference, a pointer or a pack?"""
+    depth = 0
+    for i in range(opening, min(opening + _MOST_PARAMETERS, len(tokens.texts))):
+        depth += (tokens.kinds[i] == "LP") - (tokens.kinds[i] == "RP")
+        if depth == 0:
+            return False
+        if tokens.texts[i] in ("&", "&&", "*", "..."):
+            return True
+    return True
 
 
 def _outside(header: TokenList, islands: list[FunctionIsland]) -> TokenList:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from smem_lsp.source import FileReader, checkpoint
+from smem_lsp.source import FileReader, SourceText, checkpoint
 from smem_lsp.source.queries import PROCESS, Query, remembered
 from smem_lsp.syntax.lexer import DIRECTIVE
 from smem_lsp.syntax.macros import Macro, TokenList
@@ -35,9 +35,11 @@ _SPECIFIERS_BEHIND = frozenset(("const", "noexcept", "override", "final", "volat
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """Declarations from one region of a header, without the bodies of host functions."""
+    """Declarations from one region of a header, without the bodies of host functions. ``source``: what the offsets of
+    its tokens count in; None: of a file of the unit, whose regions they count in."""
 
     tokens: TokenList
+    source: SourceText | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -327,11 +327,22 @@ AT_DISPATCH_CASE_ALL_TYPES_AND2(one, two, ...) AT_DISPATCH_ALL_TYPES_AND2(one, t
 """
 
 
+# RAPIDS: `cudf/types.hpp`, `cuml/common/utils.hpp`.
+_RAPIDS = """
+CUDF_KERNEL __global__ static
+CUML_KERNEL __global__ static
+CUDF_HOST_DEVICE __host__ __device__
+CUDF_UNREACHABLE(msg) __builtin_unreachable()
+CUDF_CUDA_TRY(call) ((void)(call))
+RAFT_CUDA_TRY(call) ((void)(call))
+"""
+
+
 def _lines(*texts: str) -> tuple[str, ...]:
     return tuple(line for text in texts for line in text.strip().splitlines())
 
 
-KNOWN_MACROS = _lines(_CUDA, _HIP, _C, _CUB, _CUTLASS, _PYTORCH)
+KNOWN_MACROS = _lines(_CUDA, _HIP, _C, _CUB, _CUTLASS, _PYTORCH, _RAPIDS)
 """``NAME(parameters) body``, as it would follow ``#define``."""
 
 KNOWN_HEADERS = frozenset(

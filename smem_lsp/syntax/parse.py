@@ -22,7 +22,7 @@ from smem_lsp.syntax.chunker import cut
 from smem_lsp.syntax.classify import Classifier
 from smem_lsp.syntax.functions import FunctionIsland
 from smem_lsp.syntax.grammar_tokens import GrammarToken, NotRead
-from smem_lsp.syntax.header_functions import Headers, read_headers
+from smem_lsp.syntax.header_functions import Headers, Reached, read_headers
 from smem_lsp.syntax.headers import HeaderKey, IncludedFile, forget_flattened, piece_of
 from smem_lsp.syntax.lexer import Tokens, moved
 from smem_lsp.syntax.lookahead import Lookahead, Symbols
@@ -483,11 +483,24 @@ class TranslationUnit:
         """Spellings of all tokens of the headers."""
         return _header(self.preprocessed).words
 
-    def header_reach(self, names: frozenset[str]) -> tuple[frozenset[str], tuple[tuple[str, ...], ...]]:
+    @property
+    def header_by_value(self) -> frozenset[str]:
+        """Those of ``header_functions`` that take all parameters by value."""
+        return _header(self.preprocessed).by_value
+
+    def header_reach(self, names: frozenset[str]) -> Reached:
         """See ``Headers.reached``; nothing where no function of a header is named."""
         if self.header_functions.isdisjoint(names):
             return names, ()
         return _header(self.preprocessed).reached(names)
+
+    def header_place(self, function: Function, lo: int, hi: int) -> tuple[SourceText, Span] | None:
+        """Where the tokens ``[lo, hi)`` of the body of a function of a header stand; see ``Preprocessed``. None for a
+        function of the file itself."""
+        if function.number >= 0 or function.first_token < BEHIND:
+            return None
+        first = function.first_token - BEHIND + function.definition.island.body[0]
+        return self.preprocessed.header_place(first + lo, first + hi)
 
     def header_definitions(self, name: str, offset: int) -> list[Function]:
         """The device functions ``name`` that headers define, placed at ``offset``, the offset of the call. None of

@@ -7,11 +7,13 @@ Only the active branch of a conditional is kept.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import accumulate
 
-from smem_lsp.source import NO_FLAGS, CompileFlags, FileReader, Span, checkpoint
+from smem_lsp.source import NO_FLAGS, CompileFlags, FileReader, SourceText, Span, checkpoint
 from smem_lsp.source.budget import look
 from smem_lsp.source.queries import PROCESS, Query, remembered
 from smem_lsp.syntax.directives import OUTSIDE, File, Notes
@@ -21,6 +23,7 @@ from smem_lsp.syntax.headers import (
     HeaderKey,
     IncludedFile,
     Piece,
+    declarations,
     flatten,
     piece_of,
     used_macros,
@@ -79,6 +82,40 @@ class Preprocessed:
             offsets += moved(preprocessed.tokens.offsets, start)
         return Tokens(kinds, texts, offsets)
 
+    def header_place(self, lo: int, hi: int) -> tuple[SourceText, Span] | None:
+        """Where the tokens ``[lo, hi)`` of ``header`` stand, those of macros where these are invoked. None: in a file
+        that is not at hand, or not together in one."""
+        at = bisect_right(self._piece_starts, lo) - 1
+        if not 0 <= at < len(self.pieces) or not lo < hi <= self._piece_starts[at + 1]:
+            return None
+        source, offsets = self._offsets_in(self.pieces[at])
+        if source is None:
+            return None
+        first, last = (offsets[each - self._piece_starts[at]] for each in (lo, hi - 1))
+        start = first if first >= 0 else -1 - first
+        end = last + len(self.header.texts[hi - 1]) if last >= 0 else _word_end(source.text, -1 - last)
+        return source, Span(start, max(start, end))
+
+    @cached_property
+    def _piece_starts(self) -> list[int]:
+        """Of each piece of ``header``, its first token; behind them the end."""
+        return list(accumulate((len(piece.tokens) for piece in self.pieces), initial=0))
+
+    def _offsets_in(self, piece: Piece) -> tuple[SourceText | None, list[int]]:
+        """The file of a piece, and the offsets of its tokens there."""
+        if piece.source is not None:
+            return piece.source, piece.tokens.offsets
+        known = self._placed_pieces.get(id(piece))
+        if known is None:
+            file = next((each for each in self.files if each.piece is piece), None)
+            known = (None, []) if file is None else (SourceText(file.text, file.path), _offsets(file))
+            self._placed_pieces[id(piece)] = known
+        return known
+
+    @cached_property
+    def _placed_pieces(self) -> dict[int, tuple[SourceText | None, list[int]]]:
+        return {}
+
     @cached_property
     def macros(self) -> dict[str, Macro]:
         """The macros after the last line."""
@@ -117,6 +154,22 @@ class Preprocessed:
     def exhausted(self) -> bool:
         """A macro or the headers exceeded the bounds, so their meaning is unknown."""
         return bool(self.problems)
+
+
+def _word_end(text: str, start: int) -> int:
+    end = start
+    while end < len(text) and (text[end].isalnum() or text[end] == "_"):
+        end += 1
+    return end
+
+
+def _offsets(file: IncludedFile) -> list[int]:
+    """Where the tokens of what a file declares stand in it."""
+    tokens = TokenList.empty()
+    for start, region in file.regions:
+        offsets = moved(region.tokens.offsets, start)
+        tokens.extend(TokenList(region.tokens.kinds, region.tokens.texts, offsets))
+    return declarations(tokens).offsets
 
 
 def preprocess(

@@ -27,6 +27,8 @@ MAX_GRID = ((1 << 31) - 1, 65_535, 65_535)
 """Blocks of one grid along x, y and z."""
 STATIC_LIMIT = _same(lambda record: record.shared_per_block)
 """Bytes of static shared memory that ptxas accepts, and of static and dynamic together without opting in."""
+MOST_SHARED = max(record.shared_per_block_opt_in for record in TARGETS.values())
+"""Bytes of shared memory that a block can have on any target."""
 BANKS = 32
 """Banks of shared memory."""
 BANK_WIDTH = 4

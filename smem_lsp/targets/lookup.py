@@ -36,6 +36,27 @@ def target(name: str) -> Target:
     return record
 
 
+_ATTRIBUTES = {
+    "cudaDevAttrMaxThreadsPerBlock": "threads_per_block",
+    "cudaDevAttrMaxSharedMemoryPerBlock": "shared_per_block",
+    "cudaDevAttrMaxSharedMemoryPerBlockOptin": "shared_per_block_opt_in",
+    "cudaDevAttrMaxSharedMemoryPerMultiprocessor": "shared_per_sm",
+    "cudaDevAttrReservedSharedMemoryPerBlock": "shared_reserved_per_block",
+    "CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK": "threads_per_block",
+    "CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK": "shared_per_block",
+    "CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": "shared_per_block_opt_in",
+    "CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": "shared_per_sm",
+    "CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK": "shared_reserved_per_block",
+}
+
+
+def attribute(arch: str, name: str) -> int | None:
+    """What a target answers to ``cudaDeviceGetAttribute`` or ``cuDeviceGetAttribute``; None for other questions."""
+    field = _ATTRIBUTES.get(name)
+    value = None if field is None else getattr(target(arch), field)
+    return value if isinstance(value, int) else None
+
+
 def _nearest(name: str) -> str:
     """The known name whose number is closest, the older of two; sm_80 if ``name`` has no number."""
     number = re.search(r"([0-9]{1,4})(?:\.([0-9]))?", name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from smem_lsp.ir.host_terms import apply, constant, named
+from smem_lsp.ir.host_terms import HostTerm, apply, constant, named
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument
@@ -16,24 +16,27 @@ from smem_lsp.semantics.scope import Scope
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 from smem_lsp.targets.every import MAX_THREADS, WARP_SIZE
-from smem_lsp.unit.host_expressions import ONE
+from smem_lsp.unit.host_expressions import ONE, Effort
 from smem_lsp.unit.host_frames import LAUNCH_CALLS, Frame
 from smem_lsp.unit.host_statements import Statements
 from smem_lsp.unit.host_values import (
     Axes,
     Extents,
     HostValue,
-    KernelName,
     LambdaName,
     Number,
     Path,
     Variable,
+    kernels_of,
     number,
+    one_of,
 )
+from smem_lsp.unit.kernel_tables import KernelTable
 from smem_lsp.unit.torch_dispatch import dispatched
 
-_DEEPEST = 3  # calls from the function that is walked first
+_DEEPEST = 3  # calls of lambdas
 _MOST_DISPATCHES = 16  # walks of one lambda for different types
+_ATTRIBUTES = frozenset(("cudaDeviceGetAttribute", "cuDeviceGetAttribute", "hipDeviceGetAttribute"))
 _ENDS = frozenset(
     ("exit", "abort", "terminate", "quick_exit", "_Exit", "__builtin_trap", "__builtin_unreachable")
 )
@@ -44,7 +47,8 @@ NO_AXES: Axes = (None, None, None)
 class Callees:
     """The host functions that a walk may enter, by name, each with its number. ``leading``: they lead to launches;
     ``valued``: they return a number or a ``dim3``; ``by_value``: functions that take all arguments by value;
-    ``kernels``: kernels of the unit; ``bounded``: those with launch bounds."""
+    ``kernels``: kernels of the unit; ``bounded``: those with launch bounds; ``overloads``: those that share names;
+    ``tables``: lists of kernels at namespace scope."""
 
     top: Scope
     leading: Mapping[str, Sequence[tuple[int, Function]]]
@@ -52,6 +56,8 @@ class Callees:
     by_value: frozenset[str]
     kernels: frozenset[str]
     bounded: frozenset[str]
+    overloads: Mapping[str, Sequence[Function]]
+    tables: Mapping[str, KernelTable]
 
 
 @dataclass(eq=False, slots=True)
@@ -69,8 +75,8 @@ class Calls(Statements):
     """Walks one host function into those that it calls. ``entered``: their numbers; ``named``: names of functions that
     are used for something else than a call; ``skipped``: function and tokens that nothing leads to."""
 
-    def __init__(self, callees: Callees) -> None:
-        super().__init__(callees.kernels)
+    def __init__(self, callees: Callees, effort: Effort) -> None:
+        super().__init__(callees.kernels, callees.tables, effort)
         self.callees = callees
         self.watched = frozenset(callees.leading)
         self.entered: set[int] = set()
@@ -104,6 +110,7 @@ class Calls(Statements):
             others = {name: argument for name, argument in bound.items() if name not in own}
             scope = scope.bind(others).child() if others else scope
         frame = Frame(function, number, scope, bound or {}, depth, self.watched, self.callees.by_value)
+        frame.version = self.fresh()
         frame.open = bool(depth) and (not closed(function) or self.frame.open)
         outer = getattr(self, "frame", None)
         breaks, self.breaks = self.breaks, []
@@ -223,9 +230,9 @@ class Calls(Statements):
         results = self.values_of(path, expr)
         if results:
             self._left(path, expr)
-            return (self._returned(path, results[0]) if len(results) == 1 else None,)
+            return (self._returned(path, results[0]) if len(results) == 1 else one_of(results),)
         fitting = self._fitting(self.callees.leading, expr)
-        if fitting is None or fitting[0] in self._running or self.frame.depth >= _DEEPEST:
+        if fitting is None or fitting[0] in self._running or self.frame.depth >= self.effort.calls:
             self.mentioned(_called(expr))
             return None
         at, function = fitting
@@ -262,7 +269,7 @@ class Calls(Statements):
         if isinstance(expr.callee, tree.Name) and self.frame.find(expr.callee.text)[1]:
             return []
         fitting = self._fitting(self.callees.valued, expr)
-        if fitting is None or fitting[0] in self._running or self.frame.depth >= _DEEPEST + 1:
+        if fitting is None or fitting[0] in self._running or self.frame.depth > self.effort.calls:
             return []
         if not all(self.pure(argument) or not _acts(argument) for argument in expr.arguments):
             return []
@@ -314,6 +321,9 @@ class Calls(Statements):
         if name.startswith("cudaOccupancyMaxPotentialBlockSize") and len(given) >= 3:
             self._occupancy(path, name, given)
             return (None,)
+        if name in _ATTRIBUTES and len(given) == 3 and isinstance(given[1], tree.Name):
+            self._stored_at(path, given[0], named(given[1].text, self.frame.base + expr.lo + 1))
+            return (None,)
         if self.guard(path, name, given):
             return (None,)
         if name in _ENDS:
@@ -339,19 +349,29 @@ class Calls(Statements):
         for expr in given[2:]:
             self.value(path, expr)
         for at, target in enumerate(given[:2]):
-            if not (isinstance(target, tree.Unary) and target.operator == "&"):
-                continue
-            term = named(self.frame.spelled(target.operand), self.fresh())
-            self.store(path, target.operand, Number(term))
-            if at:
+            term = (
+                named(self.frame.spelled(target.operand), self.fresh())
+                if isinstance(target, tree.Unary)
+                else ONE
+            )
+            if self._stored_at(path, target, term) and at:
                 kernel = self.value(path.copy(), given[2])
                 path.learn(Comparison(term, "<=", constant(MAX_THREADS)))
                 path.learn(Comparison(term, ">=", ONE))
                 rest = apply("%", term, constant(WARP_SIZE))
                 limited = len(given) > 4 and evaluate(given[4], self.frame.scope) != 0
-                sure = isinstance(kernel, KernelName) and kernel.name not in self.callees.bounded
+                names = {each.name for each in kernels_of(kernel)}
+                sure = bool(names) and names.isdisjoint(self.callees.bounded)
                 if rest is not None and sure and not limited:
                     path.learn(Comparison(rest, "==", constant(0)))
+
+    def _stored_at(self, path: Path, target: tree.Expr, term: HostTerm) -> bool:
+        """A function stores a number at ``&target``; False: at a place that is not followed."""
+        if not (isinstance(target, tree.Unary) and target.operator == "&"):
+            self.value(path, target)
+            return False
+        self.store(path, target.operand, Number(term))
+        return True
 
     def _dispatch(self, path: Path, name: str, kinds: Sequence[object], given: Sequence[tree.Expr]) -> None:
         """A macro that calls a lambda once for each type."""
@@ -437,7 +457,7 @@ class Calls(Statements):
             source.watched,
             source.by_value,
         )
-        frame.open = source.open
+        frame.open, frame.version = source.open, source.version
         frame.blocks = [*made.blocks, {}]
         frame._traits = source.traits
         inner = path.copy()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from smem_lsp.ir.host_terms import Symbol, apply, constant, named
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.types import plain_type, scalar_of
 from smem_lsp.syntax import tree
-from smem_lsp.unit.host_expressions import COMPARISONS, ONE, Expressions
+from smem_lsp.unit.host_expressions import COMPARISONS, ONE, Effort, Expressions
 from smem_lsp.unit.host_frames import GUARDS, READING_METHODS
 from smem_lsp.unit.host_values import OPPOSITE, Path, opposite
+from smem_lsp.unit.kernel_tables import KernelTable
 
 _CHECKS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
 
@@ -20,8 +21,8 @@ _CHECKS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
 class Conditions(Expressions):
     """Reads conditions of one frame."""
 
-    def __init__(self, kernels: frozenset[str]) -> None:
-        super().__init__(kernels)
+    def __init__(self, kernels: frozenset[str], tables: Mapping[str, KernelTable], effort: Effort) -> None:
+        super().__init__(kernels, tables, effort)
         self._conditions: dict[tuple[object, ...], int] = {}
 
     def decide(self, path: Path, condition: tree.Expr) -> bool | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from smem_lsp.semantics.evaluate import evaluate
@@ -11,8 +11,9 @@ from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.host_conditions import Conditions
-from smem_lsp.unit.host_expressions import ONE
+from smem_lsp.unit.host_expressions import ONE, Effort
 from smem_lsp.unit.host_values import ZERO, Extents, HostValue, Items, Path, Variable, number
+from smem_lsp.unit.kernel_tables import KernelTable
 
 _MEMBERS_OF_CONFIG = ("gridDim", "blockDim", "dynamicSmemBytes", "stream", "attrs", "numAttrs")
 
@@ -20,8 +21,8 @@ _MEMBERS_OF_CONFIG = ("gridDim", "blockDim", "dynamicSmemBytes", "stream", "attr
 class Declarations(Conditions):
     """Runs the declarations of one frame. ``variables``: all that were declared, by serial number."""
 
-    def __init__(self, kernels: frozenset[str]) -> None:
-        super().__init__(kernels)
+    def __init__(self, kernels: frozenset[str], tables: Mapping[str, KernelTable], effort: Effort) -> None:
+        super().__init__(kernels, tables, effort)
         self.variables: dict[int, Variable] = {}
 
     def declaration(self, paths: list[Path], parsed: tree.Declaration, span: tuple[int, int]) -> None:
@@ -96,7 +97,7 @@ class Declarations(Conditions):
             self.fresh(),
             name,
             kind,
-            is_dim3=plain and (parsed.words[-1:] == ["dim3"] or any(isinstance(v, Extents) for v in given)),
+            is_dim3=plain and ("dim3" in parsed.words or any(isinstance(v, Extents) for v in given)),
             is_array=bool(declarator.dims) or bool(declarator.pointers and not reference),
             is_object=not CUDA.config_types.isdisjoint(parsed.words),
             shared=not fixed

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from smem_lsp.ir.host_terms import HostTerm, apply, constant, named
+from smem_lsp.ir.host_terms import HostTerm, apply, constant, named, plus
+from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.entities import Functions, Template, TypedConstant, Undeclared
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
+from smem_lsp.semantics.function_scope import counts, parameters_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import plain_type, scalar_of
 from smem_lsp.source import checkpoint
@@ -19,19 +22,21 @@ from smem_lsp.unit.host_values import (
     HostValue,
     Items,
     KernelName,
+    Kernels,
     Members,
     Number,
     Path,
     Place,
     Variable,
     number,
+    one_of,
     term_of,
 )
+from smem_lsp.unit.kernel_tables import IN_TABLE, KernelTable
 
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _MOST_TEXT = 60  # characters of a symbol
 ONE = constant(1)
-_MOST_STEPS = 2_500  # expressions that the walk from one function runs
 MOST_LEVELS = 100
 
 
@@ -39,11 +44,22 @@ class TooMuch(Exception):
     """A function leads to more code than is walked."""
 
 
+class Effort(NamedTuple):
+    """How far the walk from one function goes. ``steps``: expressions that it runs; ``paths``: on which other values
+    are kept apart; ``calls``: that it follows into one another."""
+
+    steps: int
+    paths: int
+    calls: int
+
+
 class Expressions:
     """Evaluates the expressions of one frame. Subclasses run calls and launches."""
 
-    def __init__(self, kernels: frozenset[str]) -> None:
+    def __init__(self, kernels: frozenset[str], tables: Mapping[str, KernelTable], effort: Effort) -> None:
         self.kernels = kernels
+        self.tables = tables
+        self.effort = effort
         self.frame: Frame
         self.serial = 0
         self.steps = 0
@@ -59,7 +75,7 @@ class Expressions:
         """Run an expression: its value; None if it is none that is followed. Raises TooMuch."""
         checkpoint()
         self.steps += 1
-        if self.steps > _MOST_STEPS or self.level >= MOST_LEVELS:
+        if self.steps > self.effort.steps or self.level >= MOST_LEVELS:
             raise TooMuch
         self.level += 1
         try:
@@ -171,12 +187,17 @@ class Expressions:
         n = evaluate(expr, scope)
         if n is not None:
             return number(n)
+        if scope.bound_to(expr.text) == (None,) and self._is_number(expr.text):
+            return path.symbol(expr.text, self.frame.version)
+        table = self.tables.get(expr.text)
+        if table is not None:
+            return _items(table)
         meaning = scope.resolve(expr)
         last = expr.text.rpartition("::")[2]
         if isinstance(meaning, Functions) and meaning.overloads:
             last = meaning.overloads[0][0].name
         if last in self.kernels:
-            return KernelName(last, self.frame.number, self.frame.base + expr.lo, self.frame.names)
+            return self.kernel_name(path, last, expr)
         if isinstance(meaning, (Functions, Template)):
             self.mentioned(last)
             return None
@@ -186,6 +207,24 @@ class Expressions:
             return None if known else path.symbol(expr.text, path.epoch, doubtful=meaning.type is None)
         self.mentioned(last)
         return path.symbol(expr.text, path.epoch, doubtful=True) if isinstance(meaning, Undeclared) else None
+
+    def _is_number(self, name: str) -> bool:
+        """Is it a template parameter of the function that is an integer of 32 bits or more?"""
+        return any(each.name == name and counts(each) for each in parameters_of(self.frame.function))
+
+    def kernel_name(self, path: Path, name: str, expr: tree.Name) -> KernelName:
+        """The kernel ``name``, where it is spelled."""
+        frame = self.frame
+        explicit = expr.arguments[-1] if expr.arguments else None
+        terms = tuple(self._template_argument(path, each) for each in explicit or ())
+        at = frame.base + expr.lo
+        return KernelName(name, frame.number, at, frame.names, expr.text, explicit is not None, terms)
+
+    def _template_argument(self, path: Path, expr: tree.Expr) -> HostTerm | None:
+        """A number between angle brackets."""
+        if not isinstance(expr, (tree.Name, tree.Binary, tree.Number)):
+            return None
+        return term_of(self.value(path.copy(), expr))
 
     def mentioned(self, name: str) -> None:
         """A function is named, but not called."""
@@ -249,7 +288,7 @@ class Expressions:
                 return Place(variable.serial)
         value = self.value(path, expr.operand)
         if expr.operator in ("&", "*"):
-            return value if isinstance(value, KernelName) else None
+            return value if isinstance(value, (KernelName, Kernels)) else None
         term = term_of(value)
         if expr.operator == "+":
             return value
@@ -326,16 +365,32 @@ class Expressions:
         at = evaluate(expr.index, self.scope(path, expr.index))
         if isinstance(base, Items) and at is not None and 0 <= at < len(base.values):
             return base.values[at]
-        return None
+        return one_of(self.elements(path, base, expr)) if isinstance(base, Items) and at is None else None
+
+    def elements(self, path: Path, array: Items, expr: tree.Index) -> Sequence[HostValue | None]:
+        """The elements that an index may choose, as far as what is known of it tells."""
+        index = self.term(path.copy(), expr.index)
+        if index is None:
+            return array.values
+        left: list[HostValue | None] = []
+        shift = next((count for product, count in index.products if not product), 0)
+        symbol = plus(index, constant(-shift))
+        for at, value in enumerate(array.values):
+            probe = path.copy()
+            if symbol is not None:
+                probe.learn(Comparison(symbol, "==", constant(at - shift)))
+            if not probe.dead:
+                left.append(value)
+        return left
 
     def _cast(self, path: Path, expr: tree.Cast) -> HostValue | None:
-        if expr.type.words[-1:] == ["dim3"] and not expr.type.pointers:
+        if "dim3" in expr.type.words and not expr.type.pointers:
             items = expr.operand.items if isinstance(expr.operand, tree.Braces) else [expr.operand]
             return self.extents(path, items)
         value = self.value(path, expr.operand)
         if isinstance(value, Items) and len(value.values) == 1:
             value = value.values[0]
-        if isinstance(value, (KernelName, Place)):
+        if isinstance(value, (KernelName, Kernels, Place)):
             return value
         kind = scalar_of(plain_type(type_of.type_id(expr.type, self.frame.scope)))
         if kind is None or kind.kind != "int":
@@ -448,6 +503,8 @@ class Expressions:
 
     def _argument(self, path: Path, expr: tree.Expr) -> None:
         """A function that is not followed gets ``expr``."""
+        while isinstance(expr, (tree.Member, tree.Index)):
+            expr = expr.base
         if isinstance(expr, tree.Name) and self._changed_at(expr):
             variable, _ = self.frame.find(expr.text)
             if variable is not None:
@@ -477,6 +534,22 @@ class Expressions:
             self.lose(path, variable)
         self.disturb(path)
         return None
+
+
+def _items(table: KernelTable) -> Items:
+    return Items(
+        tuple(
+            KernelName(
+                entry.name,
+                IN_TABLE,
+                entry.at,
+                table.name,
+                entry.name if entry.spelled is None else entry.spelled.text,
+                entry.spelled is not None and entry.spelled.templated,
+            )
+            for entry in table.entries
+        )
+    )
 
 
 def member_path(target: tree.Expr) -> tuple[str | None, Members]:

@@ -32,7 +32,7 @@ LAUNCH_CALLS = frozenset(
 @dataclass(eq=False)
 class Frame:
     """``number``: of the function among those that are read; ``bound``: template arguments by name; ``watched``:
-    functions that lead to launches; ``by_value``: functions that take all arguments by value; ``base``: of the token
+    functions that lead to launches; ``by_value``: functions that leave arguments as they are; ``base``: of the token
     indices of the chunk that is read; ``open``: other files may call it with other arguments."""
 
     function: Function
@@ -46,6 +46,7 @@ class Frame:
     blocks: list[dict[str, Variable | None]] = field(default_factory=lambda: [{}])
     returned: list[tuple[Path, HostValue | None, tree.Expr | None]] = field(default_factory=list)
     open: bool = False
+    version: int = 0  # of its template parameters
     _traits: Traits | None = None
 
     @property

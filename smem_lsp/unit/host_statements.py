@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from smem_lsp.ir.host_terms import constant, named
@@ -13,10 +13,9 @@ from smem_lsp.semantics.local_declarations import declare_statement
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.unit.host_declarations import Declarations, nodes_of
-from smem_lsp.unit.host_expressions import MOST_LEVELS, TooMuch
+from smem_lsp.unit.host_expressions import MOST_LEVELS, Effort, TooMuch
 from smem_lsp.unit.host_frames import LAUNCH_CALLS
 from smem_lsp.unit.host_values import (
-    MOST_PATHS,
     HostValue,
     Items,
     KernelName,
@@ -26,6 +25,7 @@ from smem_lsp.unit.host_values import (
     joined,
     term_of,
 )
+from smem_lsp.unit.kernel_tables import KernelTable
 
 _MOST_TURNS = 8  # of a loop whose variable is followed from turn to turn
 
@@ -33,8 +33,8 @@ _MOST_TURNS = 8  # of a loop whose variable is followed from turn to turn
 class Statements(Declarations):
     """Runs the statements of one frame."""
 
-    def __init__(self, kernels: frozenset[str]) -> None:
-        super().__init__(kernels)
+    def __init__(self, kernels: frozenset[str], tables: Mapping[str, KernelTable], effort: Effort) -> None:
+        super().__init__(kernels, tables, effort)
         self.breaks: list[list[Path]] = []
 
     def values_of(self, path: Path, expr: tree.Call) -> list[HostValue | None]:
@@ -42,7 +42,7 @@ class Statements(Declarations):
         raise NotImplementedError
 
     def joined(self, paths: Iterable[Path]) -> list[Path]:
-        return joined(paths, self.fresh(), lambda serial: self.variables[serial].matters)
+        return joined(paths, self.fresh(), lambda serial: self.variables[serial].matters, self.effort.paths)
 
     # ---- statements ----------------------------------------------------------------------------------------------
 
@@ -141,18 +141,26 @@ class Statements(Declarations):
 
     def _if(self, paths: list[Path], node: tree.If) -> list[Path]:
         outer = self.frame.scope
-        self.frame.scope = outer.child()
-        self.frame.blocks.append({})
-        parsed, paths = self.chunk(paths, "condition", node.condition)
-        if isinstance(parsed, tree.ConditionWithInit):
-            parsed = parsed.condition
-        condition = None if isinstance(parsed, tree.Declaration) else parsed
-        yes, no = self._sides(paths, condition, node.condition[0])
-        ended = self.statement(yes, node.then)
-        ended = [*ended, *(no if node.otherwise is None else self.statement(no, node.otherwise))]
-        self.frame.blocks.pop()
+        ended: list[Path] = []
+        otherwise: tree.Statement | None = node
+        conditions = 0
+        while isinstance(otherwise, tree.If) and paths:  # a chain of `else if` is no deeper than one `if`
+            checkpoint()
+            node, conditions = otherwise, conditions + 1
+            self.frame.scope = self.frame.scope.child()
+            self.frame.blocks.append({})
+            parsed, paths = self.chunk(paths, "condition", node.condition)
+            if isinstance(parsed, tree.ConditionWithInit):
+                parsed = parsed.condition
+            condition = None if isinstance(parsed, tree.Declaration) else parsed
+            yes, paths = self._sides(paths, condition, node.condition[0])
+            ended = self.joined([*ended, *self.statement(yes, node.then)])
+            paths, otherwise = self.joined(paths), node.otherwise
+        if otherwise is not None:
+            paths = self.statement(paths, otherwise)
+        del self.frame.blocks[len(self.frame.blocks) - conditions :]
         self.frame.scope = outer
-        return self.joined(ended)
+        return self.joined([*ended, *paths])
 
     def _sides(
         self, paths: list[Path], condition: tree.Expr | None, base: int
@@ -256,7 +264,8 @@ class Statements(Declarations):
                 self.breaks.append([])
                 ended = self.statement(paths, node.body)
                 return self.joined([*ended, *self.breaks.pop()])
-            return self._turns(paths, node.body, node.lo, node.hi)
+            condition = parsed if isinstance(parsed, tree.Expr) else None
+            return self._turns(paths, node.body, node.lo, node.hi, leaving=(condition, node.condition[0]))
         for path in paths:
             self._head(path, node.lo, node.hi)
         parsed, paths = self.chunk(paths, "condition", node.condition)
@@ -272,8 +281,10 @@ class Statements(Declarations):
         condition: tree.Expr | None = None,
         base: int = 0,
         turns: list[Path] | None = None,
+        leaving: tuple[tree.Expr | None, int] = (None, 0),
     ) -> list[Path]:
-        """Any number of turns of a loop: look for launches in one, with what every turn knows at its start."""
+        """Any number of turns of a loop: look for launches in one, with what every turn knows at its start.
+        ``leaving``: a condition behind the body that is false where the loop ends, and its first token."""
         after = [path.copy() for path in paths]
         for path in after:
             self._head(path, lo, hi)
@@ -285,6 +296,8 @@ class Statements(Declarations):
                     self.value(path, condition)
                 self.frame.base = base_
                 turns, after = self._sides(turns, condition, base)
+        if leaving[0] is not None:
+            after = self._sides(after, *leaving)[1]
         return self._turn(turns, after, body)
 
     def _turn(self, turns: list[Path], after: list[Path], body: tree.Statement) -> list[Path]:
@@ -351,7 +364,7 @@ class Statements(Declarations):
                     return None
                 if not known:
                     break
-                if len(turns) == _MOST_TURNS:
+                if len(turns) == min(_MOST_TURNS, self.effort.paths):
                     return None
                 turn = path.copy()
                 self.forget(turn, lo, hi)
@@ -379,7 +392,7 @@ class Statements(Declarations):
             ):
                 return None
             for each in value.values:
-                if not isinstance(each, (Number, KernelName)) or len(turns) == MOST_PATHS:
+                if not isinstance(each, (Number, KernelName)) or len(turns) == self.effort.paths:
                     return None
                 turn = path.copy()
                 self.forget(turn, node.body.lo, node.body.hi)
@@ -434,7 +447,7 @@ class Statements(Declarations):
             for at, path in enumerate(paths):
                 checkpoint()
                 options = self._options(path, node)
-                if len(options) < 2 or len(after) + len(options) + len(paths) - at - 1 > MOST_PATHS:
+                if len(options) < 2 or len(after) + len(options) + len(paths) - at - 1 > self.effort.paths:
                     after.append(path)
                     continue
                 for option in options:
@@ -456,7 +469,7 @@ class Statements(Declarations):
             variable, _ = self.frame.find(node.base.text)
             base = None if variable is None else path.read(variable, (), node.base.text)
             if isinstance(base, Items) and evaluate(node.index, self.scope(path, node.index)) is None:
-                return tuple(dict.fromkeys(base.values))
+                return tuple(dict.fromkeys(self.elements(path, base, node)))
         return ()
 
 

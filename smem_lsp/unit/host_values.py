@@ -10,8 +10,8 @@ from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics.types import Scalar, Type, plain_type, scalar_of
 from smem_lsp.source import checkpoint, record
 
-MOST_PATHS = 8  # on which different values are kept apart
 Axes = tuple[HostTerm | None, HostTerm | None, HostTerm | None]
+_MOST_KERNELS = 64  # that one pointer may point to
 Members = tuple[str, ...]  # ("gridDim", "x"), ("0", "val")
 ZERO = ("{0}",)  # stands for the members of an object that begins as zero
 
@@ -36,12 +36,23 @@ class Extents:
 @record
 class KernelName:
     """A function that is no host function, named by the token ``at`` of function number ``function``. ``names``: the
-    template arguments that are bound there, as text."""
+    template arguments that are bound there, as text; ``spelled``: the name with its qualifiers; ``explicit``: template
+    arguments are spelled, ``arguments``: as numbers, where they are some."""
 
     name: str
     function: int
     at: int
     names: str
+    spelled: str
+    explicit: bool
+    arguments: tuple[HostTerm | None, ...] = ()
+
+
+@record
+class Kernels:
+    """One of several kernels, not known which."""
+
+    names: frozenset[KernelName]
 
 
 @record
@@ -65,7 +76,7 @@ class LambdaName:
     number: int
 
 
-HostValue = Number | Extents | KernelName | Items | Place | LambdaName
+HostValue = Number | Extents | KernelName | Kernels | Items | Place | LambdaName
 
 
 @dataclass(eq=False, slots=True)
@@ -237,6 +248,29 @@ def number(n: int) -> Number:
     return Number(constant(n))
 
 
+def one_of(values: Iterable[HostValue | None]) -> Kernels | None:
+    """Any of some kernels; None if one of the values is neither a kernel nor null, or if they are too many."""
+    names: set[KernelName] = set()
+    for value in values:
+        if isinstance(value, Number) and _is_null(value.term):
+            continue
+        if not isinstance(value, (KernelName, Kernels)):
+            return None
+        names |= value.names if isinstance(value, Kernels) else {value}
+    return Kernels(frozenset(names)) if 0 < len(names) <= _MOST_KERNELS else None
+
+
+def _is_null(term: HostTerm) -> bool:
+    return term.number == 0 or (term.symbol is not None and term.symbol.name in ("NULL", "nullptr"))
+
+
+def kernels_of(value: HostValue | None) -> list[KernelName]:
+    """The kernels that a value may be."""
+    if isinstance(value, Kernels):
+        return sorted(value.names, key=lambda name: (name.function, name.at, name.names))
+    return [value] if isinstance(value, KernelName) else []
+
+
 def term_of(value: HostValue | None) -> HostTerm | None:
     return value.term if isinstance(value, Number) else None
 
@@ -258,8 +292,8 @@ def holds(fact: Comparison) -> bool | None:
     return {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[fact.operator]
 
 
-def joined(paths: Iterable[Path], version: int, matters: Callable[[int], bool]) -> list[Path]:
-    """The paths that are not dead, those with equal values as one; one path for all if there are too many.
+def joined(paths: Iterable[Path], version: int, matters: Callable[[int], bool], most: int) -> list[Path]:
+    """The paths that are not dead, those with equal values as one; one path for all if there are more than ``most``.
     ``version``: a new number; ``matters``: may a variable decide about a launch?"""
     kept: list[Path] = []
     for path in paths:
@@ -271,7 +305,7 @@ def joined(paths: Iterable[Path], version: int, matters: Callable[[int], bool]) 
             kept.append(path)
         else:
             _meet(same, path, version)
-    if len(kept) > MOST_PATHS:
+    if len(kept) > most:
         for path in kept[1:]:
             _meet(kept[0], path, version)
         del kept[1:]
@@ -296,8 +330,12 @@ def _meet(one: Path, other: Path, version: int) -> None:
         if one.versions.get(serial) != other.versions.get(serial):
             one.versions[serial] = version
     for key in one.values.keys() | other.values.keys():
-        if one.values.get(key) != other.values.get(key):
+        mine, theirs = one.values.get(key), other.values.get(key)
+        if mine != theirs:
+            either = one_of((mine, theirs))
             one.values.pop(key, None)
+            if either is not None:
+                one.values[key] = either
             one.versions[key[0]] = version
 
 

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from smem_lsp.semantics.declarations import angle_close, parse_tokens
+from smem_lsp.semantics.declarations import parse_tokens
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument, Namespace, TypedConstant, Undeclared, is_open
 from smem_lsp.semantics.evaluate import evaluate_value
-from smem_lsp.semantics.function_scope import function_scope, parameters_of, value_declarations
+from smem_lsp.semantics.function_scope import function_scope, parameters_of
 from smem_lsp.semantics.local_declarations import declare_constants, declare_parameters, declare_statement
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.spell_type import spell_argument
@@ -28,6 +28,8 @@ from smem_lsp.syntax import tree
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import OTHER_FILE, Function, TranslationUnit
+from smem_lsp.unit.kernel_tables import IN_TABLE, kernel_tables
+from smem_lsp.unit.overloads import argument_type, is_for, is_specialization, meant
 from smem_lsp.unit.torch_dispatch import dispatched
 
 MOST_INSTANCES = 8  # of one template
@@ -49,13 +51,14 @@ class Binding:
 @dataclass(frozen=True, slots=True)
 class Mention:
     """A function names an instance: the function, the token of its body where the name begins, and the names that are
-    bound to template arguments there."""
+    bound to template arguments there. ``binding`` None: a specialization stands in for the instance."""
 
-    binding: Binding
+    binding: Binding | None
     function: int
     name: int
     bound: tuple[tuple[str, Argument], ...]
     launch: tuple[int, int] | None = None  # the tokens of the launch that it is the callee of
+    table: str = ""  # at namespace scope whose entry ``name`` it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +107,20 @@ class _Search:
         for function in self._leading():
             self.templates.setdefault(function.name, []).append(function)
             self.found[function.number] = _Found()
-        wanted = frozenset(self.templates)
-        self.mentioning = [
-            function
-            for function in unit.all_functions
-            if wanted and not wanted.isdisjoint(function.definition.body_words)
-        ]
+        self.overloads: dict[str, list[Function]] = {}
+        self.mentioning: list[Function] = []
+        for function in unit.all_functions if self.templates else ():
+            if function.name in self.templates:
+                self.overloads.setdefault(function.name, []).append(function)
+                if function.is_kernel and function.number < OTHER_FILE and is_specialization(function):
+                    self.found[function.number] = _Found()
+            if not self.templates.keys().isdisjoint(function.definition.body_words):
+                self.mentioning.append(function)
 
     def key(self) -> tuple[object, ...]:
         """Everything that the answer depends on."""
         unit = self.unit
-        functions = {f.number: f for f in (*self.mentioning, *itertools.chain(*self.templates.values()))}
+        functions = {f.number: f for f in (*self.mentioning, *itertools.chain(*self.overloads.values()))}
         return (
             self.top.declarations,
             unit.source.path,
@@ -240,23 +246,39 @@ class _Search:
             found.why = found.why or why
 
     def mention(
-        self, name: tree.Name, scope: Scope, given: Sequence[Type | None] | None
-    ) -> list[tuple[Function, Binding]]:
-        """The instances that ``k<32>`` makes, or ``k`` with arguments of the types ``given``."""
+        self,
+        name: tree.Name,
+        scope: Scope,
+        given: Sequence[Type | None] | None,
+        caller: Function | None = None,
+    ) -> list[tuple[Function, Binding | None]]:
+        """The instances that ``k<32>`` makes, or ``k`` with arguments of the types ``given``. ``caller``: the function
+        that calls it."""
         last = name.text.rpartition("::")[2]
         explicit = name.arguments[-1] if name.arguments else None
         arguments = [] if explicit is None else [scope.argument(each) for each in explicit]
         packed = explicit is not None and any(isinstance(each, tree.Opaque) for each in explicit)
-        fitting: list[tuple[Function, Binding]] = []
-        meant = [f for f in self.templates.get(last, ()) if not self._elsewhere(f, name, scope)]
-        if not meant:
+        fitting: list[tuple[Function, Binding | None]] = []
+        means = [f for f in self.templates.get(last, ()) if not self._elsewhere(f, name, scope)]
+        overloads = self.overloads.get(last, ())
+        if caller is not None and len(overloads) > 1:
+            around = caller.island.enclosing
+            chosen = meant(overloads, name.text, given, self.top, around, explicit=explicit is not None)
+            means = [f for f in means if f in chosen] if chosen else means
+            if chosen and not means:
+                return []
+        if not means:
             return []
-        for function in meant:
+        for function in means:
             checkpoint()
             bound = None if packed else bind_call(function, arguments, given or (), self.top)
-            found = self.found[function.number]
             if bound is None:
                 continue
+            special = self._specialization(function, bound)
+            if special is not None:
+                fitting.append((special, None))
+                continue
+            found = self.found[function.number]
             if any(is_open(argument) for argument in bound):
                 found.why = found.why or "the arguments of one instance are not known"
             binding = self._add(function, bound)
@@ -265,6 +287,14 @@ class _Search:
         if not fitting:
             self._unclear(last, "the arguments of one instance are not known")
         return fitting
+
+    def _specialization(self, function: Function, bound: Sequence[Argument]) -> Function | None:
+        """The kernel that stands in for an instance of a kernel template."""
+        for special in self.overloads[function.name]:
+            if special.number in self.found and not special.island.template:
+                if is_for(special, function, bound, self.top):
+                    return special
+        return None
 
     def _elsewhere(self, function: Function, name: tree.Name, scope: Scope) -> bool:
         """Does a qualified name surely mean another function of that name?"""
@@ -280,22 +310,14 @@ class _Search:
 
     def _tables(self) -> None:
         """``void (*table[])(float*) = {k<2>, k<4>};`` outside functions."""
-        for decl in value_declarations(self.top):
-            checkpoint()
-            lo, hi = decl.range
-            texts, kinds = decl.source.texts, decl.source.kinds
-            for i in range(lo, hi):
-                if texts[i] not in self.templates or kinds[i] != "NAME":
+        for table in kernel_tables(self.top, self.templates):
+            for entry in table.entries:
+                if entry.spelled is None or not entry.spelled.templated:
+                    self._unclear(entry.name, "the arguments of one instance are not known")
                     continue
-                start = i
-                while start - 2 >= lo and kinds[start - 1] == "SCOPE" and kinds[start - 2] == "NAME":
-                    start -= 2
-                close = angle_close(decl.source, i + 1, hi) if kinds[i + 1 : i + 2] == ["LT"] else None
-                parsed = None if close is None else decl.source.parse("expression", start, close + 1)
-                if isinstance(parsed, tree.Name):
-                    self.mention(parsed, self.top, None)
-                else:
-                    self._unclear(texts[i], "the arguments of one instance are not known")
+                for function, binding in self.mention(entry.spelled, self.top, None):
+                    mention = Mention(binding, IN_TABLE, entry.at, (), None, table.name)
+                    self.found[function.number].mentions.append(mention)
 
     def _add(self, function: Function, bound: tuple[Argument, ...]) -> Binding | None:
         found = self.found[function.number]
@@ -451,8 +473,8 @@ class _Walk:
             self._dispatch(node, *kinds)
             return
         if isinstance(callee, tree.Name) and callee.text.rpartition("::")[2] in self.search.templates:
-            given = [evaluate_value(argument, self.scope).type for argument in node.arguments]
-            made = self.search.mention(callee, self.scope, given)
+            given = [argument_type(argument, self.scope) for argument in node.arguments]
+            made = self.search.mention(callee, self.scope, given, self.function)
             self._note(callee, made, node if isinstance(node, tree.Launch) else None)
         else:
             self._expression(callee)
@@ -460,7 +482,10 @@ class _Walk:
             self._expression(child)
 
     def _note(
-        self, name: tree.Name, made: Iterable[tuple[Function, Binding]], launch: tree.Launch | None = None
+        self,
+        name: tree.Name,
+        made: Iterable[tuple[Function, Binding | None]],
+        launch: tree.Launch | None = None,
     ) -> None:
         """Record where an instance is named."""
         tokens = None if launch is None else (self.base + launch.lo, self.base + launch.hi)

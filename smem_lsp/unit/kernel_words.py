@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import gcd
 
-from smem_lsp.ir.host_terms import Applied, HostTerm, Symbol, compared, constant, named, replaced, value_of
-from smem_lsp.ir.nodes import HostTerms, InWords, LaunchFact, LaunchSite
+from smem_lsp.ir.host_terms import (
+    Applied,
+    HostTerm,
+    Symbol,
+    apply,
+    compared,
+    constant,
+    multiplied,
+    named,
+    plus,
+    replaced,
+    rewritten,
+    value_of,
+)
+from smem_lsp.ir.nodes import Comparison, HostTerms, InWords, LaunchFact, LaunchSite
 from smem_lsp.ir.values import Sym, Value, operator_of
 from smem_lsp.semantics.entities import Argument, TypedConstant
-from smem_lsp.semantics.function_scope import function_scope
+from smem_lsp.semantics.function_scope import counts, function_scope, parameters_of
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import plain_type, scalar_of
@@ -25,35 +39,54 @@ def in_kernel_words(
     terms = site.terms
     if terms == NO_TERMS:
         return site
-    words = list(_passed(terms.arguments, kernel, function_scope(top, kernel, bound).child()))
+    parameters = {} if bound else dict(_template(terms.template, kernel))
+    words = [
+        *parameters.items(),
+        *_passed(terms.arguments, kernel, function_scope(top, kernel, bound).child()),
+    ]
     for what, axes in (("blockDim", terms.block), ("gridDim", terms.grid)):
         for axis, term in zip("xyz", axes):
             if term is not None and (term.number is None or term.number > 0):
                 words.append((f"{what}.{axis}", term))
     meaning: dict[Symbol, str] = {}
+    whole: dict[HostTerm, str] = {}  # terms that are no symbols
     for name, term in words:
         symbol = term.symbol
         if symbol is not None:
             meaning.setdefault(symbol, name)
+        elif term.number is None:
+            whole.setdefault(term, name)
     equalities = []
     for name, term in words:
         symbol = term.symbol
-        if symbol is not None and meaning[symbol] == name:
+        if name in parameters or (symbol is not None and meaning[symbol] == name):
             continue
         if name.startswith(("blockDim", "gridDim")) and symbol is not None:
             equalities.append(_fact(named(meaning[symbol]), "==", named(name)))
             continue
         if name.startswith(("blockDim", "gridDim")) and term.number is not None:
             continue  # stands in the block and the grid
-        said = spelled(term, meaning)
+        same = whole.get(term, name)
+        said = None if same in parameters else spelled(term, meaning)
+        if said is None and same == name and name.startswith("blockDim"):
+            passed = {each: name for each, name in whole.items() if name not in parameters}
+            said = _of_arguments(term, meaning, passed)
         if said is not None:
             equalities.append(_fact(named(name), "==", said))
+        elif same != name:
+            equalities.append(_fact(named(same), "==", named(name)))
     dynamic = None if terms.dynamic is None else spelled(terms.dynamic, meaning)
-    conditions = list(_limits(words))
+    conditions = list(_limits([word for word in words if word[0] not in parameters]))
+    conditions += _multiples([word for word in words if spelled(word[1], meaning) is None])
     for each in terms.conditions:
-        left, right = spelled(each.left, meaning), spelled(each.right, meaning)
-        if left is not None and right is not None:
-            conditions.append(_fact(left, each.operator, right))
+        sides = [
+            named(whole[side]) if side in whole else spelled(side, meaning)
+            for side in (each.left, each.right)
+        ]
+        if sides[0] is not None and sides[1] is not None:
+            conditions.append(_fact(sides[0], each.operator, sides[1]))
+        else:
+            conditions += _scaled(each, words)
     return replace(
         site,
         equalities=tuple(equalities),
@@ -76,11 +109,44 @@ def _limits(words: Sequence[tuple[str, HostTerm]]) -> Iterator[LaunchFact]:
                     yield _fact(named(name), "<=" if atom.operator == "min" else ">=", limit)
 
 
+def _multiples(words: Sequence[tuple[str, HostTerm]]) -> Iterator[LaunchFact]:
+    """``32 * n`` threads are a multiple of 32."""
+    for name, term in words:
+        common = gcd(*(count for _, count in term.products))
+        if name.startswith("blockDim") and common > 1 and term.number is None:
+            rest = apply("%", named(name), constant(common))
+            if rest is not None:
+                yield _fact(rest, "==", constant(0))
+
+
+def _scaled(condition: Comparison, words: Sequence[tuple[str, HostTerm]]) -> Iterator[LaunchFact]:
+    """What ``n <= 16`` says of ``32 * n`` threads."""
+    n = condition.right.number
+    if n is None or condition.left.symbol is None:
+        return
+    for name, term in words:
+        symbols = [count for product, count in term.products if product == (condition.left.symbol,)]
+        scaled = multiplied(condition.left, constant(symbols[0])) if symbols else None
+        rest = None if scaled is None else plus(term, scaled, times=-1)
+        if rest is not None and rest.number is not None and symbols[0] > 0:
+            yield _fact(named(name), condition.operator, constant(n * symbols[0] + rest.number))
+
+
 def spelled(term: HostTerm, meaning: Mapping[Symbol, str]) -> HostTerm | None:
     """The term in the words of the kernel; None if one of its symbols has none there."""
     if not term.symbols <= meaning.keys():
         return None
     return replaced(term, {symbol: named(meaning[symbol]) for symbol in term.symbols})
+
+
+def _of_arguments(
+    term: HostTerm, meaning: Mapping[Symbol, str], whole: Mapping[HostTerm, str]
+) -> HostTerm | None:
+    """The term, made of what the launch passes to the kernel, symbol or not: ``n / 4 / rows`` where ``n / 4`` is an
+    argument."""
+    known = {named(symbol.name, symbol.version): named(name) for symbol, name in meaning.items()}
+    known |= {each: named(name) for each, name in whole.items() if each != term}
+    return rewritten(term, known)
 
 
 def _fact(left: HostTerm, operator: str, right: HostTerm) -> LaunchFact:
@@ -93,6 +159,15 @@ def _value(term: HostTerm) -> Value:
     found = value_of(term, lambda symbol: Sym(symbol.name))
     assert found is not None  # every symbol has a meaning
     return found
+
+
+def _template(arguments: Sequence[HostTerm | None], kernel: Function) -> Iterator[tuple[str, HostTerm]]:
+    """Template parameters that are numbers, with their explicit arguments."""
+    for parameter, argument in zip(parameters_of(kernel), arguments):
+        if parameter.pack:
+            return
+        if parameter.name and argument is not None and counts(parameter):
+            yield parameter.name, argument
 
 
 def _passed(

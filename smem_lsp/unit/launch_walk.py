@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from smem_lsp.ir.host_terms import HostTerm, Symbol, constant
 from smem_lsp.ir.nodes import Dims, HostTerms, LaunchSite
+from smem_lsp.semantics.types import Type
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
 from smem_lsp.unit.host_calls import Callees, Calls
-from smem_lsp.unit.host_expressions import ONE
+from smem_lsp.unit.host_expressions import ONE, Effort
 from smem_lsp.unit.host_values import (
     ZERO,
     Axes,
@@ -20,9 +22,11 @@ from smem_lsp.unit.host_values import (
     Number,
     Path,
     Place,
+    kernels_of,
     number,
     term_of,
 )
+from smem_lsp.unit.overloads import argument_type, meant, signature
 
 NO_AXES: Axes = (None, None, None)
 
@@ -41,16 +45,20 @@ class Found:
 class LaunchFinder(Calls):
     """Walks one host function for its launches."""
 
-    def __init__(self, callees: Callees) -> None:
-        super().__init__(callees)
+    def __init__(self, callees: Callees, effort: Effort) -> None:
+        super().__init__(callees, effort)
         self.found: list[Found] = []
 
+    def found_open(self) -> Iterator[Found]:
+        """The launches found so far, where there may be others with other numbers."""
+        return (replace(found, site=replace(found.site, open=True)) for found in self.found)
+
     def launch(self, path: Path, expr: tree.Launch) -> None:
-        kernel = self._kernel(path, expr.callee)
+        kernels = self._kernels(path, expr.callee)
         kinds = self.frame.body.tokens.kinds
         at = self.frame.base + expr.callee.lo
         opening = next((i for i in range(at, len(kinds)) if kinds[i] == "LAUNCH_OPEN"), None)
-        if len(expr.configuration) < 2 or kernel is None:
+        if len(expr.configuration) < 2 or not kernels:
             self.arguments(path, expr.arguments)
             return
         dynamic = expr.configuration[2] if len(expr.configuration) > 2 else None
@@ -58,18 +66,26 @@ class LaunchFinder(Calls):
         passed = Number(constant(0)) if dynamic is None else self._number(path, dynamic)
         arguments = tuple(self._kernel_argument(path, each) for each in expr.arguments)
         text = None if dynamic is None else self.frame.text(dynamic.lo, dynamic.hi)
-        self._record(path, expr, kernel, grid, block, passed, text, arguments, opening=opening)
+        self._record(
+            path,
+            expr,
+            kernels,
+            grid,
+            block,
+            passed,
+            text,
+            arguments,
+            given=[argument_type(each, self.scope(path, each)) for each in expr.arguments],
+            opening=opening,
+        )
 
-    def _kernel(self, path: Path, callee: tree.Expr) -> KernelName | None:
+    def _kernels(self, path: Path, callee: tree.Expr) -> list[KernelName]:
         while isinstance(callee, tree.Unary) and callee.operator in ("*", "&"):
             callee = callee.operand
-        value = self.value(path, callee)
-        if isinstance(value, KernelName):
-            return value
-        if not isinstance(callee, tree.Name) or self.frame.find(callee.text)[1]:
-            return None
-        name = callee.text.rpartition("::")[2]
-        return KernelName(name, self.frame.number, self.frame.base + callee.lo, self.frame.names)
+        found = kernels_of(self.value(path, callee))
+        if found or not isinstance(callee, tree.Name) or self.frame.find(callee.text)[1]:
+            return found
+        return [self.kernel_name(path, callee.text.rpartition("::")[2], callee)]
 
     def _number(self, path: Path, expr: tree.Expr) -> Number | None:
         value = self.value(path, expr)
@@ -85,17 +101,19 @@ class LaunchFinder(Calls):
         self,
         path: Path,
         expr: tree.Expr,
-        kernel: KernelName,
+        kernels: Sequence[KernelName],
         grid: Axes,
         block: Axes,
         passed: Number | None,
         text: str | None,
         arguments: tuple[HostTerm | None, ...],
         *,
+        given: Sequence[Type | None] | None = None,
         cluster: Dims | None = None,
         opening: int | None = None,
         extended: bool = False,
     ) -> None:
+        """``kernels``: one of them is launched; ``given``: types of its arguments."""
         frame = self.frame
         span = frame.body.site(frame.base + expr.lo, frame.base + expr.hi)
         n = None if passed is None else passed.term.number
@@ -107,7 +125,7 @@ class LaunchFinder(Calls):
             if term is not None:
                 symbols |= term.symbols
         site = LaunchSite(
-            kernel=kernel.name,
+            kernel="",
             block=_dims(block),
             dynamic_bytes=n,
             dynamic_expression=text,
@@ -126,8 +144,27 @@ class LaunchFinder(Calls):
                 tuple(f for f in path.facts if (f.left.symbols | f.right.symbols) & symbols),
             ),
         )
-        named_at = kernel.function, kernel.at, kernel.names
-        self.found.append(Found(site, frame.number, named_at, opening))
+        for kernel in kernels:
+            named_at = kernel.function, kernel.at, kernel.names
+            said = replace(site.terms, template=kernel.arguments)
+            for each in self._overloaded(replace(site, kernel=kernel.name, terms=said), kernel, given):
+                self.found.append(Found(each, frame.number, named_at, opening))
+
+    def _overloaded(
+        self, site: LaunchSite, kernel: KernelName, given: Sequence[Type | None] | None
+    ) -> list[LaunchSite]:
+        """The launch of the kernel that it means of several of one name; where that is not known, a launch of each, of
+        which no more is known. Templates with equal parameters are told apart by their template arguments."""
+        overloads = self.callees.overloads.get(kernel.name, ())
+        if not overloads:
+            return [site]
+        around = self.frame.function.island.enclosing
+        found = meant(overloads, kernel.spelled, given, self.callees.top, around, explicit=kernel.explicit)
+        signatures = {signature(each) for each in found or overloads}
+        if len(signatures) == 1 and (len(found) == 1 or all(each.island.template for each in found)):
+            return [replace(site, signature=signatures.pop())]
+        unknown = LaunchSite(site.kernel, None, None, None, site.span, 0)
+        return [replace(unknown, signature=each) for each in sorted(signatures)]
 
     def api_launch(self, path: Path, name: str, expr: tree.Call) -> None:
         given = expr.arguments
@@ -136,9 +173,9 @@ class LaunchFinder(Calls):
             return
         driver = name == "cuLaunchKernel"
         passed: tree.Expr | None
-        kernel = self._kernel_of(path, given[0])
+        kernels = self._addressed(path, given[0])
         values = [self.value(path, each) for each in given]
-        if kernel is None or len(given) < (10 if driver else 4):
+        if not kernels or len(given) < (10 if driver else 4):
             return
         if driver:
             axes = [self._operand(path, e, v) for e, v in zip(given[1:7], values[1:7])]
@@ -151,20 +188,17 @@ class LaunchFinder(Calls):
         bytes_ = Number(constant(0)) if passed is None else self._number(path, passed)
         text = None if passed is None else self.frame.text(passed.lo, passed.hi)
         self._record(
-            path, expr, kernel, grid, block, bytes_, text, self._pointed(path, arguments), extended=True
+            path, expr, kernels, grid, block, bytes_, text, self._pointed(path, arguments), extended=True
         )
 
-    def _kernel_of(self, path: Path, expr: tree.Expr) -> KernelName | None:
-        """The kernel of ``(void*)k``, ``&k<32>``."""
-        value = self.value(path, expr)
+    def _addressed(self, path: Path, expr: tree.Expr) -> list[KernelName]:
+        """The kernel of ``(void*)k``, ``&k<32>``; those that a pointer may point to."""
+        found = kernels_of(self.value(path, expr))
         while isinstance(expr, (tree.Cast, tree.Unary)):
             expr = expr.operand
-        if isinstance(value, KernelName):
-            return value
-        if isinstance(expr, tree.Name) and not self.frame.find(expr.text)[1]:
-            name = expr.text.rpartition("::")[2]
-            return KernelName(name, self.frame.number, self.frame.base + expr.lo, self.frame.names)
-        return None
+        if not found and isinstance(expr, tree.Name) and not self.frame.find(expr.text)[1]:
+            return [self.kernel_name(path, expr.text.rpartition("::")[2], expr)]
+        return found
 
     def _pointed(self, path: Path, arguments: HostValue | None) -> tuple[HostTerm | None, ...]:
         """The numbers that an array of addresses points to."""
@@ -180,15 +214,15 @@ class LaunchFinder(Calls):
         """``cudaLaunchKernelEx(&config, kernel, ...)``."""
         given = expr.arguments
         config = self.value(path, given[0])
-        kernel = self._kernel_of(path, given[1])
+        kernels = self._addressed(path, given[1])
         arguments = tuple(self._kernel_argument(path, each) for each in given[2:])
-        if kernel is None:
+        if not kernels:
             return
         if name.endswith("C"):
             arguments = self._pointed(path, self.value(path, given[2]) if len(given) > 2 else None)
         variable = self.variables.get(config.variable) if isinstance(config, Place) else None
         if variable is None or not variable.is_object:
-            self._record(path, expr, kernel, NO_AXES, NO_AXES, None, None, arguments, extended=True)
+            self._record(path, expr, kernels, NO_AXES, NO_AXES, None, None, arguments, extended=True)
             return
 
         def member(*names: str) -> HostValue | None:
@@ -201,7 +235,7 @@ class LaunchFinder(Calls):
         self._record(
             path,
             expr,
-            kernel,
+            kernels,
             _extents_of(member("gridDim")),
             _extents_of(member("blockDim")),
             passed if isinstance(passed, Number) else None,

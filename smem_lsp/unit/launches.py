@@ -18,10 +18,12 @@ from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.parse import Function, TranslationUnit, UnitFile
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.host_calls import Callees
-from smem_lsp.unit.host_expressions import TooMuch
+from smem_lsp.unit.host_expressions import Effort, TooMuch
 from smem_lsp.unit.host_frames import LAUNCH_CALLS, names_text
+from smem_lsp.unit.kernel_tables import IN_TABLE, KernelTable, kernel_tables
 from smem_lsp.unit.launch_walk import Found, LaunchFinder
-from smem_lsp.unit.size_functions import gives_number
+from smem_lsp.unit.overloads import signature
+from smem_lsp.unit.size_functions import gives_number, gives_one_of
 
 Said = tuple[tuple[str, Configuration], ...]  # the kernel that is named, and how it is launched
 Named = tuple[
@@ -140,7 +142,15 @@ class HostCode:
     def __init__(self, unit: TranslationUnit, constants: Scope, wanted: Collection[str]) -> None:
         self.unit = unit
         self.constants = constants
-        self.launching = _launching(unit.all_functions, wanted)
+        self.launching = _launching(unit.all_functions, wanted, self._tables_of(wanted))
+
+    def _tables_of(self, wanted: Collection[str]) -> list[str]:
+        """The lists with one of these kernels."""
+        return [
+            name
+            for name, table in self.tables.items()
+            if any(entry.name in wanted for entry in table.entries)
+        ]
 
     @cached_property
     def leading(self) -> Mapping[str, Sequence[Function]]:
@@ -160,22 +170,25 @@ class HostCode:
 
     @cached_property
     def valued(self) -> Mapping[str, Sequence[Function]]:
-        """Host functions that return a number or a ``dim3``, by name."""
+        """Host functions that return a number, a ``dim3`` or a kernel, by name."""
+        kernels = self._kernels[0]
         table: dict[str, list[Function]] = defaultdict(list)
         for function in self.unit.all_functions:
-            if not function.is_kernel and function.name not in self.leading and gives_number(function):
+            if function.is_kernel or function.name in self.leading:
+                continue
+            if gives_number(function) or gives_one_of(function, kernels):
                 table[function.name].append(function)
         return table
 
     @cached_property
     def by_value(self) -> frozenset[str]:
-        """Names of functions that take all arguments by value."""
-        changing = {"&", "&&", "*", "..."}
-        all_, others = set[str](), set[str]()
+        """Names of functions that take all arguments by value or by a reference to what they may not change."""
+        by_value = self.unit.header_by_value
+        all_, others = set(by_value), set(self.unit.header_functions - by_value)
         for function in self.unit.all_functions:
-            fits = changing.isdisjoint(function.definition.parameters.texts)
-            (all_ if fits else others).add(function.name)
-        return frozenset(all_ - others - self.unit.header_functions)
+            checkpoint()
+            (all_ if _leaves(function.definition.parameters.texts) else others).add(function.name)
+        return frozenset(all_ - others)
 
     @cached_property
     def _kernels(self) -> tuple[frozenset[str], frozenset[str]]:
@@ -183,6 +196,22 @@ class HostCode:
         kernels = [function for function in self.unit.all_functions if function.is_kernel]
         bounded = (f.name for f in kernels if CUDA.launch_bounds in f.definition.head.texts)
         return frozenset(f.name for f in kernels), frozenset(bounded)
+
+    @cached_property
+    def overloads(self) -> Mapping[str, Sequence[Function]]:
+        """Kernels that share a name with others."""
+        table: dict[str, list[Function]] = defaultdict(list)
+        for function in self.unit.all_functions:
+            if function.is_kernel:
+                table[function.name].append(function)
+        return {name: kernels for name, kernels in table.items() if len(kernels) > 1}
+
+    @cached_property
+    def tables(self) -> Mapping[str, KernelTable]:
+        """Lists of kernels at namespace scope, by name."""
+        found = [table for table in kernel_tables(self.constants, self._kernels[0]) if table.flat]
+        counts = Counter(table.name for table in found)
+        return {table.name: table for table in found if counts[table.name] == 1}
 
     def walked(self) -> _Walked:
         """Walk every function that leads to launches, those that others call from there only."""
@@ -225,13 +254,20 @@ class HostCode:
         reached = self._reached(function)
         words = frozenset().union(*(each.definition.words for each in reached))
         kernels, bounded = self._kernels
+        overloads = [
+            (name, tuple(map(signature, self.overloads[name])))
+            for name in sorted(self.overloads.keys() & words)
+        ]
         key = (
             tuple(identify(self.unit, self.constants, each) for each in reached),
             tuple(each.is_kernel for each in reached),
             words & self.by_value,
             words & kernels,
             words & bounded,
-            None if bound is None else (names_text(bound), self.constants.declarations),
+            tuple(overloads),
+            tuple(self.tables[name] for name in sorted(self.tables.keys() & words)),
+            None if bound is None else names_text(bound),
+            None if bound is None and not overloads else self.constants.declarations,
         )
         return reached, _WALK.of(PROCESS, key, partial(self._answer, reached, bound))
 
@@ -256,30 +292,53 @@ class HostCode:
             table = tables[function.name not in self.leading]
             table.setdefault(function.name, []).append((at, function))
         kernels, bounded = self._kernels
-        callees = Callees(self.constants, tables[0], tables[1], self.by_value, kernels, bounded)
-        finder = LaunchFinder(callees)
-        try:
-            finder.run(0, reached[0], bound)
-        except TooMuch:
-            return _Answer((), frozenset(), frozenset(tables[0]), frozenset())
-        return _Answer(
-            tuple(dict.fromkeys(finder.found)),
-            frozenset(finder.entered),
-            frozenset(finder.named),
-            frozenset(finder.skipped),
+        callees = Callees(
+            self.constants, tables[0], tables[1], self.by_value, kernels, bounded, self.overloads, self.tables
         )
+        for effort in _EFFORTS:
+            finder = LaunchFinder(callees, effort)
+            try:
+                finder.run(0, reached[0], bound)
+            except TooMuch:
+                continue
+            return _Answer(
+                tuple(dict.fromkeys(finder.found)),
+                frozenset(finder.entered),
+                frozenset(finder.named),
+                frozenset(finder.skipped),
+            )
+        found = dict.fromkeys(finder.found_open())  # up to where it was too much
+        return _Answer(tuple(found), frozenset(), frozenset(tables[0]), frozenset())
+
+
+def _leaves(parameters: Sequence[str]) -> bool:
+    """Does a function with these parameters, as tokens, leave its arguments as they are?"""
+    start = 0
+    for at, text in enumerate(parameters):
+        if text in ("&&", "*", "..."):
+            return False
+        if text == "&" and "const" not in parameters[start:at]:
+            return False
+        if text == ",":
+            start = at + 1
+    return True
 
 
 _DEEPEST = 3  # calls between a function and the launch that it leads to
+_EFFORTS = (Effort(2_500, 8, _DEEPEST), Effort(5_000, 1, 0))  # the second one where the first one is too much
 
 
-def _launching(functions: Sequence[Function], wanted: Collection[str]) -> list[Function]:
-    """The functions with launches that name a wanted kernel, or that one which names it may pass it on to."""
+def _launching(
+    functions: Sequence[Function], wanted: Collection[str], tables: Collection[str]
+) -> list[Function]:
+    """The functions with launches that name a wanted kernel, that one which names it may pass it on to, or that get it
+    from a function which returns it, or from one of the ``tables``."""
     launching = [function for function in functions if _launches(function)]
     if not launching:
         return []
-    names = frozenset(wanted)
-    telling = [f for f in functions if not names.isdisjoint(f.definition.body_words)]
+    kernels = frozenset(wanted)
+    telling = [f for f in functions if not kernels.isdisjoint(f.definition.body_words)]
+    names = kernels.union(tables, (f.name for f in telling if gives_one_of(f, kernels)))
     passed = frozenset[str]().union(*(function.definition.body_words for function in telling))
     for _ in range(_DEEPEST):
         more = [function for function in launching if function.name in passed]
@@ -296,7 +355,9 @@ def _numbered(answer: _Answer, reached: Sequence[Function]) -> list[HostLaunch]:
     found: list[HostLaunch] = []
     for each in answer.found:
         named = each.named
-        where = None if named is None else (reached[named[0]].number, named[1], named[2])
+        where = named
+        if named is not None and named[0] != IN_TABLE:
+            where = reached[named[0]].number, named[1], named[2]
         found.append(HostLaunch(reached[each.function].number, each.site, where, each.opening))
     return found
 
@@ -306,7 +367,7 @@ def _bounded(launches: Iterable[HostLaunch]) -> list[HostLaunch]:
     groups: dict[object, list[HostLaunch]] = defaultdict(list)
     for launch in launches:
         site = launch.site
-        groups[launch.function, launch.named, site.kernel, site.span].append(launch)
+        groups[launch.function, launch.named, site.kernel, site.signature, site.span].append(launch)
     kept: list[HostLaunch] = []
     for group in groups.values():
         checkpoint()
@@ -334,6 +395,7 @@ def _shared(one: LaunchSite, other: LaunchSite) -> LaunchSite:
         mine.dynamic if mine.dynamic == theirs.dynamic else None,
         tuple(a if a == b else None for a, b in zip(mine.arguments, theirs.arguments)) if same else (),
         tuple(fact for fact in mine.conditions if fact in theirs.conditions),
+        mine.template if mine.template == theirs.template else (),
     )
     return replace(
         one,

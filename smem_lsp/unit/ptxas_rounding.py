@@ -11,9 +11,12 @@ from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import SourceText, checkpoint
 from smem_lsp.source.queries import Query
+from smem_lsp.syntax.blocks import SharedOutside
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.shared_declarations import MIN_ROUNDING, _shared_declarations, shared_buffer
+
+MOST_ROUNDING = 1024  # bytes: the largest alignment that ptxas takes
 
 
 class Rounding(NamedTuple):
@@ -29,14 +32,22 @@ def rounding(unit: TranslationUnit, top: Scope) -> Rounding:
     bytes or to the alignment of that array, whichever is more. A header that is missing may use one."""
     certain = 1
     possible = MIN_ROUNDING if unit.preprocessed.missing_quoted else 1
-    if not any(placed.block.extends_shared for placed in unit.all_blocks):
+    outside = [each for each in shared_outside(unit) if each.extern]
+    if not outside and not any(placed.block.extends_shared for placed in unit.all_blocks):
         return Rounding(certain, possible)
     for file in unit.files:
         for function in file.functions:
             checkpoint()
-            if not {"extern", CUDA.shared} <= function.definition.body_words:
+            asked = 1
+            words = function.definition.body_words
+            if {"extern", CUDA.shared} <= words:
+                asked = _asked(file.source, function, top)
+            used = [each for each in outside if each.names & words]
+            if used:
+                asked = max(asked, MIN_ROUNDING)
+                possible = max(possible, MIN_ROUNDING if all(each.plain for each in used) else MOST_ROUNDING)
+            if asked == 1:
                 continue
-            asked = _asked(file.source, function, top)
             compiled = is_compiled(unit, function)
             if compiled is not False:
                 possible = max(possible, asked)
@@ -125,22 +136,23 @@ def _body_of(decl: Declared) -> tuple[int, int] | None:
     return decl.body if isinstance(decl, (FunctionDecl, ClassDecl)) else None
 
 
-def file_unexact(unit: TranslationUnit) -> str | None:
-    """Why no total of this file is exact; None: no reason."""
-    if any(placed.block.shares_outside for placed in unit.blocks):
-        return "shared memory is declared outside functions"
-    if unit.preprocessed.exhausted:
-        return "a macro expands beyond the limits"
+def shared_outside(unit: TranslationUnit) -> list[SharedOutside]:
+    """The declarations of shared memory outside functions."""
+    return [each for placed in unit.all_blocks for each in placed.block.shared_outside]
+
+
+def outside_unexact(unit: TranslationUnit, reached: Iterable[Function]) -> str | None:
+    """Why arrays that are declared outside functions may be missing in the total of a kernel; None: it has them all.
+    ``reached``: the kernel and all that it may call."""
+    names = frozenset[str]().union(*(each.names for each in shared_outside(unit) if not each.extern))
+    for words in (unit.header_words, *(function.definition.words for function in reached)):
+        if not names.isdisjoint(words):
+            return f"{min(names & words)} is declared outside functions"
     return None
 
 
-def header_unexact(unit: TranslationUnit, top: Scope, reached: Iterable[Function]) -> str | None:
-    """Why headers make the total of a kernel inexact; None: they do not. ``reached``: the kernel and its helpers."""
-    names = header_names(unit, top)
-    if names is None:
-        return "a header declares shared memory"
-    for function in reached:
-        hit = sorted(names & function.definition.words)
-        if hit:
-            return f"{hit[0]} of a header declares shared memory"
+def file_unexact(unit: TranslationUnit) -> str | None:
+    """Why no total of this file is exact; None: no reason."""
+    if unit.preprocessed.exhausted:
+        return "a macro expands beyond the limits"
     return None

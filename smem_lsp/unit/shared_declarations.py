@@ -21,7 +21,7 @@ from smem_lsp.syntax.lexer import without_comments
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 from smem_lsp.targets.dialects import CUDA
 
-_NOT_TYPE = frozenset(
+NOT_TYPE = frozenset(
     "static extern const volatile __const constexpr inline __volatile__ register mutable".split()
 ) | {CUDA.shared, CUDA.device}
 
@@ -37,7 +37,7 @@ def shared_buffer(
 ) -> Buffer:
     """The buffer of one declarator of a ``__shared__`` declaration; its index and site are not set."""
     declarator = declaration.declarators[position]
-    words = [word for word in declaration.words if word not in _NOT_TYPE]
+    words = [word for word in declaration.words if word not in NOT_TYPE]
     attributes, align_asked = _attributes(body, base, declaration, declarator, constants)
     element_type = _element_type(body, base, declaration, declarator, constants)
     element = size_of_type(element_type)
@@ -64,7 +64,7 @@ def shared_buffer(
         dims=dims,
         dims_text=dims_text,
         element_bytes=None if element is None else element[0],
-        bytes=None if element is None or space is AddressSpace.DYNAMIC else _total(element[0], dims),
+        bytes=None if element is None or space is AddressSpace.DYNAMIC else total_bytes(element[0], dims),
         align=align,
         space=space,
         declared=declared,
@@ -80,7 +80,7 @@ def shared_buffer(
     )
 
 
-def _total(element: int, dims: Sequence[int | None]) -> int | None:
+def total_bytes(element: int, dims: Sequence[int | None]) -> int | None:
     """Bytes of an array; None if an extent is unknown."""
     total = element
     for dim in dims:

@@ -1,4 +1,4 @@
-"""Host functions that return one expression: they compute the bytes that launches pass."""
+"""Host functions that compute what launches pass: numbers, and which kernel it is."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ _COUNTS = frozenset(
 )
 _UNFOLLOWED = frozenset(("*", "&", "float", "double", "char", "short", "bool"))
 _MOST_TOKENS = 300  # of a function that is followed for the number that it returns
+_MOST_CHOICE_TOKENS = 3_000  # of a function that is followed for the kernel that it returns
 _OTHERS = frozenset(("char", "short", "bool", CUDA.device, "*", "&"))
 
 
@@ -46,6 +47,13 @@ def gives_number(function: Function) -> bool:
     head = set(definition.tokens.texts[island.head : island.name])
     short = len(definition.body.texts) <= _MOST_TOKENS
     return short and not head.isdisjoint(_COUNTS | {"dim3"}) and head.isdisjoint(_UNFOLLOWED)
+
+
+def gives_one_of(function: Function, kernels: frozenset[str]) -> bool:
+    """May a host function return the address of one of these kernels?"""
+    body = function.definition.body
+    named = not kernels.isdisjoint(function.definition.body_words)
+    return named and "RETURN" in body.kinds and len(body.texts) <= _MOST_CHOICE_TOKENS
 
 
 def returned(function: Function) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ Most facts come from one block of the file and are cached with it: a keystroke c
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -26,6 +26,7 @@ from smem_lsp.unit.instances import Binding, Instances, find_instances
 from smem_lsp.unit.kernel_words import in_kernel_words
 from smem_lsp.unit.launches import FoundLaunches, HostCode, Named, find_launches
 from smem_lsp.unit.opt_in import may_opt_in
+from smem_lsp.unit.overloads import is_specialization, signature
 
 Key = tuple[object, ...]
 
@@ -87,21 +88,20 @@ class UnitFacts:
         return counts
 
     @cached_property
-    def overloaded(self) -> frozenset[str]:
-        """Names shared by several kernels, whose launches cannot be told apart."""
-        names = [name for placed in self.unit.all_blocks for _, name in placed.block.kernels]
-        if len(set(names)) == len(names):
-            return frozenset()
-        return frozenset(name for name, count in Counter(names).items() if count > 1)
+    def overloads(self) -> Mapping[str, Sequence[Function]]:
+        """Kernels that share a name with others."""
+        names = Counter(name for placed in self.unit.all_blocks for _, name in placed.block.kernels)
+        shared = {name for name, count in names.items() if count > 1}
+        if not shared:
+            return {}
+        kernels = [f for f in self.unit.all_functions if f.is_kernel]
+        return {name: [kernel for kernel in kernels if kernel.name == name] for name in shared}
 
     @cached_property
     def launches(self) -> Mapping[str, Sequence[tuple[UnitFile, int, LaunchSite]]]:
         """(file, offset of the block, site in it) of each launch of a kernel of this file, by its name."""
         found: dict[str, dict[tuple[UnitFile, int, LaunchSite], None]] = {
-            name: {}
-            for placed in self.unit.blocks
-            for _, name in placed.block.kernels
-            if name not in self.overloaded
+            name: {} for placed in self.unit.blocks for _, name in placed.block.kernels
         }
         for file, placed, launches in self.found:
             checkpoint()
@@ -111,8 +111,8 @@ class UnitFacts:
         return {name: tuple(sites) for name, sites in found.items()}
 
     @cached_property
-    def launched(self) -> Mapping[tuple[int, Binding], tuple[LaunchSite, ...]]:
-        """The launches of each instance."""
+    def launched(self) -> Mapping[tuple[int, Binding | None], tuple[LaunchSite, ...]]:
+        """The launches of each instance, and of each specialization."""
         unit = self.unit
         named: dict[Named, list[LaunchSite]] = defaultdict(list)
         for file, placed, launches in self.found:
@@ -122,12 +122,12 @@ class UnitFacts:
                     named[where].append(self._at(file, placed.start, site))
         host = HostCode(unit, self.constants, self.launches.keys())
         walked: set[tuple[int, str]] = set()
-        found: dict[tuple[int, Binding], dict[LaunchSite, None]] = defaultdict(dict)
+        found: dict[tuple[int, Binding | None], dict[LaunchSite, None]] = defaultdict(dict)
         for number, known in self.instances.items():
             for mention in known.mentions:
                 bound = dict(mention.bound)
                 context = mention.function, names_text(bound)
-                where = mention.function, mention.name, context[1]
+                where = mention.function, mention.name, mention.table or context[1]
                 if (
                     where not in named and bound and context not in walked
                 ):  # in a template that nothing enters
@@ -143,7 +143,8 @@ class UnitFacts:
                     span = function.body.site(*mention.launch)
                     site = LaunchSite(unit.function(number).name, None, None, None, span, 0)
                     sites = [self._at(unit.file_of(mention.function), 0, site)]
-                found[number, mention.binding].update(dict.fromkeys(sites))
+                own = [site for site in sites if self._means(site, unit.function(number))]
+                found[number, mention.binding].update(dict.fromkeys(own))
         return {key: tuple(sites) for key, sites in found.items()}
 
     def _at(self, file: UnitFile, start: int, site: LaunchSite) -> LaunchSite:
@@ -151,8 +152,22 @@ class UnitFacts:
         line = file.source.line_number(start + site.span.start)
         return replace(site.at(site.span.moved(start), line), path=self._path(file))
 
-    def _placed(self, name: str) -> tuple[LaunchSite, ...]:
-        return tuple(self._at(file, start, site) for file, start, site in self.launches.get(name, ()))
+    def _means(self, site: LaunchSite, function: Function) -> bool:
+        """May a launch of a kernel of this name be one of ``function``? It names the template of a specialization."""
+        return site.signature in (None, signature(function)) or is_specialization(function)
+
+    def _placed(self, function: Function) -> Iterator[LaunchSite]:
+        """The launches of a kernel in the unit."""
+        return (
+            self._at(file, start, site)
+            for file, start, site in self.launches.get(function.name, ())
+            if self._means(site, function)
+        )
+
+    def _foreign(self, function: Function) -> Sequence[LaunchSite]:
+        """The launches of a kernel in other units."""
+        sites = self.foreign.get(function.name, ())
+        return () if sites and function.name in self.overloads else sites
 
     def _path(self, file: UnitFile) -> str | None:
         """None: the file that the unit is seen from."""
@@ -161,8 +176,8 @@ class UnitFacts:
     def launches_of(self, function: Function, binding: Binding | None) -> tuple[LaunchSite, ...]:
         """The known launches of a kernel, or of one instance of it."""
         sites = (
-            (*self._placed(function.name), *self.foreign.get(function.name, ()))
-            if binding is None
+            (*self._placed(function), *self._foreign(function))
+            if binding is None and not is_specialization(function)
             else self.launched.get((function.number, binding), ())
         )
         bound = None if binding is None else binding.names
@@ -170,9 +185,9 @@ class UnitFacts:
 
     def unplaced(self, function: Function, binding: Binding | None) -> Sequence[LaunchSite]:
         """Like ``launches_of``, for their configurations only."""
-        if binding is None:
-            own = [site for _, _, site in self.launches.get(function.name, ())]
-            return [*own, *self.foreign.get(function.name, ())]
+        if binding is None and not is_specialization(function):
+            sites = (site for _, _, site in self.launches.get(function.name, ()))
+            return [*(site for site in sites if self._means(site, function)), *self._foreign(function)]
         return self.launched.get((function.number, binding), ())
 
     @cached_property
@@ -184,7 +199,7 @@ class UnitFacts:
             self.constants.declarations,
             tuple([(p.block.helpers, p.scopes) for p in blocks if p.block.helpers]),
             tuple([launches.said for _, _, launches in self.found]),
-            self.overloaded,
+            frozenset(self.overloads),
             self.unexact,
             self.rounding,
             tuple(sorted(self.callers.items())),

@@ -41,7 +41,8 @@ RAW = "extern __shared__ unsigned char raw[]; "
         ("float* p = a; for (int i = 0; i < 2; ++i) *p++ = 1;", ["W a 0+4", "W a 4+4"]),
         ("float* p = a; for (int i = 0; i < 3; ++i) { *p = 1; p += 2; }", ["W a 0+4", "W a 8+4", "W a 16+4"]),
         ("float* p; p = a + 2; *p = 1; p = a + 4; *p = 1;", ["W a 8+4", "W a 16+4"]),
-        ("float* p = n > 2 ? a : a + 8; *p = 1;", ["W a ?"]),
+        ("float* p = n > 2 ? a : a + 8; *p = 1;", ["W a 0+4"]),
+        ("float* p = n > 3 ? a : a + 8; *p = 1;", ["W a 32+4"]),
         ("float* p = n > 2 ? a + 8 : a + 8; *p = 1;", ["W a 32+4"]),
         ("auto p = a + 3; p[1] = 1;", ["W a 16+4"]),
         ("auto* p = &a[3]; p[1] = 1;", ["W a 16+4"]),
@@ -97,15 +98,23 @@ def test_a_block_that_is_carved(statements: str, expected: list[str]) -> None:
     assert touched(RAW + statements) == expected
 
 
-def test_two_bases_are_both_touched() -> None:
-    assert touched(FLAT + "__shared__ float b[64]; float* p = n > 2 ? a : b; p[1] = 1;") == ["W a ?", "W b ?"]
+def test_one_of_two_buffers_is_touched() -> None:
+    assert touched(FLAT + "__shared__ float b[64]; float* p = n > 2 ? a : b; p[1] = 1;") == ["W a 4+4"]
+    assert touched(FLAT + "__shared__ float b[64]; float* p = n > 3 ? a : b; p[1] = 1;") == ["W b 4+4"]
 
 
-def test_swapped_pointers_may_point_to_either() -> None:
+def test_both_are_touched_where_it_is_not_known_which() -> None:
+    assert touched(FLAT + "__shared__ float b[64]; float* p[2] = {a, b}; p[n & 1][1] = 1;") == [
+        "W a ?",
+        "W b ?",
+    ]
+
+
+def test_swapped_pointers_point_to_the_other_one() -> None:
     found = touched(
         FLAT + "__shared__ float b[64]; float *p = a, *q = b; auto t = p; p = q; q = t; p[1] = 1;"
     )
-    assert found == ["W a ?", "W b ?"]
+    assert found == ["W b 4+4"]
 
 
 STRUCT = "struct Tile { float a[4][8]; int n; double d[2]; union { float u; char c[4]; }; };"

@@ -427,3 +427,35 @@ def compile_errors(text: str, folder: Path) -> list[str]:
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     errors = [line for line in (done.stderr + done.stdout).splitlines() if "error" in line]
     return errors or ([] if done.returncode == 0 else [done.stderr[-500:]])
+
+
+LISTS = """
+#include <algorithm>
+#include <initializer_list>
+constexpr std::size_t widest(std::initializer_list<std::size_t> given) { return std::max(given); }
+constexpr int least(std::initializer_list<int> given) { return std::min(given) + 1; }
+template <class T> constexpr int sized(T given) { return sizeof(T); }
+struct Pair { int a, b; };
+constexpr int of_pair(Pair given) { return given.a; }
+extern const int runtime;
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("std::max({3, 9, 4})", 9),
+        ("std::min({3u, 9u, 4u})", 3),
+        ("widest({sizeof(int), sizeof(double)}) * 2", 16),
+        ("widest({7, 12, 5})", 12),
+        ("least({-3, 9})", -2),
+        ("std::max({3, 9u})", None),  # no one type
+        ("widest({7, runtime})", None),
+        ("least({1.5, 2.5})", None),
+        ("sized({1, 2})", None),
+        ("of_pair({1, 2})", None),
+        ("std::max<int>({3, 9, 4})", None),
+    ],
+)
+def test_a_list_of_constants_is_passed_on(expression: str, value: int | None) -> None:
+    assert value_of(expression, LISTS).n == value

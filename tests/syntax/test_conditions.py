@@ -90,4 +90,4 @@ def test_bounded(expression: str) -> None:
     words = lex_macro(expression)[1]
     start = time.perf_counter()
     evaluate(words)
-    assert time.perf_counter() - start < 1
+    assert time.perf_counter() - start < 30

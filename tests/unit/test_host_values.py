@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from smem_lsp.config import Config
 from smem_lsp.engine import check
 from smem_lsp.ir.nodes import LaunchSite
+from smem_lsp.source import FileReader
 
 KERNEL = """\
 {above}
@@ -459,3 +461,208 @@ def test_launches_of_instances(below: str) -> None:
     report = check(TEMPLATE.format(below=below))
     found = {each.kernel.instance: {site.block for site in each.kernel.launches} for each in report.kernels}
     assert found == {"k<32>": {(64, 1, 1)}, "k<16>": {(32, 1, 1)}}
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        "int m = 0; cudaDeviceGetAttribute(&m, cudaDevAttrMaxSharedMemoryPerBlockOptin, n);",
+        "int m; if (b) n = 1; cudaDeviceGetAttribute(&m, cudaDevAttrMaxSharedMemoryPerBlockOptin, n);",
+    ],
+)
+def test_an_attribute_of_the_device_is_a_number_on_each_target(ask: str) -> None:
+    launch = "k<<<1, 256, m>>>(d, n, n);"
+    found = sites(f"void go(float* d, int n, bool b) {{ {ask} {launch} }}")
+    assert {str(site.terms.dynamic) for site in found} == {"cudaDevAttrMaxSharedMemoryPerBlockOptin"}
+    text = KERNEL.format(above="", below=f"void go(float* d, int n, bool b) {{ {ask} {launch} }}")
+    (report,) = check(text, config=Config(arch=("sm_80", "sm_90"))).kernels
+    assert [(row.arch, row.blocks_before) for row in report.occupancy] == [("sm_80", 1), ("sm_90", 1)]
+
+
+def test_half_of_the_limit_leaves_room_for_two_blocks() -> None:
+    ask = "int m; cudaDeviceGetAttribute(&m, cudaDevAttrMaxSharedMemoryPerMultiprocessor, 0);"
+    below = f"void go(float* d, int n) {{ {ask} k<<<1, 256, m / 4>>>(d, n, n); }}"
+    (report,) = check(KERNEL.format(above="", below=below), config=Config(arch=("sm_90",))).kernels
+    assert [row.blocks_before for row in report.occupancy] == [3]  # each takes 1 KiB more
+
+
+def test_a_long_chain_of_else_ifs_is_followed() -> None:
+    cases = " else ".join(
+        f"if (n == {n} && m > {n}) k<<<1, {32 * (n % 8 + 1)}, 64>>>(d, n, m);" for n in range(120)
+    )
+    found = go(cases)
+    assert len(found) >= 120
+    assert {site.dynamic_bytes for site in found} == {64}
+    assert {site.threads for site in found} == {32 * n for n in range(1, 9)}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [
+        ("const int& a, int t", "256"),
+        ("int const& a, const int& t", "256"),
+        ("const int& a, int& t", "t"),
+        ("const int* a, int t", "t"),
+    ],
+)
+def test_a_reference_to_const_leaves_a_variable_as_it_is(parameters: str, expected: str) -> None:
+    above = f"bool checked({parameters}) {{ return t > 7; }}"
+    found = go("int t = 256; if (checked(n, t)) k<<<1, t>>>(d, n, m);", above)
+    assert {str(site.terms.block[0]) for site in found} == {expected}
+
+
+def test_a_long_function_is_followed_on_one_path() -> None:
+    choices = "".join(f"if (n == {i}) m = {i}; " for i in range(7))
+    long = "other(m + n + 1, m + n + 2, m + n + 3);" * 60
+    (site,) = go(
+        f"dim3 t(128, 2); {choices} {long} k<<<1, t>>>(d, n, m);", "void other(int a, int b, int c);"
+    )
+
+    assert (site.block, site.open) == ((128, 2, 1), False)
+
+
+def test_of_a_function_that_is_too_long_the_first_launches_are_known() -> None:
+    long = "other(m + n + 1, m + n + 2, m + n + 3);" * 2_000
+    first, last = go(
+        f"k<<<1, 128>>>(d, n, m); {long} k<<<1, 64>>>(d, n, m);", "void other(int a, int b, int c);"
+    )
+
+    assert (first.block, first.open, last.block) == ((128, 1, 1), True, None)
+
+
+class Header(FileReader):
+    """A reader with one header in memory."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def read(self, path: str) -> str | None:
+        return self.text if path.endswith("sizes.h") else None
+
+    def search(self, name: str, including: str) -> str | None:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("header", "block"),
+    [
+        ("template <typename T> inline T blocks(T n, T each) { return n; }", (128, 2, 1)),
+        ("int blocks(int, int);", (128, 2, 1)),
+        ("int blocks(int n, unsigned& each);", None),
+        ("int blocks(int, int); int blocks(long n, unsigned* each);", None),
+        ("template <typename... T> int blocks(T&&... all);", None),
+        ("#define blocks(n, each) (each = n)", None),
+    ],
+)
+def test_a_function_of_a_header_may_change_what_it_takes_by_reference(
+    header: str, block: tuple[int, int, int] | None
+) -> None:
+    text = '#include "sizes.h"\n' + KERNEL.format(
+        above="",
+        below="void go(float* d, int n, int m) { dim3 t(128, 2); int b = blocks(n, t.x); k<<<b, t>>>(d, n, m); }",
+    )
+    (report,) = check(text, path="k.cu", reader=Header(header)).kernels
+
+    assert [site.block for site in report.kernel.launches] == [block]
+
+
+OPEN = """\
+template <unsigned W, int H, typename T> __global__ void k(T* d) {{
+  __shared__ T s[W * H];
+  s[threadIdx.y * W + threadIdx.x] = d[0];
+}}
+{below}
+"""
+
+
+@pytest.mark.parametrize(
+    ("below", "expected"),
+    [
+        (
+            "template <int D, typename T> void go(T* d) { constexpr unsigned X = D / 4; dim3 b(X, 128 / X); "
+            "k<X, 128 / X, T><<<1, b>>>(d); }",
+            ["W == blockDim.x", "H == blockDim.y"],
+        ),
+        (
+            "template <int D, typename T> void go(T* d) { auto f = k<D, D / 2, T>; f<<<1, dim3(D, D / 2)>>>(d); }",
+            ["W == blockDim.x", "H == blockDim.y"],
+        ),
+        (
+            "template <int D, typename T> void go(T* d) { k<D, 4, T><<<1, 2 * D>>>(d); }",
+            ["blockDim.x == 2 * W"],
+        ),
+        ("template <int D, typename T> void go(T* d, int n) { k<D, 4, T><<<1, n>>>(d); }", []),
+    ],
+)
+def test_template_arguments_tell_the_block_of_a_template_without_instance(
+    below: str, expected: list[str]
+) -> None:
+    (report,) = check(OPEN.format(below=below), path="k.cuh").kernels
+    (site,) = report.kernel.launches
+
+    assert [fact.text for fact in site.equalities] == expected
+
+
+def test_a_check_of_what_the_block_is_bounds_the_block() -> None:
+    (site,) = go("int t = 32 * m / n; if (t > 512) return; k<<<1, t>>>(d, n, 3);")
+
+    assert "blockDim.x <= 512" in [fact.text for fact in site.conditions]
+
+
+def test_two_numbers_that_are_computed_alike_are_equal() -> None:
+    (site,) = go("int t = f(m) / 2; k<<<1, t / 3>>>(d, n, t / 3);")
+
+    assert "tile == blockDim.x" in [fact.text for fact in site.equalities]
+
+
+@pytest.mark.parametrize(
+    ("statements", "expected"),
+    [
+        ("k<<<1, 32 * m>>>(d, n, 1);", ["blockDim.x % 32 == 0"]),
+        ("k<<<1, dim3(m, 32 * f(n) + 64)>>>(d, n, 1);", ["blockDim.y % 32 == 0"]),
+        ("k<<<1, 32 * m + 1>>>(d, n, 1);", []),
+        ("if (m <= 8) k<<<1, 32 * m + 1>>>(d, n, 1);", ["blockDim.x <= 257"]),
+        ("if (m > 8) k<<<1, 32 - m>>>(d, n, 1);", []),
+        ("int t; do { t = f(m); m++; } while (t > 16); k<<<1, t + 1>>>(d, n, 1);", ["blockDim.x <= 17"]),
+        ("int t; do { t = f(m); if (t == n) break; } while (t > 16); k<<<1, t + 1>>>(d, n, 1);", []),
+    ],
+)
+def test_what_a_computed_block_tells(statements: str, expected: list[str]) -> None:
+    (*_, site) = go(statements)
+    facts = [fact.text for fact in site.conditions if "blockDim" in fact.text]
+    assert facts == expected
+
+
+@pytest.mark.parametrize("words", ["dim3 const", "const dim3", "dim3", "static dim3 const"])
+def test_qualifiers_of_a_block(words: str) -> None:
+    assert block(f"{words} t(std::min(n, 64)); k<<<1, t>>>(d, n, m);") == {("min(n, 64)", "1", "1")}
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "void* a[] = {&d, &n, &m}; cuLaunchKernel(k, 2, 1, 1, n, 2, 1, 4 * m, 0, a, 0);",
+        "void* a[] = {&d, &n, &m}; cuLaunchKernel((CUfunction)k, 2, 1, 1, n, 2, 1, 4 * m, stream, a, nullptr);",
+        "void* a[] = {&d, &n, &m}; cudaLaunchConfig_t c = {0}; c.gridDim = 2; c.blockDim = dim3(n, 2); "
+        "c.dynamicSmemBytes = 4 * m; cudaLaunchKernelExC(&c, (void*)k, a);",
+        "void* a[] = {&d, &n, &m}; cudaLaunchConfig_t c = {2, dim3(n, 2), 4 * m, 0}; "
+        "cudaLaunchKernelExC(&c, (const void*)&k, a);",
+    ],
+)
+def test_launches_by_an_array_of_addresses(statements: str) -> None:
+    (site,) = go(statements)
+    assert (text(site), site.grid) == (("n", "2", "1"), (2, 1, 1))
+    assert facts(site) == ["n == blockDim.x"]
+    assert site.dynamic is not None and site.dynamic.text == "4 * tile"
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "std::visit([&](auto wide) { k<<<2, 128>>>(d, n, m); }, choice);",
+        "std::visit([=](auto wide) { constexpr bool W = wide; k<<<2, 128>>>(d, n, m); }, choice, other);",
+        "const int t = 128; std::visit([&](auto wide) { k<<<2, t>>>(d, n, m); }, choice);",
+    ],
+)
+def test_launches_in_a_visitor(statements: str) -> None:
+    assert block(statements) == {("128", "1", "1")}

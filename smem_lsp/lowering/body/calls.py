@@ -8,7 +8,15 @@ from itertools import pairwise
 
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Op, Operator, Value, Var
-from smem_lsp.lowering.body import expressions, inlining, methods, objects, unknown_calls
+from smem_lsp.lowering.body import (
+    expressions,
+    header_arrays,
+    inlining,
+    methods,
+    objects,
+    temporaries,
+    unknown_calls,
+)
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.callees.intrinsics import (
     ACCESSOR_QUESTIONS,
@@ -37,6 +45,9 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
     if isinstance(callee, tree.Member):
         return _method(ctx, expr, callee, scope)
     if not isinstance(callee, tree.Name):
+        followed = temporaries.call_temporary(ctx, callee, expr, scope)
+        if followed is not None:
+            return followed
         expressions.value(ctx, callee, scope)
         return unknown_calls.unknown_call(ctx, expr, scope, "a call")
     meaning = scope.lookup(callee.text)
@@ -66,6 +77,7 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
         return inlined
     inlined = inlining.inline_function(ctx, expr, callee, scope)
     if inlined is None:
+        header_arrays.note_not_followed(ctx, callee, scope)
         inlined = mbarriers.init_call(ctx, expr, name, scope)
     if inlined is not None:
         return inlined

@@ -5,26 +5,29 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Protocol
 
-from smem_lsp.ir.nodes import AddressSpace, DeclarationSite
+from smem_lsp.ir.nodes import AddressSpace, DeclarationSite, Name
 from smem_lsp.ir.values import Const, Op, Operator, Value
-from smem_lsp.lowering.body import calls, expressions, methods, objects, unknown_calls
+from smem_lsp.lowering.body import calls, expressions, methods, objects, temporaries, unknown_calls
 from smem_lsp.lowering.library import cooperative_groups, cuda_pipeline, cutlass_barriers, wmma
-from smem_lsp.lowering.state import effects
+from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, Group, GroupKind, LocalScope, Variable, View
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import AliasDecl
+from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.local_declarations import declare_constants, declare_statement
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type, size_of_type
+from smem_lsp.semantics.spell_type import spell_type
 from smem_lsp.semantics.types import Type
-from smem_lsp.source import Span, checkpoint
+from smem_lsp.source import Span
 from smem_lsp.syntax import tree
-from smem_lsp.unit.shared_declarations import _NOT_TYPE, _element_type, shared_buffer
+from smem_lsp.unit.shared_declarations import NOT_TYPE, _element_type, shared_buffer
 
 _MOST_ALIASES = 8  # that name each other
+_MOST_NUMBERS = 16  # of a constant array that are told apart
 _LOSSY = frozenset(
     "float double half __half __nv_bfloat16 nv_bfloat16 bool char short int8_t uint8_t int16_t uint16_t uchar"
     " ushort".split()
@@ -53,9 +56,11 @@ def declare(
         return
     if "{}" not in declaration.words:
         declare_constants(declaration, scope.declare_constants())
-    for declarator in declaration.declarators:
+    for position, declarator in enumerate(declaration.declarators):
         if not declarator.function or declarator.nested:
             _declare_local(ctx, declaration, declarator, scope)
+            if "&" in declarator.pointers and ctx.at.function is ctx.at.kernel:
+                _name_part(ctx, declaration, position, scope, block, in_switch)
 
 
 def declare_names(ctx: Context, lo: int, scope: LocalScope) -> None:
@@ -103,6 +108,28 @@ def _declare_local(
         _initialise(ctx, declaration, declarator, variable, result, array, reference, steady)
 
 
+def _name_part(
+    ctx: Context,
+    declaration: tree.Declaration,
+    position: int,
+    scope: LocalScope,
+    block: Span,
+    in_switch: bool,
+) -> None:
+    """A reference to a part of a buffer that is always the same names these bytes."""
+    declarator = declaration.declarators[position]
+    view = scope.names.get(declarator.name)
+    if not isinstance(view, View) or view.target.name < 0:
+        return
+    target, size = view.target, view.target.bytes
+    if len(target.bases) == 1 and isinstance(target.offset, Const) and size is not None:
+        (base,) = target.bases
+        within = target.offset.n, target.offset.n + size
+        site = _site(ctx, declaration, position, block, in_switch)
+        name = Name(declarator.name, base, within, spell_type(target.kind), target.shape, site)
+        scope.names[declarator.name] = View(replace(target, name=ctx.buffers.named(name)))
+
+
 def _declare_special(
     ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
 ) -> bool:
@@ -113,7 +140,9 @@ def _declare_special(
         return True
     group = _group(ctx, declaration, initializer, scope)
     if group is not None:
-        _declare_group(ctx, declarator, group, scope)
+        tokens = ctx.at.body.tokens
+        steady = cooperative_groups.keeps_threads(declaration.words, declarator.name, tokens, first=1)
+        scope.names[declarator.name] = group if steady else Group(GroupKind.OTHER)
         return True
     if "constexpr" in declaration.words and not declarator.pointers and not declarator.dims:
         _declare_constant(ctx, declaration, declarator, scope)
@@ -134,16 +163,6 @@ def _declare_special(
     return False
 
 
-def _declare_group(ctx: Context, declarator: tree.Declarator, kind: GroupKind, scope: LocalScope) -> None:
-    """A cooperative group; of one that may be assigned again the threads are not known."""
-    initializer = declarator.initializer
-    if not _stays(ctx, declarator.name):
-        scope.names[declarator.name] = Group(GroupKind.OTHER)
-        return
-    size = None if initializer is None else cooperative_groups.tile_size(ctx, initializer, scope)
-    scope.names[declarator.name] = Group(kind, size)
-
-
 def _initial(
     ctx: Context,
     declaration: tree.Declaration,
@@ -153,12 +172,20 @@ def _initial(
 ) -> Value | Ref:
     """What a variable is initialised with, or a reference is bound to."""
     reference = bool({"&", "&&"} & set(declarator.pointers)) or "decltype" in declaration.words
+    if declarator.pointers == ["*"] and not declarator.dims:
+        converted = temporaries.as_pointer(ctx, initializer, scope)
+        if converted is not None:
+            return converted
     result = expressions.operand(ctx, initializer, scope)
     if reference or "volatile" in declaration.words:
         ctx.outside.write(result)
         ctx.outside.hand_out(result)
     if not reference:
-        return effects.load(ctx, result, initializer, pointer="*" in declarator.pointers)
+        loaded = effects.load(ctx, result, initializer, pointer="*" in declarator.pointers)
+        if isinstance(loaded, Ref):
+            return loaded
+        exact, kind = keeps_integers(declaration.words), declared_type(declarator, scope)
+        return conversions.assigned(loaded, initializer, kind, scope, exact=exact)
     unknown_calls.lend(ctx, initializer, scope)
     effects.forget_bound(ctx, initializer, scope)
     return result
@@ -184,9 +211,17 @@ def _initialise(
     elif result is not None:  # without an initializer it has no value that anyone may read
         if array or (reference and not steady):
             result = ctx.out.fresh()
-        elif not keeps_integers(declaration.words):
+        elif reference and not keeps_integers(declaration.words):
             result = Op(Operator.CAST, (result,))
         ctx.assign(variable, result)
+
+
+def declared_type(declarator: tree.Declarator, scope: LocalScope) -> Type | None:
+    """The type of a variable that was just declared; None: no plain variable, or unknown."""
+    if declarator.pointers or declarator.dims:
+        return None
+    known = scope.constant_scope().bound.get(declarator.name)
+    return known.type if isinstance(known, TypedConstant) else None
 
 
 def _is_steady(declaration: tree.Declaration, initializer: tree.Expr | None, scope: LocalScope) -> bool:
@@ -240,10 +275,33 @@ def _new_local(
     ):
         ctx.variables.numbers_only.add(variable)
     constant = is_constant(declaration.words, declarator.pointers)
+    numbers = _numbers(declaration, declarator, scope) if array == 1 and exact else ()
     scope.names[declarator.name] = Variable(
-        variable, array, exact, element=element, shape=shape, constant=constant, kind=kind
+        variable, array, exact, element=element, shape=shape, constant=constant, kind=kind, numbers=numbers
     )
     return variable, bool(array)
+
+
+def _numbers(
+    declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
+) -> tuple[int, ...]:
+    """The elements of ``const int offsets[4] = {0, 1, 8};``: those that are not named are 0."""
+    initializer = declarator.initializer
+    if not {"const", "constexpr"} & set(declaration.words) or {"volatile", "*", "&"} & {
+        *declaration.words,
+        *declarator.pointers,
+    }:
+        return ()
+    if not isinstance(initializer, tree.Braces) or not 0 < len(initializer.items) <= _MOST_NUMBERS:
+        return ()
+    constants = scope.constant_scope()
+    found = [evaluate(item, constants) for item in initializer.items]
+    known = [each for each in found if each is not None and 0 <= each < 1 << 31]
+    (bound,) = declarator.dims
+    count = len(known) if bound is None else evaluate(bound, constants)
+    if len(known) < len(found) or count is None or not len(known) <= count <= _MOST_NUMBERS:
+        return ()
+    return (*known, *[0] * (count - len(known)))
 
 
 def is_constant(words: list[str], pointers: list[str]) -> bool:
@@ -262,7 +320,7 @@ def pointee(
 ) -> tuple[Type | None, int | None, tuple[int | None, ...]]:
     """(type, bytes, dimensions) of what a variable points to, or each element of an array of pointers; (None, None, ())
     when what is assigned to it decides. A ``parameter`` that is spelled as an array is a pointer."""
-    named = [word for word in words if word not in _NOT_TYPE]
+    named = [word for word in words if word not in NOT_TYPE]
     stars = [pointer for pointer in declarator.pointers if pointer in "*&"]
     decays = parameter and bool(declarator.dims) and not declarator.nested
     if not stars and not decays:
@@ -279,7 +337,7 @@ def pointee(
 
 def _note_unknown_type(ctx: Context, declaration: tree.Declaration) -> None:
     """A type in capitals that nothing in sight declares may be a macro, and the declaration no declaration."""
-    first = next((word for word in declaration.words if word not in _NOT_TYPE), "")
+    first = next((word for word in declaration.words if word not in NOT_TYPE), "")
     if (
         not calls.MACRO_NAME.match(first)
         or first in ctx.at.unit.symbols.types
@@ -289,7 +347,9 @@ def _note_unknown_type(ctx: Context, declaration: tree.Declaration) -> None:
     line = ctx.at.line(declaration.lo)
     if any(declarator.function for declarator in declaration.declarators):
         ctx.limits.note_irregular(f"{first} at line {line} is not known")
-    ctx.limits.hidden.append(f"macro {first} (line {line}) is not in sight")
+    said = f"macro {first} (line {line}) is not in sight"
+    ctx.limits.hidden.append(said)
+    ctx.limits.disguised.append(said)
 
 
 def _declare_bindings(ctx: Context, declarator: tree.Declarator, scope: LocalScope) -> None:
@@ -319,7 +379,7 @@ def is_plain(ctx: Context, typed: Typed, pointers: list[str], scope: LocalScope 
     words = typed.words
     if pointers or {"auto", "decltype"} & set(words):
         return True
-    named = [word for word in words if word not in _NOT_TYPE and word not in ("struct", "class", "typename")]
+    named = [word for word in words if word not in NOT_TYPE and word not in ("struct", "class", "typename")]
     if any(word in ctx.at.template_parameters for word in named):
         return True
     constants = ctx.around.constants if scope is None else scope.constant_scope()
@@ -375,7 +435,7 @@ def _declare_object(
 
 def class_name(words: list[str]) -> str:
     """The last word of a type as it is spelled, without template arguments; "" where there is none."""
-    named = [word for word in words if word not in _NOT_TYPE]
+    named = [word for word in words if word not in NOT_TYPE]
     return named[-1].removesuffix("<>") if named else ""
 
 
@@ -384,45 +444,22 @@ def keeps_integers(words: list[str]) -> bool:
     return not _LOSSY & set(words)
 
 
-def _stays(ctx: Context, name: str) -> bool:
-    """Is a group handle only declared, asked (``g.sync()``) and handed to cooperative groups' own functions?"""
-    kinds, texts = ctx.at.body.tokens.kinds, ctx.at.body.tokens.texts
-    uses = [
-        i
-        for i, text in enumerate(texts)
-        if text == name and kinds[i] == "NAME" and kinds[i - 1 : i] != ["DOT"]
-    ]
-    for i in uses[1:]:
-        checkpoint()
-        asked = texts[i + 1 : i + 2] == ["."]
-        handed = texts[i + 1 : i + 2] in ([")"], [","]) and any(
-            function in texts[max(0, i - 8) : i] for function in _GROUP_FUNCTIONS
-        )
-        if not asked and not handed:
-            return False
-    return True
-
-
-_GROUP_FUNCTIONS = ("sync", "tiled_partition", "memcpy_async", "wait", "wait_prior", "binary_partition")
-
-
 def _group(
     ctx: Context, declaration: tree.Declaration, initializer: tree.Expr | None, scope: LocalScope
-) -> GroupKind | None:
-    """Kind of the cooperative group that is declared, or None."""
+) -> Group | None:
+    """The cooperative group that is declared, or None."""
     if isinstance(initializer, tree.Braces) and len(initializer.items) == 1:
         initializer = initializer.items[0]
     if initializer is not None:
-        kind = cooperative_groups.group_of(ctx, initializer, scope)
-        if kind is not None:
-            return kind
+        group = cooperative_groups.handle(ctx, initializer, scope)
+        if group is not None:
+            return group
     for word in declaration.words:
         name = word.split("::")[-1].removesuffix("<>")
-        if (name in cooperative_groups.GROUP_TYPES and word != name) or name in (
-            "thread_block_tile",
-            "thread_block",
-        ):
-            return cooperative_groups.GROUP_TYPES[name] if name != "thread_block" else GroupKind.OTHER
+        if name == "thread_block" and word == name:
+            return Group(GroupKind.OTHER)
+        if name == "thread_block_tile" or (name in cooperative_groups.GROUP_TYPES and word != name):
+            return Group(cooperative_groups.GROUP_TYPES[name])
     return None
 
 
@@ -450,18 +487,7 @@ def _declare_shared(
             scope.constant_scope(),
             ctx.at.function.name,
         )
-        site = DeclarationSite(
-            statement=ctx.at.editable(_statement_span(ctx)),
-            specifiers=ctx.at.body.span_between(
-                ctx.at.base + declaration.lo, ctx.at.base + declaration.declarators_at
-            ),
-            declarator=ctx.at.body.span_between(ctx.at.base + declarator.lo, ctx.at.base + declarator.hi),
-            name=ctx.at.span(declarator.name_at, declarator.name_at + 1),
-            position=position,
-            count=len(declaration.declarators),
-            scope=block,
-            in_switch=in_switch,
-        )
+        site = _site(ctx, declaration, position, block, in_switch)
         ctx.buffers.declared.append(replace(buffer, index=index, site=site))
         ctx.buffers.statics[static] = index
         kind = _element_type(ctx.at.body, ctx.at.base, declaration, declarator, scope.constant_scope())
@@ -479,6 +505,25 @@ def _declare_shared(
             ctx.buffers.owned[index] = (
                 f"{buffer.name} belongs to {ctx.at.function.name}(), which others may call"
             )
+
+
+def _site(
+    ctx: Context, declaration: tree.Declaration, position: int, block: Span, in_switch: bool
+) -> DeclarationSite:
+    """Where a declarator stands."""
+    declarator = declaration.declarators[position]
+    return DeclarationSite(
+        statement=ctx.at.editable(_statement_span(ctx)),
+        specifiers=ctx.at.body.span_between(
+            ctx.at.base + declaration.lo, ctx.at.base + declaration.declarators_at
+        ),
+        declarator=ctx.at.body.span_between(ctx.at.base + declarator.lo, ctx.at.base + declarator.hi),
+        name=ctx.at.span(declarator.name_at, declarator.name_at + 1),
+        position=position,
+        count=len(declaration.declarators),
+        scope=block,
+        in_switch=in_switch,
+    )
 
 
 def _statement_span(ctx: Context) -> Span | None:

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from smem_lsp.ir.nodes import AccessKind, Branch, Seq
-from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Unknown, Value, Var, operation, operator_of
-from smem_lsp.lowering.body import calls, declarations, members, objects, unknown_calls
-from smem_lsp.lowering.state import effects
+from smem_lsp.ir.values import (
+    Const,
+    Op,
+    Operator,
+    Reading,
+    Sym,
+    Thread,
+    Unknown,
+    Value,
+    Var,
+    operation,
+    operator_of,
+)
+from smem_lsp.lowering.body import calls, declarations, members, objects, temporaries, unknown_calls
+from smem_lsp.lowering.library.cooperative_groups import coordinates
+from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.effects import forget, forget_bound, load, name_buffers
 from smem_lsp.lowering.state.local_scope import (
@@ -18,11 +33,12 @@ from smem_lsp.lowering.state.local_scope import (
     Variable,
     View,
 )
-from smem_lsp.lowering.state.places import Ref, join
+from smem_lsp.lowering.state.places import Ref, choose
+from smem_lsp.lowering.state.template_header import type_parameters
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.arithmetic import literal
 from smem_lsp.semantics.declarations import VariableDecl
-from smem_lsp.semantics.evaluate import evaluate
+from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.sizes import size_of, size_of_type
 from smem_lsp.semantics.types import Array, Record, Sequence, plain_type
 from smem_lsp.source import checkpoint
@@ -43,6 +59,17 @@ def value(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     return loaded
 
 
+def truth(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
+    """The value of an expression that is asked whether it is 0, or a null pointer: an address goes nowhere by that."""
+    loaded = load(ctx, operand(ctx, expr, scope), expr)
+    if isinstance(loaded, Ref) and loaded.pointer:
+        return ctx.out.fresh()
+    if isinstance(loaded, Ref):
+        ctx.escape(loaded, expr.lo, "used as a value")
+        return ctx.lost_address(loaded.bases)
+    return loaded
+
+
 def operand(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
     """What an expression designates: a place in or an address of shared memory, or a value."""
     checkpoint()
@@ -53,7 +80,7 @@ def operand(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
             return Const(0)
         case tree.Number():
             number = literal(expr.text).n
-            return ctx.out.fresh(uniform=True) if number is None else Const(number)
+            return conversions.literal_with_point(expr.text) if number is None else Const(number)
         case tree.Binary():
             return _binary(ctx, expr, scope)
         case tree.Index():
@@ -106,6 +133,8 @@ def _name(ctx: Context, expr: tree.Name, scope: LocalScope) -> Value | Ref:
     if expr.text == "warpSize":
         size = ctx.dialect.warp_size
         return ctx.out.fresh(uniform=True) if size is None else Const(size)
+    if expr.text in _BUILTIN_VECTORS:
+        return coordinates(ctx, expr.text)
     return _constant_name(ctx, expr.text, scope)
 
 
@@ -122,6 +151,7 @@ def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: LocalScope)
                 buffer.dims,
                 kind=ctx.buffers.kinds.get(meaning.buffer),
                 within=None if buffer.bytes is None else (0, buffer.bytes),
+                name=ctx.buffers.whole(meaning.buffer),
             )
         case View():
             return meaning.target
@@ -214,26 +244,25 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
     right = load(ctx, operand(ctx, expr.right, scope), expr.right)
     if isinstance(left, Ref):
         if isinstance(right, Ref):
-            if operator == "-":
-                ctx.buffers.spanned |= left.bases | right.bases
+            ctx.buffers.spanned |= left.bases | right.bases
             return ctx.out.fresh()  # a difference or comparison of addresses keeps neither
         if operator == "-":
             return left.moved(right, Operator.SUBTRACT)
         return _with_address(ctx, expr, left, right)
     if isinstance(right, Ref):
         return _with_address(ctx, expr, right, left)
-    return operation(operator_of(operator), left, right)
+    return conversions.applied(operator_of(operator), left, right, (expr.left, expr.right), scope)
 
 
 def _short_circuit(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value:
     """``&&`` and ``||``: what the right side does is done in a branch."""
     conjunction = expr.operator == "&&"
-    left = value(ctx, expr.left, scope)
+    left = truth(ctx, expr.left, scope)
     if isinstance(left, Const) and bool(left.n) != conjunction:  # the right side is never evaluated
         return Const(int(not conjunction))
     point = ctx.out.next_point()
     with ctx.out.collect() as emitted:
-        right = value(ctx, expr.right, scope)
+        right = truth(ctx, expr.right, scope)
     if emitted:
         condition = left if conjunction else operation(Operator.NOT, left)
         where = ctx.at.span(expr.lo, expr.hi), ctx.at.line(expr.lo)
@@ -257,18 +286,22 @@ def _with_address(ctx: Context, expr: tree.Binary, ref: Ref, other: Value) -> Va
 def _may_be_object(left: Value | Ref) -> bool:
     """May its type have operators of its own?"""
     if isinstance(left, Op):
-        return left.operator in (Operator.LOAD, Operator.MEMBER, Operator.CALL)
+        return left.operator in (Operator.LOAD, Operator.ELEMENT, Operator.MEMBER, Operator.CALL)
     return isinstance(left, Unknown | Var)
 
 
 def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
+    meaning = scope.lookup(expr.base.text) if isinstance(expr.base, tree.Name) else None
+    if isinstance(meaning, Variable) and meaning.numbers:
+        return _one_of(meaning.numbers, value(ctx, expr.index, scope))
     base = operand(ctx, expr.base, scope)
     index = value(ctx, expr.index, scope)
     if not isinstance(base, Ref):
         ctx.clobber(base, expr.lo, expr.hi)
-        if not _is_local_array(ctx, expr.base, scope):
-            ctx.out.touch(AccessKind.READ, base, index)
-        return Op(Operator.LOAD, (base, index))
+        part = _is_array_of_object(expr.base, scope)
+        if not part and not _is_local_array(ctx, expr.base, scope):
+            ctx.outside.name(base, index, _bytes_of(expr, scope))
+        return Op(Operator.ELEMENT if part else Operator.LOAD, (base, index))
     if base.held:
         return base.place()
     if base.pointer:
@@ -289,6 +322,27 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
     if isinstance(kind, Array | Sequence):  # a typedef of an array, std::array
         return base.member(0, Array(kind.element, kind.count)).at(index)
     return base.part()  # an operator [] of what is there
+
+
+def _one_of(numbers: tuple[int, ...], index: Value) -> Value:
+    """An element of a constant array. What stands outside of it nobody may ask for."""
+    found: Value = Const(numbers[-1])
+    if isinstance(index, Const):
+        return Const(numbers[index.n]) if 0 <= index.n < len(numbers) else found
+    for place in range(len(numbers) - 2, -1, -1):
+        here = Op(Operator.EQUAL, (index, Const(place)), reading=Reading.LONG)
+        found = Op(Operator.CONDITIONAL, (here, Const(numbers[place]), found))
+    return found
+
+
+def _is_array_of_object(expr: tree.Expr, scope: LocalScope) -> bool:
+    """Is it an array, and a member of what has a name of its own: ``params.dims``?"""
+    inner = expr
+    while isinstance(inner, tree.Index) or (isinstance(inner, tree.Member) and inner.operator == "."):
+        inner = inner.base
+    if inner is expr or not isinstance(inner, tree.Name):
+        return False
+    return isinstance(plain_type(evaluate_value(expr, scope.constant_scope()).type), Array | Sequence)
 
 
 def _is_local_array(ctx: Context, expr: tree.Expr, scope: LocalScope) -> bool:
@@ -318,7 +372,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
         ):  # the address of a pointer: it may be changed and followed behind our back
             ctx.escape(target, expr.lo, "the address of a pointer to it is taken")
         forget_bound(ctx, expr.operand, scope)
-        if isinstance(target, Op) and target.operator is Operator.LOAD:
+        if isinstance(target, Op) and target.operator in (Operator.LOAD, Operator.ELEMENT):
             return operation(Operator.ADD, *target.args)
         return ctx.lost_address(
             target.bases if isinstance(target, Ref) else ctx.points_to.may_point_to(target)
@@ -331,9 +385,9 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
         if isinstance(target, Ref):
             return target.place()
         ctx.clobber(target, expr.lo, expr.hi)
-        ctx.out.touch(AccessKind.READ, target, Const(0))
+        ctx.outside.name(target, Const(0), _bytes_of(expr, scope))
         return Op(Operator.LOAD, (target, Const(0)))
-    inner = value(ctx, expr.operand, scope)
+    inner = (truth if operator == "!" else value)(ctx, expr.operand, scope)
     if operator == "+":
         return inner
     # `&&label` is an address, and what else the grammar takes has no value that is known
@@ -376,7 +430,19 @@ def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, by: int, scope: Loca
             return operation(back, place, Const(1))
     else:
         ctx.outside.write(place)
+        changed = _assigned_variable(ctx, target, scope)
+        if changed is not None:
+            _change_part(ctx, changed, target, ctx.out.fresh())
     return place
+
+
+def _change_part(ctx: Context, variable: Variable, target: tree.Expr, to: Value) -> Value:
+    """A member or an element of a variable is assigned: what the variable is then."""
+    member = _member_of(target)
+    change = Operator.CHANGE_MEMBER if member else Operator.CHANGE
+    result = Op(change, (Var(variable.index), to), member)
+    ctx.assign(variable.index, result)
+    return result
 
 
 def _move_pointer(ctx: Context, target: tree.Expr, to: Ref, scope: LocalScope) -> None:
@@ -391,11 +457,15 @@ def _assign(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
     copied = _copy_object(ctx, expr, scope)
     if copied is not None:
         return copied
-    right = load(ctx, operand(ctx, expr.value, scope), expr.value)
+    return assign(ctx, expr, load(ctx, operand(ctx, expr.value, scope), expr.value), scope)
+
+
+def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScope) -> Value | Ref:
+    """An assignment whose right side is ``right``."""
     place = operand(ctx, expr.target, scope)
     compound = expr.operator != "="
     if isinstance(place, Ref) and not place.pointer:
-        _store(ctx, expr, place, right)
+        _store(ctx, expr, place, right, scope)
         return place
     unknown_calls.lend(ctx, expr.target, scope)
     variable = _assigned_variable(ctx, expr.target, scope)
@@ -422,19 +492,21 @@ def _assign(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
     if variable.array:
         result = ctx.out.fresh()
     elif compound:
-        result = operation(operator_of(expr.operator[:-1]), Var(variable.index), right)
+        operator, operands = operator_of(expr.operator[:-1]), (expr.target, expr.value)
+        result = conversions.applied(operator, Var(variable.index), right, operands, scope)
     if not whole:  # a member of it
         ctx.outside.write(place)  # or what a member points to
-        member = _member_of(expr.target)
-        change = Operator.CHANGE_MEMBER if member else Operator.CHANGE
-        result = Op(change, (Var(variable.index), result), member)
-    elif not variable.exact:
-        result = Op(Operator.CAST, (result,))
+        return _change_part(ctx, variable, expr.target, result)
+    if compound or variable.array:
+        result = result if variable.exact else Op(Operator.CAST, (result,))
+    else:
+        kind = evaluate_value(expr.target, scope.constant_scope()).type
+        result = conversions.assigned(result, expr.value, kind, scope, exact=variable.exact)
     ctx.assign(variable.index, result)
     return result
 
 
-def _store(ctx: Context, expr: tree.Assign, place: Ref, right: Value | Ref) -> None:
+def _store(ctx: Context, expr: tree.Assign, place: Ref, right: Value | Ref, scope: LocalScope) -> None:
     """An assignment to shared memory."""
     compound = expr.operator != "="
     if isinstance(right, Ref) and place.bases <= ctx.buffers.pointer_elements and right.pointer:
@@ -443,7 +515,9 @@ def _store(ctx: Context, expr: tree.Assign, place: Ref, right: Value | Ref) -> N
         ctx.escape(right, expr.value.lo, "stored")
         ctx.points_to.store(place.bases, right.bases)
     kind = AccessKind.UPDATE if compound else AccessKind.WRITE
-    stored = None if compound or isinstance(right, Ref) else right
+    stored = (
+        None if compound or isinstance(right, Ref) else conversions.kept(right, expr.value, place.kind, scope)
+    )
     ctx.access(place, kind, expr.target.lo, expr.target.hi, stored=stored, plain=compound)
 
 
@@ -462,6 +536,11 @@ def _copy_object(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | 
 def _keeps(variable: Variable, target: tree.Expr) -> bool:
     """Is an address that is assigned to an element still found again, in an array of pointers?"""
     return isinstance(target, tree.Index) and bool(variable.array)
+
+
+def _bytes_of(expr: tree.Expr, scope: LocalScope) -> int | None:
+    size = size_of_type(evaluate_value(expr, scope.constant_scope()).type)
+    return None if size is None else size[0]
 
 
 def _member_of(target: tree.Expr) -> str:
@@ -517,11 +596,15 @@ def _member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Value | Ref:
         ctx.clobber(place, expr.lo, expr.hi)
         ctx.out.touch(AccessKind.READ)
         return Op(Operator.LOAD, (place, Const(0)))
+    while isinstance(place, Op) and place.operator is Operator.SET_MEMBER:
+        if place.name == expr.name:
+            return place.args[1]
+        place = place.args[0]
     return Op(Operator.MEMBER, (place,), expr.name)
 
 
 def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref:
-    condition = value(ctx, expr.condition, scope)
+    condition = truth(ctx, expr.condition, scope)
     if isinstance(condition, Const):  # only the live arm exists
         return operand(ctx, expr.yes if condition.n else expr.no, scope)
     point = ctx.out.next_point()
@@ -533,7 +616,7 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref
     if len(places) == 2:  # an element of one or the other, to be read or written
         for item in (*then, *otherwise):
             ctx.out.emit(item)
-        return join(places)
+        return choose(condition, *places)
     with ctx.out.collect() as late:
         yes = load(ctx, yes, expr.yes)
     then += late
@@ -546,9 +629,9 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref
         ctx.out.emit(branch)
     refs = [arm for arm in (yes, no) if isinstance(arm, Ref)]
     if refs:
-        known = join(refs)
-        return known if len(refs) == 2 else known.moved(None)
+        return choose(condition, *refs) if len(refs) == 2 else refs[0].moved(None)
     assert not isinstance(yes, Ref) and not isinstance(no, Ref)
+    yes, no = conversions.in_common(yes, no, (expr.yes, expr.no), scope)
     return operation(Operator.CONDITIONAL, condition, yes, no)
 
 
@@ -570,7 +653,8 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
             ctx, arguments, scope, type_id.words[-1] if type_id.words else "a cast"
         )
         return ctx.out.fresh()
-    inner = operand(ctx, expr.operand, scope)
+    converted_here = temporaries.as_pointer(ctx, expr.operand, scope) if type_id.pointers == ["*"] else None
+    inner = operand(ctx, expr.operand, scope) if converted_here is None else converted_here
     if isinstance(inner, Ref):
         wanted = "*" in type_id.pointers
         inner_loaded = inner if "&" in type_id.pointers else load(ctx, inner, expr.operand, pointer=wanted)
@@ -585,12 +669,12 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
         if "volatile" in type_id.words:
             ctx.outside.hand_out(inner)
         return inner
-    size = size_of(type_id.words, type_id.names, scope.constant_scope())
-    if size is not None and size[0] >= 4 and not {"float", "double"} & set(type_id.words):
-        return inner
     if type_id.words == ["void"]:
         return inner
-    return operation(Operator.CAST, inner)
+    size = size_of(type_id.words, type_id.names, scope.constant_scope())
+    exact = size is not None and size[0] >= 4 and not {"float", "double"} & set(type_id.words)
+    kind = type_of.type_id(type_id, scope.constant_scope())
+    return conversions.assigned(inner, expr.operand, kind, scope, exact=exact)
 
 
 def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) -> Value | Ref:
@@ -617,6 +701,10 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) ->
             continue
         ctx.buffers.require_align(frozenset((buffer,)), size[1])
         same = same and size[0] == ctx.buffers[buffer].element_bytes
+    if size is None and type_id.pointers == ["*"] and not type_id.dims:
+        counted = _in_its_elements(ctx, type_id, ref)
+        if counted is not None:
+            return replace(counted, kind=kind)
     shape = tuple(evaluate(dim, scope.constant_scope()) for dim in type_id.dims)
     element = None if size is None else size[0]
     pointer = "*" in type_id.pointers or ref.pointer
@@ -625,6 +713,22 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) ->
         for buffer in ref.bases:
             ctx.buffers.seen_as[buffer, ref.offset.n, record] = None
     return ref.viewed(element, shape, same=same, pointer=pointer, kind=kind)
+
+
+def _in_its_elements(ctx: Context, type_id: tree.TypeId, ref: Ref) -> Ref | None:
+    """The address of elements of a template parameter whose size is not known: they are counted, in a layout of our
+    own. None: it is no such parameter, or no address in the bytes of one buffer."""
+    words = [word for word in type_id.words if word not in ("const", "volatile")]
+    if ctx.at.function is not ctx.at.kernel:
+        return None  # of each of its calls, it may be another type
+    if len(words) != 1 or words[0] not in type_parameters(ctx.at.function.definition):
+        return None
+    if ref.offset is None or ref.part_of is not None or len(ref.bases) != 1:
+        return None
+    part = ctx.buffers.counted(ref.bases, words[0], ref.offset)
+    assert part.stand_in is not None
+    viewed = ref.viewed(1, (), same=False, pointer=True)
+    return replace(viewed, offset=Const(part.stand_in), part_of=part)
 
 
 def _opaque(ctx: Context, expr: tree.Opaque, scope: LocalScope) -> Value:
@@ -639,7 +743,9 @@ def _opaque(ctx: Context, expr: tree.Opaque, scope: LocalScope) -> Value:
 
 
 def discard(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
-    """An expression whose value nobody uses: ``(void)a;`` reads nothing."""
+    """An expression whose value nobody uses: ``(void)a;`` reads nothing, ``T(a);`` runs a constructor."""
+    if isinstance(expr, tree.Call) and temporaries.temporary(ctx, expr, scope) is not None:
+        return
     result = operand(ctx, expr, scope)
     if isinstance(result, Ref) and isinstance(expr, tree.Cast):
         return

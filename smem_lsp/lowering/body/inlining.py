@@ -15,6 +15,7 @@ from smem_lsp.ir.nodes import (
     Barrier,
     Branch,
     Exchange,
+    FollowedCall,
     Jump,
     JumpKind,
     Loop,
@@ -29,22 +30,26 @@ from smem_lsp.lowering.body import (
     calls,
     declarations,
     expressions,
+    header_arrays,
     methods,
+    namespace_arrays,
     objects,
     statements,
+    temporaries,
     unknown_calls,
 )
 from smem_lsp.lowering.callees import library_names, overloads
 from smem_lsp.lowering.callees.overloads import Callee, Parameter
 from smem_lsp.lowering.library import cooperative_groups
 from smem_lsp.lowering.library.copy_groups import Wait
-from smem_lsp.lowering.state import effects
+from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context, Outcome
 from smem_lsp.lowering.state.local_scope import (
     Address,
     BufferName,
     Closure,
     Group,
+    GroupKind,
     LocalScope,
     This,
     Variable,
@@ -56,14 +61,17 @@ from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.semantics.local_declarations import declare_parameters
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type
 from smem_lsp.semantics.types import Type, plain_type
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
+from smem_lsp.unit.ptxas_rounding import shared_outside
 
 MAX_DEPTH = 8
 MAX_POINTS = 20_000  # of a kernel: beyond it calls are not followed any more
 _MOST_CHOICES = 1  # calls of one of several functions, in each other
+MAX_INSTANCES = 11  # of one member of a class template, in each other: from 1,024 threads down to one
 SMALL = 60  # tokens of a body that is followed for its value alone
 
 
@@ -97,7 +105,7 @@ def inline_function(
         return None
     if callee.templated and not all(overloads.keeps_values(ctx, each.function, callee) for each in found):
         return None
-    if not all(room(ctx, each.function) for each in found):
+    if not all(room(ctx, each.function, each.around) for each in found):
         if important:
             name = found[0].function.name
             own = overloads.reaches(ctx, [each.function for each in found], frozenset((ctx.dialect.shared,)))
@@ -106,13 +114,25 @@ def inline_function(
     return _one_of(ctx, found, callee, expr, scope)
 
 
-def room(ctx: Context, function: Function) -> bool:
-    """Is one more body followed here? Not in a recursion, too deep, or in a kernel that is large already."""
-    return (
-        ctx.inlining.depth < MAX_DEPTH
-        and ctx.out.point <= MAX_POINTS
-        and not any(f.definition is function.definition for f in ctx.at.stack)
-    )
+def room(ctx: Context, function: Function, around: Scope | None = None) -> bool:
+    """Is one more body followed here? Not in a recursion, too deep, or in a kernel that is large already. A member of
+    another instance of its class, ``around``, is another function; how many of them stand in each other does not count
+    as depth."""
+    stack = ctx.at.stack
+    depth = ctx.inlining.depth - len(stack) + len({id(each.definition) for each in stack})
+    if depth >= MAX_DEPTH or ctx.out.point > MAX_POINTS:
+        return False
+    again = sum(each.definition is function.definition for each in stack)
+    if not again:
+        return True
+    if around is None or around.record is None or _is_open(around) or again >= MAX_INSTANCES:
+        return False
+    return not any(of is function.definition and each is around for of, each in ctx.inlining.members)
+
+
+def _is_open(scope: Scope) -> bool:
+    """Does a template argument of the classes around it hold something unknown?"""
+    return any(each.open for each in scope.outwards())
 
 
 def _one_of(
@@ -122,7 +142,7 @@ def _one_of(
     first, rest = found[0], found[1:]
     if not rest:
         return _inline(ctx, first, callee, expr, scope)
-    if any(ctx.dialect.shared in each.function.definition.words for each in found):
+    if overloads.reaches(ctx, [each.function for each in found], frozenset((ctx.dialect.shared,))):
         ctx.limits.note_unexact(f"which {first.function.name}() is called is not known")
     condition = ctx.out.fresh(uniform=True)
     point = ctx.out.next_point()
@@ -156,11 +176,16 @@ def _inline(
     parameters = overloads.parameters_of(function)
     if bound is None or parameters is None:
         return None
-    inner = LocalScope(constants=callee.scope(ctx, bound).child())
+    constants = callee.scope(ctx, bound)
+    inner = LocalScope(constants=constants.child(), around=namespace_arrays.around(ctx, constants))
     bind(ctx, parameters, expr, scope, inner, function)
     ctx.inlining.done[function.island.head] = function
+    header_arrays.note_followed(ctx, name, function, bound)
+    ctx.inlining.members.append((function.definition, callee.around))
     with ctx.instance_of(function, bound):
-        return body(ctx, function, function.body.statements, inner, expr)
+        result = body(ctx, function, function.body.statements, inner, expr)
+    ctx.inlining.members.pop()
+    return result
 
 
 def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
@@ -186,8 +211,9 @@ def matters(ctx: Context, function: Function, expr: tree.Call, scope: LocalScope
 
 
 def tells(ctx: Context, function: Function) -> bool:
-    """Does a function, or one that it calls, have shared arrays, barriers or assembler?"""
-    return overloads.reaches(ctx, [function], library_names.telling(ctx.dialect))
+    """Does a function, or one that it calls, have or name shared arrays, or have barriers or assembler?"""
+    outside = (each.names for each in shared_outside(ctx.at.unit))
+    return overloads.reaches(ctx, [function], library_names.telling(ctx.dialect).union(*outside))
 
 
 def is_shared(ctx: Context, argument: tree.Expr, scope: LocalScope) -> bool:
@@ -259,7 +285,7 @@ def bind(
     declare_parameters(declarations_of, inner.declare_constants())
     for number, argument in enumerate(expr.arguments):
         parameter = parameters[number] if number < len(parameters) else Parameter()
-        if _bind_handle(ctx, parameter, argument, scope, inner):
+        if _bind_handle(ctx, parameter, argument, scope, inner, function):
             continue
         if _bind_object(ctx, parameter, argument, scope, inner, function):
             continue
@@ -289,6 +315,9 @@ def bind(
             and not isinstance(argument, (tree.Call, tree.Cast, tree.Unary, tree.Binary))
         ):
             ctx.escape(result, argument.lo, f"bound to {parameter.name}")
+        if not isinstance(result, Ref) and parameter.declarator is not None:
+            kind = declarations.declared_type(parameter.declarator, inner)
+            result = conversions.assigned(result, argument, kind, scope)
         _new_parameter(ctx, parameter, inner, result, function)
     for parameter in parameters[len(expr.arguments) :]:
         if parameter.name:
@@ -316,6 +345,9 @@ def _bind_object(
     given = effects.designated(ctx, argument, scope)
     known = None if given is None else ctx.variables.objects.get(given.index)
     if parameter.reference:
+        if given is None and stars in (["&"], ["&&"]):
+            given = temporaries.temporary(ctx, argument, scope)
+            known = None if given is None else ctx.variables.objects.get(given.index)
         if given is not None and known is not None:
             inner.names[parameter.name] = given
         return known is not None
@@ -327,6 +359,10 @@ def _bind_object(
         inner.names[parameter.name] = methods.copied(ctx, given, parameter.name)
         return True
     kind = plain_type(evaluate_value(argument, scope.constant_scope()).type)
+    made_here = temporaries.temporary(ctx, argument, scope) if kind == record else None
+    if made_here is not None:
+        inner.names[parameter.name] = made_here
+        return True
     if kind != record or not methods.copied_by_members(record):
         return False
     value = expressions.value(ctx, argument, scope)
@@ -351,7 +387,12 @@ def _stays(function: Function, name: str) -> bool:
 
 
 def _bind_handle(
-    ctx: Context, parameter: Parameter, argument: tree.Expr, scope: LocalScope, inner: LocalScope
+    ctx: Context,
+    parameter: Parameter,
+    argument: tree.Expr,
+    scope: LocalScope,
+    inner: LocalScope,
+    function: Function | None,
 ) -> bool:
     """A lambda or a cooperative group that is handed on."""
     if isinstance(argument, tree.Lambda):
@@ -361,14 +402,16 @@ def _bind_handle(
         return True
     if isinstance(argument, tree.Name):
         meaning = scope.lookup(argument.text)
-        if isinstance(meaning, (Closure, Group)):
+        if isinstance(meaning, Closure):
             if parameter.name:
                 inner.names[parameter.name] = meaning
             return True
-    kind = cooperative_groups.group_of(ctx, argument, scope)
-    if kind is not None and parameter.name:
-        inner.names[parameter.name] = Group(kind, cooperative_groups.tile_size(ctx, argument, scope))
-    return kind is not None
+    group = cooperative_groups.handle(ctx, argument, scope)
+    if group is not None and parameter.name:
+        tokens = (ctx.at.function if function is None else function).body.tokens
+        steady = cooperative_groups.keeps_threads(parameter.words, parameter.name, tokens)
+        inner.names[parameter.name] = group if steady else Group(GroupKind.OTHER)
+    return group is not None
 
 
 def _is_plain(ctx: Context, parameter: Parameter, function: Function | None) -> bool:
@@ -458,6 +501,10 @@ def body(
     else:
         for item in emitted:
             ctx.out.emit(item)
+    called = ctx.at.span_between(expr.lo, expr.hi)
+    name = function.name if whole else expr.callee.text if isinstance(expr.callee, tree.Name) else ""
+    call = FollowedCall(name, called, line, ctx.at.elsewhere(expr.lo, expr.hi), point, ctx.out.point)
+    ctx.inlining.calls.append((function if whole else None, call))
     if not outcome.refs:
         return Var(outcome.variable) if outcome.values else ctx.out.fresh()
     known = join(outcome.refs)

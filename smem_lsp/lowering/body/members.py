@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from smem_lsp.ir.values import MemberPath
+from smem_lsp.ir.nodes import Name
+from smem_lsp.ir.values import Const, MemberPath
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import record_layout
+from smem_lsp.semantics.spell_type import spell_type
 from smem_lsp.semantics.types import Record, Scalar, plain_type, vector_element
 
 
@@ -18,18 +20,33 @@ def member_of(ctx: Context, place: Ref, name: str) -> Ref:
         return place.part()
     if isinstance(kind, Record):
         found = [(at, member) for each, at, member in record_layout.data_members(kind) or () if each == name]
-        return place.member(*found[0]) if len(found) == 1 else _unplaced(ctx, place, kind, name)
+        return (
+            _named(ctx, place, place.member(*found[0]), name)
+            if len(found) == 1
+            else _unplaced(ctx, place, kind, name)
+        )
     if isinstance(kind, Scalar) and name in ("x", "y", "z", "w"):
         element = vector_element(kind.name)
         if element is not None:
             return place.member("xyzw".index(name) * element.size, element)
     if kind is None:
-        return replace(place.somewhere(ctx.out.fresh(uniform=True), None, place.part_of), unclear=True)
+        part = None if place.part_of is None else replace(place.part_of, stand_in=None)
+        return replace(place.somewhere(ctx.out.fresh(uniform=True), None, part), unclear=True)
     return place.part()
 
 
+def _named(ctx: Context, place: Ref, member: Ref, name: str) -> Ref:
+    """A member of one object at a known place has a name of its own."""
+    if place.name < 0 or member.within is None or not isinstance(member.offset, Const):
+        return member
+    (base,) = place.bases
+    path = f"{ctx.buffers.names[place.name].text}.{name}"
+    named = Name(path, base, member.within, spell_type(member.kind), member.shape)
+    return replace(member, name=ctx.buffers.named(named))
+
+
 def _unplaced(ctx: Context, place: Ref, record: Record, name: str) -> Ref:
-    """A member of a class whose layout is not known."""
+    """A member of a class whose layout is not known: in a layout of our own, where it is one object for all threads."""
     found = record_layout.named_member(record, name)
     if found is None:
         return replace(place.part(), unclear=True)
@@ -38,6 +55,12 @@ def _unplaced(ctx: Context, place: Ref, record: Record, name: str) -> Ref:
         part = MemberPath(record.decl, place.offset, ())
     if part is not None and not part.overlaps:
         overlaps = found.overlaps or record.decl.tag == "union"
-        part = replace(part, path=(*part.path, found.component), overlaps=overlaps)
+        part = replace(part, path=(*part.path, found.component), overlaps=overlaps, stand_in=None)
+        if found.component == name and record.decl.tag != "union" and found.type is not None:
+            part = ctx.buffers.with_stand_in(place.bases, part)
+            if part.stand_in is not None:
+                return place.standing_in(part, found.type)
+    elif part is not None:
+        part = replace(part, stand_in=None)
     member = place.somewhere(ctx.out.fresh(uniform=True), found.type, part)
     return member if found.type is not None else replace(member, unclear=True)

@@ -7,9 +7,16 @@ from dataclasses import replace
 from functools import partial
 
 from smem_lsp.ir.values import Const, Op, Operator, Value
-from smem_lsp.lowering.body import declarations, expressions, inlining, objects, unknown_calls
+from smem_lsp.lowering.body import (
+    declarations,
+    expressions,
+    inlining,
+    namespace_arrays,
+    objects,
+    unknown_calls,
+)
 from smem_lsp.lowering.body.objects import Field, Method
-from smem_lsp.lowering.callees import overloads
+from smem_lsp.lowering.callees import library_names, overloads
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, This, Variable, View
@@ -35,7 +42,7 @@ def call(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope) 
         target = effects.designated(ctx, callee.base, scope)
     else:
         target = effects.pointed_to(callee.base, scope)
-    known = None if target is None else ctx.variables.objects.get(target.index)
+    known = None if target is None else objects.of_variable(ctx, target)
     if target is None or known is None:
         return None
     return on(ctx, known.record, target, _method_name(callee), expr, scope)
@@ -72,11 +79,22 @@ def call_object(
     ctx: Context, variable: Variable, expr: tree.Call, callee: tree.Name, scope: LocalScope
 ) -> Value | Ref | None:
     """``object(...)``: its call operator; None: not followed."""
-    known = ctx.variables.objects.get(variable.index)
+    known = objects.of_variable(ctx, variable)
     if known is None:
         return None
     name = tree.Name(callee.lo, callee.hi, "operator()")
     return on(ctx, known.record, variable, name, expr, scope)
+
+
+def made_by(expr: tree.Expr) -> tuple[tree.Name | None, list[tree.Expr]]:
+    """(name of the class, arguments) of an expression that may make an object."""
+    match expr:
+        case tree.Call(callee=tree.Name() as name):
+            return name, expr.arguments
+        case tree.Cast(style="functional", type=tree.TypeId(names=[name], pointers=[])):
+            operand = expr.operand
+            return name, operand.items if isinstance(operand, tree.Braces) else [operand]
+    return None, []
 
 
 def on(
@@ -96,6 +114,7 @@ def on(
         return None
     outer = objects.inside(ctx, record, target)
     outer.constants = method.callee.scope(ctx, bound)
+    outer.around = namespace_arrays.around(ctx, outer.constants)
     inner = LocalScope(outer, constants=outer.constants.child())
     inlining.bind(ctx, parameters, expr, scope, inner, method.function)
     ctx.inlining.done[method.function.island.head] = method.function
@@ -116,7 +135,8 @@ def _chosen(
         fitting = [m for m in fitting if m.function.island.template]
     if len(fitting) > 1:
         call = tree.Call(name.lo, name.hi, name, list(arguments))
-        left = overloads.by_type(ctx, [m.function for m in fitting], call, scope)
+        one = all(m.record is fitting[0].record for m in fitting)
+        left = overloads.by_type(ctx, [m.function for m in fitting], call, scope, of_one_class=one)
         fitting = [m for m in fitting if m.function in left]
     bodies = {(tuple(m.function.definition.body.texts), m.function.definition.name) for m in fitting}
     return fitting[0] if len(bodies) == 1 else None  # of a const method and its twin either
@@ -185,30 +205,21 @@ def _constructor_arguments(
     initializer: tree.Expr | None, declarator: tree.Declarator, record: Record, scope: LocalScope
 ) -> list[tree.Expr] | None:
     """What the constructor of a declared object gets; None: the object is the value of an expression."""
-    match initializer:
-        case None:
-            return []
-        case tree.Braces():
-            return initializer.items
-        case tree.Call(callee=tree.Name() as name):
-            return initializer.arguments if _names(name, record, scope) else None
-        case tree.Cast(style="functional", type=tree.TypeId(names=[name], pointers=[])):
-            if not _names(name, record, scope):
-                return None
-            operand = initializer.operand
-            return operand.items if isinstance(operand, tree.Braces) else [operand]
-    return None
+    if initializer is None or isinstance(initializer, tree.Braces):
+        return [] if initializer is None else initializer.items
+    name, arguments = made_by(initializer)
+    return arguments if name is not None and _names(name, record, scope) else None
 
 
 def _names(name: tree.Name, record: Record, scope: LocalScope) -> bool:
     """Is a name that of this very class?"""
     return (
         scope.lookup(name.text) is None
-        and plain_type(_as_type(scope.constant_scope().resolve(name))) == record
+        and plain_type(as_record(scope.constant_scope().resolve(name))) == record
     )
 
 
-def _as_type(meaning: object) -> Record | None:
+def as_record(meaning: object) -> Record | None:
     return meaning if isinstance(meaning, Record) else None
 
 
@@ -230,8 +241,17 @@ def construct(
     if _in_sight(ctx, variable, record, arguments, at, scope):
         return
     name = record.decl.name.rpartition("::")[2]
+    if _tells(ctx, record):
+        ctx.limits.note_unknown(f"line {ctx.at.line(at.lo)}: what makes {name} is not followed", accesses=1)
+        ctx.may_synchronise()
     reached = unknown_calls.pass_by_reference(ctx, arguments, scope, name)
     ctx.assign(variable.index, ctx.lost_address(reached))
+
+
+def _tells(ctx: Context, record: Record) -> bool:
+    """Are there shared arrays, barriers or assembler in the text of a class?"""
+    lo, hi = record.decl.body or (0, 0)
+    return not library_names.telling(ctx.dialect).isdisjoint(record.decl.source.texts[lo:hi])
 
 
 def _in_sight(
@@ -266,6 +286,7 @@ def _in_sight(
         return False
     outer = objects.inside(ctx, record, variable)
     outer.constants = method.callee.scope(ctx, bound)
+    outer.around = namespace_arrays.around(ctx, outer.constants)
     inner = LocalScope(outer, constants=outer.constants.child())
     inlining.bind(ctx, parameters, expr, scope, inner, method.function)
     ctx.inlining.done[method.function.island.head] = method.function

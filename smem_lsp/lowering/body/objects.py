@@ -116,6 +116,15 @@ def bases(record: Record) -> list[Record | None]:
 # ---- making objects --------------------------------------------------------------------------------------------------
 
 
+def of_variable(ctx: Context, variable: Variable) -> LocalObject | None:
+    """The object that a variable is, its members being variables of their own: a parameter of the kernel becomes one
+    where a method of it is called first."""
+    record = ctx.variables.parameters.get(variable.index)
+    if record is not None and variable.index not in ctx.variables.objects:
+        make(ctx, variable, record)
+    return ctx.variables.objects.get(variable.index)
+
+
 def make(ctx: Context, variable: Variable, record: Record, depth: int = 0) -> None:
     """Give the members of an object variables; each is what the object's value tells until it is assigned."""
     own: dict[str, Meaning] = {}
@@ -270,7 +279,15 @@ def _function(ctx: Context, record: Record, decl: FunctionDecl, where: tree.Expr
 
 def _island_name(name: str) -> str:
     """What a definition is called among the functions of the file."""
-    return "operator" if name == "operator()" else name.removeprefix("operator") or name
+    return (
+        "operator" if name == "operator()" or is_conversion(name) else name.removeprefix("operator") or name
+    )
+
+
+def is_conversion(name: str) -> bool:
+    """Is it a conversion to a pointer or a reference: ``operator T*``?"""
+    target = name.removeprefix("operator")
+    return target != name and target[:1].isidentifier() and target.endswith(("*", "&"))
 
 
 def _placed(record: Record, decl: FunctionDecl, name: str) -> tuple[int, int] | None:

@@ -19,7 +19,7 @@ from smem_lsp.ir.nodes import (
     walk,
 )
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Value, Var, operation
-from smem_lsp.lowering.body import declarations, expressions, inlining, switches
+from smem_lsp.lowering.body import declarations, expressions, inlining, objects, switches
 from smem_lsp.lowering.library import inline_ptx
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
@@ -163,7 +163,7 @@ def head_value(ctx: Context, chunk: tuple[int, int], scope: LocalScope) -> Value
 
 def _head_part(ctx: Context, node: tree.Expr | tree.Declaration, scope: LocalScope) -> Value:
     if not isinstance(node, tree.Declaration):
-        return expressions.value(ctx, node, scope)
+        return expressions.truth(ctx, node, scope)
     declarations.declare(ctx, node, scope, ctx.at.body.site(0, len(ctx.at.body.tokens)))
     meaning = scope.lookup(node.declarators[-1].name) if node.declarators else None
     return Var(meaning.index) if isinstance(meaning, Variable) else ctx.out.fresh()
@@ -435,6 +435,9 @@ def lower_parameters(ctx: Context, scope: LocalScope) -> None:
             constant = declarations.is_constant(declaration.words, declarator.pointers)
             of_class = "" if "*" in declarator.pointers else declarations.class_name(declaration.words)
             scope.names[declarator.name] = Variable(variable, constant=constant, of_class=of_class)
+            record = objects.record_of(declaration, declarator, scope.constant_scope())
+            if record is not None:
+                ctx.variables.parameters[variable] = record
             ctx.local_names[declarator.name] = -1
             ctx.out.emit(Assign(ctx.out.next_point(), variable, Sym(declarator.name)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from smem_lsp.ir.nodes import AccessKind
+from smem_lsp.ir.nodes import Access, AccessKind
 from smem_lsp.ir.values import Value
 from smem_lsp.lowering.body import expressions, objects
 from smem_lsp.lowering.callees import capture, overloads
@@ -16,7 +16,7 @@ from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Closure, LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.lowering.state.template_header import template_parameters
+from smem_lsp.lowering.state.template_header import template_parameters, type_parameters
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.sizes import is_plain_type
 from smem_lsp.semantics.types import is_number
@@ -37,6 +37,7 @@ def unknown_call(ctx: Context, expr: tree.Call, scope: LocalScope, name: str) ->
 
 def passed_over(ctx: Context, definitions: Sequence[Function]) -> None:
     """A function that is not followed has run: one of ``definitions``, if there are any."""
+    ctx.limits.passed_over = True
     if is_calm(ctx, definitions):
         ctx.out.touch(AccessKind.UPDATE)  # of global memory, perhaps
     else:
@@ -60,7 +61,8 @@ def hand_over(
     taken = _taken(ctx, definitions, len(expr.arguments), expr.callee)
     if isinstance(expr.callee, tree.Name) and expr.callee.templated:
         taken = None  # f<float&>(x)
-    return pass_by_reference(ctx, expr.arguments, scope, name, taken)
+    passed = _is_passed(ctx, expr.callee, scope)
+    return pass_by_reference(ctx, expr.arguments, scope, name, taken, passed=passed)
 
 
 def lend(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
@@ -81,9 +83,11 @@ def pass_by_reference(
     scope: LocalScope,
     name: str,
     taken: Sequence[Taken] | None = None,
+    *,
+    passed: bool = False,
 ) -> frozenset[int]:
-    """Hand arguments to something that is not understood. ``taken``: how it takes them; None: by reference, to write.
-    Returns the buffers that it may know an address of from now on."""
+    """Hand arguments to something that is not understood. ``taken``: how it takes them; None: by reference, to write;
+    ``passed``: it is itself passed to a template. Returns the buffers that it may know an address of from now on."""
     reached: frozenset[int] = frozenset()
     bound: list[tree.Expr] = []
     for number, argument in enumerate(arguments):
@@ -109,6 +113,9 @@ def pass_by_reference(
             if loaded.pointer:
                 ctx.access(loaded.lost().place(), AccessKind.UPDATE, argument.lo, argument.hi)
                 ctx.escape(loaded, argument.lo, f"argument of {name}")
+            elif passed and _is_element(ctx, loaded):
+                _lend_element(ctx, loaded, argument, name)
+                continue
             else:
                 ctx.access(loaded, AccessKind.UPDATE, argument.lo, argument.hi)
                 why = f"{{}} is passed to {name} by reference at line {ctx.at.line(argument.lo)}"
@@ -134,6 +141,37 @@ def pass_by_reference(
         for argument in bound:
             expressions.hold(ctx, argument, scope, reached)
     return reached
+
+
+def _is_passed(ctx: Context, callee: tree.Expr, scope: LocalScope) -> bool:
+    """Is it a function object whose class is a parameter of the template that is read, and not known?"""
+    meaning = scope.lookup(callee.text) if isinstance(callee, tree.Name) else None
+    if not isinstance(meaning, Variable):
+        return False
+    own = type_parameters(ctx.at.function.definition)
+    return meaning.of_class in own and evaluate_value(callee, scope.constant_scope()).type is None
+
+
+def _is_element(ctx: Context, place: Ref) -> bool:
+    """Is it one element of an array?"""
+    if len(place.bases) != 1 or place.pointer or place.unclear or place.part_of is not None:
+        return False
+    (base,) = place.bases
+    return place.index is not None and len(place.index) == len(ctx.buffers[base].dims) > 0
+
+
+def _lend_element(ctx: Context, place: Ref, argument: tree.Expr, name: str) -> None:
+    """A function that whoever instantiates a template passes to it gets an element by reference. Nobody who writes the
+    template can know what it does beyond that: it is taken to touch nothing else, and to keep no address."""
+    first = len(ctx.out.items)
+    ctx.access(place, AccessKind.UPDATE, argument.lo, argument.hi, plain=True)
+    for number in range(first, len(ctx.out.items)):
+        item = ctx.out.items[number]
+        if isinstance(item, Access):
+            ctx.out.items[number] = replace(item, guess=True)  # it may only read
+    why = f"{{}} is passed to {name} by reference at line {ctx.at.line(argument.lo)}"
+    ctx.buffers.pin(place.bases, why, seen=True, within=place.within)
+    ctx.limits.assumed.append(f"{name}() touches no shared memory but the elements that it is passed")
 
 
 def _is_constant(argument: tree.Expr, scope: LocalScope) -> bool:

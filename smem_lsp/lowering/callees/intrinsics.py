@@ -32,7 +32,8 @@ _BY_VALUE = frozenset(
     _MATH.split()
     + [f"{name}f" for name in _MATH.split()]
     + (
-        "clock clock64 make_dim3 printf assert __ldg __ldcg __ldca __ldcs __ldlu __ldcv __stcg __stcs __stwb __stwt"
+        "clock clock64 make_dim3 printf assert __min __max"
+        " ldg __ldg __ldcg __ldca __ldcs __ldlu __ldcv __stcg __stcs __stwb __stwt"
         " __threadfence __threadfence_block __threadfence_system __nanosleep __trap __brkpt __assert_fail"
         " __builtin_unreachable __lane_id"
         " __activemask __popc __popcll __clz __clzll __ffs __ffsll __brev __brevll __byte_perm __funnelshift_l"
@@ -48,7 +49,7 @@ _PATTERNS = re.compile(
     r"|__h(?:add|sub|mul|fma|div|neg|abs|max|min|eq|ne|le|ge|lt|gt|equ|neu|leu|geu|ltu|gtu|isnan|isinf)\w*"
     r"|__v(?:abs|add|sub|avg|cmp|max|min|set|sad|neg|had|ib|imax|imin)\w*"
     r"|h2?(?:exp|log|sqrt|rsqrt|sin|cos|rcp|ceil|floor|trunc|rint)\w*"
-    r"|make_\w+[1-4]|__\w+_as_\w+|__bfloat16\w+|__nv_cvt_\w+|__ld\w\w|__low\w*|__high\w*)\Z"
+    r"|make_\w+[1-4]|(?:tex(?:1D|2D|3D|Cubemap)|surf(?:1D|2D|3D|Cubemap))[A-Za-z]*|__\w+_as_\w+|__bfloat16\w+|__nv_cvt_\w+|__ld\w\w|__low\w*|__high\w*)\Z"
 )
 
 
@@ -59,9 +60,9 @@ def takes_values(name: str) -> bool:
 
 
 # Loads of one value through a pointer; `__ldg` only reads what nobody writes while the kernel runs.
-LOADS = frozenset(("__ldg", "__ldcg", "__ldca", "__ldcs", "__ldlu", "__ldcv"))
+LOADS = frozenset(("ldg", "__ldg", "__ldcg", "__ldca", "__ldcs", "__ldlu", "__ldcv"))
 _IMPURE = re.compile(
-    r"clock(?:64)?|printf|assert|__activemask|__lane_id|__nanosleep|__trap|__brkpt|__assert_fail|__(?:ld|st|threadfence)\w*"
+    r"clock(?:64)?|printf|ldg|surf[123C]\w*|assert|__activemask|__lane_id|__nanosleep|__trap|__brkpt|__assert_fail|__(?:ld|st|threadfence)\w*"
 )
 
 

@@ -65,9 +65,11 @@ COUNTED_BARRIER = LibraryNames(lambda dialect: dialect.counted_barriers, matters
 WARP_BARRIER = LibraryNames(lambda dialect: (dialect.warp_barrier,), matters=True)
 GROUP_BARRIER = LibraryNames(("sync",))  # what makes its group matters
 GROUP = LibraryNames(GROUP_FACTORIES, matters=True)
+GROUP_COLLECTIVE = LibraryNames(("reduce", "inclusive_scan", "exclusive_scan"), reserved=False)
 ASSERTION = LibraryNames(("assert",))
 ATOMIC = LibraryNames(ATOMICS)
 ASYNC_COPY = LibraryNames(re.compile(r".*"), reserved=False)  # the handler tells which
+SWAP = LibraryNames(("swap",), reserved=False)
 RANDOM_STATE = LibraryNames(STATE_MAKERS, reserved=False)
 RANDOM_NUMBER = LibraryNames(STATE_READERS, reserved=False)
 MEMORY = LibraryNames(EFFECTS, reserved=False)
@@ -81,8 +83,10 @@ LIBRARY = (  # the first that understands a call lowers it
     WARP_BARRIER,
     GROUP_BARRIER,
     GROUP,
+    GROUP_COLLECTIVE,
     ASSERTION,
     ATOMIC,
+    SWAP,
     ASYNC_COPY,
     RANDOM_STATE,
     RANDOM_NUMBER,

@@ -7,7 +7,7 @@ all threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,11 +15,12 @@ from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
 from smem_lsp.lowering.state.template_header import template_parameters
 from smem_lsp.semantics import type_of
-from smem_lsp.semantics.declarations import FunctionDecl, Source, angle_close, split
-from smem_lsp.semantics.entities import Argument, Functions, TypedConstant
+from smem_lsp.semantics.declarations import Declared, FunctionDecl
+from smem_lsp.semantics.entities import Argument, Functions
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.function_scope import function_scope
 from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.specialization import spelled_argument, spelled_arguments
 from smem_lsp.semantics.template_arguments import same
 from smem_lsp.semantics.types import (
     DOUBLE,
@@ -39,7 +40,6 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
-from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.functions import FunctionIsland
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Function
@@ -128,7 +128,7 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     found = _in_scope(ctx, found, qualifiers)
     around = _class_of(callee, scope)
     if around is not None:
-        if any(isinstance(d, FunctionDecl) and d.body is None for d, _ in around.scope.own(name)):
+        if any(each.body is None for each in _functions(around.scope.own(name))):
             return []  # defined outside of the class, perhaps not in sight
         found = [f for f in found if f.island.enclosing[-1:] == (around.decl.name.rpartition("::")[2],)]
     spelled = callee.arguments[-1] if callee.arguments else None
@@ -215,15 +215,22 @@ def keeps_values(ctx: Context, function: Function, callee: tree.Name) -> bool:
 
 
 def _class_of(callee: tree.Name, scope: LocalScope) -> Record | None:
-    """The class in front of the last ``::``, as far as it is known which one it is."""
+    """The class in front of the last ``::``, or the one whose member calls another, as far as it is known which one it
+    is."""
     path = tuple(part for part in callee.text.split("::") if part)
     if len(path) < 2:
-        return None
+        around = scope.constant_scope().outwards()
+        owner = next((each for each in around if path and any(_functions(each.own(path[0])))), None)
+        return None if owner is None else owner.record
     arguments = tuple(callee.arguments) if callee.arguments else (None,) * len(path)
     if len(arguments) != len(path):
         return None
     meaning = scope.constant_scope().meaning(path[:-1], arguments[:-1], absolute=callee.text.startswith("::"))
     return meaning if isinstance(meaning, Record) and meaning.decl.body is not None else None
+
+
+def _functions(found: Iterable[tuple[Declared, Scope]]) -> Iterator[FunctionDecl]:
+    return (decl for decl, _ in found if isinstance(decl, FunctionDecl))
 
 
 def _declares(record: Record, function: Function) -> bool:
@@ -248,7 +255,7 @@ def _specialised(given: Sequence[Argument] | None, found: list[Function], consta
     left: list[Function] = []
     for function in found:
         checkpoint()
-        spelled = list(_spelled(function))
+        spelled = list(spelled_arguments(function))
         if not spelled:
             if given is None or function.island.template:
                 left.append(function)
@@ -256,7 +263,9 @@ def _specialised(given: Sequence[Argument] | None, found: list[Function], consta
         if given is None or len(given) < len(spelled):
             left.append(function)
             continue
-        answers = [same(each, _argument(function, where, constants)) for each, where in zip(given, spelled)]
+        answers = [
+            same(each, spelled_argument(function, where, constants)) for each, where in zip(given, spelled)
+        ]
         if all(answers):
             return [function]
         if False not in answers:
@@ -264,31 +273,11 @@ def _specialised(given: Sequence[Argument] | None, found: list[Function], consta
     return left
 
 
-def _spelled(function: Function) -> Iterator[tuple[int, int]]:
-    """Token ranges of the template arguments of a specialisation ``f<1>(...)``, in its head."""
-    head = function.head
-    at = function.island.name - function.island.head + 1
-    if head.kinds[at : at + 1] != ["LT"]:
-        return
-    source = Source(head.kinds, head.texts, match_brackets(head.kinds), function.symbols)
-    close = angle_close(source, at, len(head.kinds))
-    if close is not None:
-        yield from split(source, at + 1, close, angles=True)
-
-
-def _argument(function: Function, where: tuple[int, int], constants: Scope) -> Type | TypedConstant | None:
-    head = function.head
-    source = Source(head.kinds, head.texts, match_brackets(head.kinds), function.symbols)
-    parsed = source.parse("expression", *where)
-    if parsed is not None:
-        value = evaluate_value(parsed, constants)
-        if value.n is not None:
-            return value
-    return type_of.spelled_type(source, *where, constants)
-
-
-def by_type(ctx: Context, found: list[Function], expr: tree.Call, scope: LocalScope) -> list[Function]:
-    """Without the overloads that the types of the arguments rule out; one that fits exactly takes all."""
+def by_type(
+    ctx: Context, found: list[Function], expr: tree.Call, scope: LocalScope, *, of_one_class: bool = False
+) -> list[Function]:
+    """Without the overloads that the types of the arguments rule out; one that fits exactly takes all.
+    ``of_one_class``: they are members of one instance of a class."""
     if len(found) < 2:
         return found
     given = [plain_type(argument_type(ctx, argument, scope)) for argument in expr.arguments]
@@ -307,9 +296,33 @@ def by_type(ctx: Context, found: list[Function], expr: tree.Call, scope: LocalSc
         name in ctx.at.unit.symbols.types for each in around for name in each
     )
     # functions of several namespaces or of several specialisations of a class do not compete
-    if not overloads:
+    if not (overloads or of_one_class):
         return left
-    return exact if len(exact) == 1 else _best(ctx, left, given)
+    return exact if len(exact) == 1 else _best(ctx, _unconverted(ctx, left, given), given)
+
+
+def _unconverted(ctx: Context, found: list[Function], given: Sequence[Type | None]) -> list[Function]:
+    """Without those that make an object of a number, where a template takes all arguments as they are
+    ([over.ics.rank])."""
+    if not any(function.island.template and _takes_all(function, len(given)) for function in found):
+        return found
+    return [
+        function
+        for function in found
+        if not any(
+            kind is not None and is_number(kind) and isinstance(asked, Record)
+            for kind, asked in zip(given, _parameter_types(ctx, function))
+        )
+    ]
+
+
+def _takes_all(function: Function, count: int) -> bool:
+    """Is every parameter of a type that the template is free in?"""
+    own, parameters = template_parameters(function), parameters_of(function) or []
+    return len(parameters) == count and all(
+        own & set(each.words) and set(each.words) <= {*own, "const"} and "*" not in each.pointers
+        for each in parameters
+    )
 
 
 def _best(ctx: Context, found: list[Function], given: Sequence[Type | None]) -> list[Function]:

@@ -41,8 +41,10 @@ def effects_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) ->
         result = effects.load(ctx, ctx.lower.operand(ctx, argument, scope), argument)
         if not isinstance(result, Ref):
             values.append(result)
-            if effect in "wx":
+            if effect in "wx" and "atomic" in name:
                 ctx.outside.hand_out(result)
+            elif effect != ".":
+                ctx.outside.pass_over(result, _KINDS[effect])
             continue
         if effect == ".":
             ctx.escape(result, argument.lo, f"argument of {name}")
@@ -81,7 +83,11 @@ def address_number(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) 
 
 
 def address_question(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value:
-    """A function that asks something of an address and keeps nothing of it: ``__isShared(p)``."""
-    for argument in expr.arguments:
-        effects.load(ctx, ctx.lower.operand(ctx, argument, scope), argument)
+    """A function that asks something of an address and keeps nothing of it: ``__isShared(p)``. What
+    ``__builtin_expect(x, 1)`` returns is ``x``."""
+    found = [
+        effects.load(ctx, ctx.lower.operand(ctx, argument, scope), argument) for argument in expr.arguments
+    ]
+    if name == "__builtin_expect" and found and not isinstance(found[0], Ref):
+        return found[0]
     return ctx.out.fresh()

@@ -23,7 +23,7 @@ from smem_lsp.lowering.library import cooperative_groups, cuda_pipeline, final_w
 from smem_lsp.lowering.library.copy_groups import OPEN, CopyEvent, Flights, mark, settled
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import BufferName, LocalScope, Variable
+from smem_lsp.lowering.state.local_scope import BufferName, GroupKind, LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.syntax import tree
@@ -53,12 +53,12 @@ def copying_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) ->
         given = ctx.lower.value(ctx, expr.arguments[0], scope)
         wait_prior(ctx, given.n if isinstance(given, Const) else None, expr.lo)
     elif name in ("wait", "wait_prior") and len(expr.arguments) == 1:
-        kind = cooperative_groups.group_of(ctx, expr.arguments[0], scope)
-        if kind is None:
+        group = cooperative_groups.handle(ctx, expr.arguments[0], scope)
+        if group is None:
             return None
         wait_prior(ctx, 0 if name == "wait" else _first_argument(expr, scope), expr.lo)
         cooperative_groups.group_barrier(
-            ctx, expr, kind, f"{ctx.dialect.block_barrier}();"
+            ctx, expr, group, f"{ctx.dialect.block_barrier}();"
         )  # both end in group.sync()
     elif name in _PROXY_FENCES:
         proxy_fence(ctx, expr.lo, expr.hi)
@@ -80,7 +80,7 @@ def proxy_copy(ctx: Context, refs: Iterable[Ref], width: int | None, lo: int, hi
     """The asynchronous proxy reads from these addresses on, ``width`` bytes or not known how many: some at least."""
     for ref in refs:
         for buffer in sorted(ref.bases):
-            offset = ref.offset if len(ref.bases) == 1 else None
+            offset = ref.byte if len(ref.bases) == 1 else None
             proxy = Proxy(ctx.out.next_point(), ProxyKind.COPY, ctx.at.span(lo, hi), ctx.at.line(lo), buffer)
             ctx.out.emit(replace(proxy, offset=offset, width=width or WIDEST))
 
@@ -185,23 +185,33 @@ def waits_for(ctx: Context, expr: tree.Call, callee: tree.Member, base: Ref) -> 
 
 
 def issue(
-    ctx: Context, to: Ref, width: int | None, lo: int, hi: int, bound: int = OPEN, together: int = 0
+    ctx: Context,
+    to: Ref,
+    width: int | None,
+    lo: int,
+    hi: int,
+    bound: int = OPEN,
+    together: int = 0,
+    *,
+    divided: bool = False,
 ) -> None:
     """One copy of ``width`` bytes; None: not known how many, and perhaps by several threads, which are ``together``
-    if that is known."""
-    start = to.offset if together and len(to.bases) == 1 else None
+    if that is known; ``divided``: by all threads of the block, each its own part."""
+    start = to.byte if together and len(to.bases) == 1 else None
     to = to.reached(width)
     place = to.lost().place()
     if width is not None:
         place = to.viewed(width, (), same=width == to.bytes, pointer=False)
         require(ctx, to, min(width, WIDEST))
+    if len(place.bases) > 1:  # what is in flight is kept for each buffer
+        place = replace(place, offset=None, chosen=None)
     first = len(ctx.out.items)
     ctx.access(place, AccessKind.WRITE, lo, hi)
     for number in range(first, len(ctx.out.items)):
         access = ctx.out.items[number]
         assert isinstance(access, Access)
         ctx.out.items[number] = replace(
-            access, asynchronous=True, grouped=bound == OPEN, start=start, size=together
+            access, asynchronous=True, bound=bound, start=start, size=together, divided=divided
         )
         ctx.copies.bound[access.point] = bound
     for buffer in to.bases:
@@ -215,7 +225,8 @@ def _hull(a: Bytes | None, b: Bytes | None) -> Bytes | None:
 
 
 def _issue(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> None:
-    group = bool(expr.arguments) and cooperative_groups.group_of(ctx, expr.arguments[0], scope) is not None
+    kind = cooperative_groups.group_of(ctx, expr.arguments[0], scope) if expr.arguments else None
+    group = kind is not None
     given = expr.arguments[group:]
     results: list[Value | Ref] = []
     for argument in given:
@@ -242,7 +253,8 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> None:
         why = f"{{}} is what a copy at line {ctx.at.line(expr.lo)} is bound to"
         ctx.buffers.pin(frozenset((bound,)), why, within=word.within)
         ctx.access(mbarriers.word_of(word), AccessKind.UPDATE, given[-1].lo, given[-1].hi)
-    issue(ctx, to, width, given[0].lo, given[0].hi, bound, (size or 0) if group else 0)
+    together, divided = (size or 0) if group else 0, kind is GroupKind.BLOCK
+    issue(ctx, to, width, given[0].lo, given[0].hi, bound, together, divided=divided)
     if group and bound == OPEN:
         mark(ctx, CopyEvent.COMMIT, expr.lo)  # the last thing that cooperative_groups::memcpy_async does
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from smem_lsp.ir.nodes import BarrierKind
-from smem_lsp.ir.values import Const, Operator, Sym, Thread, Value, operation
+from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Value, operation
 from smem_lsp.lowering.callees.intrinsics import GROUP_EXCHANGES
 from smem_lsp.lowering.callees.library_names import GROUP_FACTORIES
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Group, GroupKind, LocalScope
 from smem_lsp.semantics.evaluate import evaluate
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.lexer import Tokens
+from smem_lsp.targets.every import WARP_SIZE
 
 GROUP_TYPES = {
     "thread_block": GroupKind.BLOCK,
@@ -29,84 +34,176 @@ _BARRIERS = {
 }
 
 
-def group_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> GroupKind | None:
-    """Kind of the cooperative group that an expression is; None when it is no group."""
+def handle(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Group | None:
+    """The cooperative group that an expression is; None when it is no group."""
     if isinstance(expr, tree.Name):
         meaning = scope.lookup(expr.text)
-        return meaning.kind if isinstance(meaning, Group) else None
+        return meaning if isinstance(meaning, Group) else None
     if isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name):
         name = expr.callee.text.split("::")[-1]
         if name == "this_thread_block" and expr.arguments:
             return None
-        return GROUP_FACTORIES.get(name)
-    if isinstance(expr, tree.Cast) and expr.style == "functional":
-        return (
-            GROUP_TYPES.get(expr.type.words[-1].split("::")[-1].removesuffix("<>"))
-            if expr.type.words
-            else None
-        )
+        kind = GROUP_FACTORIES.get(name)
+        if kind is None:
+            return None
+        return _tile(ctx, expr, expr.callee, scope) if name == "tiled_partition" else Group(kind)
+    if isinstance(expr, tree.Cast) and expr.style == "functional" and expr.type.words:
+        kind = GROUP_TYPES.get(expr.type.words[-1].split("::")[-1].removesuffix("<>"))
+        return None if kind is None else Group(kind)
     return None
 
 
-def group_barrier(ctx: Context, expr: tree.Call, kind: GroupKind, spelling: str) -> None:
-    """All threads of a group of this kind wait for each other."""
-    ctx.out.barrier(_BARRIERS[kind], expr.lo, expr.hi, spelling)
+def _tile(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Group:
+    """``tiled_partition<N>(group)`` and ``tiled_partition(group, N)``, where the group is the block or a tile of it."""
+    unknown = Group(GroupKind.WARP)
+    of = handle(ctx, expr.arguments[0], scope) if expr.arguments else None
+    if of is None or (of.kind is not GroupKind.BLOCK and of.size is None):
+        return unknown
+    given = (callee.arguments[-1] if callee.arguments else None) or expr.arguments[1:]
+    size = evaluate(given[0], scope.constant_scope()) if given else None
+    if size is None or size <= 0 or (of.size is not None and of.size % size):
+        return unknown
+    return Group(GroupKind.WARP if size <= WARP_SIZE else GroupKind.OTHER, size, of.size)
 
 
-def tile_size(ctx: Context, expr: tree.Expr, scope: LocalScope) -> int | None:
-    """N of ``tiled_partition<N>(group)`` where the group is the block or a tile of it."""
-    if isinstance(expr, tree.Name):
-        meaning = scope.lookup(expr.text)
-        return meaning.size if isinstance(meaning, Group) else None
-    if not (isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name) and len(expr.arguments) == 1):
-        return None
-    given = expr.callee.arguments[-1] if expr.callee.arguments else None
-    if expr.callee.text.split("::")[-1] != "tiled_partition" or not given:
-        return None
-    if group_of(ctx, expr.arguments[0], scope) is not GroupKind.BLOCK and not tile_size(
-        ctx, expr.arguments[0], scope
-    ):
-        return None
-    size = evaluate(given[0], scope.constant_scope())
-    return size if size is not None and size > 0 else None
+_KEEPS = frozenset(("sync", "tiled_partition", "memcpy_async", "wait", "wait_prior", "binary_partition"))
 
 
-def answer(ctx: Context, callee: tree.Member, kind: GroupKind, scope: LocalScope) -> Value:
-    """What a group tells of itself."""
-    if kind is GroupKind.BLOCK and callee.name == "thread_rank":
-        return linear_thread_id()
-    size = tile_size(ctx, callee.base, scope)
-    if size is None:
-        return ctx.out.fresh()
-    match callee.name:
+def keeps_threads(words: Sequence[str], name: str, tokens: Tokens, *, first: int = 0) -> bool:
+    """Does a handle that is declared with these specifiers stand for the same kind of group as long as it lives? One of
+    any kind, a ``thread_group``, may be assigned another one. ``tokens``: of the body; ``first``: the first use that
+    counts."""
+    if not any(word.split("::")[-1] == "thread_group" for word in words):
+        return True
+    kinds, texts = tokens.kinds, tokens.texts
+    uses = [
+        i
+        for i, text in enumerate(texts)
+        if text == name and kinds[i] == "NAME" and kinds[i - 1 : i] != ["DOT"]
+    ]
+    for i in uses[first:]:
+        checkpoint()
+        asked = texts[i + 1 : i + 2] == ["."]
+        handed = texts[i + 1 : i + 2] in ([")"], [","]) and not _KEEPS.isdisjoint(texts[max(0, i - 8) : i])
+        if not asked and not handed:
+            return False
+    return True
+
+
+def group_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> GroupKind | None:
+    """Kind of the cooperative group that an expression is; None when it is no group."""
+    found = handle(ctx, expr, scope)
+    return None if found is None else found.kind
+
+
+def group_barrier(ctx: Context, expr: tree.Call, group: Group, spelling: str) -> None:
+    """All threads of a group wait for each other."""
+    small = group.kind is GroupKind.WARP and group.size is not None
+    lanes = min(group.size or WARP_SIZE, WARP_SIZE) if small else WARP_SIZE
+    ctx.out.barrier(_BARRIERS[group.kind], expr.lo, expr.hi, spelling, lanes=lanes)
+
+
+# What groups tell of themselves (CUDA C++ programming guide, "Group Types").
+_SIZES = ("size", "num_threads")
+_VECTORS = {
+    GroupKind.BLOCK: {
+        "thread_index": "threadIdx",
+        "group_index": "blockIdx",
+        "group_dim": "blockDim",
+        "dim_threads": "blockDim",
+    },
+    GroupKind.GRID: {"block_index": "blockIdx", "group_dim": "gridDim", "dim_blocks": "gridDim"},
+}
+
+
+def answer(ctx: Context, name: str, group: Group) -> Value:
+    """What a group returns from its method ``name``."""
+    vector = _VECTORS.get(group.kind, {}).get(name)
+    if vector is not None:
+        return coordinates(ctx, vector)
+    found: Value | None = None
+    if group.kind is GroupKind.BLOCK:
+        found = linear_thread_id() if name == "thread_rank" else None
+        found = _volume("blockDim") if name in _SIZES else found
+    elif group.kind is GroupKind.GRID:
+        found = _of_grid(name)
+    elif group.size is not None:
+        found = _of_tile(name, group.size, group.parent)
+    return ctx.out.fresh() if found is None else found
+
+
+def _of_grid(name: str) -> Value | None:
+    if name in ("num_blocks", "group_size"):
+        return _volume("gridDim")
+    if name in _SIZES:
+        return operation(Operator.MULTIPLY, _volume("gridDim"), _volume("blockDim"))
+    if name == "block_rank":
+        return _linear("blockIdx", "gridDim")
+    if name == "thread_rank":
+        before = operation(Operator.MULTIPLY, _linear("blockIdx", "gridDim"), _volume("blockDim"))
+        return operation(Operator.ADD, before, linear_thread_id())
+    return None
+
+
+def _of_tile(name: str, size: int, parent: int | None) -> Value | None:
+    within = linear_thread_id()
+    if parent is not None:
+        within = operation(Operator.REMAINDER, within, Const(parent))
+    match name:
         case "thread_rank":
             return operation(Operator.REMAINDER, linear_thread_id(), Const(size))
         case "meta_group_rank":
-            return operation(Operator.DIVIDE, linear_thread_id(), Const(size))
-        case "size" | "num_threads":
-            return Const(size)
-    return ctx.out.fresh()
+            return operation(Operator.DIVIDE, within, Const(size))
+        case "meta_group_size" if parent is not None:
+            return Const(parent // size)
+        case "meta_group_size":
+            rounded = operation(Operator.ADD, _volume("blockDim"), Const(size - 1))
+            return operation(Operator.DIVIDE, rounded, Const(size))
+    return Const(size) if name in _SIZES else None
 
 
-def synchronise(ctx: Context, expr: tree.Call, kind: GroupKind) -> None:
+def synchronise(ctx: Context, expr: tree.Call, group: Group) -> None:
     spelling = "".join(ctx.at.body.tokens.texts[ctx.at.base + expr.lo : ctx.at.base + expr.hi]) + ";"
-    group_barrier(ctx, expr, kind, spelling)
+    group_barrier(ctx, expr, group, spelling)
 
 
 def linear_thread_id() -> Value:
     """``threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)``."""
-    inner = operation(Operator.ADD, Thread("y"), operation(Operator.MULTIPLY, Sym("blockDim.y"), Thread("z")))
-    return operation(Operator.ADD, Thread("x"), operation(Operator.MULTIPLY, Sym("blockDim.x"), inner))
+    return _linear("threadIdx", "blockDim")
+
+
+def coordinates(ctx: Context, vector: str) -> Value:
+    """``threadIdx``, ``blockIdx``, ``blockDim`` or ``gridDim`` as an object."""
+    made: Value = ctx.out.fresh()
+    for axis in "xyz":
+        made = Op(Operator.SET_MEMBER, (made, _coordinate(vector, axis)), axis)
+    return made
+
+
+def _coordinate(vector: str, axis: str) -> Value:
+    return Thread(axis) if vector == "threadIdx" else Sym(f"{vector}.{axis}")
+
+
+def _linear(index: str, extent: str) -> Value:
+    x, y, z = (_coordinate(index, axis) for axis in "xyz")
+    inner = operation(Operator.ADD, y, operation(Operator.MULTIPLY, Sym(f"{extent}.y"), z))
+    return operation(Operator.ADD, x, operation(Operator.MULTIPLY, Sym(f"{extent}.x"), inner))
+
+
+def _volume(extent: str) -> Value:
+    """How many threads or blocks an extent stands for."""
+    x, y, z = (Sym(f"{extent}.{axis}") for axis in "xyz")
+    return operation(Operator.MULTIPLY, operation(Operator.MULTIPLY, x, y), z)
 
 
 def sync_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:
     """``cooperative_groups::sync(group)``"""
     if len(expr.arguments) != 1 or name in ctx.helpers:
         return None
-    kind = group_of(ctx, expr.arguments[0], scope)
-    if kind is None:
+    group = handle(ctx, expr.arguments[0], scope)
+    if group is None:
         return None
-    synchronise(ctx, expr, kind)
+    synchronise(ctx, expr, group)
     return ctx.out.fresh()
 
 
@@ -118,17 +215,48 @@ def group_made(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> V
     return ctx.out.fresh()
 
 
+def collective(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:
+    """``cooperative_groups::reduce(tile, value, cooperative_groups::plus<int>())``: lanes exchange values; None:
+    another function."""
+    group = handle(ctx, expr.arguments[0], scope) if len(expr.arguments) in (2, 3) else None
+    if group is None or group.kind is not GroupKind.WARP:
+        return None
+    given = ctx.lower.value(ctx, expr.arguments[1], scope)
+    operator = expr.arguments[2] if len(expr.arguments) == 3 else None
+    known = (
+        isinstance(operator, tree.Call) and isinstance(operator.callee, tree.Name) and not operator.arguments
+    )
+    known = known or (isinstance(operator, tree.Cast) and isinstance(operator.operand, tree.Braces))
+    if operator is not None and not known:
+        return None
+    ctx.out.exchange(expr.lo, expr.hi, name, None)
+    return _exchanged(ctx, name, [given], group)
+
+
+def _exchanged(ctx: Context, name: str, given: Sequence[Value], group: Group) -> Value:
+    """What lanes get that exchange values: a function of what all of them give, another one at each place, since the
+    lanes that take part may be others. All lanes of a warp get one answer of a vote or a reduction among them all."""
+    name = name.split("::")[-1]
+    kind = _JOINT.get(name, f"group_{name}") if group.size == WARP_SIZE else f"group_{name}"
+    return Op(Operator.CALL, (Const(_ALL_LANES), *given, Const(ctx.out.next_point())), f"__{kind}_sync")
+
+
+_ALL_LANES = 0xFFFFFFFF
+_JOINT = {"reduce": "reduce_group", "any": "any", "all": "all", "ballot": "ballot"}
+
+
 def method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope) -> Value | None:
     """A method of a group; None: of something else."""
-    kind = group_of(ctx, callee.base, scope)
-    if kind is None:
+    group = handle(ctx, callee.base, scope)
+    if group is None:
         return None
-    for argument in expr.arguments:
-        ctx.lower.value(ctx, argument, scope)
+    kind = group.kind
+    given = [ctx.lower.value(ctx, argument, scope) for argument in expr.arguments]
     if callee.name in ("sync", "barrier_wait"):
-        synchronise(ctx, expr, kind)
+        synchronise(ctx, expr, group)
     if kind is GroupKind.CLUSTER and callee.name == "map_shared_rank":
         ctx.out.remote(expr.lo, expr.hi)
     if kind is GroupKind.WARP and callee.name in GROUP_EXCHANGES:
         ctx.out.exchange(expr.lo, expr.hi, callee.name, None)
-    return answer(ctx, callee, kind, scope)
+        return _exchanged(ctx, callee.name, given, group)
+    return answer(ctx, callee.name, group)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.ir.nodes import (
+    NO_OBJECT,
     Access,
     AccessKind,
     Branch,
@@ -47,14 +48,22 @@ class CopyEvent(enum.Enum):
     UNCOUNTED = enum.auto()  # how many stages are under way is no longer known
 
 
-_OF_GROUPS: Mapping[CopyEvent, CopyWaitKind] = {
+_KINDS: Mapping[CopyEvent, CopyWaitKind] = {
     CopyEvent.COMMIT: CopyWaitKind.COMMIT,
     CopyEvent.GROUPS: CopyWaitKind.GROUPS,
     CopyEvent.ALL: CopyWaitKind.ALL,
     CopyEvent.UNKNOWN: CopyWaitKind.UNKNOWN,
+    CopyEvent.ARRIVE: CopyWaitKind.COMMIT,
+    CopyEvent.BARRIER: CopyWaitKind.ALL,
+    CopyEvent.TOKEN: CopyWaitKind.GROUPS,
+    CopyEvent.STAGE: CopyWaitKind.STAGE,
+    CopyEvent.STAGE_DONE: CopyWaitKind.OLDEST,
+    CopyEvent.EVERY_STAGE: CopyWaitKind.GROUPS,
+    CopyEvent.RELEASE: CopyWaitKind.RELEASE,
+    CopyEvent.UNCOUNTED: CopyWaitKind.UNKNOWN,
 }
 
-OPEN = -1  # what a copy waits for that is bound to no object
+OPEN = NO_OBJECT
 _IN_GROUP = -2
 
 _UNDER_WAY = -1  # in the place of a buffer: a stage that is committed, be there copies in it or not
@@ -177,15 +186,14 @@ def settled(
     numbers: Mapping[int, int],
     within: Mapping[int, Bytes | None],
 ) -> list[Node]:
-    """``nodes`` with updates of what has landed in the place of every wait. ``numbers``: how many points after the wait
-    the copies of a buffer land; ``within``: the bytes of it that they are of."""
+    """``nodes`` with updates of what has landed behind every wait. ``numbers``: how many points after the wait the
+    copies of a buffer land; ``within``: the bytes of it that they are of."""
     found: list[Node] = []
     for node in nodes:
         checkpoint()
         if isinstance(node, Wait):
-            if node.event in _OF_GROUPS:
-                kind = CopyWaitKind.UNKNOWN if node.guess else node.kind
-                found.append(CopyWait(node.point, kind, node.left, node.line))
+            kind = CopyWaitKind.UNKNOWN if node.guess else node.kind
+            found.append(CopyWait(node.point, kind, node.left, node.line, node.bound))
             for buffer in sorted(covered.get(node.point, frozenset())):
                 update = Access(
                     node.point + numbers[buffer], buffer, AccessKind.UPDATE, None, None, node.line
@@ -207,17 +215,16 @@ def settled(
 
 @record
 class Wait(CopyWait):
-    """What a thread does with its asynchronous copies, while the tree is built: ``settled`` replaces it."""
+    """What a thread does with its asynchronous copies, while the tree is built: ``settled`` replaces it. An object that
+    copies are bound to is a barrier by its buffer, or the key of a pipeline."""
 
     event: CopyEvent
-    bound: int  # the object that the copies are bound to, a barrier by its buffer
     arrival: int = 0  # at a barrier object: its place in the text
     guess: bool = False  # perhaps in a function that is not called at all
 
 
 def wait_for(point: int, event: CopyEvent, line: int, bound: int, arrival: int = 0, left: int = 0) -> Wait:
-    kind = _OF_GROUPS.get(event, CopyWaitKind.UNKNOWN)
-    return Wait(point, kind, left, line, event, bound, arrival)
+    return Wait(point, _KINDS[event], left, line, bound, event, arrival)
 
 
 def mark(ctx: Context, event: CopyEvent, lo: int, bound: int = OPEN, arrival: int = 0, left: int = 0) -> None:

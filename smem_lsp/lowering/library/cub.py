@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from smem_lsp.ir.nodes import Access, AccessKind
-from smem_lsp.ir.values import Value
+from smem_lsp.ir.values import Const, Value
 from smem_lsp.lowering.callees.intrinsics import COLLECTIVES, REUSED, TOTALS
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
@@ -42,16 +42,21 @@ def collective(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalS
         return None
     if not storage:
         ctx.limits.note_unexact(f"cub::{kind} makes a shared array of its own")
-    used = [_touch(ctx, argument, scope) for argument in storage]  # the storage, and perhaps thread numbers
-    if used and used[0] is not None:
-        ctx.buffers.exchanged |= {base for base in used[0].bases if _is_kept(ctx.buffers.kinds.get(base))}
-    place = used[0] if used and kind in REUSED else None
+    serves = kind in REUSED
+    place = (
+        _storage(ctx, storage[0], scope, of_block=kind.startswith("Block"), serves=serves)
+        if storage
+        else None
+    )
+    for argument in storage[1:]:  # thread numbers
+        _touch(ctx, argument, scope)
     if place is not None:
-        _serve(ctx, place, storage[0])
+        ctx.buffers.exchanged |= {base for base in place.bases if _is_kept(ctx.buffers.kinds.get(base))}
     for argument in expr.arguments:
         _touch(ctx, argument, scope, writes="Store" in kind)
-    ctx.may_synchronise()
-    if place is not None:
+    if place is None or not _is_empty(place):
+        ctx.may_synchronise()
+    if place is not None and serves:
         _serve(ctx, place, storage[0])
     total = TOTALS.get((kind, callee.name, len(expr.arguments)))
     for number, argument in enumerate(expr.arguments):
@@ -68,28 +73,75 @@ def _is_kept(kind: Type | None, depth: int = 0) -> bool:
     return bool(found) and all(_is_kept(plain_type(each), depth + 1) for each in found)
 
 
-def _serve(ctx: Context, place: Ref, argument: tree.Expr) -> None:
-    """The storage serves all threads of the block, from here on or up to here."""
+def _is_empty(place: Ref) -> bool:
+    """Is there nothing in a storage? An object without members has one byte all the same. Threads exchange nothing
+    through it, so the collective does not wait for them either (CUB 1.15 to 3.0)."""
+    kind = plain_type(place.kind)
+    return isinstance(kind, Storage) and kind.size == 1
+
+
+def _storage(
+    ctx: Context, argument: tree.Expr, scope: LocalScope, *, of_block: bool, serves: bool
+) -> Ref | None:
+    """A collective reads and writes its storage: that place, if it is known. ``of_block``: it orders what all threads
+    of the block do there in one call; ``serves``: and leaves some of them at it."""
+    place = ctx.lower.operand(ctx, argument, scope)
+    if not isinstance(place, Ref) or place.pointer or place.shape:
+        _touch_place(ctx, place, argument)
+        return None
+    if len(place.bases) != 1 or place.offset is None:
+        _touch_place(ctx, place, argument)
+        return None
+    place = _bounded(place)
+    if _is_empty(place):
+        return place
+    if serves:
+        _serve(ctx, place, argument)
+        return place
     first = len(ctx.out.items)
     ctx.access(place.part(), AccessKind.UPDATE, argument.lo, argument.hi, plain=True)
     for number in range(first, len(ctx.out.items)):
         access = ctx.out.items[number]
         assert isinstance(access, Access)
-        ctx.out.items[number] = replace(access, start=place.offset)
+        ctx.out.items[number] = replace(access, divided=of_block)
+    return place
 
 
-def _touch(ctx: Context, argument: tree.Expr, scope: LocalScope, *, writes: bool = False) -> Ref | None:
-    """What is shared of an argument is read and written: that place; what a pointer leads to elsewhere, with
-    ``writes``."""
+def _bounded(place: Ref) -> Ref:
+    """The place with the bytes that its object has, where they are known."""
+    kind = plain_type(place.kind)
+    if place.part_of is not None or not isinstance(kind, Storage) or not isinstance(place.offset, Const):
+        return place
+    return replace(place, within=(place.offset.n, place.offset.n + kind.size))
+
+
+def _serve(ctx: Context, place: Ref, argument: tree.Expr) -> None:
+    """The storage serves all threads of the block, from here on or up to here."""
+    first = len(ctx.out.items)
+    start = place.offset if place.part_of is None else ctx.out.fresh(uniform=True)
+    ctx.access(place.part(), AccessKind.UPDATE, argument.lo, argument.hi, plain=True)
+    for number in range(first, len(ctx.out.items)):
+        access = ctx.out.items[number]
+        assert isinstance(access, Access)
+        ctx.out.items[number] = replace(access, start=start)
+
+
+def _touch(ctx: Context, argument: tree.Expr, scope: LocalScope, *, writes: bool = False) -> None:
+    """What is shared of an argument is read and written; what a pointer leads to elsewhere, with ``writes``."""
     result = ctx.lower.operand(ctx, argument, scope)
     if isinstance(result, Ref):
-        place = result if not result.pointer and not result.shape else result.lost().place()
-        ctx.access(place.part() if place is result else place, AccessKind.UPDATE, argument.lo, argument.hi)
-        return result if place is result and len(result.bases) == 1 and result.offset is not None else None
-    if writes:
+        _touch_place(ctx, result, argument)
+    elif writes:
         ctx.outside.write(result)
         ctx.outside.hand_out(result)
-    return None
+
+
+def _touch_place(ctx: Context, result: Value | Ref, argument: tree.Expr) -> None:
+    """Some bytes of the place, or of what it points to, are read and written: no atomic operation."""
+    if isinstance(result, Ref):
+        known = not result.pointer and not result.shape
+        place = result.part() if known else result.lost().place()
+        ctx.access(place, AccessKind.UPDATE, argument.lo, argument.hi, plain=True)
 
 
 def _overwrite(ctx: Context, argument: tree.Expr, scope: LocalScope, *, uniform: bool) -> None:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from smem_lsp.ir.nodes import AccessKind, BarrierKind, Branch, Seq
-from smem_lsp.ir.values import Const, Value
+from smem_lsp.ir.values import Const, Op, Operator, Value
 from smem_lsp.lowering.library import async_copies, copy_groups, mbarriers
 from smem_lsp.lowering.library.copy_groups import CopyEvent
+from smem_lsp.lowering.library.special_registers import register_read
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import LocalScope, Variable
+from smem_lsp.lowering.state.local_scope import LocalScope, Meaning, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
@@ -25,7 +27,7 @@ _DECLARED = re.compile(r"\.reg\s+\.\w+\s+[\w%<>, ]+\Z")
 _PREDICATE = re.compile(r"@(!?)%?(\w+)\s+(.*)")
 _ADDRESS = re.compile(r"\[\s*%(?P<operand>\d+|\[\w+\])\s*(?:\+\s*(?P<offset>-?\d+)\s*)?\]")
 _OPERAND = re.compile(r"%(\d+|\[\w+\])")
-_ROWS = re.compile(r"\.m8n8\.x([124])\b")  # eight rows of eight 16-bit elements for each matrix
+_MATRICES = {"x1": 1, "x2": 2, "x4": 4}  # of eight rows of eight 16-bit elements, where the shape is m8n8
 _BITS = re.compile(r"\.(?:[bsuf](8|16|32|64|128)|bf16|f16x2|bf16x2)\b")
 _PLAIN_BARRIER = re.compile(r"(?:bar|barrier)\.sync(?:\.aligned)?\s+0\Z")
 
@@ -341,14 +343,16 @@ def _memory(
     width = None if bits is None else int(bits[1] or (32 if "x2" in bits[0] else 16)) // 8
     if width is not None:
         width *= 4 if "v4" in words else 2 if "v2" in words else 8 if "v8" in words else 1
-    matrices = _ROWS.search(opcode) if words[0] in ("ldmatrix", "stmatrix") else None
+    matrices = 0  # ptxas takes shape and number in either order
+    if words[0] in ("ldmatrix", "stmatrix") and "m8n8" in words:
+        matrices = sum(_MATRICES.get(word, 0) for word in words)
     if words[0] in ("ldmatrix", "stmatrix"):
         width = 16
     if width is not None:
         ctx.buffers.require_align(ref.bases, width)
     place = ref.viewed(width, (), same=False, pointer=False)
-    if matrices is not None:
-        ctx.access(place, kind, 0, size, rows=8 * int(matrices[1]))
+    if matrices:
+        ctx.access(place, kind, 0, size, rows=8 * matrices)
     elif words[0] in ("ldmatrix", "stmatrix"):  # other shapes of sm_100 and newer
         ctx.access(place.lost(), kind, 0, size)
     else:
@@ -407,6 +411,8 @@ def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], sc
         op.result for op in operands if isinstance(op.result, Ref) and (not op.output or "+" in op.constraint)
     ]
     carried = inputs if opcodes <= _REGISTERS - {"mapa"} else []
+    known = register_read(instructions[0]) if len(instructions) == 1 else None
+    told = None if known is None else _find(operands, known[0])
     for operand in operands:
         checkpoint()
         if not operand.output:
@@ -424,5 +430,19 @@ def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], sc
             elif carried:
                 for ref in carried:
                     ctx.escape(ref, operand.expr.lo, "stored by inline assembler")
-            if not carried:
+            if carried:
+                continue
+            if _is_register(meaning, operand, ctx):
+                value = ctx.out.fresh() if known is None or told is not operand else known[1]
+                ctx.assign(meaning.index, value if meaning.exact else Op(Operator.CAST, (value,)))
+            else:
                 effects.forget_bound(ctx, operand.expr, scope)
+
+
+def _is_register(meaning: Meaning | None, operand: _Operand, ctx: Context) -> TypeGuard[Variable]:
+    """Does an output write a variable as a whole, and keep no address of it?"""
+    return (
+        isinstance(meaning, Variable)
+        and not (meaning.array or meaning.constant or "m" in operand.constraint)
+        and meaning.index not in ctx.variables.objects
+    )

@@ -18,6 +18,7 @@ from smem_lsp.lowering.library import (
     cub,
     cuda_pipeline,
     cutlass_barriers,
+    exchanges,
     random_numbers,
 )
 from smem_lsp.lowering.state.context import Context
@@ -35,8 +36,10 @@ _HANDLERS: Mapping[LibraryNames, FunctionHandler] = {
     names.WARP_BARRIER: barriers.warp_barrier,
     names.GROUP_BARRIER: cooperative_groups.sync_call,
     names.GROUP: cooperative_groups.group_made,
+    names.GROUP_COLLECTIVE: cooperative_groups.collective,
     names.ASSERTION: barriers.assertion,
     names.ATOMIC: addresses.atomic,
+    names.SWAP: exchanges.swap_call,
     names.ASYNC_COPY: async_copies.copying_call,
     names.RANDOM_STATE: random_numbers.random_call,
     names.RANDOM_NUMBER: random_numbers.random_call,

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from smem_lsp.ir.nodes import AccessKind
-from smem_lsp.ir.values import Const, Op, Operator, Value, operator_of
+from smem_lsp.ir.values import Const, Op, Operator, Reading, Value, operation, operator_of
 from smem_lsp.lowering.callees.intrinsics import LOADS, is_pure
+from smem_lsp.lowering.state import conversions
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.syntax import tree
 
+# Limits of integers, and as what they read them (CUDA math API, "Integer Mathematical Functions"); unknown: as the
+# common type of both.
+_LIMITS = {
+    f"{kind}{operator.spelling}": (operator, reading)
+    for kind, reading in {
+        "": Reading.UNKNOWN,
+        "u": Reading.UNSIGNED,
+        "ll": Reading.LONG,
+        "ull": Reading.UNSIGNED_LONG,
+    }.items()
+    for operator in (Operator.MIN, Operator.MAX)
+}
+_LIMITS |= {f"__{name}": _LIMITS[name] for name in ("min", "max")}  # of HIP and of older CUDA samples
+_PRODUCTS = frozenset(("__mul24", "__umul24"))  # who calls them states that 24 bits hold the operands
+_LOGARITHMS = frozenset(("log2", "log2f", "__log2f"))
 _FLOATING_LIMITS = frozenset(("fmin", "fmax", "fminf", "fmaxf"))
 _EXACT = 1 << 24  # integers that a float keeps: a limit below leaves what is larger as large as it has to be
 
@@ -19,6 +35,18 @@ def value_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> V
     if ctx.dialect.exchanges.fullmatch(name):
         mask = values[0] if values and name.endswith("_sync") else None
         ctx.out.exchange(expr.lo, expr.hi, name, mask)
+    if name in _LOGARITHMS and len(values) == 1:
+        power = _exponent(values[0], expr.arguments[0])
+        if power is not None:
+            return Const(power)
+    limit = _LIMITS.get(name)
+    if limit is not None and len(values) == 2:
+        operator, reading = limit
+        if reading is not Reading.UNKNOWN:
+            return operation(operator, *values, reading=reading)
+        return conversions.applied(
+            operator, values[0], values[1], (expr.arguments[0], expr.arguments[1]), scope
+        )
     return result_of(ctx, name, values)
 
 
@@ -32,10 +60,28 @@ def result_of(ctx: Context, name: str, arguments: list[Value]) -> Value:
     if name in LOADS and len(arguments) == 1:
         ctx.out.touch(AccessKind.READ, arguments[0], Const(0))
         return Op(Operator.READONLY if name == "__ldg" else Operator.LOAD, tuple(arguments))
+    if "threadfence" in name:
+        ctx.out.touch(AccessKind.UPDATE)  # other blocks may rely on what it orders
+    elif name.removeprefix("::").startswith("surf"):
+        ctx.out.touch(AccessKind.READ)
+        ctx.out.touch(AccessKind.WRITE)
     if not arguments or not is_pure(name):
         return ctx.out.fresh()
-    if name in ("min", "max") and len(arguments) == 2:
-        return Op(operator_of(name), tuple(arguments))
+    if name in _PRODUCTS and len(arguments) == 2:
+        return operation(Operator.MULTIPLY, *arguments)
+    if name in ("abs", "labs", "llabs") and len(arguments) == 1:
+        reading = Reading.INT if name == "abs" else Reading.LONG
+        return operation(Operator.MAX, arguments[0], operation(Operator.NEGATE, *arguments), reading=reading)
     if name in _FLOATING_LIMITS and any(isinstance(a, Const) and abs(a.n) <= _EXACT for a in arguments):
         return Op(operator_of(name[1:4]), tuple(arguments))
     return Op(Operator.CALL, tuple(arguments), name)
+
+
+def _exponent(value: Value, expr: tree.Expr) -> int | None:
+    """n of the constant 2**n; None: another number, or not known."""
+    number = value.n if isinstance(value, Const) else None
+    if isinstance(expr, tree.Number) and number is None:
+        whole, point, rest = expr.text.rstrip("fFlL").partition(".")
+        number = int(whole) if whole.isdecimal() and point and not rest.strip("0") else None
+    power_of_two = number is not None and number > 0 and number & (number - 1) == 0
+    return number.bit_length() - 1 if number is not None and power_of_two else None

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 
-from smem_lsp.ir.nodes import Buffer, Kept
-from smem_lsp.ir.values import Bytes
+from smem_lsp.ir.nodes import AddressSpace, Buffer, Kept, Name
+from smem_lsp.ir.values import Bytes, MemberPath, Value
 from smem_lsp.lowering.state import storage_members
+from smem_lsp.semantics.declarations import VariableDecl
 from smem_lsp.semantics.types import Record, Type
 from smem_lsp.syntax.blocks import Definition
 
 # function, its number, token of its body, template arguments: one copy for each instance of a function
 StaticKey = tuple[Definition, int, int, tuple[object, ...]]
+
+_APART = 1 << 18  # bytes between the stand-ins of two members: more than any shared object has
 
 
 @dataclass
@@ -22,7 +25,9 @@ class Buffers:
     declared: list[Buffer] = field(default_factory=list)
     kinds: dict[int, Type] = field(default_factory=dict)  # of the elements
     statics: dict[StaticKey, int] = field(default_factory=dict)
-    owned: dict[int, str] = field(default_factory=dict)  # arrays of helpers, and why they keep their place
+    outside: dict[VariableDecl, int] = field(default_factory=dict)  # declared outside functions
+    # arrays of helpers, or declared outside functions, and why they keep their place
+    owned: dict[int, str] = field(default_factory=dict)
     pinned: dict[int, str] = field(default_factory=dict)  # why
     pinned_parts: dict[int, dict[Bytes | None, str]] = field(default_factory=dict)  # None: the whole buffer
     unseen: set[int] = field(default_factory=set)  # with accesses that are not in the tree
@@ -36,6 +41,12 @@ class Buffers:
         default_factory=set
     )  # warps of a collective exchange values through a part of them
     spanned: set[int] = field(default_factory=set)  # with addresses that are subtracted
+    names: list[Name] = field(default_factory=list)  # that accesses may go by
+    numbers: dict[tuple[int, str, int], int] = field(
+        default_factory=dict
+    )  # of these, by where they are declared
+    # members of classes whose layout is not known, by class and path, each with its number
+    stand_ins: dict[tuple[Hashable, tuple[str, ...]], int] = field(default_factory=dict)
 
     def __getitem__(self, index: int) -> Buffer:
         return self.declared[index]
@@ -45,6 +56,33 @@ class Buffers:
 
     def __len__(self) -> int:
         return len(self.declared)
+
+    def with_stand_in(self, bases: frozenset[int], part: MemberPath) -> MemberPath:
+        """``part`` with its place in a layout of our own, if its object is in one static buffer."""
+        if len(bases) != 1 or any(self[base].space is not AddressSpace.STATIC for base in bases):
+            return part
+        number = self.stand_ins.setdefault((part.record, part.path), len(self.stand_ins) + 1)
+        return replace(part, stand_in=number * _APART)
+
+    def counted(self, bases: frozenset[int], of_type: str, base: Value) -> MemberPath:
+        """Where elements of unknown size are counted from, one for each type and first byte."""
+        key = (bases, of_type, base), ()
+        number = self.stand_ins.setdefault(key, len(self.stand_ins) + 1)
+        return MemberPath(f"{of_type} {number}", base, (), overlaps=True, stand_in=number * _APART)
+
+    def named(self, name: Name) -> int:
+        """The number of a name; a reference is another one wherever it is declared."""
+        declared = None if name.site is None else name.site.name
+        key = name.buffer, name.text, -1 if declared is None else declared.start
+        if key not in self.numbers:
+            self.numbers[key] = len(self.names)
+            self.names.append(name)
+        return self.numbers[key]
+
+    def whole(self, buffer: int) -> int:
+        """The number of the name of a buffer; -1 where its size is not known."""
+        of = self[buffer]
+        return -1 if of.bytes is None else self.named(Name(of.name, buffer, (0, of.bytes), of.type, of.dims))
 
     def pin(
         self, buffers: frozenset[int], reason: str, *, seen: bool = False, within: Bytes | None = None

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from smem_lsp.ir.nodes import Access, AccessKind, Tile
-from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Unknown, Value, Var
+from smem_lsp.ir.nodes import Access, AccessKind, Branch, FollowedCall, Seq, Tile
+from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Unknown, Value, Var, operation
 from smem_lsp.lowering.state.buffers import Buffers
 from smem_lsp.lowering.state.copies import Copies
 from smem_lsp.lowering.state.emitter import Emitter
@@ -24,6 +24,7 @@ from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Qualified
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.targets.dialects import CUDA, Dialect
 
@@ -41,12 +42,19 @@ class Outcome:
 @dataclass
 class Inlining:
     """The functions that are being inlined, and those that were. ``choices``: calls of one of several functions that
-    are being followed; ``done``: by the token that the function starts at."""
+    are being followed; ``done``: by the token that the function starts at, as are ``followed``, the tokens that name
+    functions in calls which were, and ``handed``, template parameters that a function was bound to."""
 
     depth: int = 0
     choices: int = 0
     outcomes: list[Outcome] = field(default_factory=list)
     done: dict[int, Function] = field(default_factory=dict)
+    calls: list[tuple[Function | None, FollowedCall]] = field(default_factory=list)
+    followed: dict[int, set[int]] = field(default_factory=dict)
+    handed: dict[int, set[str]] = field(default_factory=dict)
+    members: list[tuple[Definition, Scope | None]] = field(
+        default_factory=list
+    )  # the functions, with the scopes of the classes that they stand in
     instance: tuple[Argument | int, ...] = ()  # template arguments that static arrays belong to
 
 
@@ -58,6 +66,9 @@ class Lowering(Protocol):
 
     def value(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
         """The value of an expression; an address of shared memory that gets here escapes."""
+
+    def assign(self, ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScope) -> Value | Ref:
+        """An assignment whose right side is ``right``."""
 
     def lend(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
         """Something is bound to what ``expr`` is, and may be changed through that."""
@@ -145,9 +156,32 @@ class Context:
         tile: Tile | None = None,
         strayed: bool = False,
     ) -> None:
-        """Access what is at a place. Several possible bases: a partial access of each."""
+        """Access what is at a place. Several possible bases: the one that is chosen where that is known, else a partial
+        access of each."""
         if kind.writes and isinstance(ref.kind, Qualified):  # nobody writes what is const
             self.buffers.written_as_volatile |= ref.bases
+        if len(ref.bases) > 1 and not ref.pointer and ref.offset is not None and ref.chosen is not None:
+            first = min(ref.bases)
+            where = self.at.span(lo, hi), self.at.line(lo)
+            point = self.out.next_point()
+            arms: list[Seq] = []
+            for bases in (frozenset((first,)), ref.bases - {first}):
+                with self.out.collect() as items:
+                    self.access(
+                        replace(ref, bases=bases, chosen=None if len(bases) == 1 else ref.chosen),
+                        kind,
+                        lo,
+                        hi,
+                        stored=stored,
+                        plain=plain,
+                        rows=rows,
+                        tile=tile,
+                        strayed=strayed,
+                    )
+                arms.append(Seq(tuple(items)))
+            is_first = operation(Operator.EQUAL, ref.chosen, Const(first))
+            self.out.emit(Branch(point, is_first, arms[0], arms[1], *where))
+            return
         single = len(ref.bases) == 1 and not ref.pointer
         for buffer in sorted(ref.bases):
             known = single and ref.index is not None and len(ref.index) == len(self.buffers[buffer].dims)
@@ -168,6 +202,9 @@ class Context:
                     tile=tile if single else None,
                     within=ref.within if len(ref.bases) == 1 else None,
                     strayed=strayed,
+                    subscripts=() if known else ref.subscripts,
+                    elsewhere=self.at.elsewhere(lo, hi),
+                    name=ref.name if len(ref.bases) == 1 else -1,
                 )
             )
 
@@ -246,6 +283,7 @@ class Context:
         self.out.assign(variable, value)
         if self.points_to.known(variable) is not None:
             self.out.assign(variable + 1, self.out.fresh())
+            self.out.assign(variable + 2, self.out.fresh())
 
     def _assign_members(self, variable: int, value: Value) -> None:
         """An object is assigned as a whole."""
@@ -282,9 +320,13 @@ class Context:
             kind=ref.kind,
             part_of=part,
             within=ref.within,
+            name=ref.name,
         )
         self.points_to.join(variable, plain)
         self.out.assign(variable + 1, ref.offset or self.out.fresh())
+        known = self.points_to.known(variable)
+        if known is not None and len(known.bases) > 1:
+            self.out.assign(variable + 2, ref.base or self.out.fresh())
         if variable in self.variables.member_of:
             self._assign_owners(variable, self.out.fresh(), ref.bases)
 
@@ -306,7 +348,8 @@ class Context:
         known = self.points_to.known(variable.index)
         if known is None:
             return None
-        offset = None if len(known.bases) > 1 or variable.array else Var(variable.index + 1)
+        offset = None if variable.array or known.mixed else Var(variable.index + 1)
+        chosen = Var(variable.index + 2) if offset is not None and len(known.bases) > 1 else None
         element, shape, kind = known.element, known.shape, known.kind
         if variable.element is not None:
             element, shape, kind = variable.element, variable.shape, variable.kind
@@ -322,6 +365,8 @@ class Context:
             kind=kind,
             part_of=known.part_of,
             within=known.within,
+            chosen=chosen,
+            name=known.name,
         )
 
     # ---- values of now -------------------------------------------------------------------------------------------
@@ -329,7 +374,10 @@ class Context:
     def frozen(self, ref: Ref) -> Ref:
         """A place whose index keeps the values of now, whatever its variables become."""
         index = None if ref.index is None else tuple(self.frozen_value(value) for value in ref.index)
-        return replace(ref, index=index, offset=None if ref.offset is None else self.frozen_value(ref.offset))
+        offset, chosen = (
+            None if each is None else self.frozen_value(each) for each in (ref.offset, ref.chosen)
+        )
+        return replace(ref, index=index, offset=offset, chosen=chosen)
 
     def frozen_value(self, value: Value) -> Value:
         """What a value is now, whatever its variables become."""

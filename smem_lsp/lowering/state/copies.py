@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from smem_lsp.ir.nodes import WithFinalWait
 from smem_lsp.ir.values import Bytes
 
-FEWEST_LANDINGS = 4  # so that few kernels are lowered again
-
 
 @dataclass
 class Copies:

@@ -81,10 +81,21 @@ def forget_bound(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
                 forget_bound(ctx, expr.right, scope)
         case tree.Assign():
             forget_bound(ctx, expr.target, scope)
+        case tree.Unary(operator="*"):
+            _forget_pointed(ctx, expr.operand, scope)
         case tree.Unary() | tree.Cast():
             forget_bound(ctx, expr.operand, scope)
         case tree.Member():
             forget_bound(ctx, expr.base, scope)
+
+
+def _forget_pointed(ctx: Context, pointer: tree.Expr, scope: LocalScope) -> None:
+    """What is changed through ``*pointer``: not the pointer itself."""
+    while isinstance(pointer, tree.Cast):
+        pointer = pointer.operand
+    if isinstance(pointer, tree.Name) and isinstance(scope.lookup(pointer.text), Variable):
+        return
+    forget_bound(ctx, pointer, scope)
 
 
 def name_buffers(ctx: Context, lo: int, hi: int, scope: LocalScope, why: str, depth: int = 0) -> None:

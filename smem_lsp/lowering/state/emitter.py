@@ -21,6 +21,7 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.ir.values import Unknown, Value
 from smem_lsp.lowering.state.position import Position
+from smem_lsp.targets.every import WARP_SIZE
 
 
 @dataclass
@@ -76,9 +77,10 @@ class Emitter:
         mask: Value | None = None,
         *,
         votes: bool = False,
+        lanes: int = WARP_SIZE,
     ) -> None:
         where = self.at.span(lo, hi), self.at.line(lo)
-        self.emit(Barrier(self.next_point(), kind, *where, spelling, mask=mask, votes=votes))
+        self.emit(Barrier(self.next_point(), kind, *where, spelling, mask=mask, votes=votes, lanes=lanes))
 
     def named_barrier(
         self,
@@ -111,9 +113,15 @@ class Emitter:
         """Shared memory of another block gets an address here."""
         self.emit(Remote(self.next_point(), self.at.span(lo, hi), self.at.line(lo)))
 
-    def touch(self, kind: AccessKind, base: Value | None = None, index: Value | None = None) -> None:
-        """Memory outside shared memory is read or written."""
-        self.emit(GlobalAccess(self.next_point(), kind, base, index, self.at.line(0)))
+    def touch(
+        self,
+        kind: AccessKind,
+        base: Value | None = None,
+        index: Value | None = None,
+        width: int | None = None,
+    ) -> None:
+        """Memory outside shared memory is read or written: an element of ``width`` bytes."""
+        self.emit(GlobalAccess(self.next_point(), kind, base, index, self.at.line(0), width))
 
     def changed_in(self, node: Branch | Loop) -> set[int]:
         """The variables that are assigned somewhere in it."""

@@ -10,6 +10,8 @@ from smem_lsp.ir.values import Const, Op, Operator, Thread, Value, Var
 from smem_lsp.lowering.state.emitter import Emitter
 from smem_lsp.lowering.state.places import Ref
 
+_ELEMENTS = (Operator.LOAD, Operator.READONLY, Operator.ELEMENT)
+
 
 @dataclass
 class GlobalWrites:
@@ -18,16 +20,32 @@ class GlobalWrites:
     out: Emitter
     parameters: GlobalMemory = field(default_factory=GlobalMemory)
     _written: list[Value] = field(default_factory=list)  # addresses that may be written to
+    _widths: dict[tuple[Value, ...], int | None] = field(default_factory=dict)  # bytes of what was named last
+
+    def name(self, base: Value, index: Value, width: int | None) -> None:
+        """An element outside shared memory, of ``width`` bytes, is named: it is read, as far as one can tell."""
+        self._widths[base, index] = width
+        self.out.touch(AccessKind.READ, base, index, width)
 
     def write(self, place: Value | Ref | None) -> None:
         """A place outside shared memory may be written: what was loaded, or a member of that."""
         while isinstance(place, Op) and place.operator is Operator.MEMBER:
             place = place.args[0]
-        if isinstance(place, Op) and place.operator in (Operator.LOAD, Operator.READONLY):
+        if isinstance(place, Op) and place.operator in _ELEMENTS:
             self._written.append(place.args[0])
-            self.out.touch(AccessKind.WRITE, *place.args[:2])
+            base, *rest = place.args[:2]
+            width = self._widths.get(place.args[:2])
+            self.out.touch(AccessKind.WRITE, base, rest[0] if rest else None, width)
         elif not isinstance(place, Var):
             self.out.touch(AccessKind.WRITE)
+
+    def pass_over(self, address: Value, kind: AccessKind) -> None:
+        """Some bytes from an address on are read, written, or both, by a function that does nothing else."""
+        if kind.writes:
+            self._written.append(address)
+        for each in (AccessKind.READ, AccessKind.WRITE):
+            if kind in (each, AccessKind.UPDATE):
+                self.out.touch(each)
 
     def hand_out(self, address: Value | Ref | None) -> None:
         """What an address outside shared memory leads to may be written from now on."""

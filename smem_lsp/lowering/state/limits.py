@@ -8,16 +8,21 @@ from dataclasses import dataclass, field
 @dataclass
 class LimitsFound:
     """What was not understood by now. Of reasons that are one, the first stays. ``opaque``: points, rising, of calls
-    that may wait for other threads; ``hidden``: macros that are called but not in sight."""
+    that may wait for other threads; ``hidden``: macros that are called but not in sight; ``disguised``: those of
+    them that stand where a declaration could; ``assumed``: what is taken for granted of functions that whoever
+    instantiates a template passes; ``passed_over``: a call was not followed."""
 
     complete: bool = True  # every statement parsed, no guess on a declaration, barrier or access
     irregular: str | None = None  # why control flow is not known
     unexact: str | None = None  # why the bytes may be others than those declared
     unknown: list[str] = field(default_factory=list)
+    assumed: list[str] = field(default_factory=list)
     unknown_accesses: int = 0
     unknown_barriers: int = 0
     opaque: list[int] = field(default_factory=list)
     hidden: list[str] = field(default_factory=list)
+    disguised: list[str] = field(default_factory=list)
+    passed_over: bool = False
 
     def note_unknown(self, reason: str, *, accesses: int = 0, barriers: int = 0) -> None:
         self.unknown.append(reason)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from smem_lsp.lowering.state.places import Ref
@@ -47,6 +47,7 @@ class Variable:
     constant: bool = False  # declared const: whoever gets a reference to it does not change it
     of_class: str = ""  # the class as it is named, template arguments left out, where it is an object of one
     fragment: Fragment | None = None
+    numbers: tuple[int, ...] = ()  # elements of an array that is declared const, if all of them are known
 
 
 @record
@@ -68,10 +69,12 @@ class GroupKind(enum.Enum):
 
 @record
 class Group:
-    """A cooperative group handle. ``size``: threads of a tile that is cut out of the block."""
+    """A cooperative group handle. ``size``: threads of a tile that is cut out of the block, or out of a tile of
+    ``parent`` threads."""
 
     kind: GroupKind
     size: int | None = None
+    parent: int | None = None
 
 
 @record
@@ -112,20 +115,22 @@ class LocalObject:
 
 @dataclass
 class LocalScope:
-    """Names of one block; lookups go outwards."""
+    """Names of one block; lookups go outwards. ``around``: what a name means that no block declares, if it is shared
+    memory."""
 
     parent: LocalScope | None = None
     names: dict[str, Meaning] = field(default_factory=dict)
     constants: Scope | None = None
+    around: Callable[[str], BufferName | None] | None = None
 
     def lookup(self, name: str) -> Meaning | None:
-        scope: LocalScope | None = self
-        while scope is not None:
+        around: Callable[[str], BufferName | None] | None = None
+        for scope in self.outwards():
             found = scope.names.get(name)
             if found is not None:
                 return found
-            scope = scope.parent
-        return None
+            around = around or scope.around
+        return None if around is None else around(name)
 
     def outwards(self) -> Iterator[LocalScope]:
         scope: LocalScope | None = self

@@ -20,7 +20,8 @@ class Ref:
     dimensions of what is there, () for a single element; ``element``: bytes of one element of it; ``offset``: bytes
     from the start of the buffer, None: anywhere in ``bases``; ``held``: dimensions of the local array that the
     address is kept in; ``number``: the address is kept in an integer; ``kind``: type of an element of what is there;
-    ``within``: the object that was named last on the way, a member of a class in the buffer or all of the buffer.
+    ``within``: the object that was named last on the way, a member of a class in the buffer or all of the buffer;
+    ``name``: the number of the last name on the way, -1: of several, or none.
     """
 
     bases: frozenset[int]
@@ -35,6 +36,12 @@ class Ref:
     part_of: MemberPath | None = None
     unclear: bool = False  # a member of a type that is not known: perhaps an array
     within: Bytes | None = None  # None: not known
+    subscripts: tuple[tuple[Value, int], ...] = ()  # of the arrays on the way, each with their elements
+    chosen: Value | None = (
+        None  # number of the buffer, of several that ``offset`` is counted in; None: not known
+    )
+    mixed: bool = False  # places of several layouts: none of its offsets means anything
+    name: int = -1
 
     @property
     def whole(self) -> bool:
@@ -45,6 +52,11 @@ class Ref:
     def bytes(self) -> int | None:
         """Size of what is there."""
         return _product(self.element, self.shape)
+
+    @property
+    def byte(self) -> Value | None:
+        """Bytes from the start of the buffer; None: not known, or in a layout of our own."""
+        return self.offset if self.part_of is None else None
 
     def address(self) -> Ref:
         """``&place``"""
@@ -58,7 +70,22 @@ class Ref:
 
     def as_number(self) -> Ref:
         """An address as an integer: bytes."""
-        return Ref(self.bases, None, self.offset, 1, pointer=True, number=True, within=self.within)
+        return Ref(
+            self.bases,
+            None,
+            self.byte,
+            1,
+            pointer=True,
+            number=True,
+            within=self.within,
+            chosen=self.chosen,
+            name=self.name,
+        )
+
+    @property
+    def base(self) -> Value | None:
+        """The number of the buffer that ``offset`` is counted in; None: not known."""
+        return Const(min(self.bases)) if len(self.bases) == 1 else self.chosen
 
     def decayed(self) -> Ref:
         """An array as the address of its first element."""
@@ -68,7 +95,17 @@ class Ref:
         """``place[index]`` of an array."""
         step = _product(self.element, self.shape[1:])
         known = None if self.index is None else (*self.index, index)
-        return replace(self, index=known, offset=_advance(self.offset, index, step), shape=self.shape[1:])
+        count = self.shape[0] if self.shape else None
+        subscripts = self.subscripts
+        if count is not None and not self.pointer and not isinstance(index, Const):
+            subscripts = (*subscripts, (index, count))
+        return replace(
+            self,
+            index=known,
+            offset=_advance(self.offset, index, step),
+            shape=self.shape[1:],
+            subscripts=subscripts,
+        )
 
     def moved(self, by: Value | None, sign: Operator = Operator.ADD) -> Ref:
         """``pointer + by`` or ``pointer - by``; None: by an unknown amount."""
@@ -145,7 +182,13 @@ class Ref:
         """A member of this type, ``by`` bytes into the element that is here: a constant that is not known."""
         found = self.member(0, kind)
         offset = None if self.offset is None else operation(Operator.ADD, self.offset, by)
-        return replace(found, offset=offset, part_of=part)
+        return replace(found, offset=offset, part_of=part, within=self.within)
+
+    def standing_in(self, part: MemberPath, kind: Type | None) -> Ref:
+        """A member of this type, in a layout of our own."""
+        assert part.stand_in is not None
+        offset = _advance(part.base, Const(part.stand_in), 1)
+        return replace(self.member(0, kind), offset=offset, part_of=part, within=self.within)
 
     def viewed(
         self,
@@ -166,7 +209,7 @@ class Ref:
             pointer=pointer,
             number=False,
             kind=kind,
-            part_of=None if self.part_of is None else replace(self.part_of, overlaps=True),
+            part_of=None if self.part_of is None else replace(self.part_of, overlaps=True, stand_in=None),
             unclear=False,
             within=self._seen_as(kind),
         )
@@ -208,7 +251,24 @@ def join(refs: list[Ref]) -> Ref:
         kind=kind,
         part_of=part,
         within=within,
+        mixed=any(ref.mixed or ref.part_of != part for ref in refs),
+        name=first.name if all(ref.name == first.name for ref in refs) else -1,
     )
+
+
+def choose(condition: Value, yes: Ref, no: Ref) -> Ref:
+    """One of two places, as ``condition`` says."""
+    both = join([yes, no])
+    if both.mixed or both == yes:
+        return both
+    offset = _either(condition, yes.offset, no.offset)
+    chosen = _either(condition, yes.base, no.base) if len(both.bases) > 1 else None
+    known = offset is not None and (chosen is not None or len(both.bases) == 1)
+    return replace(both, offset=offset, chosen=chosen) if known else both
+
+
+def _either(condition: Value, yes: Value | None, no: Value | None) -> Value | None:
+    return None if yes is None or no is None else operation(Operator.CONDITIONAL, condition, yes, no)
 
 
 def _advance(

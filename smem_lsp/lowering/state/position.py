@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from smem_lsp.ir.nodes import Elsewhere
 from smem_lsp.lowering.state.template_header import template_parameters
 from smem_lsp.source import Span
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
@@ -64,6 +65,16 @@ class Position:
     def span(self, lo: int, hi: int) -> Span | None:
         """Of tokens of the chunk; None when one of them came out of a macro body."""
         return self.body.span(self.base + lo, self.base + hi)
+
+    def span_between(self, lo: int, hi: int) -> Span | None:
+        """From the first to the last of these tokens, where the author has spelled both: those between may be out of
+        macros."""
+        return self.body.span_between(self.base + lo, self.base + hi)
+
+    def elsewhere(self, lo: int, hi: int) -> Elsewhere | None:
+        """Where tokens of the chunk stand that are of another file; None: of this one."""
+        found = self.unit.header_place(self.function, self.base + lo, self.base + hi)
+        return None if found is None else Elsewhere(*found)
 
     def line(self, lo: int) -> int:
         """1-based line of a token of the chunk."""

@@ -67,10 +67,20 @@ def _fields(
                 yield from nested
                 continue
         element, dims = _taken_apart(kind)
-        text = texts.get(name) or f"{spell_type(element)} {name}{dims}"
+        text = texts.get(name) or f"{spell_type(element)} {name}{''.join(f'[{dim}]' for dim in dims)}"
         named = spell_type(element) if len(shared) == 1 else "union"
         plain = _has_no_constructor(element)
-        yield StorageMember(path, offset + low, high - low, align, text, named, plain=plain)
+        yield StorageMember(
+            path,
+            offset + low,
+            high - low,
+            align,
+            text,
+            named,
+            plain=plain,
+            dims=dims,
+            element_bytes=_size(element) or None,
+        )
 
 
 def _size(kind: Type | None) -> int:
@@ -95,13 +105,13 @@ def _has_no_constructor(element: Type | None) -> bool:
     return not isinstance(kind, Record) or not collect.inside(kind.decl).constructors
 
 
-def _taken_apart(kind: Type | None) -> tuple[Type | None, str]:
+def _taken_apart(kind: Type | None) -> tuple[Type | None, tuple[int | None, ...]]:
     """The type of the elements of an array, and its dimensions."""
-    dims = ""
+    dims: list[int | None] = []
     while isinstance(kind, Array):
-        dims += f"[{kind.count}]"
+        dims.append(kind.count)
         kind = kind.element
-    return kind, dims
+    return kind, tuple(dims)
 
 
 def _texts(record: Record) -> dict[str, str]:

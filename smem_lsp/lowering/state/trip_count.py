@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from smem_lsp.ir.nodes import Assign, Node, Seq, walk
-from smem_lsp.ir.values import Const, Op, Operator, Thread, Value, Var
+from smem_lsp.ir.values import Const, Op, Operator, Thread, Value, Var, computed
 from smem_lsp.source import checkpoint
-from smem_lsp.syntax.conditions import apply_operator
 
 MAX_TRIPS = 4096
+_RANGE = 1 << 31  # a number beyond may wrap
 
 
 def count_trips(
@@ -46,7 +46,7 @@ def count_trips(
         trips += 1
         for update in updates:
             following = constant(update.value, values)
-            if following is None:
+            if following is None or not -_RANGE <= following < _RANGE:
                 values.pop(update.variable, None)
             else:
                 values[update.variable] = following
@@ -78,14 +78,13 @@ def _add_variables(value: Value, to: set[int]) -> None:
 
 
 def constant(value: Value, values: Mapping[int, int]) -> int | None:
-    """``value`` with constants for variables; None when anything else is in it, or a negative number: whether the
-    type is unsigned is not known, and then it would wrap."""
+    """``value`` with constants for variables; None when anything else is in it, or a negative number of a type that is
+    not known: if it is unsigned, it wraps."""
     match value:
         case Const():
-            return value.n if value.n >= 0 else None
+            return value.n
         case Var():
-            known = values.get(value.index, -1)
-            return known if known >= 0 else None
+            return values.get(value.index)
         case Op():
             args = [constant(arg, values) for arg in value.args]
             if any(arg is None for arg in args):
@@ -94,11 +93,15 @@ def constant(value: Value, values: Mapping[int, int]) -> int | None:
             if value.operator is Operator.CONDITIONAL:
                 return operands[1] if operands[0] else operands[2]
             if len(operands) == 1:
-                return int(not operands[0]) if value.operator is Operator.NOT else None
-            result = (
-                apply_operator(value.operator.spelling, operands[0], operands[1])
-                if len(operands) == 2
-                else None
-            )
-            return result if result is not None and result >= 0 else None
+                return _UNARY[value.operator](operands[0]) if value.operator in _UNARY else None
+            if len(operands) != 2:
+                return None
+            return computed(value.operator, operands[0], operands[1], value.reading)
     return None
+
+
+_UNARY: dict[Operator, Callable[[int], int]] = {
+    Operator.NOT: lambda n: int(not n),
+    Operator.NEGATE: lambda n: -n,
+    Operator.BIT_NOT: lambda n: ~n,
+}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from smem_lsp.lowering.state.local_scope import LocalObject
 from smem_lsp.lowering.state.position import Position
+from smem_lsp.semantics.types import Record
 
 # calls that lead there, token of the chunk, name, how often it was declared there by now
 Declared = tuple[tuple[int, ...], int, str, int]
@@ -15,12 +16,14 @@ Declared = tuple[tuple[int, ...], int, str, int]
 @dataclass
 class Variables:
     """Numbers of variables. The number after one counts how many bytes into a buffer the variable points, if it ever
-    does. A variable has the same number each time that the kernel is lowered: ``numbers`` is handed on."""
+    does, the next one which buffer that is where it may be one of several. A variable has the same number each time
+    that the kernel is lowered: ``numbers`` is handed on."""
 
     at: Position
     numbers: dict[Declared, int]
     numbers_only: set[int] = field(default_factory=set)  # declared as numbers or vectors of them
     objects: dict[int, LocalObject] = field(default_factory=dict)  # by the variable of the object
+    parameters: dict[int, Record] = field(default_factory=dict)  # the kernel's, where they are objects
     member_of: dict[int, tuple[int, str]] = field(default_factory=dict)  # -> object, name of the member
     _declared: Counter[tuple[tuple[int, ...], int, str]] = field(default_factory=Counter)
 
@@ -28,12 +31,14 @@ class Variables:
         """A variable that is declared here."""
         here = (self.at.path, self.at.base, name)
         self._declared[here] += 1
-        return self.numbers.setdefault((*here, self._declared[here]), 2 * len(self.numbers))
+        return self.numbers.setdefault((*here, self._declared[here]), 3 * len(self.numbers))
 
     def member(self, of: int, name: str) -> int:
         """The variable of a member of an object."""
-        return self.numbers.setdefault(((-1, of), 0, name, 0), 2 * len(self.numbers))
+        return self.numbers.setdefault(((-1, of), 0, name, 0), 3 * len(self.numbers))
 
     def names(self) -> tuple[str, ...]:
         """By number."""
-        return tuple(name for _, _, text, _ in self.numbers for name in (text, f"{text} in bytes"))
+        return tuple(
+            name for _, _, text, _ in self.numbers for name in (text, f"{text} in bytes", f"array of {text}")
+        )

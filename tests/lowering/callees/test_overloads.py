@@ -277,16 +277,28 @@ def test_whether_all_accesses_to_a_buffer_are_seen(statements: str, seen: bool) 
         ("auto g = cg::tiled_partition<2>(cg::tiled_partition<8>(b)); a[g.thread_rank()] = 1;", "W a 4+4"),
         ("a[cg::tiled_partition<4>(cg::this_thread_block()).thread_rank()] = 1;", "W a 4+4"),
         ("auto g = cg::tiled_partition<4>(cg::coalesced_threads()); a[g.thread_rank()] = 1;", "W a ?"),
-        ("auto g = cg::tiled_partition<4>(b); shrink(g); a[g.thread_rank()] = 1;", "W a ?"),
+        ("auto g = cg::tiled_partition<4>(b); shrink(g); a[g.thread_rank()] = 1;", "W a 4+4"),
+        ("cg::thread_group g = cg::tiled_partition<4>(b); a[g.thread_rank()] = 1;", "W a 4+4"),
+        ("cg::thread_group g = cg::tiled_partition<4>(b); shrink(g); a[g.thread_rank()] = 1;", "W a ?"),
+        (
+            "auto g = cg::tiled_partition<2>(cg::tiled_partition<8>(b)); a[g.meta_group_rank()] = 1;",
+            "W a 8+4",
+        ),
+        (
+            "auto g = cg::tiled_partition<2>(cg::tiled_partition<8>(b)); a[g.meta_group_size()] = 1;",
+            "W a 16+4",
+        ),
+        ("auto g = cg::tiled_partition(b, 4); a[g.meta_group_size()] = 1;", "W a 16+4"),
+        ("a[b.size()] = 1;", "W a 64+4"),
+        ("a[b.thread_index().x + b.dim_threads().x] = 1;", "W a 20+4"),
         ("auto g = cg::coalesced_threads(); a[g.thread_rank()] = 1;", "W a ?"),
     ],
 )
 def test_a_tile_of_the_block_knows_its_threads(statements: str, expected: str) -> None:
     above = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;"
     kernel = kernel_of(above, f"auto b = cg::this_thread_block(); {statements}")
-    assert Run(kernel, {"n": 3, "blockDim.x": 4, "blockDim.y": 2}, {"x": 1, "y": 1, "z": 1}).run() == [
-        expected
-    ]
+    shape = {"n": 3, "blockDim.x": 4, "blockDim.y": 2, "blockDim.z": 2}
+    assert Run(kernel, shape, {"x": 1, "y": 1, "z": 1}).run() == [expected]
 
 
 VECTORS = (

@@ -29,6 +29,8 @@ ADDRESS = "unsigned s = static_cast<unsigned>(__cvta_generic_to_shared(a + 4)); 
         ('asm("st.shared.b16 [%0+2], %1;" :: "r"(s), "h"(r0) : "memory");', ["W a 18+2"]),
         ('asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\\n"'
          ' : "=r"(r0), "=r"(r1), "=r"(r2), "=r"(r3) : "r"(s));', ["R a 16+16"]),
+        ('asm volatile("ldmatrix.sync.aligned.x2.trans.m8n8.shared.b16 {%0,%1}, [%2];\\n"'
+         ' : "=r"(r0), "=r"(r1) : "r"(s));', ["R a 16+16"]),
         ('asm volatile("{ .reg .pred p; setp.ne.b32 p, %0, 0; @p st.shared.b32 [%1], %2; }" :: "r"(n), "r"(s), "r"(r0));',
          ["W a 16+4"]),
         ('asm volatile("red.shared.add.u32 [%0], %1;" :: "r"(s), "r"(r0));', ["X a 16+4"]),

@@ -1,0 +1,70 @@
+"""Shared arrays of functions that headers define: those of a kernel are known where every call of such a function has
+been followed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from smem_lsp.lowering.callees import overloads
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.local_scope import LocalScope
+from smem_lsp.semantics.entities import Argument, Functions
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
+from smem_lsp.unit.ptxas_rounding import header_names
+
+_UNREAD = "a header declares shared memory"
+
+
+def note_followed(ctx: Context, callee: tree.Name, function: Function, bound: Mapping[str, Argument]) -> None:
+    """A function is inlined where it is called. Template arguments may be functions: the body then calls them by the
+    names of its parameters."""
+    handed = {name: arg.overloads for name, arg in bound.items() if isinstance(arg, Functions)}
+    named = {decl.name for overloads_ in handed.values() for decl, _ in overloads_}
+    named.add(callee.text.rpartition("::")[2])
+    lo, hi = ctx.at.base + callee.lo, ctx.at.base + callee.hi
+    places = (at for at in range(lo, hi) if ctx.at.body.tokens.texts[at] in named)
+    ctx.inlining.followed.setdefault(ctx.at.function.island.head, set()).update(places)
+    ctx.inlining.handed.setdefault(function.island.head, set()).update(handed)
+
+
+def note_not_followed(ctx: Context, callee: tree.Name, scope: LocalScope) -> None:
+    """A call is not followed: what it leads to may declare arrays."""
+    name = callee.text.rpartition("::")[2]
+    bound = overloads.handed(callee, scope)
+    called = {name}
+    if bound is not None:
+        called = {decl.name for decl, _ in bound[0].overloads} if isinstance(bound[0], Functions) else set()
+    names = header_names(ctx.at.unit, ctx.around.file_constants)
+    if names is not None and called & names:
+        ctx.limits.note_unexact(f"{name} of {_UNREAD}")
+
+
+def unread(ctx: Context, reached: Sequence[Function]) -> str | None:
+    """Why arrays of headers may be missing in the total of the kernel; None: it has them all. ``reached``: the kernel
+    and the functions of the file that it may call."""
+    names = header_names(ctx.at.unit, ctx.around.file_constants)
+    if names is None:
+        return _UNREAD
+    for function in reached:
+        hits = sorted(names & function.definition.words)
+        if hits and function is not ctx.at.kernel and function.island.head not in ctx.inlining.done:
+            return f"{hits[0]} of {_UNREAD}"
+    if not any(names & function.definition.words for function in reached):
+        return None
+    for function in (ctx.at.kernel, *ctx.inlining.done.values()):
+        for name in _not_followed(ctx, function, names):
+            return f"{name} of {_UNREAD}"
+    return None
+
+
+def _not_followed(ctx: Context, function: Function, names: frozenset[str]) -> Iterator[str]:
+    """The names in a body, but for those in calls that are followed, that may lead to shared arrays of headers."""
+    inlining, tokens = ctx.inlining, function.body.tokens
+    followed = inlining.followed.get(function.island.head, set[int]())
+    wanted = names | inlining.handed.get(function.island.head, set[str]())
+    if wanted.isdisjoint(function.definition.words):
+        return
+    for at, (kind, text) in enumerate(zip(tokens.kinds, tokens.texts)):
+        if text in wanted and kind == "NAME" and at not in followed:
+            yield text

@@ -1,0 +1,120 @@
+"""Shared memory that is declared outside functions: each kernel has its own, if it or what it calls names it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from smem_lsp.ir.nodes import AddressSpace, Buffer, DeclarationSite
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.local_scope import BufferName
+from smem_lsp.semantics import record_layout, type_of
+from smem_lsp.semantics.declarations import VariableDecl
+from smem_lsp.semantics.evaluate import evaluate
+from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.sizes import size_of_type
+from smem_lsp.semantics.types import Enum, Pointer, Scalar, Type, is_struct
+from smem_lsp.source import Span
+from smem_lsp.syntax import tree
+from smem_lsp.unit.ptxas_rounding import shared_outside
+from smem_lsp.unit.shared_declarations import NOT_TYPE, total_bytes
+
+
+def around(ctx: Context, constants: Scope) -> Callable[[str], BufferName | None]:
+    """What a name means that no block of a body declares. ``constants``: the scope that the body looks names up in."""
+    names = frozenset[str]().union(*(each.names for each in shared_outside(ctx.at.unit)))
+
+    def look_up(name: str) -> BufferName | None:
+        index = _buffer(ctx, name, constants) if name in names else None
+        return None if index is None else BufferName(index)
+
+    return look_up
+
+
+def _buffer(ctx: Context, name: str, constants: Scope) -> int | None:
+    """The number of the buffer; None: the name means something else, or several things."""
+    for scope in constants.outwards():
+        declared = scope.own(name)
+        if declared:
+            (decl, where), *others = declared
+            if others or not isinstance(decl, VariableDecl):
+                return None
+            known = ctx.buffers.outside.get(decl)
+            return _declared(ctx, decl, where) if known is None else known
+    return None
+
+
+def _declared(ctx: Context, decl: VariableDecl, scope: Scope) -> int | None:
+    declaration = decl.source.parse("declaration", *decl.range)
+    if not isinstance(declaration, tree.Declaration) or ctx.dialect.shared not in declaration.words:
+        return None
+    for declarator in declaration.declarators:
+        if declarator.name == decl.name and not declarator.nested:
+            index = len(ctx.buffers)
+            kind = _element(decl, declaration, declarator, scope)
+            ctx.buffers.outside[decl] = index
+            ctx.buffers.declared.append(
+                replace(_buffer_of(ctx, decl, declaration, declarator, kind, scope), index=index)
+            )
+            if kind is not None:
+                ctx.buffers.kinds[index] = kind
+            if declarator.pointers:
+                ctx.buffers.pointer_elements.add(index)
+            if "extern" in declaration.words:
+                ctx.buffers.pinned[index] = f"{decl.name} is dynamic shared memory"
+            else:
+                ctx.buffers.owned[index] = f"{decl.name} is declared outside functions"
+            return index
+    return None
+
+
+def _element(
+    decl: VariableDecl, declaration: tree.Declaration, declarator: tree.Declarator, scope: Scope
+) -> Type | None:
+    if declarator.pointers:
+        return Pointer(None)
+    return type_of.specified(
+        declaration.words, declaration.names, scope, None, decl.source, decl.range[0] + declaration.lo
+    )
+
+
+def _buffer_of(
+    ctx: Context,
+    decl: VariableDecl,
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    kind: Type | None,
+    scope: Scope,
+) -> Buffer:
+    """Its text is never rewritten: it may be in another file, and other kernels name it, too."""
+    words = [word for word in declaration.words if word not in NOT_TYPE]
+    size = size_of_type(kind)
+    dims = tuple(evaluate(dim, scope) for dim in declarator.dims)
+    dynamic = "extern" in declaration.words
+    where = _place(ctx, decl, decl.range[0] + declarator.name_at)
+    return Buffer(
+        index=-1,
+        name=decl.name,
+        type=" ".join(words) + "".join(declarator.pointers),
+        type_text=None,
+        pointer_text="".join(declarator.pointers),
+        dims=dims,
+        dims_text=tuple("" if dim is None else str(dim) for dim in dims),
+        element_bytes=None if size is None else size[0],
+        bytes=None if size is None or dynamic else total_bytes(size[0], dims),
+        align=None if size is None else size[1],
+        space=AddressSpace.DYNAMIC if dynamic else AddressSpace.STATIC,
+        declared=where,
+        site=DeclarationSite(None, None, None, None, 0, len(declaration.declarators), where),
+        qualifiers=tuple(word for word in declaration.words if word in ("volatile", "const")),
+        record=is_struct(kind) if isinstance(kind, Scalar) else not isinstance(kind, (Pointer, Enum)),
+        holds_pointers=record_layout.holds_pointers(kind),
+    )
+
+
+def _place(ctx: Context, decl: VariableDecl, at: int) -> Span:
+    """The name in its declaration; that of the kernel, where it stands in another file."""
+    tokens = ctx.at.unit.preprocessed.tokens
+    if decl.source.kinds is not tokens.kinds or tokens.offsets[at] < 0:
+        return ctx.at.kernel.name_span
+    return Span(tokens.offsets[at], tokens.offsets[at] + len(decl.name))

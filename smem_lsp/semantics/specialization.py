@@ -1,0 +1,44 @@
+"""The template arguments that an explicit specialization ``template <> void f<1>(...)`` spells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smem_lsp.semantics import type_of
+from smem_lsp.semantics.declarations import Source, angle_close, split
+from smem_lsp.semantics.entities import TypedConstant
+from smem_lsp.semantics.evaluate import evaluate_value
+from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.types import Type
+from smem_lsp.syntax.brackets import match_brackets
+from smem_lsp.syntax.parse import Function
+
+Range = tuple[int, int]  # token indices of the head of a function
+
+
+def spelled_arguments(function: Function) -> Iterator[Range]:
+    """Where the head of a specialization spells its arguments."""
+    head = function.head
+    at = function.island.name - function.island.head + 1
+    if head.kinds[at : at + 1] != ["LT"]:
+        return
+    source = _source(function)
+    close = angle_close(source, at, len(head.kinds))
+    if close is not None:
+        yield from split(source, at + 1, close, angles=True)
+
+
+def spelled_argument(function: Function, where: Range, constants: Scope) -> Type | TypedConstant | None:
+    """What an argument is; None if it is not known."""
+    source = _source(function)
+    parsed = source.parse("expression", *where)
+    if parsed is not None:
+        value = evaluate_value(parsed, constants)
+        if value.n is not None:
+            return value
+    return type_of.spelled_type(source, *where, constants)
+
+
+def _source(function: Function) -> Source:
+    head = function.head
+    return Source(head.kinds, head.texts, match_brackets(head.kinds), function.symbols)

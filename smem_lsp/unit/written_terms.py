@@ -1,0 +1,146 @@
+"""Expressions of host code as they are written, and how to write them with another value.
+
+Parts of a sum or a product are left out until what is left has the value that is wanted: ``2 * n * sizeof(float)``
+becomes ``n * sizeof(float)``. What is made so is read again before anyone gets it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from smem_lsp.ir.host_terms import HostTerm, Product, apply, constant, named, plus
+from smem_lsp.semantics.types import builtin
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.lexer import lex
+from smem_lsp.syntax.names_ahead import Symbols
+from smem_lsp.syntax.parse import parse_chunk
+
+_COUNT = re.compile(r"(\d+)[uUlLzZ]*")
+_LOOSE = re.compile(r"[-+/%<>&]")  # no factor by itself
+_OPERATORS = frozenset(("+", "-", "*", "/", "%", "<<", ">>", "&"))
+_MOST_WORDS = 60  # of an expression
+
+
+def value_of_text(text: str, symbols: Symbols) -> HostTerm | None:
+    """The value of an expression, each name in it a symbol; None: it is made of something else."""
+    read = Written.of(text, symbols)
+    return None if read is None else read.value(read.root)
+
+
+def less(text: str, saved: HostTerm, symbols: Symbols) -> str | None:
+    """``text``, an expression of host code, with a value that is ``saved`` less; None: how is not known."""
+    read = Written.of(text, symbols)
+    now = None if read is None else read.value(read.root)
+    wanted = None if now is None else plus(now, saved, times=-1)
+    found = None if read is None or wanted is None else read.written(read.root, wanted)
+    if read is None or found is None:
+        return None
+    made = f"{text[: read.start(read.root)]}{found}{text[read.end(read.root) :]}"
+    again = Written.of(made, symbols)
+    return made if again is not None and again.value(again.root) == wanted else None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An expression of host code that was read: sums and products of numbers, names and sizes of types."""
+
+    text: str
+    offsets: Sequence[int]
+    words: Sequence[str]
+    root: tree.Expr
+
+    @classmethod
+    def of(cls, text: str, symbols: Symbols) -> Written | None:
+        tokens = lex(text)
+        kept = [at for at, kind in enumerate(tokens.kinds) if kind not in ("EOF", "NEWLINE")]
+        words = [tokens.texts[at] for at in kept]
+        if len(words) > _MOST_WORDS:
+            return None
+        root = parse_chunk("expression", [tokens.kinds[at] for at in kept], words, symbols)
+        return None if root is None else cls(text, [tokens.offsets[at] for at in kept], words, root)
+
+    def start(self, node: tree.Expr) -> int:
+        return self.offsets[self.range(node)[0]]
+
+    def end(self, node: tree.Expr) -> int:
+        hi = self.range(node)[1]
+        return self.offsets[hi - 1] + len(self.words[hi - 1])
+
+    def range(self, node: tree.Expr) -> tuple[int, int]:
+        """The words of a node, with each parenthesis that belongs to one of them."""
+        lo, hi, depth, least = node.lo, node.hi, 0, 0
+        for word in self.words[lo:hi]:
+            depth += (word == "(") - (word == ")")
+            least = min(least, depth)
+        return lo + least, hi + depth - least
+
+    def slice(self, node: tree.Expr) -> str:
+        return self.text[self.start(node) : self.end(node)]
+
+    def value(self, node: tree.Expr) -> HostTerm | None:
+        """None: it is made of something else."""
+        checkpoint()
+        if isinstance(node, tree.Number):
+            count = _COUNT.fullmatch(node.text)
+            return None if count is None else constant(int(count[1]))
+        if isinstance(node, tree.Name):
+            return None if node.templated else named(node.text)
+        if isinstance(node, tree.SizeOf):
+            if node.operator != "sizeof" or node.type is None or node.type.pointers or node.type.dims:
+                return None
+            kind = builtin(" ".join(node.type.words))
+            return None if kind is None or not kind.size else constant(kind.size)
+        if isinstance(node, tree.Binary) and node.operator in _OPERATORS:
+            left, right = self.value(node.left), self.value(node.right)
+            return None if left is None or right is None else apply(node.operator, left, right)
+        return None
+
+    def written(self, node: tree.Expr, wanted: HostTerm) -> str | None:
+        """``node`` without some of its parts, so that it is ``wanted``; None: how is not known."""
+        checkpoint()
+        if self.value(node) == wanted:
+            return self.slice(node)
+        if isinstance(node, tree.Number):
+            return str(wanted.number) if (wanted.number or 0) > 0 else None
+        if (
+            not isinstance(node, tree.Binary)
+            or node.operator not in ("+", "*")
+            or not all(count > 0 for _, count in wanted.products)
+        ):
+            return None
+        sides = (node.left, node.right)
+        for kept in sides:
+            found = self.written(kept, wanted) if node.operator == "+" or self.value(kept) == wanted else None
+            if found is not None:
+                return f"({found})" if node.operator == "*" and _LOOSE.search(found) else found
+        for changed, kept in (sides, sides[::-1]):
+            value = self.value(kept)
+            if value is None:
+                continue
+            rest = plus(wanted, value, times=-1) if node.operator == "+" else divided(wanted, value)
+            found = None if rest is None else self.written(changed, rest)
+            if found is not None:
+                before = self.text[self.start(node) : self.start(changed)]
+                return f"{before}{found}{self.text[self.end(changed) : self.end(node)]}"
+        return None
+
+
+def divided(term: HostTerm, by: HostTerm) -> HostTerm | None:
+    """The whole quotient by a single product; None: there is none."""
+    if len(by.products) != 1:
+        return None
+    ((factors, count),) = by.products
+    counts: dict[Product, int] = {}
+    for product, n in term.products:
+        left = list(product)
+        for factor in factors:
+            if factor not in left:
+                return None
+            left.remove(factor)
+        if n % count:
+            return None
+        counts[tuple(left)] = n // count
+    return HostTerm(tuple(sorted(counts.items(), key=repr)))

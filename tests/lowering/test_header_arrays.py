@@ -1,0 +1,79 @@
+"""Arrays of functions that headers define belong to the total of a kernel: it is exact where every call is followed."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from ptxas import entries
+from toolchain import nvcc, require
+
+from smem_lsp.engine import check
+from smem_lsp.environment import DiskReader
+
+HEADER = """\
+#pragma once
+template <typename T, int N> __device__ T sum(T value) {
+  __shared__ T part[N];
+  part[threadIdx.x % N] = value;
+  __syncthreads();
+  T all = 0;
+  for (int i = 0; i < N; ++i) all += part[i];
+  __syncthreads();
+  return all;
+}
+__device__ inline int twice(int value) { return sum<int, 8>(value) + sum<int, 16>(value); }
+__device__ inline int deep(int n) { return n > 0 ? deep(n - 1) + sum<int, 4>(n) : 0; }
+struct Keeper {
+  __device__ int keep(int value) { __shared__ int kept[5]; kept[value % 5] = value; __syncthreads(); return kept[0]; }
+};
+typedef int (*Function)(int);
+template <Function F> __device__ int apply(int value) { return F(value) + 1; }
+template <Function F> __device__ int hand(int value) { Function f = F; return f(value) + F(value); }
+__device__ inline int plain(int value) { return value * 3; }
+"""
+
+# what the kernel calls -> is an exact total claimed?
+CALLS = {
+    "sum<float, 32>(n)": True,
+    "sum<float, 32>(n) + sum<float, 32>(n + 1)": True,
+    "sum<float, 32>(n) + sum<int, 32>(n)": True,
+    "twice(n)": True,
+    "apply<twice>(n)": True,
+    "plain(n)": True,
+    "hand<twice>(n)": False,
+    "deep(n)": False,
+    "Keeper().keep(n)": False,
+    "[](int (*f)(int), int x) { return f(x); }(twice, n)": False,
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "sums.cuh").write_text(HEADER, encoding="utf-8")
+    return tmp_path
+
+
+def kernels() -> str:
+    return '#include "sums.cuh"\n' + "\n".join(
+        f"__global__ void k{number}(float* o, int n) {{ __shared__ float own[7]; own[threadIdx.x % 7] = n;"
+        f" __syncthreads(); o[threadIdx.x] = own[n] + {call}; }}"
+        for number, call in enumerate(CALLS)
+    )
+
+
+def test_exact_is_claimed_where_every_call_is_followed(folder: Path) -> None:
+    path = folder / "k.cu"
+    path.write_text(kernels(), encoding="utf-8")
+    reports = check(kernels(), path=str(path), reader=DiskReader()).kernels
+    assert dict(zip(CALLS, (report.exact for report in reports))) == CALLS
+    flags = ["-arch=sm_90", "-cubin", "-Xptxas", "-v", "-o", str(folder / "out.cubin")]
+    compiler = require(nvcc(), "nvcc is not installed")
+    done = subprocess.run(
+        [str(compiler), *flags, str(path)], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    printed = {entry.name: entry.shared for entry in entries(done.stdout + done.stderr)}
+    claimed = {r.kernel.name: r.static_bytes for r in reports if r.exact}
+    assert claimed == {name: printed[name] for name in claimed}

@@ -1,0 +1,45 @@
+"""Objects that a statement makes and drops: their constructors run."""
+
+from __future__ import annotations
+
+import pytest
+
+from smem_lsp.analysis.decision.model import VerdictKind
+from smem_lsp.engine import check
+
+CLASS = """\
+template <class T>
+struct Sum {{
+  int n;
+  {constructor}
+  __device__ void add(T* out) {{
+    __shared__ int total;
+    if (threadIdx.x == 0) total = n;
+    {barrier}
+    out[threadIdx.x] = total;
+  }}
+}};
+__global__ void k(int* out) {{ {statement} }}
+void host(int* out) {{ k<<<1, 64>>>(out); }}
+"""
+PLAIN = "__device__ Sum(int count, T* out) : n(count) { add(out); }"
+OPEN = "template <class... A> __device__ Sum(A... given) : n(0) { add(given...); }"
+
+
+def kind(constructor: str, barrier: str, statement: str) -> VerdictKind:
+    text = CLASS.format(constructor=constructor, barrier=barrier, statement=statement)
+    (found,) = check(text).facts[0].analysis.verdicts
+    return found.kind
+
+
+@pytest.mark.parametrize(
+    "statement", ["Sum<int>(3, out);", "Sum<int> s(3, out);", "auto s = Sum<int>(3, out);"]
+)
+def test_a_constructor_is_followed(statement: str) -> None:
+    assert kind(PLAIN, "", statement) is VerdictKind.RACY
+    assert kind(PLAIN, "__syncthreads();", statement) is VerdictKind.RACE_FREE
+
+
+@pytest.mark.parametrize("statement", ["Sum<int>(out);", "Sum<int> s(out);"])
+def test_one_that_is_not_followed_leaves_no_proof(statement: str) -> None:
+    assert kind(OPEN, "", statement) is not VerdictKind.RACE_FREE
