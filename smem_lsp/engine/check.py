@@ -11,6 +11,7 @@ from smem_lsp.config import Config
 from smem_lsp.engine.cache import Setting
 from smem_lsp.engine.contexts import MOST_CONTEXTS, WHOLE_PROJECT, Within, read_units
 from smem_lsp.engine.fixing import Fixer
+from smem_lsp.engine.instances import join_kernels
 from smem_lsp.engine.kernels import JudgedKernel, judge_kernels
 from smem_lsp.engine.lazy import LazySequence
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
@@ -21,6 +22,7 @@ from smem_lsp.facts.stopped import Stopped
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules.facts import FileFacts, KernelFacts
+from smem_lsp.rules.kernel_verdict import kernel_verdict
 from smem_lsp.rules.model import Finding, Rule, Severity
 from smem_lsp.rules.registry import RESERVED, RULES
 from smem_lsp.rules.suppressions import NO_SUPPRESSIONS, Suppression, Suppressions, parse_suppressions
@@ -120,7 +122,9 @@ def _report(
     unread = () if counted is None else counted[1]
     suppressions = NO_SUPPRESSIONS if setting is None else setting.suppressions
     facts = FileFacts(source, unit, unread, suppressions)
-    of_kernels = [pair for each in judged for pair in each.findings]
+    whole = not any(each.what in ("everything", "findings") for each in attempts.stopped)
+    told = [(kernel.facts.kernel, each.findings) for each in judged for kernel in each.instances[:1]]
+    of_kernels = join_kernels(told, whole=whole)
     findings = _judge(facts, of_kernels, rules, config, attempts)
     report = Report(
         source=source,
@@ -248,14 +252,18 @@ def _selected(rule: Rule, config: Config) -> bool:
     def named(patterns: Sequence[str]) -> bool:
         return any(rule.is_called(pattern) or rule.code.startswith(pattern.upper()) for pattern in patterns)
 
-    return (not config.select or named(config.select)) and not named(config.ignore)
+    wanted = named(config.select) if config.select else not rule.optional
+    if rule.optional:
+        wanted = wanted or any(rule.is_called(name) for name in config.severity)
+    return wanted and not named(config.ignore)
 
 
 def _uniform(point: int, facts: KernelFacts) -> str:
     """Is a barrier run by all threads of the block? "proved", "divergent" or "unknown"."""
     if point in facts.control.barriers or point in facts.verdicts.paired:
         return "proved"
-    return "divergent" if point in facts.verdicts.divergent else "unknown"
+    missed = any(each.barrier.point == point for each in facts.mispaired)
+    return "divergent" if missed else "unknown"
 
 
 def _kernel_report(facts: KernelFacts) -> KernelReport:
@@ -296,4 +304,8 @@ def _kernel_report(facts: KernelFacts) -> KernelReport:
         barriers=barriers,
         point_lines=lines,
         dynamic_partition=facts.dynamic_partition,
+        dynamic_terms=facts.dynamic_terms,
+        dynamic_refusals=facts.dynamic_refusals,
+        find_verdict=partial(kernel_verdict, facts),
+        find_term_plans=lambda: facts.term_plans,
     )

@@ -9,6 +9,7 @@ from functools import partial
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.allocation.validate import validate
 from smem_lsp.analysis.banks.rows import in_rows
+from smem_lsp.analysis.values.sums import added, sum_of
 from smem_lsp.engine.measured import Measured, broken_promise, is_covered, lost
 from smem_lsp.engine.report import Report
 from smem_lsp.facts.partition import PartitionLayouts
@@ -19,9 +20,11 @@ from smem_lsp.rules.model import (
     Finding,
     MergeBuffers,
     MoveRanges,
+    MoveTermRanges,
     PadRows,
     Remedy,
     Severity,
+    Unmerge,
 )
 from smem_lsp.source import apply_edits
 
@@ -53,15 +56,21 @@ def as_compiled(fix: Fix, finding: Finding, report: Report, measured: Measured) 
 
 
 def as_planned(fix: Fix, finding: Finding, report: Report, again: Callable[[str], Report]) -> Fix:
-    """A fix that moves ranges, pads rows or adds a wait, if another check finds every instance of the kernel as it was
-    planned, and nothing new wrong; other fixes as they are."""
+    """A fix that moves ranges, pads rows, takes arrays apart or adds a wait, if another check finds every instance of
+    the kernel as it was planned, and nothing new wrong; other fixes as they are."""
     remedy = finding.remedy
     codes: tuple[str, ...] = _CORRECTNESS
     match remedy:
         case MoveRanges():
-            wrong: Callable[[KernelFacts, KernelFacts | None], str | None] = _misplaced_ranges
+            wrong: Callable[[KernelFacts, KernelFacts | None], str | None] = partial(
+                _misplaced_ranges, remedy
+            )
+        case MoveTermRanges():
+            wrong = partial(_misplaced_in_terms, remedy)
         case MergeBuffers(waits=True):
             wrong = _copies_left
+        case Unmerge():
+            wrong = partial(_other_bytes, fix)
         case PadRows():
             wrong, codes = partial(_misplaced_rows, remedy), (*_CORRECTNESS, "SMEM4", "SMEM5")
         case _:
@@ -79,15 +88,39 @@ def as_planned(fix: Fix, finding: Finding, report: Report, again: Callable[[str]
     return _withdrawn(fix, new[0]) if new else fix
 
 
-def _misplaced_ranges(facts: KernelFacts, now: KernelFacts | None) -> str | None:
+def _misplaced_ranges(remedy: MoveRanges, facts: KernelFacts, now: KernelFacts | None) -> str | None:
     """Is every access where a valid layout of the bytes that were promised has its range? A pointer that is counted
     from a moved one moves with it."""
     found = None
     if now is not None and facts.dynamic_partition is not None:
         found = _ranges_after(facts.dynamic_partition, now.dynamic_partition or now.undivided_dynamic)
-    promised = None if facts.dynamic_partition is None else facts.dynamic_partition.best[0].plan.bytes
-    if found is None or found.bytes != promised or not _valid(facts, found):
+    plan = None if facts.dynamic_partition is None else facts.dynamic_partition.best[remedy.number].plan
+    if found is None or plan is None or found.bytes != plan.bytes or not _valid(facts, found, remedy.number):
         return "other pointers are counted from where they point now"
+    return None
+
+
+def _misplaced_in_terms(remedy: MoveTermRanges, facts: KernelFacts, now: KernelFacts | None) -> str | None:
+    """Does the pointer of every access begin where the plan has its range, and does every launch pass as many bytes
+    less as that takes away, or none, as far as it is told in words of the kernel?"""
+    plan = facts.term_plans[remedy.number]
+    after = None if now is None else now.dynamic_terms
+    if now is None or after is None:
+        return "where its pointers begin would not be known"
+    old, new = (sorted(found.starts.items()) for found in (plan.partition, after.partition))
+    if len(old) != len(new):
+        return "other pointers are counted from where they point now"
+    for (point, (_, start)), (_, (_, start_now)) in zip(old, new):
+        if added(start_now, start, -1) != plan.shifts[plan.partition.of[point]]:
+            return "other pointers are counted from where they point now"
+    for one, other in zip(facts.kernel.launches, now.kernel.launches):
+        before, passed = (
+            None if site.dynamic is None else sum_of(site.dynamic.value, {}) for site in (one, other)
+        )
+        if before is None or passed is None or not set(plan.symbols) <= {s for p in before for s in p}:
+            continue  # not said in the words of the kernel
+        if before != passed and added(before, passed, -1) != plan.saved:
+            return f"the launch at {one.place} would pass other bytes"
     return None
 
 
@@ -95,6 +128,15 @@ def _copies_left(facts: KernelFacts, now: KernelFacts | None) -> str | None:
     """Is a copy in flight after the wait that was added?"""
     if now is None or now.kernel.drained is not None or now.static_bytes is None:
         return "a copy may still be in flight"
+    return None
+
+
+def _other_bytes(fix: Fix, facts: KernelFacts, now: KernelFacts | None) -> str | None:
+    """Has the kernel the bytes that were promised, and does nothing take turns in them any more?"""
+    if now is None or now.static_bytes is None:
+        return "its bytes would not be known"
+    if facts.kernel.siblings == 0 and now.static_bytes != fix.static_bytes:
+        return f"it would have {now.static_bytes:,} B"
     return None
 
 
@@ -117,10 +159,12 @@ def _ranges_after(before: PartitionLayouts, after: PartitionLayouts | None) -> P
     return Plan("rewrite", end, offsets)
 
 
-def _valid(facts: KernelFacts, plan: Plan) -> bool:
+def _valid(facts: KernelFacts, plan: Plan, number: int) -> bool:
     ranges, divided = facts.of_ranges, facts.dynamic_partition
     assert ranges is not None and divided is not None
-    return not validate(divided.items, plan, ranges.kernel.body, divided.best[0].facts, frozenset())
+    of = divided.best[number]
+    plan = replace(plan, barriers=of.plan.barriers)
+    return not validate(divided.items, plan, ranges.kernel.body, of.facts, frozenset())
 
 
 def _misplaced_rows(remedy: PadRows, facts: KernelFacts, now: KernelFacts | None) -> str | None:

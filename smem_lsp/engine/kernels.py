@@ -1,21 +1,21 @@
-"""The kernels of a file, one after the other: each analysed and judged before the next, so that what a file without
-time loses is the kernels at its end."""
+"""The kernels of a file: what a report prints of each of them comes first, then what the rules look for, so that a file
+without time loses findings before it loses kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from smem_lsp.engine.cache import PlacedKernel, Setting
-from smem_lsp.engine.instances import join_instances
+from smem_lsp.engine.instances import join_instances, without_narrower
 from smem_lsp.engine.readings import Reading, readings_of
 from smem_lsp.engine.stated import stated_of
 from smem_lsp.facts.attempts import Attempts
 from smem_lsp.facts.stopped import Stopped, Why
 from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.source import plural
-from smem_lsp.source.budget import processor_time, used_up
+from smem_lsp.source.budget import look, processor_time, used_up
 from smem_lsp.syntax.parse import Function
 from smem_lsp.unit.unit_facts import parts_of
 
@@ -38,29 +38,52 @@ class JudgedKernel:
                 yield replace(each, span=kernel.facts.kernel.name_span)
 
 
+_Told = dict[Rule, Sequence[Finding]]
+
+
+@dataclass(slots=True)
+class _Placed:
+    """A kernel of which is known what a report prints. ``whole``: all of its instances are there; ``told``: what the
+    rules find in the first of them, as many as were judged."""
+
+    function: Function
+    instances: Sequence[PlacedKernel]
+    whole: bool
+    told: list[_Told] = field(default_factory=list)
+
+
 def judge_kernels(
     setting: Setting, rules: Sequence[Rule], attempts: Attempts, *, every: bool
 ) -> list[JudgedKernel]:
     """The kernels that can be analysed within the budget: ``every`` one, or those that concern a rule. ``attempts``
-    notes those that cannot. Of a kernel that takes more than its share the other instances and contexts are left out:
-    then nothing is said, or done to it, that has to hold in all of them."""
-    limits = setting.limits
+    notes those that cannot. What a report prints of them comes first; then the rules look at the first instance of each
+    kernel, then at the second ones. Of a kernel that takes more than its share the other instances and contexts are
+    left out: then nothing is said, or done to it, that has to hold in all of them."""
     of_kernels = tuple(rule for rule in rules if rule.on_kernel is not None)
-    found: list[JudgedKernel] = []
-    first = 0  # index of the next instance among all
+    placed = _place(setting, of_kernels, attempts, every=every)
+    _judge(setting, of_kernels, placed, attempts)
+    return [
+        JudgedKernel(tuple(each.instances), tuple(without_narrower(list(_findings(each))))) for each in placed
+    ]
 
+
+def _place(setting: Setting, rules: tuple[Rule, ...], attempts: Attempts, *, every: bool) -> list[_Placed]:
+    """The kernels, with what a report prints of them."""
+    limits = setting.limits
     wanted = attempts.run(
         "everything",
         partial(readings_of, setting.units),
         list[tuple[Reading, ...]](),
         limits.file_seconds,
     )
+    found: list[_Placed] = []
+    first = 0  # index of the next instance among all
     started = processor_time()
-    for at, instances in enumerate(wanted):
+    for at, readings in enumerate(wanted):
         left = limits.file_seconds * _FOR_KERNELS - (processor_time() - started)
-        share = max(limits.kernel_seconds * _LEAST_SHARE, left / (len(wanted) - at))
-        function = instances[0].function
-        if not every and not _concerned(setting, function, of_kernels):
+        end = processor_time() + max(limits.kernel_seconds * _LEAST_SHARE, left / (len(wanted) - at))
+        function = readings[0].function
+        if not every and not _concerned(setting, function, rules):
             continue
         if used_up():
             others = len(wanted) - at - 1
@@ -69,37 +92,60 @@ def judge_kernels(
             break
         one = Attempts(limits, function.name)
         placed: list[PlacedKernel] = []
+        known: list[PlacedKernel] = []
 
-        def judge(
-            instances: Sequence[Reading] = instances,
+        def place(
+            readings: Sequence[Reading] = readings,
             first: int = first,
             placed: list[PlacedKernel] = placed,
-            share: float = share,
+            known: list[PlacedKernel] = known,
+            end: float = end,
             one: Attempts = one,
-        ) -> JudgedKernel:
-            end = processor_time() + share
-            for index, reading in enumerate(instances, first):
+        ) -> bool:
+            for index, reading in enumerate(readings, first):
                 if placed and processor_time() > end:
-                    others = f"{plural(len(instances) - len(placed), 'more instance')} or contexts"
+                    others = f"{plural(len(readings) - len(placed), 'more instance')} or contexts"
                     one.stopped.append(Stopped(others, Why.TIME, reading.function.name))
-                    break
+                    return False
                 stated = stated_of(reading.function, setting.suppressions, reading.around, reading.binding)
                 placed.append(setting.place(reading, index, stated))
                 if every:
                     placed[-1].known.facts.analysis.require_report()
-            whole = len(placed) == len(instances)
-            return JudgedKernel(tuple(placed), tuple(_findings(of_kernels, placed, whole=whole)))
+                known.append(placed[-1])
+            return True
 
-        judged = None
+        whole = None
         try:
-            judged = one.run("everything", judge, None, limits.file_seconds)
+            whole = one.run("everything", place, None, limits.file_seconds)
         finally:
-            setting.forget_cut(placed, every=judged is None)
+            setting.forget_cut(placed, every=whole is None)
         attempts.stopped += (replace(each, span=function.name_span) for each in one.stopped)
-        if judged is not None:
-            found.append(judged)
-            first += len(placed)
+        if known:
+            found.append(_Placed(function, known, bool(whole)))
+            first += len(known)
     return found
+
+
+def _judge(setting: Setting, rules: tuple[Rule, ...], kernels: Sequence[_Placed], attempts: Attempts) -> None:
+    """Let the rules look at the first instances, then at the second ones, as long as there is time."""
+    for turn in range(max((len(each.instances) for each in kernels), default=0)):
+        for each in kernels:
+            if turn >= len(each.instances) or turn > len(each.told):
+                continue
+            instance, one = each.instances[turn], Attempts(setting.limits, each.function.name)
+
+            def look_into(instance: PlacedKernel = instance) -> _Told:
+                look()
+                return {rule: instance.findings(rule) for rule in instance.known.telling(rules)}
+
+            told = None
+            try:
+                told = one.run("findings", look_into, None, setting.limits.file_seconds)
+            finally:
+                setting.forget_cut([instance], every=told is None)
+            attempts.stopped += (replace(stop, span=each.function.name_span) for stop in one.stopped)
+            if told is not None:
+                each.told.append(told)
 
 
 def _concerned(setting: Setting, function: Function, rules: Sequence[Rule]) -> bool:
@@ -112,16 +158,14 @@ def _concerned(setting: Setting, function: Function, rules: Sequence[Rule]) -> b
     )
 
 
-def _findings(
-    rules: tuple[Rule, ...], instances: Sequence[PlacedKernel], *, whole: bool
-) -> Iterator[tuple[Rule, Finding]]:
-    """What the rules find in a kernel. Where an instance is not wholly known, or these are not the ``whole`` of them,
-    nothing is proposed: a rewrite changes all of them."""
-    telling = dict.fromkeys(rule for kernel in instances for rule in kernel.known.telling(rules))
-    whole = whole and not any(kernel.known.stopped for kernel in instances)
-    for rule in telling:
+def _findings(of: _Placed) -> Iterator[tuple[Rule, Finding]]:
+    """What the rules find in a kernel. Where an instance is not wholly known, or not all of them were judged, nothing
+    is proposed: a rewrite changes all of them."""
+    whole = of.whole and len(of.told) == len(of.instances)
+    whole = whole and not any(kernel.known.stopped for kernel in of.instances)
+    for rule in dict.fromkeys(rule for told in of.told for rule in told):
         if rule.unanimous and not whole:
             continue
-        told = [(kernel, kernel.findings(rule)) for kernel in instances]
+        told = [(kernel, each.get(rule, ())) for kernel, each in zip(of.instances, of.told)]
         for finding in join_instances(told, unanimous=rule.unanimous):
             yield rule, finding if whole else replace(finding, remedy=None)

@@ -11,7 +11,7 @@ from smem_lsp.analysis.dataflow.conflicts import pair
 from smem_lsp.facts.layouts import Candidate
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import best_step, merged_buffers, overlap
-from smem_lsp.rules.model import Finding, MergeBuffers, Severity
+from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges, MoveTermRanges, Severity, Unmerge
 from smem_lsp.source import checkpoint
 
 
@@ -27,7 +27,12 @@ def savings(facts: KernelFacts) -> list[int]:
 
 def merges(facts: KernelFacts) -> list[Finding]:
     """Each point of the curve that saves bytes, as a finding to ask the fix of, and those points that one more wait for
-    its copies allows, where they save more than the same number of barriers does without it."""
+    its copies allows, where they save more than the same number of barriers does without it; the same of ranges of
+    dynamic shared memory."""
+    return [*_of_arrays(facts), *_of_ranges(facts), *_of_terms(facts)]
+
+
+def _of_arrays(facts: KernelFacts) -> list[Finding]:
     found = [merge_finding(facts, facts.best[number]) for number in savings(facts)]
     drained = facts.of_drained
     if facts.declared is None or facts.withheld or drained is None:
@@ -42,6 +47,41 @@ def merges(facts: KernelFacts) -> list[Finding]:
         if barriers and candidate.plan.bytes < least:
             found.append(merge_finding(drained, candidate, waits=True))
     return found
+
+
+def _of_ranges(facts: KernelFacts) -> list[Finding]:
+    divided = facts.dynamic_partition
+    if divided is None or facts.withheld or any(each.members for each in divided.partition.ranges):
+        return []
+    base = facts.kernel.buffers[divided.partition.base]
+    return [
+        Finding(
+            "SMEM302" if candidate.plan.barriers else "SMEM301",
+            "",
+            base.declared,
+            Severity.INFO,
+            facts.kernel.name,
+            remedy=MoveRanges(facts.index, number),
+        )
+        for number, candidate in enumerate(divided.best)
+        if candidate.plan.bytes < divided.declared.bytes
+    ]
+
+
+def _of_terms(facts: KernelFacts) -> list[Finding]:
+    if facts.withheld:
+        return []
+    return [
+        Finding(
+            "SMEM302" if plan.candidate.plan.barriers else "SMEM301",
+            "",
+            facts.kernel.buffers[plan.partition.base].declared,
+            Severity.INFO,
+            facts.kernel.name,
+            remedy=MoveTermRanges(facts.index, number),
+        )
+        for number, plan in enumerate(facts.term_plans)
+    ]
 
 
 _MOST_PARTS = 6  # entries of a menu
@@ -97,6 +137,22 @@ def _part(facts: KernelFacts, chosen: frozenset[int]) -> Candidate | None:
             plan = replace(plan, barriers=candidate.plan.barriers, cost=candidate.plan.cost)
             return replace(candidate, plan=plan, conflicts=conflicts)
     return None
+
+
+def unmerges(facts: KernelFacts) -> list[Finding]:
+    """Each buffer whose bytes serve several purposes, as a finding to ask the fix of."""
+    return [
+        Finding(
+            "SMEM301",
+            "",
+            facts.kernel.buffers[divided.partition.base].declared,
+            Severity.INFO,
+            facts.kernel.name,
+            remedy=Unmerge(facts.index, divided.partition.base),
+        )
+        for divided in facts.class_partitions
+        if divided.by_names
+    ]
 
 
 def merge_finding(facts: KernelFacts, candidate: Candidate, *, waits: bool = False) -> Finding:

@@ -6,11 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from smem_lsp.allocation.plan import Plan
+from smem_lsp.analysis.storage.refusals import Refusal
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.stopped import Stopped
+from smem_lsp.facts.term_plans import TermPlan
+from smem_lsp.facts.terms import TermLayout
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.nodes import BarrierKind, Kernel
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.kernel_verdict import KernelVerdict, not_asked
 from smem_lsp.rules.model import Finding
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import TranslationUnit
@@ -54,6 +58,20 @@ class KernelReport:
     dynamic_partition: PartitionLayouts | None = (
         None  # the ranges of dynamic shared memory, where they are known
     )
+    dynamic_terms: TermLayout | None = None  # the same in terms, under an assumption
+    dynamic_refusals: tuple[Refusal, ...] = ()  # why they are not
+    find_verdict: Callable[[], KernelVerdict] = not_asked
+    find_term_plans: Callable[[], tuple[TermPlan, ...]] = tuple
+
+    @property
+    def term_plans(self) -> tuple[TermPlan, ...]:
+        """What the ranges in terms could save, rising in added barriers; worked out when it is asked for."""
+        return self.find_term_plans()
+
+    @property
+    def verdict(self) -> KernelVerdict:
+        """Of its shared memory; worked out when it is asked for."""
+        return self.find_verdict()
 
     @property
     def best(self) -> Plan | None:

@@ -12,7 +12,7 @@ from smem_lsp.engine.merges import merges
 from smem_lsp.engine.report import Report
 from smem_lsp.fixes.model import Fix
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Finding, MergeBuffers
+from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges, MoveTermRanges
 from smem_lsp.source import TextEdit
 
 Check = Callable[[str, Measured], Report]
@@ -89,10 +89,12 @@ def _offered(report: Report, chosen: Sequence[int]) -> list[Finding]:
 
     def plan(finding: Finding) -> tuple[object, ...]:
         remedy = finding.remedy
+        if isinstance(remedy, MoveRanges | MoveTermRanges):
+            return remedy.kernel, remedy.number
         assert isinstance(remedy, MergeBuffers)
         return remedy.kernel, remedy.candidate.plan.barriers, remedy.waits
 
-    reported = {plan(finding) for finding in told if isinstance(finding.remedy, MergeBuffers)}
+    reported = {plan(finding) for finding in told if isinstance(finding.remedy, (MergeBuffers, MoveRanges))}
     told += [each for facts in kernels for each in merges(facts) if plan(each) not in reported]
     return sorted(told, key=lambda finding: finding.span.start)
 

@@ -1,4 +1,5 @@
-"""Layouts of the members of classes in static shared memory, as if each were a buffer of its own."""
+"""Layouts of the parts of static buffers, as if each were a buffer of its own: of the members of classes, and of the
+purposes of bytes that several names share."""
 
 from __future__ import annotations
 
@@ -8,8 +9,12 @@ from dataclasses import replace
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.layouts import Task, best_layouts, task
 from smem_lsp.allocation.plan import Item, Plan, align_up
-from smem_lsp.analysis.dataflow.interference import relate
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.analysis.dataflow.interference import interference, relate
+from smem_lsp.analysis.dataflow.liveness import Record, backward
 from smem_lsp.analysis.storage.class_members import split, storages
+from smem_lsp.analysis.storage.dynamic_ranges import Partition
+from smem_lsp.analysis.storage.purposes import joined, overlapping, partition, take_turns
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import BlockShape
@@ -17,6 +22,7 @@ from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.facts.layouts import Candidate
 from smem_lsp.facts.partition import PartitionLayouts
+from smem_lsp.facts.refills import of_parts
 from smem_lsp.ir.nodes import Buffer, Kernel
 from smem_lsp.source import checkpoint
 
@@ -29,26 +35,30 @@ def partition_classes(
     items: Sequence[Item],
     natural: Plan,
 ) -> tuple[PartitionLayouts, ...]:
-    """One plan for each class in static shared memory: its members move, all other buffers stay. ``items``: the
-    kernel's buffers, laid out as ``natural`` says. Only what is a fact about the block counts."""
+    """One plan for each buffer in static shared memory that falls into parts: these move, all other buffers stay.
+    ``items``: the kernel's buffers, laid out as ``natural`` says. Only what is a fact about the block counts."""
     fact = shape if shape is not None and shape.fact else None
     found: list[PartitionLayouts] = []
-    for buffer in storages(kernel):
+    storing = {buffer.index for buffer in storages(kernel)}
+    for buffer in kernel.buffers:
         checkpoint()
-        partition = split(kernel, values, shape, buffer) if buffer.index in natural.offsets else None
+        if buffer.index not in natural.offsets:
+            continue
+        partition = _purposes(kernel, control, values, fact, buffer)
+        if partition is None and buffer.index in storing:
+            partition = split(kernel, values, shape, buffer)
         if partition is None or sum(not each.stays for each in partition.ranges) < 2:
             continue
         made = tuple(Item(each.index, each.name, each.size, each.align) for each in partition.ranges)
         others = [item for item in items if item.index != buffer.index]
         start = natural.offsets[buffer.index]
         offsets = {item.index: natural.offsets[item.index] for item in others}
-        applied = partition.applied(kernel)
-        again = propagate(
-            applied.body, memory=kernel.memory, rows=values.table.rows, warp_sizes=values.table.warp_sizes
-        )
+        applied, again = _applied(kernel, values, partition)
         facts = prove(applied, control, fact, again)
         fixed = {item.index for item in others} | {each.index for each in partition.ranges if each.stays}
-        of = task(made, applied.body, facts, frozenset(fixed))
+        known = interference(applied.body, facts, frozenset(fixed))
+        facts, known = of_parts(applied, again, control, facts, frozenset(fixed), known, fact)
+        of = task(made, applied.body, facts, frozenset(fixed), known)
         found.append(
             PartitionLayouts(
                 partition=partition,
@@ -59,9 +69,44 @@ def partition_classes(
                 ),
                 best=_best(of, items, buffer),
                 lives={index: (life.first, life.last) for index, life in of.found.liveness.lives.items()},
+                filled=_filled(applied, partition, prove(applied, control, shape, again)),
             )
         )
     return tuple(found)
+
+
+def _filled(applied: Kernel, partition: Partition, facts: Facts) -> frozenset[int]:
+    """The parts of which every element is written before one is read."""
+    unfilled = backward(applied.body, 0, 0, 0, Record(facts))
+    return frozenset(each.index for each in partition.ranges if not unfilled >> each.index & 1)
+
+
+def _purposes(
+    kernel: Kernel, control: Control, values: ValueFacts, fact: BlockShape | None, buffer: Buffer
+) -> Partition | None:
+    """The purposes that take turns in the bytes of a buffer; None where it has but one."""
+    groups = overlapping(kernel, buffer)
+    while take_turns(groups):
+        checkpoint()
+        found = partition(kernel, buffer, groups)
+        if found is None:
+            return None
+        applied, again = _applied(kernel, values, found)
+        facts = prove(applied, control, fact, again)
+        lives = interference(applied.body, facts, frozenset()).liveness
+        left = joined(groups, len(kernel.buffers), lives.overwrites, lives.reads_before_write)
+        if len(left) == len(groups):
+            return found
+        groups = left
+    return None
+
+
+def _applied(kernel: Kernel, values: ValueFacts, partition: Partition) -> tuple[Kernel, ValueFacts]:
+    """The kernel with the parts as buffers of their own, and what is known of its values."""
+    applied, table = partition.applied(kernel), values.table
+    return applied, propagate(
+        applied.body, memory=kernel.memory, rows=table.rows, warp_sizes=table.warp_sizes
+    )
 
 
 def _best(of: Task, items: Sequence[Item], buffer: Buffer) -> tuple[Candidate, ...]:
@@ -76,7 +121,7 @@ def _best(of: Task, items: Sequence[Item], buffer: Buffer) -> tuple[Candidate, .
 
 def _placed(plan: Plan, items: Sequence[Item], buffer: Buffer) -> Plan:
     """A layout of the members of a buffer, as one of the kernel: the class is as large as C++ makes it."""
-    size = align_up(plan.bytes, max(member.align for member in buffer.members))
+    size = align_up(plan.bytes, max((member.align for member in buffer.members), default=1))
     whole = declared([replace(item, size=size) if item.index == buffer.index else item for item in items])
     start = whole.offsets[buffer.index]
     others = {item.index: whole.offsets[item.index] for item in items if item.index != buffer.index}

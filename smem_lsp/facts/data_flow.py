@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import Interference, interference
+from smem_lsp.analysis.decision.followed import Followed
+from smem_lsp.analysis.decision.verdict import Judge
 from smem_lsp.analysis.threads.block_shape import block_shape, named_shapes, only_shape, shape_of_threads
 from smem_lsp.analysis.threads.divergence import Verdicts, judge
 from smem_lsp.analysis.threads.prove import prove
@@ -16,7 +18,7 @@ from smem_lsp.analysis.values.symbolic_execution import NOTHING_PASSED, propagat
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.config import Config
 from smem_lsp.facts.layouts import kept_buffers, pinned_buffers
-from smem_lsp.ir.nodes import Buffer, Kernel
+from smem_lsp.ir.nodes import Buffer, Dims, Kernel, LaunchFact
 from smem_lsp.ir.values import Const, Op, Sym, Value
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import WARP_SIZE
@@ -26,7 +28,8 @@ from smem_lsp.targets.every import WARP_SIZE
 class DataFlow:
     """``kernel``: the one that was followed, without its flow of control where that was out of budget. ``shapes``: the
     blocks that somebody names; ``shape``: the one of all launches. ``facts``: proved for every block that can be
-    launched; ``assuming``: for the block of ``shape``, which may be no fact."""
+    launched; ``assuming``: for the block of ``shape``, which may be no fact. ``followed`` and ``judges``: shared
+    by all questions about its accesses."""
 
     kernel: Kernel
     values: ValueFacts
@@ -43,6 +46,8 @@ class DataFlow:
     kept: Sequence[Buffer]  # buffers that ptxas keeps
     pinned: frozenset[int]  # buffers that never share
     interference: Interference
+    followed: Followed
+    judges: dict[tuple[Verdicts, Dims | None], Judge] = field(default_factory=dict, compare=False)
 
     @property
     def fact(self) -> BlockShape | None:
@@ -64,6 +69,25 @@ def passed_by_all(kernel: Kernel) -> Mapping[str, Value]:
     return found or {}
 
 
+def given_by_all(kernel: Kernel) -> Sequence[Value]:
+    """What every launch in sight says of the block's sizes and the parameters that they are made of, and what the host
+    has checked of these. Nothing, where they say no size."""
+    found: list[Value] | None = None
+    for site in kernel.launches:
+        own = [Op(fact.operator, (fact.left, fact.right)) for fact in site.equalities if _is_of_sizes(fact)]
+        checked = [Op(fact.operator, (fact.left, fact.right)) for fact in site.conditions]
+        facts: list[Value] = [*own, *checked] if own else []
+        found = facts if found is None else [each for each in found if each in facts]
+    return found or []
+
+
+def _is_of_sizes(fact: LaunchFact) -> bool:
+    """Does it say how a size of the block is made of parameters?"""
+    sides = fact.left, fact.right
+    sizes = any(isinstance(each, Sym) and each.name.startswith("blockDim.") for each in sides)
+    return sizes and any(isinstance(each, Op) and not _is_of_launch(each) for each in sides)
+
+
 def _of_launch(symbol: Sym) -> bool:
     return symbol.name.startswith(("blockDim.", "gridDim.", "blockIdx."))
 
@@ -75,14 +99,26 @@ def _is_of_launch(value: Value) -> bool:
     return isinstance(value, Const) or (isinstance(value, Sym) and _of_launch(value))
 
 
-def data_flow(kernel: Kernel, config: Config, passed: Mapping[str, Value] = NOTHING_PASSED) -> DataFlow:
-    """Follow a kernel once. ``passed``: what its launches pass, where that is taken for granted."""
+def data_flow(
+    kernel: Kernel,
+    config: Config,
+    passed: Mapping[str, Value] = NOTHING_PASSED,
+    given: Sequence[Value] = (),
+) -> DataFlow:
+    """Follow a kernel once. ``passed``: what its launches pass, where that is taken for granted; ``given``: what else
+    is true of them."""
     assumed = dict(kernel.stated.dims)
     shape = block_shape(kernel, assumed=assumed, setting=config.threads)
     sizes = kernel.dialect.warp_sizes
     rows = sizes == (WARP_SIZE,) and shape is not None and shape.fact and shape.dims[0] % WARP_SIZE == 0
     values = propagate(
-        kernel.body, memory=kernel.memory, rows=rows, agreed=kernel.agreed, warp_sizes=sizes, passed=passed
+        kernel.body,
+        memory=kernel.memory,
+        rows=rows,
+        agreed=kernel.agreed,
+        warp_sizes=sizes,
+        passed=passed,
+        given=given,
     )
     shapes = named_shapes(kernel, assumed=assumed, setting=config.threads, axes=values.table.axes())
     shape = only_shape(kernel, shapes)
@@ -114,4 +150,5 @@ def data_flow(kernel: Kernel, config: Config, passed: Mapping[str, Value] = NOTH
         kept=kept,
         pinned=pinned,
         interference=interference(kernel.body, facts, pinned),
+        followed=Followed(kernel, values, control, levels),
     )

@@ -11,29 +11,57 @@ from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.layouts import layouts, task
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.analysis.banks.conflicts import BankConflict, bank_conflicts
-from smem_lsp.analysis.dataflow.interference import interference
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.analysis.dataflow.interference import Interference, interference
+from smem_lsp.analysis.decision.followed import Followed
+from smem_lsp.analysis.decision.mispaired import Mispaired
+from smem_lsp.analysis.decision.model import Verdict
+from smem_lsp.analysis.decision.verdict import Judge
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
 from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount
 from smem_lsp.analysis.execution.program import NONE_RACE_FREE, NOTHING_ADDED, Added, RaceFree
 from smem_lsp.analysis.hazards.candidates import race_free_accesses
 from smem_lsp.analysis.hazards.every_block import proved_grounds
-from smem_lsp.analysis.hazards.model import Hazards, Key, MissingLane, Overrun, ProxyHazard, Race, all_hazards
+from smem_lsp.analysis.hazards.model import (
+    Hazards,
+    Key,
+    MissingLane,
+    Overrun,
+    ProxyHazard,
+    Race,
+    all_hazards,
+    joined_races,
+    with_races,
+)
 from smem_lsp.analysis.hazards.races import find_hazards
 from smem_lsp.analysis.hazards.redundant_barriers import Redundant, redundant_barriers
 from smem_lsp.analysis.repairs.barrier_hoisting import Hoist, possible_hoists
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarriers, find_missing_barriers, warp_places
 from smem_lsp.analysis.storage.dynamic_need import Need, dynamic_need
+from smem_lsp.analysis.storage.refusals import Refusal
+from smem_lsp.analysis.threads.block_shape import launched_blocks
 from smem_lsp.analysis.threads.divergence import judge
-from smem_lsp.analysis.threads.mispairing import Mispaired, mispairings
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import prove_levels
 from smem_lsp.analysis.values.block_shape import Ground, dims_of, most_threads
 from smem_lsp.analysis.values.extents import extents
 from smem_lsp.config import Config
+from smem_lsp.facts.any_block import decide_any_block
 from smem_lsp.facts.attempts import LIMITS, Limits
 from smem_lsp.facts.caller_reuse import CallerReuse, plan_caller_reuse
 from smem_lsp.facts.class_partition import partition_classes
-from smem_lsp.facts.data_flow import DataFlow, data_flow, passed_by_all
+from smem_lsp.facts.data_dependence import Decides, data_dependences
+from smem_lsp.facts.data_flow import DataFlow, data_flow, given_by_all, passed_by_all
+from smem_lsp.facts.decided import (
+    Races,
+    decided_races,
+    judge_of,
+    not_refuted,
+    still_racing,
+    under_conditions,
+    verdicts_of,
+)
+from smem_lsp.facts.divergent_barriers import mispairings
 from smem_lsp.facts.dynamic_partition import partition_dynamic
 from smem_lsp.facts.layouts import (
     WORTH_SAYING,
@@ -44,12 +72,16 @@ from smem_lsp.facts.layouts import (
     kept_buffers,
     sharing,
 )
+from smem_lsp.facts.missing_lanes import decided_lanes, with_lanes
 from smem_lsp.facts.nesting import bounded, flattened
-from smem_lsp.facts.occupied import Occupied, bounded_occupied, occupied
+from smem_lsp.facts.occupied import Bound, Occupied, bounds, occupied
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.passes import Passes, run_once
+from smem_lsp.facts.refills import with_refills
 from smem_lsp.facts.stopped import Why
-from smem_lsp.ir.nodes import Dims, Kernel
+from smem_lsp.facts.term_plans import TermPlan, plans_in_terms
+from smem_lsp.facts.terms import TermLayout
+from smem_lsp.ir.nodes import AddressSpace, Dims, Kernel
 from smem_lsp.source import OutOfBudget
 from smem_lsp.targets.every import MAX_THREADS
 
@@ -122,9 +154,10 @@ class KernelAnalysis(Passes):
     def launched_flow(self) -> DataFlow:
         """The same under what all launches in sight pass: a fact for findings, none for rewrites."""
         passed = passed_by_all(self.flow.kernel)
-        if not passed or self.stopped_flow is not None:
+        given = given_by_all(self.flow.kernel)
+        if not (passed or given) or self.stopped_flow is not None:
             return self.flow
-        follow = partial(data_flow, self.kernel, self.config, passed)
+        follow = partial(data_flow, self.kernel, self.config, passed, given)
         return self.run(_DATA_FLOW, follow, None, self.limits.kernel_seconds) or self.flow
 
     @property
@@ -155,9 +188,9 @@ class KernelAnalysis(Passes):
         return occupied(self.flow.kernel, self.flow.shape, self.config)
 
     @cached_property
-    def bounded_occupied(self) -> tuple[Occupied, ...]:
-        """Like ``occupied``, where that is empty: bounds, with the fewest threads that a block may have."""
-        return bounded_occupied(self.flow.kernel, self.flow.shapes, self.config)
+    def bounds(self) -> tuple[Bound, ...]:
+        """Per target in force, where ``occupied`` is empty or sizes are not known: what bounds the blocks of an SM."""
+        return bounds(self.flow.kernel, self.flow.shape, self.flow.shapes, self.config)
 
     # ---- layouts
 
@@ -175,14 +208,41 @@ class KernelAnalysis(Passes):
         flow = self.flow
         if self.declared is None:
             return ()
-        return curve_of(task(self.items, flow.kernel.body, flow.facts, flow.pinned, flow.interference))
+        facts, found = self._sharing
+        return curve_of(task(self.items, flow.kernel.body, facts, flow.pinned, found))
 
     @run_once("layouts for the assumed block", tuple[Candidate, ...]())
     def _assumed(self) -> tuple[Candidate, ...]:
         flow = self.flow
-        found = interference(flow.kernel.body, flow.assuming, flow.pinned, flow.interference)
-        of = task(self.items, flow.kernel.body, flow.assuming, flow.pinned, found)
+        facts, found = self._sharing_assumed
+        of = task(self.items, flow.kernel.body, facts, flow.pinned, found)
         return curve_of(of, assumes_shape=True)
+
+    @property
+    def _sharing(self) -> tuple[Facts, Interference]:
+        """Facts of every block that can be launched, refills among them, and which buffers may share."""
+        return self._refilled or (self.flow.facts, self.flow.interference)
+
+    @property
+    def _sharing_assumed(self) -> tuple[Facts, Interference]:
+        """The same for the block that is assumed."""
+        return self._refilled_assumed or self._assuming
+
+    @cached_property
+    def _assuming(self) -> tuple[Facts, Interference]:
+        flow = self.flow
+        return flow.assuming, interference(flow.kernel.body, flow.assuming, flow.pinned, flow.interference)
+
+    @run_once("tiles that are filled again", None, needs=_can_share)
+    def _refilled(self) -> tuple[Facts, Interference] | None:
+        flow = self.flow
+        return with_refills(flow.followed, flow.facts, flow.pinned, flow.interference, dims_of(flow.fact))
+
+    @run_once("tiles that are filled again", None, needs=_can_share)
+    def _refilled_assumed(self) -> tuple[Facts, Interference] | None:
+        flow = self.flow
+        facts, found = self._assuming
+        return with_refills(flow.followed, facts, flow.pinned, found, dims_of(flow.shape))
 
     @run_once("compared layouts", dict[str, Plan](), needs=_is_followed)
     def compared(self) -> Mapping[str, Plan]:
@@ -190,7 +250,8 @@ class KernelAnalysis(Passes):
         flow = self.flow
         if self.declared is None:
             return {}
-        return layouts(task(self.items, flow.kernel.body, flow.facts, flow.pinned, flow.interference))
+        facts, found = self._sharing
+        return layouts(task(self.items, flow.kernel.body, facts, flow.pinned, found))
 
     @run_once("layouts with one more wait", tuple[Candidate, ...](), needs=_can_share)
     def with_wait(self) -> tuple[Candidate, ...]:
@@ -199,10 +260,10 @@ class KernelAnalysis(Passes):
         if waited is None or flow.kernel.irregular is not None:
             return ()
         pinned = flow.pinned - waited.buffers
-        proved = curve_of(task(self.items, waited.body, flow.facts, pinned))
+        proved = curve_of(task(self.items, waited.body, self._sharing[0], pinned))
         if flow.assuming is flow.facts:
             return proved
-        of = task(self.items, waited.body, flow.assuming, pinned)
+        of = task(self.items, waited.body, self._sharing_assumed[0], pinned)
         return joined(proved, curve_of(of, assumes_shape=True))
 
     @run_once("members of classes", tuple[PartitionLayouts, ...](), needs=_is_followed)
@@ -220,13 +281,43 @@ class KernelAnalysis(Passes):
         """What arrays of called functions could save."""
         if self.declared is None:
             return None
-        return plan_caller_reuse(self.flow.kernel, self.items, self.flow.facts, self.flow.pinned)
+        return plan_caller_reuse(self.flow.kernel, self.items, self._sharing[0], self.flow.pinned)
 
-    @run_once("ranges of dynamic shared memory", None, needs=_is_followed)
-    def dynamic_partition(self) -> PartitionLayouts | None:
-        """Ranges of dynamic shared memory as buffers of their own, perhaps only one; None: they are not known."""
+    @run_once("ranges of dynamic shared memory", tuple[Refusal, ...](), needs=_is_followed)
+    def _dynamic(self) -> PartitionLayouts | TermLayout | tuple[Refusal, ...]:
         flow = self.flow
         return partition_dynamic(flow.kernel, flow.control, flow.values, flow.shape)
+
+    @property
+    def dynamic_partition(self) -> PartitionLayouts | None:
+        """Ranges of dynamic shared memory as buffers of their own, perhaps only one; None: they are not known."""
+        found = self._dynamic
+        return found if isinstance(found, PartitionLayouts) else None
+
+    @property
+    def dynamic_terms(self) -> TermLayout | None:
+        """The same in terms, under an assumption, where nothing bounds some access."""
+        found = self._dynamic
+        return found if isinstance(found, TermLayout) else None
+
+    @run_once("ranges in terms that share bytes", tuple[TermPlan, ...](), needs=_is_followed)
+    def term_plans(self) -> tuple[TermPlan, ...]:
+        """Plans in terms that save bytes, rising in added barriers."""
+        found = self.dynamic_terms
+        return () if found is None else plans_in_terms(found.partition, self.flow)
+
+    @property
+    def dynamic_refusals(self) -> tuple[Refusal, ...]:
+        """Why the ranges of dynamic shared memory are not known."""
+        if not any(buffer.space is AddressSpace.DYNAMIC for buffer in self.kernel.buffers):
+            return ()
+        found, kernel = self._dynamic, self.flow.kernel
+        if not isinstance(found, tuple):
+            return ()
+        if found:
+            return found
+        why = kernel.irregular or (_STOPPED if self.stopped else "nothing is read or written through it")
+        return (Refusal(kernel.line, why),)
 
     # ---- races and barriers
 
@@ -247,7 +338,11 @@ class KernelAnalysis(Passes):
         flow = self.launched_flow
         search = partial(find_hazards, flow.kernel, flow.values, flow.control, added=added, asked=asked)
         blocks = zip(flow.judged, self._race_free or ())
-        return all_hazards([search(verdicts, shape, race_free=free) for (shape, verdicts), free in blocks])
+        shown = all_hazards([search(verdicts, shape, race_free=free) for (shape, verdicts), free in blocks])
+        if added is NOTHING_ADDED:
+            return shown
+        decided = (race for race in self._decided_races if asked is None or race.pair in asked)
+        return with_races(shown, still_racing(flow, decided, added))
 
     @run_once("data races", None, needs=_has_candidates)
     def _searched(self) -> Hazards | None:
@@ -264,9 +359,48 @@ class KernelAnalysis(Passes):
             return shown.ground
         return self._grounds.get(shown.key, shown.ground)
 
+    @run_once("decided races", Races(), needs=_is_followed)
+    def _decided(self) -> Races:
+        return decided_races(self.launched_flow)
+
+    @run_once("verdict", tuple[Verdict, ...](), needs=_is_followed)
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """From every pair of accesses, for each block that is named; else for every block."""
+        return verdicts_of(self.launched_flow, self._decided or tuple(() for _ in self.launched_flow.judged))
+
+    @run_once("verdict", None, needs=_is_followed)
+    def any_block(self) -> Verdict | None:
+        """The verdict on launches whose block is not known."""
+        return decide_any_block(self.launched_flow)
+
+    @run_once("data dependences", dict[int, Decides](), needs=_is_followed)
+    def data_dependences(self) -> Mapping[int, Decides]:
+        """By the point of an access: what loaded values decide of it."""
+        return data_dependences(self.launched_flow)
+
     @property
     def hazards(self) -> Hazards:
-        return self._searched or Hazards()
+        """What runs show, and the races that are decided by their terms."""
+        return self._hazards
+
+    @cached_property
+    def _hazards(self) -> Hazards:
+        if self._searched is None:
+            return Hazards()
+        shown = under_conditions(self._not_refuted, self._decided)
+        return with_lanes(with_races(shown, self._decided_races), self._decided_lanes)
+
+    @run_once("missing lanes", tuple[MissingLane, ...](), needs=_is_followed)
+    def _decided_lanes(self) -> tuple[MissingLane, ...]:
+        return decided_lanes(self.launched_flow)
+
+    @run_once("refuted races", Hazards())
+    def _not_refuted(self) -> Hazards:
+        return not_refuted(self.launched_flow, self._searched or Hazards())
+
+    @property
+    def _decided_races(self) -> tuple[Race, ...]:
+        return joined_races(self._decided)
 
     @run_once(
         "places of missing barriers",
@@ -295,13 +429,15 @@ class KernelAnalysis(Passes):
         groups: list[list[int]] = []
         if best and not best[0].plan.barriers and total - best[0].plan.bytes >= WORTH_SAYING:
             groups = sharing(self.items, best[0].plan)
-        return redundant_barriers(flow.kernel, flow.values, flow.levels, flow.assuming, flow.shape, groups)
+        blocks = launched_blocks(flow.kernel, flow.shapes)
+        return redundant_barriers(flow.followed, flow.verdicts, blocks, groups)
 
     @run_once("divergent barriers", tuple[Mispaired, ...](), needs=_is_followed)
     def mispaired(self) -> tuple[Mispaired, ...]:
         """Barriers that some threads of the block miss."""
         flow = self.launched_flow
-        return mispairings(flow.kernel, flow.levels, flow.control, flow.judged)
+        judges = ((shape, judge_of(flow, verdicts, dims_of(shape))) for shape, verdicts in flow.judged)
+        return mispairings(flow.followed, judges)
 
     @run_once("barriers to move", tuple[Hoist, ...](), needs=_is_followed)
     def hoists(self) -> tuple[Hoist, ...]:
@@ -358,4 +494,5 @@ def _is_right(changed: Kernel, barrier: int, flow: DataFlow) -> bool:
         found = find_hazards(changed, flow.values, control, verdicts, shape)
         if found.races or found.missing_lanes:
             return False
-    return not mispairings(changed, levels, control, judged)
+    of = Followed(changed, flow.values, control, levels)
+    return not mispairings(of, ((shape, Judge(of, verdicts, dims_of(shape))) for shape, verdicts in judged))

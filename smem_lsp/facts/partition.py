@@ -12,14 +12,21 @@ from smem_lsp.facts.layouts import Candidate, Layouts
 
 @dataclass(frozen=True, slots=True)
 class PartitionLayouts:
-    """Ranges of dynamic shared memory, or members of a class. ``declared``: where they are; ``lives``: first and last
-    point of each."""
+    """Ranges of dynamic shared memory, members of a class, or purposes of the same bytes. ``declared``: where they are;
+    ``lives``: first and last point of each; ``filled``: those of which no element is read before it is written, in the
+    block that is known or assumed."""
 
     partition: Partition
     items: tuple[Item, ...]
     declared: Plan
     best: tuple[Candidate, ...]
     lives: Mapping[int, tuple[int, int]]
+    filled: frozenset[int] = frozenset()
+
+    @property
+    def by_names(self) -> bool:
+        """Are they what the same bytes serve for, told apart by the names that accesses go by?"""
+        return any(each.names for each in self.partition.ranges)
 
     @property
     def layouts(self) -> Layouts:

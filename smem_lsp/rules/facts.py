@@ -9,6 +9,7 @@ from typing import TypeVar
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.analysis.banks.conflicts import BankConflict
 from smem_lsp.analysis.dataflow.liveness import Liveness
+from smem_lsp.analysis.decision.mispaired import Mispaired
 from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount
 from smem_lsp.analysis.hazards.model import Hazards, MissingLane, Overrun, ProxyHazard, Race
 from smem_lsp.analysis.hazards.redundant_barriers import Redundant
@@ -16,8 +17,8 @@ from smem_lsp.analysis.occupancy import occupancy, shared_for_one_more_block, sh
 from smem_lsp.analysis.repairs.barrier_hoisting import Hoist
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarriers
 from smem_lsp.analysis.storage.dynamic_need import Need
+from smem_lsp.analysis.storage.refusals import Refusal
 from smem_lsp.analysis.threads.divergence import Verdicts
-from smem_lsp.analysis.threads.mispairing import Mispaired
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import BlockShape, Ground
 from smem_lsp.config import Config
@@ -25,9 +26,11 @@ from smem_lsp.facts.attempts import LIMITS, Limits
 from smem_lsp.facts.caller_reuse import CallerReuse
 from smem_lsp.facts.kernel_analysis import KernelAnalysis
 from smem_lsp.facts.layouts import Candidate, Layouts
-from smem_lsp.facts.occupied import Occupied
+from smem_lsp.facts.occupied import Bound, Occupied
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.stopped import Stopped
+from smem_lsp.facts.term_plans import TermPlan
+from smem_lsp.facts.terms import TermLayout
 from smem_lsp.ir.nodes import Dims, Kernel
 from smem_lsp.ir.shift import Moves
 from smem_lsp.rules import ground
@@ -161,9 +164,9 @@ class KernelFacts:
         return self.analysis.occupied
 
     @property
-    def bounded_occupied(self) -> tuple[Occupied, ...]:
-        """Like ``occupied``, where that is empty: bounds, with the fewest threads that a block may have."""
-        return self.analysis.bounded_occupied
+    def bounds(self) -> tuple[Bound, ...]:
+        """Per target in force, where ``occupied`` is empty or sizes are not known: what bounds the blocks of an SM."""
+        return self.analysis.bounds
 
     @property
     def block_words(self) -> Words:
@@ -205,6 +208,38 @@ class KernelFacts:
         """The ranges of dynamic shared memory, where they are known and more than one."""
         found = self.analysis.dynamic_partition
         return found if found is not None and len(found.partition.ranges) > 1 else None
+
+    @property
+    def dynamic_terms(self) -> TermLayout | None:
+        """The ranges of dynamic shared memory in terms, under an assumption."""
+        found, moves = self.analysis.dynamic_terms, self.moves
+        if found is None or moves is None:
+            return found
+        doubts = tuple(
+            Refusal(moves.line(each.line), moves.words(each.words)) for each in found.partition.doubts
+        )
+        return replace(found, partition=replace(found.partition, doubts=doubts))
+
+    @property
+    def term_plans(self) -> tuple[TermPlan, ...]:
+        """What its ranges of dynamic shared memory in terms could save, rising in added barriers."""
+        found, moves = self.analysis.term_plans, self.moves
+        if moves is None:
+            return found
+        return tuple(
+            each
+            if each.doubt is None
+            else replace(each, doubt=Refusal(moves.line(each.doubt.line), moves.words(each.doubt.words)))
+            for each in found
+        )
+
+    @property
+    def dynamic_refusals(self) -> tuple[Refusal, ...]:
+        """Why the ranges of dynamic shared memory are not known."""
+        found, moves = self.analysis.dynamic_refusals, self.moves
+        if moves is None:
+            return found
+        return tuple(Refusal(moves.line(each.line), moves.words(each.words)) for each in found)
 
     @property
     def undivided_dynamic(self) -> PartitionLayouts | None:
@@ -261,8 +296,18 @@ class KernelFacts:
 
     def graded(self, shown: Race | Overrun | MissingLane | ProxyHazard, severity: Severity) -> Grade:
         """What a finding about it may say; ``severity``: its highest."""
-        likely = (isinstance(shown, Race) and shown.data) or (isinstance(shown, MissingLane) and shown.tail)
-        return ground.graded(self.kernel, self.ground(shown), severity, likely=likely)
+        likely = isinstance(shown, Race | MissingLane) and shown.data
+        likely = likely or (isinstance(shown, MissingLane) and shown.tail)
+        likely = likely or (isinstance(shown, Overrun) and self._another_block_may_do(shown))
+        when = shown.condition if isinstance(shown, Race | MissingLane) else ""
+        return ground.graded(self.kernel, self.ground(shown), severity, likely=likely, when=when)
+
+    def _another_block_may_do(self, shown: Overrun) -> bool:
+        """Is there a block that somebody names, or a launch with one that is not known, for which it is not shown?"""
+        on = self.ground(shown)
+        return not on.all_named or (
+            bool(on.named) and any(site.block is None for site in self.kernel.launches)
+        )
 
     @property
     def static_bytes(self) -> int | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smem_lsp.analysis.values.block_shape import BlockShape, Ground
-from smem_lsp.ir.nodes import Dims, Kernel
+from smem_lsp.ir.nodes import Dims, Kernel, LaunchSite
 from smem_lsp.rules.model import Severity
 from smem_lsp.rules.words import Line, Words, said
 
@@ -31,17 +31,21 @@ def graded(
     *,
     likely: bool = False,
     whatever_inputs: bool = False,
+    when: str = "",
 ) -> Grade:
     """``severity``: the highest; ``likely``: data or sizes decide, too; ``whatever_inputs``: what is shown for every
-    block above some size is shown for all inputs, too."""
+    block above some size is shown for all inputs, too; ``when``: the condition that was solved for, in words."""
     every = ground.above == 0 or (whatever_inputs and ground.covers_most)
-    proved = (ground.is_certain or every) and not likely
+    proved = (ground.is_certain or every) and not (likely or when)
     most = Severity.INFO
     if proved:
         most = severity
     elif ground.named or ground.covers_most:
         most = Severity.WARNING
-    return Grade(max(severity, most), "proved" if proved else "likely", condition(kernel, ground))
+    words = condition(kernel, ground)
+    if when:
+        words += f", {when}"
+    return Grade(max(severity, most), "proved" if proved else "likely", words)
 
 
 def condition(kernel: Kernel, ground: Ground) -> Words:
@@ -118,8 +122,11 @@ _SOURCES = {
 def launch_place(kernel: Kernel, dims: Dims) -> Words:
     """``line 40`` or ``runner.cu:203``: the first launch with this block."""
     site = next((site for site in kernel.launches if site.block == dims), None)
-    if site is None:
-        return said("a launch")
+    return said("a launch") if site is None else place_of(site)
+
+
+def place_of(site: LaunchSite) -> Words:
+    """``line 40`` or ``runner.cu:203``."""
     if site.path is not None:
         return said(f"{site.path.replace(chr(92), '/').rpartition('/')[2]}:{site.line}")
     return said("line ", Line(site.line, launch=True))

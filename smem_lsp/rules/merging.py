@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from smem_lsp.allocation.plan import Plan
@@ -50,6 +50,19 @@ def best_step(facts: KernelFacts, before: int, after: int) -> Step | None:
     """The target that gains resident blocks, or the first one; None when the threads are not known. Bytes."""
     steps = [Step(row, facts.blocks(row, before), facts.blocks(row, after)) for row in facts.occupied]
     return next((step for step in steps if step.after > step.before), steps[0] if steps else None)
+
+
+def step_of_ranges(facts: KernelFacts, saved: int, without: int = 0) -> Step | None:
+    """The first target that gains resident blocks when every launch passes ``saved`` bytes fewer, over what ``without``
+    bytes fewer give it."""
+    static = facts.static_bytes
+    for row in facts.occupied:
+        if static is None or row.dynamic_bytes < saved:
+            continue
+        less, before = (replace(row, dynamic_bytes=row.dynamic_bytes - each) for each in (saved, without))
+        if facts.blocks(less, static) > facts.blocks(before, static):
+            return Step(row, facts.blocks(row, static), facts.blocks(less, static))
+    return None
 
 
 def crosses_limit(facts: KernelFacts, before: int, after: int) -> bool:
@@ -133,6 +146,19 @@ def data_of(facts: KernelFacts, plan: Plan, step: Step | None) -> dict[str, Data
     """The numbers behind the message."""
     assert facts.declared is not None
     before, after = facts.total(facts.declared.bytes), facts.total(plan.bytes)
+    return {
+        "bytes_before": before,
+        "bytes_after": after,
+        "bytes_saved": before - after,
+        "barriers_added": len(plan.barriers),
+        "arch": step.row.arch if step else None,
+        "blocks_before": step.before if step else None,
+        "blocks_after": step.after if step else None,
+    }
+
+
+def data_of_ranges(before: int, plan: Plan, after: int, step: Step | None) -> dict[str, DataValue]:
+    """The same for a part of the kernel's bytes that goes from ``before`` to ``after``."""
     return {
         "bytes_before": before,
         "bytes_after": after,

@@ -45,10 +45,15 @@ class Severity(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A second place that belongs to a finding."""
+    """A second place that belongs to a finding. ``source``: the file that it is in; None: the one that is checked."""
 
     span: Span
     message: str
+    source: SourceText | None = None
+
+    def moved(self, characters: int) -> Note:
+        """The same, so much further on in the checked file."""
+        return self if self.source is not None else Note(self.span.moved(characters), self.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,13 @@ class MergeBuffers(Remedy):
     candidate: Candidate
     benefit: str  # for the title: "5 → 7 blocks/SM (sm_90, 256 threads, 40 registers)"
     waits: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unmerge(Remedy):
+    """Give each purpose that takes turns in the bytes of a buffer an array of its own."""
+
+    buffer: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +184,16 @@ class ShowStorage(Remedy):
 
 @dataclass(frozen=True, slots=True)
 class MoveRanges(Remedy):
-    """Let ranges of dynamic shared memory share bytes, by the best plan that adds no barrier."""
+    """Let ranges of dynamic shared memory share bytes. ``number``: of the plan among the best ones."""
+
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MoveTermRanges(Remedy):
+    """The same for ranges in terms. ``number``: of the plan among those in terms."""
+
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +220,7 @@ class Finding:
     data: Mapping[str, DataValue] = field(default_factory=dict)
     remedy: Remedy | None = None
     unnecessary: bool = False  # editors fade the text
+    everywhere: bool = False  # of a function that kernels call: it holds only if each of them says so
 
     @property
     def message(self) -> str:
@@ -206,8 +228,8 @@ class Finding:
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """Every place that the finding points to."""
-        return (self.span, *(note.span for note in self.related))
+        """Every place in the checked file that the finding points to."""
+        return (self.span, *(note.span for note in self.related if note.source is None))
 
     def moved(self, kernel: int, characters: int, lines: int, launches: int) -> Finding:
         """The same finding further on in the text, for the kernel that now has this index. ``launches``: how many
@@ -223,7 +245,7 @@ class Finding:
             self,
             words=words,
             span=self.span.moved(characters),
-            related=tuple(Note(note.span.moved(characters), note.message) for note in self.related),
+            related=tuple(note.moved(characters) for note in self.related),
             remedy=remedy,
         )
 
@@ -255,6 +277,12 @@ class Rule:
     concerns: Concern | None = (
         None  # by its words alone, may a kernel give the rule anything to say? None: any may
     )
+    optional: bool = False  # off by default: it speaks only where the settings name it
+
+    @property
+    def default(self) -> str:
+        """Its highest severity, and whether it has to be asked for: ``info, off by default``."""
+        return f"{self.severity.label}, off by default" if self.optional else self.severity.label
 
     @property
     def summary(self) -> str:
@@ -282,11 +310,13 @@ def kernel_rule(
     portable: bool = False,
     unanimous: bool = False,
     concerns: Concern | None = None,
+    optional: bool = False,
 ) -> Callable[[KernelCheck], Rule]:
     """Declare a rule that looks at one kernel; the module's docstring documents it. ``portable``: what it says holds in
     every dialect; ``unanimous``: what it says of a
     template has to hold for every instance in sight. ``concerns``: sees the text of the file, the kernel, and the
-    functions that it may call; a kernel that concerns no selected rule is not analysed."""
+    functions that it may call; a kernel that concerns no selected rule is not analysed. ``optional``: it is off by
+    default."""
     return lambda check: Rule(
         code,
         name,
@@ -296,6 +326,7 @@ def kernel_rule(
         portable=portable,
         unanimous=unanimous,
         concerns=concerns,
+        optional=optional,
     )
 
 

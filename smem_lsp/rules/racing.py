@@ -6,16 +6,19 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from smem_lsp.analysis.decision.model import Witness
 from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarrier
-from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Buffer, Place, walk
+from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Loop, Place, walk
+from smem_lsp.rules.elements import element, purpose_of, reference_of
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Finding, InsertBarrier, Note, Severity
+from smem_lsp.rules.model import DataValue, Finding, InsertBarrier, Note, Severity
+from smem_lsp.rules.places import DOES, line_of, related, where
+from smem_lsp.rules.unplaced import why_no_place
 from smem_lsp.rules.words import Line, Words, said
-from smem_lsp.source import Span, checkpoint
+from smem_lsp.source import checkpoint, plural
 
 _PLACE = re.compile(r"[\w.:>-]+")
-DOES = {AccessKind.READ: "reads", AccessKind.WRITE: "writes", AccessKind.UPDATE: "updates"}
 
 
 def findings(facts: KernelFacts, code: str, severity: Severity) -> Iterator[Finding]:
@@ -30,9 +33,10 @@ def findings(facts: KernelFacts, code: str, severity: Severity) -> Iterator[Find
 
 
 def followed(facts: KernelFacts) -> bool:
-    """Is enough of the kernel understood to see every order between its threads?"""
+    """Is enough of the kernel understood to see every order between its threads? Calls that are not in sight order what
+    they stand between, and nothing else."""
     kernel = facts.kernel
-    return kernel.complete and not (facts.withheld or kernel.hidden or kernel.unknown_barriers)
+    return kernel.complete and not (facts.withheld or kernel.disguised or kernel.unknown_barriers)
 
 
 def present(facts: KernelFacts, races: Sequence[Race]) -> list[Race]:
@@ -41,25 +45,15 @@ def present(facts: KernelFacts, races: Sequence[Race]) -> list[Race]:
     return [replace(r, first=nodes[r.first.point], second=nodes[r.second.point]) for r in races]
 
 
-def where(facts: KernelFacts, access: Access) -> Span:
-    """Its text; the line, where a part of that comes out of a macro."""
-    if access.span is not None:
-        return access.span
-    start = facts.source.lines.starts[access.line - 1]
-    text = facts.source.text[start : facts.source.line_end(start)]
-    return Span(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
-
-
 def _finding(
     facts: KernelFacts, gap: MissingBarrier, races: Sequence[Race], code: str, severity: Severity
 ) -> Finding:
     race = races[0]
-    buffer = facts.kernel.buffers[race.first.buffer]
-    message = sentence(facts, race, back=gap.back)
+    message = headline(race) + sentence(facts, race, back=gap.back)
     if race.named:
         message += ", and no barrier that both come to orders them"
     elif not alone(gap, race):
-        message += said(", with no barrier between them; ", _advice(facts, gap, race))
+        message += said(f", with no barrier between them{more(races)}; ", _advice(facts, gap, race))
     grade = facts.graded(race, severity)
     return Finding(
         code,
@@ -67,39 +61,81 @@ def _finding(
         where(facts, race.second),
         grade.severity,
         kernel=facts.kernel.name,
-        buffers=tuple(dict.fromkeys(facts.kernel.buffers[each.first.buffer].name for each in races)),
+        buffers=tuple(dict.fromkeys(_called(facts, races))),
         verdict=grade.verdict,
         related=notes(facts, races),
         data=numbers(race),
-        remedy=_remedy(facts, gap, race, buffer),
+        remedy=_remedy(facts, gap, race),
     )
+
+
+def hazard(race: Race) -> str:
+    """``read after write``: by what the second access does to the first, in program order."""
+    if race.first.kind is AccessKind.READ:
+        return "write after read"
+    return "read after write" if race.second.kind is AccessKind.READ else "write after write"
+
+
+def headline(race: Race) -> Words:
+    """``data race (read after write): ``; nothing where a collective uses its storage."""
+    if race.first.serves:
+        return Words()
+    itself = race.first.point == race.second.point and race.first.kind is AccessKind.UPDATE
+    return said("data race: " if itself else f"data race ({hazard(race)}): ")
+
+
+def more(races: Sequence[Race]) -> str:
+    """`` (nor between 3 more pairs of accesses)`` that the same barrier would order."""
+    left = len({frozenset((_stands(race.first), _stands(race.second))) for race in races}) - 1
+    return f" (nor between {plural(left, 'more pair')} of accesses)" if left else ""
+
+
+def _stands(access: Access) -> object:
+    place = access.elsewhere
+    return access.span or (None if place is None else (place.source.path, place.span)) or access.line
 
 
 def sentence(facts: KernelFacts, race: Race, *, back: bool) -> Words:
     """Who does what: ``thread 0 writes `s[31]` (line 3), thread 32 reads it (line 4)``."""
-    place = element(facts.kernel.buffers[race.first.buffer], race.byte)
+    place = element(facts, race.first, race.byte)
+    again = _again(facts, race) if back and race.first.point != race.second.point else Words()
     if race.first.serves:
-        name, again = facts.kernel.buffers[race.first.buffer].name, " in the next iteration" if back else ""
+        name = facts.kernel.buffers[race.first.buffer].name
         return said(
-            *(f"`{name}` serves a collective of the block (line ", Line(race.first.line)),
-            *(f") and another{again} (line ", Line(race.second.line), ")"),
+            *(f"`{name}` serves a collective of the block (", line_of(race.first)),
+            *(") and another", again, " (", line_of(race.second), ")"),
         )
     if race.first.point == race.second.point and race.first.kind is AccessKind.WRITE:
         one, other = sorted(race.threads)
-        both = f"threads {one} and {other} both write {place} (line "
-        return said(both, Line(race.first.line), "), not the same value")
+        both = f"threads {one} and {other} both write {place} ("
+        return said(both, line_of(race.first), "), not the same value")
     if race.first.point == race.second.point:
         one, other = sorted(race.threads)
-        both = f"threads {one} and {other} both update {place} (line "
-        return said(both, Line(race.first.line), ") and no atomic is used")
-    again = " in the next iteration" if back and race.first.point != race.second.point else ""
+        both = f"threads {one} and {other} both update {place} ("
+        return said(both, line_of(race.first), ") and no atomic is used")
     first, second = DOES[race.first.kind], DOES[race.second.kind]
     if race.data:  # the data decide which bytes one of the two touches
         first, second = "may " + first.removesuffix("s"), "may " + second.removesuffix("s")
+    named = element(facts, race.second, race.byte)
+    it = "it" if named == place else f"it as {named}"
     return said(
-        *(f"thread {race.threads[0]} {first} {place} (line ", Line(race.first.line)),
-        *(f"), thread {race.threads[1]} {second} it{again} (line ", Line(race.second.line), ")"),
+        *(f"thread {race.threads[0]} {first} {place} (", line_of(race.first)),
+        *(f"), thread {race.threads[1]} {second} {it}", again, " (", line_of(race.second), ")"),
     )
+
+
+def _again(facts: KernelFacts, race: Race) -> Words:
+    """`` in the next iteration of the loop in line 14``."""
+    first, last = sorted((race.first.point, race.second.point))
+    around = [
+        node
+        for node in walk(facts.kernel.body)
+        if isinstance(node, Loop) and node.trips != 1 and node.point < first and last < node.end_point
+    ]
+    loop = around[-1] if around else None
+    if loop is None or loop.span is None:
+        return said(" in the next iteration")
+    return said(" in the next iteration of the loop in line ", Line(loop.line))
 
 
 def alone(gap: MissingBarrier, race: Race) -> bool:
@@ -107,30 +143,42 @@ def alone(gap: MissingBarrier, race: Race) -> bool:
     return gap.place is None and race.first.point == race.second.point
 
 
-def numbers(race: Race) -> dict[str, int | str | bool | None]:
+def numbers(race: Race) -> dict[str, DataValue]:
     """The witness, for tools."""
-    return {
+    found: dict[str, DataValue] = {
+        "hazard": hazard(race),
         "threads": " x ".join(map(str, race.dims)),
         "thread_first": race.threads[0],
         "thread_second": race.threads[1],
         "byte": race.byte,
     }
+    return {**found, "condition": race.condition.removeprefix("when ")} if race.condition else found
+
+
+def sizes(witness: Witness) -> dict[str, DataValue]:
+    """The parameters of a witness: ``{"sizes": "n = 33"}``."""
+    found = [f"{name} = {number}" for name, number in sorted(witness.sizes.items()) if "." not in name]
+    return {"sizes": ", ".join(found)} if found else {}
 
 
 def notes(facts: KernelFacts, races: Sequence[Race]) -> tuple[Note, ...]:
-    """The places of the accesses, but the one that the finding stands at."""
-    accesses = [races[0].first, *(each for race in races[1:] for each in (race.first, race.second))]
-    return tuple(dict.fromkeys(_note(facts, each) for each in accesses))
+    """The places of the accesses and of the calls that lead there, but the one that the finding stands at: those of the
+    first race, then the others from top to bottom."""
+    stands, (told, *others) = where(facts, races[0].second), races
+    found = related(facts, stands, (told.first, told.second))
+    known = {(note.span, note.source) for note in found}
+    besides = related(facts, stands, (each for race in others for each in (race.first, race.second)))
+    rest = [note for note in besides if (note.span, note.source) not in known]
+    return (*found, *sorted(rest, key=lambda note: (note.source.path if note.source else "", note.span)))
 
 
 def _advice(facts: KernelFacts, gap: MissingBarrier, race: Race) -> Words:
     place = place_of(facts, gap.place)
-    if gap.back and (place is None or place.at_end):
+    if place is None:
+        return why_no_place(facts, gap)
+    if gap.back and place.at_end:
         return said("put one at the end of the loop")
-    first, second = sorted((race.first.point, race.second.point))
-    if place is None and not any(first < point < second for point in facts.control.places):
-        return said("no place that all threads of the block come to lies between")
-    return said("put one before line ", Line(race.second.line if place is None else place.line))
+    return said("put one before line ", Line(place.line))
 
 
 def place_of(facts: KernelFacts, point: int | None) -> Place | None:
@@ -139,47 +187,39 @@ def place_of(facts: KernelFacts, point: int | None) -> Place | None:
     return next(nodes, None)
 
 
-def _remedy(facts: KernelFacts, gap: MissingBarrier, race: Race, buffer: Buffer) -> InsertBarrier | None:
+def _called(facts: KernelFacts, races: Sequence[Race]) -> Iterator[str]:
+    """The buffers, by the names that the accesses go by where these are references."""
+    for race in races:
+        for access in (race.first, race.second):
+            named = reference_of(facts, access)
+            yield facts.kernel.buffers[access.buffer].name if named is None else named.text
+
+
+def _remedy(facts: KernelFacts, gap: MissingBarrier, race: Race) -> InsertBarrier | None:
     if gap.place is None:
         return None
+    named = reference_of(facts, race.first)
+    name = facts.kernel.buffers[race.first.buffer].name if named is None else named.text
     if race.first.serves:
-        reason = f"every thread must be done with {buffer.name}"
+        reason = f"every thread must be done with {name}"
     elif race.first.kind is AccessKind.READ:
-        reason = f"every warp must be done reading {buffer.name}"
+        reason = f"every warp must be done reading {name}"
     elif race.second.kind is AccessKind.READ:
-        reason = f"every warp must have written {buffer.name}"
+        reason = f"every warp must have written {name}"
     else:
-        reason = f"every warp must be done writing {buffer.name}"
+        reason = f"every warp must be done writing {name}"
     return InsertBarrier(facts.index, gap.place, reason, race.proved)
 
 
-def _note(facts: KernelFacts, access: Access) -> Note:
-    verb = {AccessKind.READ: "read", AccessKind.WRITE: "written", AccessKind.UPDATE: "updated"}[access.kind]
-    name = facts.kernel.buffers[access.buffer].name
-    return Note(where(facts, access), f"`{name}` is {verb} here")
-
-
-def element(buffer: Buffer, byte: int) -> str:
-    """``tile[3][5]``, or the byte where the buffer is no array of numbers."""
-    size = buffer.element_bytes or 1  # an element of unknown size counts as one byte
-    record = buffer.record and buffer.element_bytes is not None
-    if record or buffer.space is AddressSpace.DYNAMIC or None in buffer.dims[1:]:
-        return f"byte {byte} of `{buffer.name}`"
-    if not buffer.dims:
-        return f"`{buffer.name}`"
-    left = byte // size
-    index: list[int] = []
-    for dim in reversed(buffer.dims[1:]):
-        left, inner = divmod(left, dim or 1)
-        index.insert(0, inner)
-    return f"`{buffer.name}{''.join(f'[{i}]' for i in (left, *index))}`"
-
-
 def _code(facts: KernelFacts, race: Race) -> str:
-    """SMEM202 when the same bytes have two names: members of a union, parts carved out of one block."""
+    """SMEM202 when the same bytes serve two purposes, or have two names: members of a union, parts carved out of one
+    block."""
     buffer = facts.kernel.buffers[race.first.buffer]
     if race.first.buffer != race.second.buffer or race.first.serves:
         return "SMEM202"
+    purposes = {purpose_of(facts, access) for access in (race.first, race.second)}
+    if None not in purposes:
+        return "SMEM202" if len(purposes) > 1 else "SMEM201"
     names = [_name(facts, access) for access in (race.first, race.second)]
     several = buffer.record or buffer.space is AddressSpace.DYNAMIC
     return "SMEM202" if several and None not in names and names[0] != names[1] else "SMEM201"

@@ -44,6 +44,7 @@ from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
+from smem_lsp.rules.places import where
 from smem_lsp.rules.words import Line, said
 from smem_lsp.source import checkpoint
 
@@ -64,11 +65,11 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
             message = said(before, Line(later.line))
         related = [Note(buffer.declared, "declared here: shared memory is not zero at first")]
         if later is not None and later.point != access.point:
-            related.append(Note(racing.where(facts, later), "first written here"))
+            related.append(Note(where(facts, later), "first written here"))
         yield Finding(
             "SMEM103",
             message,
-            racing.where(facts, access),
+            where(facts, access),
             Severity.ERROR,
             kernel=facts.kernel.name,
             buffers=(buffer.name,),

@@ -40,10 +40,12 @@ __global__ void k(const float* in, float* out) {
 
 ## Limits
 
-A block in which it happens has to be found: for the block size that is known or launched in sight, else for every
-multiple of 32. Conditions on data are not evaluated. Threads that have exited count as arrived (sm_70 and newer): a
-barrier behind an early `return`, or one that is the last for all threads that miss it, is no finding. Both arms of a
-branch between whole warps may have one barrier each.
+It is decided for two threads of the block, by the conditions in front of the barrier and the trip counts of the loops
+around it: for the block size that is known or launched in sight, else for every multiple of 32. What happens from some
+value of a parameter on is a warning with that condition ("when n ≥ 101"), what happens where a size ends in the midst
+of a block a hint ("when n is no multiple of 256"), and what loaded values decide is information. Threads that have
+exited count as arrived (sm_70 and newer): a barrier behind an early `return`, or one that is the last for all threads
+that miss it, is no finding. Both arms of a branch between whole warps may have one barrier each.
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from smem_lsp.analysis.threads.mispairing import Mispaired
+from smem_lsp.analysis.decision.mispaired import Mispaired
 from smem_lsp.ir.nodes import Barrier, Branch, Loop, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.ground import graded
@@ -86,7 +88,14 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         )
         if found.other.span is not None:
             notes.append(Note(found.other.span, "the others wait here"))
-        grade = graded(kernel, found.ground, Severity.ERROR, whatever_inputs=True)
+        grade = graded(
+            kernel,
+            found.ground,
+            _severity(found),
+            whatever_inputs=True,
+            likely=found.data,
+            when=found.condition,
+        )
         yield Finding(
             "SMEM203",
             _message(found) + grade.words,
@@ -95,7 +104,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
             kernel=kernel.name,
             verdict=grade.verdict,
             related=tuple(notes),
-            data={"threads_inside": len(found.inside), "threads": _threads(found)},
+            data={"threads_inside": len(found.inside) or None, "threads": _threads(found)},
             remedy=next(
                 (
                     MoveBarrier(facts.index, hoist.barrier, hoist.place, found.proved)
@@ -112,15 +121,36 @@ def _threads(found: Mispaired) -> int:
     return x * y * z
 
 
+def _severity(found: Mispaired) -> Severity:
+    """The highest: what depends on data is information, and on a size that ends in the midst of a block a hint."""
+    if found.data:
+        return Severity.INFO
+    return Severity.ERROR if found.from_on else Severity.HINT
+
+
 def _message(found: Mispaired) -> Words:
+    line = Line(found.other.line)
+    if found.data:
+        return said(
+            "loaded values decide which threads come to this barrier; those that do not go on to the one at line ",
+            *(line, " and the two are taken for one"),
+        )
     inside = found.inside
     if len(inside) == 1:
-        who = f"only thread {inside[0]} of {_threads(found)} reaches"
+        who = f"only thread {inside[0]} of {_threads(found)} reaches this barrier"
     elif inside == tuple(range(inside[0], inside[-1] + 1)):
-        who = f"only threads {inside[0]} to {inside[-1]} of {_threads(found)} reach"
+        who = f"only threads {inside[0]} to {inside[-1]} of {_threads(found)} reach this barrier"
     else:
-        who = f"only {len(inside)} of {_threads(found)} threads reach"
+        who = f"only {len(inside)} of {_threads(found)} threads reach this barrier"
+    if found.condition:
+        who = f"{_example(found)} {who}"
     return said(
-        f"{who} this barrier; thread {found.outside} goes on to the one at line ",
-        *(Line(found.other.line), " and the two are taken for one: move it out of the branch"),
+        f"{who}; thread {found.outside} goes on to the one at line ",
+        *(line, " and the two are taken for one: move it out of the branch"),
     )
+
+
+def _example(found: Mispaired) -> str:
+    """``with n = 257``."""
+    sizes = ((name, n) for name, n in sorted(found.sizes.items()) if not name.startswith("gridDim."))
+    return "with " + ", ".join(f"{name} = {n}" for name, n in sizes)

@@ -40,65 +40,105 @@ void host(const float* in, float* out) {
 
 ## Limits
 
-Only what is proved: each access to shared memory that the barrier alone orders is in slots of a thread's own, and
-accesses to other memory are reads, through `__restrict__` pointers, or at an index of the thread's own. All barriers
-that are reported with a fix may go together. Nothing is said of barriers that let buffers share bytes (SMEM301), in
-headers, of barriers in helpers, in templates unless it is so in every instance and there can be no other, in kernels
-with `#if`, `if constexpr`, assembler, fences, `volatile`, clocks, clusters or asynchronous copies, where a race or a
-mispaired barrier is reported, and where a function that is not in sight is called. A proof that rests on the block of a
-launch names it and offers no fix.
+Only what is proved: no two accesses that the barrier alone orders can touch one byte, or both store the same value
+there, by their addresses and by the guards around them, and without taking any index to be in bounds. That holds for
+shared memory and for memory that is not shared, where two pointers may be one unless both are `__restrict__`. Nothing
+is said where a write stands before the barrier and an atomic operation, a `volatile` access, a fence or a function that
+is not in sight behind it, or one of these, or a loop that waits, before it and any access behind it: other blocks may
+rely on that order. All barriers that are reported with a fix may go together.
+
+Nothing is said of barriers that let buffers share bytes (SMEM301), of barriers in functions of headers, in kernels with
+`#if`, `if constexpr`, assembler, clocks, clusters or asynchronous copies, and where a race or a mispaired barrier is
+reported. In a header, in a template that others may instantiate, and in a function that kernels call, it is said if it
+holds in every context, instance and kernel in sight, `for the launches in this project`, and no fix is offered. A proof
+that rests on the block of a launch names it and offers no fix either.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
+from smem_lsp.analysis.hazards.redundant_barriers import Redundant
 from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.ground import block
 from smem_lsp.rules.model import Finding, RemoveBarrier, Severity, kernel_rule
 from smem_lsp.rules.words import said
+from smem_lsp.source import Span
 
 _HEADER = re.compile(r"\.(?:cuh|h|hpp|hu|hxx|inl|inc)\Z")
 # what a barrier may be there for without an access that is followed
 _OTHER_ORDER = re.compile(
-    r"\b(?:asm|__asm__|__asm|clock|clock64|globaltimer|volatile|__threadfence\w*|__nanosleep|cluster\w*|__cluster\w*"
-    r"|memcpy_async|__pipeline\w*|cp_async\w*|mbarrier\w*|wgmma\w*|setmaxnreg|atomic_ref|atomic_thread_fence"
+    r"\b(?:asm|__asm__|__asm|clock|clock64|globaltimer|__nanosleep|cluster\w*|__cluster\w*"
+    r"|memcpy_async|__pipeline\w*|cp_async\w*|mbarrier\w*|wgmma\w*|setmaxnreg"
     r"|cudaTriggerProgrammaticLaunchCompletion|cudaGridDependencySynchronize|grid_group|this_grid)\b"
-    r"|cuda::(?:std::)?(?:barrier|pipeline|atomic)|if\s+constexpr"
+    r"|cuda::(?:std::)?(?:barrier|pipeline)|if\s+constexpr"
 )
+# what gives accesses to memory that is not shared an order that others rely on
+_MEMORY_ORDER = re.compile(
+    r"\b(?:volatile|__threadfence\w*|atomic_ref|atomic_thread_fence|atomic)\b|__nv_atomic"
+)
+_IN_PROJECT = ", for the launches in this project"
 
 
 @kernel_rule("SMEM204", "redundant-barrier", Severity.INFO, unanimous=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
-    if not facts.redundant or not racing.followed(facts) or _HEADER.search(facts.source.path):
+    if not facts.redundant or not racing.followed(facts) or kernel.hidden:
         return
     if facts.hazards.races or facts.mispaired or kernel.conditional:
         return
-    if kernel.template or (kernel.instance and kernel.more_instances):
+    texts = [facts.source.slice(part.span) for part in kernel.parts]
+    if any(map(_OTHER_ORDER.search, texts)):
         return
-    if any(_OTHER_ORDER.search(facts.source.slice(part.span)) for part in kernel.parts):
-        return
-    nodes = {node.point: node for node in walk(kernel.body) if isinstance(node, Barrier)}
+    ordered = any(map(_MEMORY_ORDER.search, texts))
+    # where the kernel stands now, not where it stood when it was analysed
+    spans = {node.point: node.span for node in walk(kernel.body) if isinstance(node, Barrier)}
+    standing: Counter[Span | None] = Counter(spans.values())
+    standing.subtract(spans[each.barrier.point] for each in facts.redundant)
+    told: set[Span] = set()
     for found in facts.redundant:
-        barrier = nodes[found.barrier.point]
-        if found.merging or barrier.span is None or not kernel.span.covers(barrier.span):
+        span = spans[found.barrier.point]
+        if span is None or span in told or standing[span]:
             continue
-        assumed = found.shaped and facts.shape is not None and not facts.shape.fact
-        message = said("no shared or global access needs this barrier")
-        if kernel.instance and kernel.siblings:
-            message += f" in any of the {kernel.siblings + 1} instances"
-        if assumed and facts.shape is not None:
-            message += said(", with ", block(kernel, facts.shape))
-        yield Finding(
-            "SMEM204",
-            message,
-            barrier.span,
-            Severity.INFO,
-            kernel=kernel.name,
-            remedy=None if assumed else RemoveBarrier(facts.index, barrier.point),
-            unnecessary=not assumed,
-        )
+        told.add(span)
+        alike = [each for each in facts.redundant if spans[each.barrier.point] == span]
+        if any(each.merging or (each.outside and ordered) for each in alike):
+            continue
+        yield from _finding(facts, span, alike)
+
+
+def _finding(facts: KernelFacts, span: Span, alike: Sequence[Redundant]) -> Iterator[Finding]:
+    """``alike``: one barrier of the text, wherever its function is called."""
+    kernel = facts.kernel
+    helper = not kernel.span.covers(span)
+    header = bool(_HEADER.search(facts.source.path))
+    if helper and (header or kernel.opaque or not any(part.span.covers(span) for part in kernel.parts)):
+        return
+    open_ = kernel.template or bool(kernel.instance and kernel.more_instances)
+    project = helper or open_ or header
+    shaped = next((each for each in alike if each.shaped), None)
+    known = shaped is None or shaped.axes == "xyz" or (facts.shape is not None and facts.shape.fact)
+    message = said("no shared or global access needs this barrier")
+    if kernel.instance and kernel.siblings:
+        message += f" in any of the {kernel.siblings + 1} instances"
+    if not known and shaped is not None and shaped.axes:
+        message += f", when the block has threads in {' and '.join(shaped.axes)} only"
+    elif project or (not known and (facts.shape is None or kernel.siblings)):
+        message += _IN_PROJECT
+    elif not known and facts.shape is not None:
+        message += said(", with ", block(kernel, facts.shape))
+    sure = known and not project
+    yield Finding(
+        "SMEM204",
+        message,
+        span,
+        Severity.INFO,
+        kernel=kernel.name,
+        remedy=RemoveBarrier(facts.index, alike[0].barrier.point) if sure else None,
+        unnecessary=sure,
+        everywhere=helper,
+    )

@@ -37,10 +37,10 @@ void host(const float* in, float* out) {
 
 ## Limits
 
-One finding for each kernel, at the first such pair; the others are related places. Each is one run of one block, as for
-SMEM201, and any `__syncwarp()` between two accesses counts, whatever its mask. What a missing barrier of the block
-(SMEM201) would order too is not told twice. Info when a shuffle or vote lies between. Nothing is said when two lanes
-may store the same value.
+One finding for each kernel, at the first such pair; the others are related places. Each is one run of one block, as
+for SMEM201, and any `__syncwarp()` between two accesses counts, whatever its mask. What a missing barrier of the
+block (SMEM201) would order too, in this or another instance of a template, is not told twice. Info when a shuffle or
+vote lies between. Nothing is said when two lanes may store the same value.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ from smem_lsp.analysis.repairs.missing_barriers import MissingBarrier
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, InsertBarrier, Severity, kernel_rule
+from smem_lsp.rules.places import where
+from smem_lsp.rules.unplaced import why_no_place
 from smem_lsp.rules.words import Line, said
 from smem_lsp.source import checkpoint
 
@@ -73,7 +75,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
 
 def _finding(facts: KernelFacts, gap: MissingBarrier, races: Sequence[Race], severity: Severity) -> Finding:
     race = races[0]
-    message = racing.sentence(facts, race, back=gap.back)
+    message = racing.headline(race) + racing.sentence(facts, race, back=gap.back)
     if not racing.alone(gap, race):
         message += ": lanes of one warp need not run in step"
     if race.exchanged:
@@ -83,6 +85,8 @@ def _finding(facts: KernelFacts, gap: MissingBarrier, races: Sequence[Race], sev
         message += said("; put `__syncwarp()` before line ", Line(place.line))
     elif race.first.line == race.second.line and race.first.point != race.second.point:
         message += "; read into a local variable, then `__syncwarp()`, then write"
+    elif not racing.alone(gap, race):
+        message += said("; ", why_no_place(facts, gap, lanes=True))
     remedy = None
     if gap.place is not None:
         reason = f"lanes exchange data through {facts.kernel.buffers[race.first.buffer].name}"
@@ -91,7 +95,7 @@ def _finding(facts: KernelFacts, gap: MissingBarrier, races: Sequence[Race], sev
     return Finding(
         "SMEM205",
         message + grade.words,
-        racing.where(facts, race.second),
+        where(facts, race.second),
         grade.severity,
         kernel=facts.kernel.name,
         buffers=tuple(dict.fromkeys(facts.kernel.buffers[r.first.buffer].name for r in races)),

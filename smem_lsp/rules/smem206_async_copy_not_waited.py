@@ -62,8 +62,10 @@ from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.repairs.copy_waits import MissingCopyWait
 from smem_lsp.ir.nodes import AccessKind, CopyWait, walk
 from smem_lsp.rules import racing
+from smem_lsp.rules.elements import element
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, InsertBarrier, InsertWait, LowerWait, Severity, kernel_rule
+from smem_lsp.rules.places import DOES, line_of, where
 from smem_lsp.rules.words import Line, Words, said
 from smem_lsp.source import checkpoint
 
@@ -80,7 +82,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         yield Finding(
             "SMEM206",
             _message(facts, gap, race) + grade.words,
-            racing.where(facts, race.second),
+            where(facts, race.second),
             grade.severity,
             kernel=facts.kernel.name,
             buffers=tuple(dict.fromkeys(facts.kernel.buffers[each.first.buffer].name for each in races)),
@@ -92,19 +94,19 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
 
 
 def _message(facts: KernelFacts, gap: MissingCopyWait, race: Race) -> Words:
-    place = racing.element(facts.kernel.buffers[race.first.buffer], race.byte)
+    place = element(facts, race.first, race.byte)
     copier, other = race.threads
-    does = racing.DOES[race.second.kind]
+    does = DOES[race.second.kind]
     together = race.first.start is not None
     whose = "a group of threads" if together else f"thread {copier}"
-    copies = said(f"{whose} copies {place} asynchronously (line ", Line(race.first.line), ")")
+    copies = said(f"{whose} copies {place} asynchronously (", line_of(race.first), ")")
     who = "it" if copier == other and not together else f"thread {other}"
     if not race.pending:
-        message = copies + f" and waits for its own copies only; {who} {does} it (line "
-        message += said(Line(race.second.line), "), with no barrier behind the wait")
+        message = copies + f" and waits for its own copies only; {who} {does} it ("
+        message += said(line_of(race.second), "), with no barrier behind the wait")
     else:
-        message = copies + f"; {who} {does} it (line "
-        message += said(Line(race.second.line), ") while the copy may be in flight")
+        message = copies + f"; {who} {does} it ("
+        message += said(line_of(race.second), ") while the copy may be in flight")
     if gap.lower is not None:
         point, left = gap.lower
         wait = next(n for n in walk(facts.kernel.body) if isinstance(n, CopyWait) and n.point == point)

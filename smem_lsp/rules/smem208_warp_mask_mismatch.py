@@ -36,8 +36,9 @@ void host(const float* in, float* out) {
 
 Only masks that are constants are compared; what `__activemask()` or a ballot gave is taken to be right. Found by
 running the conditions around the operation for all threads of a block: the one in sight, else several. A condition
-such as `i < n` on a size that the kernel is given parts a warp only when that size is no multiple of it: `likely`, a
-warning; of a `__syncwarp` only where the other lanes have more to wait at before they return.
+such as `i < n` on a size that the kernel is given parts a warp for some sizes only: `likely`, a warning, with those
+sizes where they are solved for ("when n is no multiple of 32"); of a `__syncwarp` only where the other lanes have more
+to wait at before they return. A condition on what each lane loads is told as information.
 """
 
 from __future__ import annotations
@@ -63,11 +64,13 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         name = node.spelling.rstrip("();")
         message = said(
             f"thread {missing.thread} comes to this `{name}`, but thread {missing.other}, which its mask names, "
-            "goes another way"
+            f"{'may go' if missing.data else 'goes'} another way"
         )
-        if missing.tail:
+        if missing.data:
+            message += ": loaded values decide"
+        elif missing.tail and not missing.condition:
             message += "; when the size is no multiple of the warp"
-        grade = facts.graded(missing, Severity.ERROR)
+        grade = facts.graded(missing, Severity.INFO if missing.data else Severity.ERROR)
         yield Finding(
             "SMEM208",
             message + grade.words,

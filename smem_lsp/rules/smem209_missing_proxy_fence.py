@@ -73,10 +73,11 @@ from smem_lsp.ir.nodes import (
     Seq,
     walk,
 )
-from smem_lsp.rules import racing
+from smem_lsp.rules.elements import element
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.ground import Grade
 from smem_lsp.rules.model import Finding, InsertFence, Note, Severity, kernel_rule
+from smem_lsp.rules.places import line_of, related, where
 from smem_lsp.rules.words import Line, Words, said
 
 
@@ -118,24 +119,24 @@ def _unfenced(
         "SMEM209",
         said(
             f"{what} reads `{name}` through the asynchronous proxy, and nothing makes it see what threads "
-            "have written (line ",
-            Line(written.line),
+            "have written (",
+            line_of(written),
             "): each of them needs `fence.proxy.async` in front of the barrier",
             grade.words,
         ),
-        read.span or racing.where(facts, written),
+        read.span or where(facts, written),
         grade.severity,
         kernel=facts.kernel.name,
         buffers=(name,),
         verdict=grade.verdict,
-        related=(Note(racing.where(facts, written), f"`{name}` is written here"),),
+        related=related(facts, read.span or where(facts, written), [written]),
         remedy=remedy,
     )
 
 
 def _overwritten(facts: KernelFacts, fence: Fence, read: Proxy, written: Access) -> Finding:
     buffer = facts.kernel.buffers[written.buffer]
-    place = racing.element(buffer, fence.hazard.byte)
+    place = element(facts, written, fence.hazard.byte)
     copier, writer = fence.hazard.threads
     grade = facts.graded(fence.hazard, Severity.WARNING)
     return Finding(
@@ -149,7 +150,7 @@ def _overwritten(facts: KernelFacts, fence: Fence, read: Proxy, written: Access)
             "follow",
             grade.words,
         ),
-        racing.where(facts, written),
+        where(facts, written),
         grade.severity,
         kernel=facts.kernel.name,
         buffers=(buffer.name,),

@@ -61,13 +61,13 @@ are those of that text. Ranges that pointers carve out of dynamic shared memory 
 known to stay in its range for the block that is launched. The fix changes where the pointers start, and the bytes that
 the launches in the file pass, and the limit that is raised for them, where those are a literal, a product, or a
 sum of these, spelled in the launch, in a constant or in a function that returns nothing else and that nothing else
-uses; a launch that it leaves alone is named.
+uses; a launch that it leaves alone is named. Ranges whose places are numbers of the launch are not told, but offered as
+a refactor action, in terms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from smem_lsp.facts.layouts import WORTH_SAYING
 from smem_lsp.facts.partition import PartitionLayouts
@@ -78,10 +78,12 @@ from smem_lsp.rules.merging import (
     best_step,
     crosses_limit,
     data_of,
+    data_of_ranges,
     headline,
     merged_buffers,
     reason,
     related_notes,
+    step_of_ranges,
 )
 from smem_lsp.rules.model import (
     Finding,
@@ -206,7 +208,7 @@ def _ranges(facts: KernelFacts) -> Iterator[Finding]:
         each.members for each in facts.dynamic_partition.partition.ranges
     ):  # no pointers that could start elsewhere
         remedy = None if found is None else ShowStorage(facts.index, base.name, found.text)
-    step = _step_of_ranges(facts, before - after)
+    step = step_of_ranges(facts, before - after)
     gained = f", {step.words()}" if step is not None else ""
     yield Finding(
         "SMEM301",
@@ -221,15 +223,7 @@ def _ranges(facts: KernelFacts) -> Iterator[Finding]:
         Severity.INFO,
         kernel=facts.kernel.name,
         buffers=tuple(b.name for b in merged),
-        data={
-            "bytes_before": before,
-            "bytes_after": after,
-            "bytes_saved": before - after,
-            "barriers_added": 0,
-            "arch": None if step is None else step.row.arch,
-            "blocks_before": None if step is None else step.before,
-            "blocks_after": None if step is None else step.after,
-        },
+        data=data_of_ranges(before, candidate.plan, after, step),
         remedy=remedy,
     )
 
@@ -261,27 +255,6 @@ def _members(facts: KernelFacts, divided: PartitionLayouts) -> Iterator[Finding]
         severity,
         kernel=facts.kernel.name,
         buffers=(buffer.name,),
-        data={
-            "bytes_before": before,
-            "bytes_after": after,
-            "bytes_saved": before - after,
-            "barriers_added": 0,
-            "arch": step.row.arch if step else None,
-            "blocks_before": step.before if step else None,
-            "blocks_after": step.after if step else None,
-        },
+        data=data_of_ranges(before, candidate.plan, after, step),
         remedy=ShowStorage(facts.index, buffer.name, found.text),
     )
-
-
-def _step_of_ranges(facts: KernelFacts, saved: int) -> Step | None:
-    """The first target that gains resident blocks when every launch passes so many bytes fewer."""
-    static = facts.static_bytes
-    for row in facts.occupied:
-        if static is None or row.dynamic_bytes < saved:
-            continue
-        less = replace(row, dynamic_bytes=row.dynamic_bytes - saved)
-        step = Step(row, facts.blocks(row, static), facts.blocks(less, static))
-        if step.after > step.before:
-            return step
-    return None

@@ -51,7 +51,9 @@ The cheapest point of the curve that gains a step is reported; the others are in
 warning when the registers are not known ("shared memory alone"). A pipeline often ends with groups of asynchronous
 copies that nobody waits for, empty ones perhaps, and its buffer then keeps its bytes: where that is all that keeps
 them, the fix adds the wait for every group, too, in the kernel's own spelling, in front of the barrier. The wait
-stands behind every copy, outside every loop, and no thread may return before it.
+stands behind every copy, outside every loop, and no thread may return before it. Ranges that pointers carve out of
+dynamic shared memory are told, as info, where the launches in sight then have another resident block; the fix moves the
+pointers, adds the barriers and changes the bytes that the launches pass, as that of SMEM301 does.
 """
 
 from __future__ import annotations
@@ -67,17 +69,66 @@ from smem_lsp.rules.merging import (
     best_step,
     crosses_limit,
     data_of,
+    data_of_ranges,
     headline,
     merged_buffers,
     reason,
     related_notes,
+    step_of_ranges,
 )
-from smem_lsp.rules.model import Finding, MergeBuffers, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges, Severity, kernel_rule
 from smem_lsp.rules.words import said
 
 
 @kernel_rule("SMEM302", "mergeable-with-barrier", Severity.WARNING)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
+    yield from _ranges(facts)
+    yield from _merge(facts)
+
+
+def _ranges(facts: KernelFacts) -> Iterator[Finding]:
+    """Ranges of dynamic shared memory, where the launches in sight then have another resident block."""
+    ranges, divided = facts.of_ranges, facts.dynamic_partition
+    if ranges is None or divided is None or facts.withheld or not divided.best:
+        return
+    if any(each.members for each in divided.partition.ranges):
+        return  # no pointers that could start elsewhere
+    before, base = divided.declared.bytes, facts.kernel.buffers[divided.partition.base]
+    least = min((each.plan.bytes for each in divided.best if not each.plan.barriers), default=before)
+    for number, candidate in enumerate(divided.best):
+        plan = candidate.plan
+        step = step_of_ranges(facts, before - plan.bytes, before - least) if plan.barriers else None
+        if step is None:
+            continue
+        merged = merged_buffers(ranges, plan)
+        message = (
+            f"{headline(ranges, candidate, merged)} in `{base.name}`: with {_added(plan, waits=False)} "
+            f"{before:,} → {plan.bytes:,} B of dynamic shared memory"
+        )
+        if least < before:
+            message += f" ({least:,} without)"
+        yield Finding(
+            "SMEM302",
+            said(
+                f"{message}, {step.words()}; ",
+                reason(ranges, candidate, merged),
+                assumption_words(ranges, candidate),
+            ),
+            base.declared,
+            Severity.INFO,
+            kernel=facts.kernel.name,
+            buffers=tuple(b.name for b in merged),
+            data={
+                **data_of_ranges(before, plan, plan.bytes, step),
+                "bytes_saved_over_301": least - plan.bytes,
+            },
+            remedy=MoveRanges(facts.index, number),
+        )
+        return
+
+
+def _merge(facts: KernelFacts) -> Iterator[Finding]:
+    """The cheapest plan with an added barrier that gains a step."""
     if facts.declared is None or facts.withheld or not facts.best:
         return
     before = facts.total(facts.declared.bytes)

@@ -32,22 +32,23 @@ __global__ void __launch_bounds__(256) k(const float* in, float* out, int n) {
 
 ## Limits
 
-From four times the wavefronts on that the lanes of the access need: a warning in a loop, else a hint. The count is of
-the access as written; accesses that `nvcc` may fuse to a vector with their neighbours have to have the excess in that
-form too. Silent where the index, the pitch or a guard depends on what is not known, where lanes of 8- and 16-byte
-accesses coincide in pairs, and for shapes of `ldmatrix` other than `m8n8`. Which lane moves what in `load_matrix_sync`
-and `store_matrix_sync` of `wmma` is not documented: of those a lower bound is told, by the words that each bank has to
-deliver, where the fragment's type and the leading dimension are known. Without a block size only kernels that use
-`threadIdx.x` alone are looked at. Padding is proposed only when no other access to the buffer gets worse by it; it
-moves every row, so whatever counts with the pitch has to follow: a leading dimension, a pointer, code elsewhere. As an
-edit it is offered where nothing does: every use of the buffer has all its subscripts and provably stays in its row. No
-resident block may be lost and no conflict of the buffer be left by it; else the title says why not. A swizzle of the
-columns is shown and not written.
+Accesses to one buffer with the same numbers are one finding, at the first of them. From four times the wavefronts on
+that the lanes of the access need: a warning in a loop, else a hint. The count is of the access as written; accesses
+that `nvcc` may fuse to a vector with their neighbours have to have the excess in that form too. Silent where the
+index, the pitch or a guard depends on what is not known, where lanes of 8- and 16-byte accesses coincide in pairs,
+and for shapes of `ldmatrix` other than `m8n8`. Which lane moves what in `load_matrix_sync` and `store_matrix_sync` of
+`wmma` is not documented: of those a lower bound is told, by the words that each bank has to deliver, where the
+fragment's type and the leading dimension are known. Without a block size only kernels that use `threadIdx.x` alone
+are looked at. Padding is proposed only when no other access to the buffer gets worse by it; it moves every row, so
+whatever counts with the pitch has to follow: a leading dimension, a pointer, code elsewhere. As an edit it is offered
+where nothing does: every use of the buffer has all its subscripts and provably stays in its row. No resident block
+may be lost and no conflict of the buffer be left by it; else the title says why not. A swizzle of the columns is
+shown and not written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import gcd
 
 from smem_lsp.analysis.banks.conflicts import BankConflict
@@ -56,7 +57,7 @@ from smem_lsp.analysis.values.block_shape import Ground
 from smem_lsp.ir.nodes import Access, Buffer, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.ground import block, condition
-from smem_lsp.rules.model import Finding, PadRows, Severity, ShowSwizzle, kernel_rule
+from smem_lsp.rules.model import Finding, Note, PadRows, Severity, ShowSwizzle, kernel_rule
 from smem_lsp.rules.padding import block_lost, wider
 from smem_lsp.rules.words import said
 from smem_lsp.source import Span
@@ -75,18 +76,26 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         span = accesses[found.point].span
         if span is not None and (span not in worst or _weight(found) > _weight(worst[span])):
             worst[span] = found
-    for span, found in worst.items():
-        yield _finding(facts, span, found)
+    alike: dict[tuple[object, ...], list[tuple[Span, BankConflict]]] = {}
+    for span, found in worst.items():  # of one pattern, as unrolled lines are
+        key = found.buffer, found.looped, _count(found), _why(found), found.layout_changes
+        alike.setdefault(key, []).append((span, found))
+    for (span, found), *others in alike.values():
+        yield _finding(facts, span, found, [each for each, _ in others])
 
 
 def _weight(found: BankConflict) -> tuple[bool, float]:
     return found.looped, found.total_wavefronts / found.total_least
 
 
-def _finding(facts: KernelFacts, span: Span, found: BankConflict) -> Finding:
+def _finding(facts: KernelFacts, span: Span, found: BankConflict, others: Sequence[Span]) -> Finding:
+    """``others``: accesses with the same numbers."""
     kernel = facts.kernel
     buffer = kernel.buffers[found.buffer]
-    message = said(f"{_name(facts, span, buffer)}: {_count(found)} ({_why(found)})")
+    name = _name(facts, span, buffer)
+    if others:
+        name += f" and {len(others)} more access{'es' if len(others) > 1 else ''}, each"
+    message = said(f"{name}: {_count(found)} ({_why(found)})")
     cures = _cures(facts, buffer, found)
     if cures:
         message += f"; {'; '.join(words for _, words in cures)}"
@@ -101,6 +110,7 @@ def _finding(facts: KernelFacts, span: Span, found: BankConflict) -> Finding:
         Severity.WARNING if found.looped else Severity.HINT,
         kernel=kernel.name,
         buffers=(buffer.name,),
+        related=tuple(Note(each, "the same here") for each in others),
         data={
             "wavefronts": found.wavefronts,
             "minimum": found.least,

@@ -40,7 +40,8 @@ void host(const float* in, float* out) {
 An index that only leaves an inner dimension is left alone: `tile[0][i]` over a whole tile is an idiom. A finding is
 shown by a thread of the block that is launched in sight or stated, or by thread 0 of any block. Neither the index nor
 anything that decides whether the access is reached may depend on more than the thread, the block and constants:
-parameters and loaded values are not guessed. Dynamic shared memory is SMEM504's.
+parameters and loaded values are not guessed. Where a launch in sight stays inside, or its block is not known, the
+finding is `likely`, a warning, and names the blocks that leave the object. Dynamic shared memory is SMEM504's.
 """
 
 from __future__ import annotations
@@ -50,9 +51,12 @@ from collections.abc import Iterator
 from smem_lsp.analysis.hazards.model import Overrun
 from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules import racing
+from smem_lsp.rules.elements import element
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
-from smem_lsp.rules.words import said
+from smem_lsp.rules.places import DOES, line_of, related, where
+from smem_lsp.rules.words import Words, said
+from smem_lsp.source import plural
 
 
 @kernel_rule("SMEM402", "out-of-bounds", Severity.ERROR, portable=True)
@@ -63,31 +67,33 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     told: set[tuple[int, int]] = set()
     for overrun in facts.hazards.overruns:
         access = nodes[overrun.access.point]
-        where = racing.where(facts, access)
-        if (access.buffer, where.start) in told:
+        place = access.buffer, where(facts, access).start
+        if place in told:
             continue
-        told.add((access.buffer, where.start))
+        told.add(place)
         yield _finding(facts, overrun, access)
 
 
 def _finding(facts: KernelFacts, overrun: Overrun, access: Access) -> Finding:
     buffer = facts.kernel.buffers[access.buffer]
-    size = buffer.element_bytes
-    if size and not buffer.record and len(buffer.dims) == 1 and overrun.byte % size == 0:
-        where = f"`{buffer.name}[{overrun.byte // size}]`"
-        ends = f"it has {buffer.dims[0]:,} elements"
-    else:
-        where = f"byte {overrun.byte:,} of `{buffer.name}`"
+    place = element(facts, access, overrun.byte)
+    if place.startswith("byte") or None in buffer.dims:
         ends = f"it has {buffer.bytes:,} bytes"
-    message = said(f"thread {overrun.thread} {racing.DOES[access.kind]} {where}, but {ends}")
+    elif len(buffer.dims) == 1:
+        ends = f"it has {plural(buffer.dims[0] or 0, 'element')}"
+    else:
+        ends = f"it is declared `{buffer.name}{''.join(f'[{dim}]' for dim in buffer.dims)}`"
+    away = said(" (", line_of(access), ")") if access.elsewhere is not None else Words()
+    message = said(f"thread {overrun.thread} {DOES[access.kind]} {place}", away, f", but {ends}")
     grade = facts.graded(overrun, Severity.ERROR)
     return Finding(
         "SMEM402",
         message + grade.words,
-        racing.where(facts, access),
+        where(facts, access),
         grade.severity,
         kernel=facts.kernel.name,
         verdict=grade.verdict,
         buffers=(buffer.name,),
+        related=related(facts, where(facts, access), [access]),
         data={"thread": overrun.thread, "byte": overrun.byte, "bytes": buffer.bytes},
     )

@@ -49,6 +49,7 @@ from collections.abc import Iterator
 
 from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.ground import dims_words, place_of
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
 from smem_lsp.rules.words import Line, said
 from smem_lsp.targets.every import STATIC_LIMIT
@@ -64,7 +65,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         if passed is None:
             continue
         need = None if site.block is None else facts.needs.get(site.block)
-        if need is not None and need.bytes > passed and kernel.complete:
+        if site.block is not None and need is not None and need.bytes > passed and kernel.complete:
             yield Finding(
                 "SMEM504",
                 said(
@@ -72,7 +73,8 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
                         f"{passed:,} B of dynamic shared memory at the launch, but line ",
                         Line(lines[need.access]),
                     ),
-                    f" of the kernel uses {need.bytes:,} B with {site.threads} threads",
+                    f" of the kernel uses {need.bytes:,} B with the {dims_words(site.block)} block of ",
+                    place_of(site),
                 ),
                 site.span,
                 Severity.ERROR,

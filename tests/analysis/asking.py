@@ -48,13 +48,12 @@ class Analysed:
         return Forms(self.values.table, Bounds(self.values.loops, dims, exact=True))
 
     def barriers(self, dims: tuple[int, int, int] | None = None) -> list[str]:
-        """ "proved", "paired", "divergent" or "unknown" for each block barrier."""
+        """ "proved", "paired" or "unknown" for each block barrier."""
         found: Verdicts = judge(self.kernel.body, self.levels, self.control, dims)
         names: list[str] = []
         for node in walk(self.kernel.body):
             if isinstance(node, Barrier) and node.kind is BarrierKind.BLOCK:
                 name = "paired" if node.point in found.paired else "unknown"
-                name = "divergent" if node.point in found.divergent else name
                 names.append("proved" if node.point in self.control.barriers else name)
         return names
 

@@ -23,4 +23,9 @@ def example(rule: Rule, heading: str = "Example") -> str:
 def checked_example(rule: Rule, config: Config | None = None) -> Report:
     """No example is so long that a part of its analysis is stopped: there the limits are lower."""
     limits = Limits(file_seconds=0) if rule.code == "SMEM004" else LIMITS
-    return check(example(rule), config=config, limits=limits)
+    return check(example(rule), config=config or asked(rule), limits=limits)
+
+
+def asked(rule: Rule) -> Config:
+    """The defaults, with ``rule`` switched on where it is off by default."""
+    return Config(severity={rule.code: rule.severity.label}) if rule.optional else Config()

@@ -138,3 +138,31 @@ def test_a_conflict_moves_with_its_kernel() -> None:
     check(text, cache=cache)
     edited = f"// one\n// two\n{text}"
     assert check(edited, cache=cache).findings == check(edited).findings
+
+
+def test_accesses_of_one_pattern_are_one_finding() -> None:
+    lines = "".join(f"  out[{i} * 256 + t] = tile[t % 32][{i}];\n" for i in range(4))
+    text = (
+        "__global__ void __launch_bounds__(256) k(const float* in, float* out) {\n"
+        "  __shared__ float tile[32][32];\n  int t = threadIdx.x;\n  tile[t / 32][t % 32] = in[t];\n"
+        f"  __syncthreads();\n{lines}}}\n"
+    )
+    (found,) = [each for each in check(text).findings if each.code == "SMEM401"]
+    assert found.message.startswith("`tile[t % 32][0]` and 3 more accesses, each: 32 wavefronts instead of 1")
+    assert [note.message for note in found.related] == ["the same here"] * 3
+
+
+def test_an_access_in_a_function_of_two_kernels_is_told_once() -> None:
+    text = (
+        "__device__ float column(float (*tile)[32], int t) { return tile[t % 32][t / 32]; }\n"
+        "template <int N> __device__ void fill(float (*tile)[32], const float* in, int t) {\n"
+        "  tile[t / 32][t % 32] = in[t];\n  __syncthreads();\n}\n"
+    )
+    for name in "ab":
+        text += (
+            f"__global__ void __launch_bounds__(256) {name}(const float* in, float* out) {{\n"
+            "  __shared__ float tile[32][32];\n  int t = threadIdx.x;\n  fill<1>(tile, in, t);\n"
+            "  out[t] = column(tile, t) * 2;\n}\n"
+        )
+    (found,) = [each for each in check(text).findings if each.code == "SMEM401"]
+    assert found.message.endswith("(and in 1 other kernel)")

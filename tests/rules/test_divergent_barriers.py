@@ -79,8 +79,7 @@ def test_mispaired(body: str) -> None:
             "for (int i = 0; i < n; ++i) { s[tid] = i; __syncthreads(); } __syncthreads(); p[tid] = s[tid ^ 1];",
             {},
         ),
-        # data: not evaluated
-        ("if (p[tid] > 0) { __syncthreads(); } __syncthreads(); p[tid] = s[tid ^ 1];", {}),
+        # all threads load one element
         ("if (p[0] > 0) { __syncthreads(); } __syncthreads(); p[tid] = s[tid ^ 1];", {}),
         # warps of one kind each: as many barriers on both sides
         (
@@ -110,6 +109,104 @@ def test_mispaired(body: str) -> None:
 )
 def test_silent(body: str, options: dict[str, str]) -> None:
     expect(kernel(body, **options), among=JUDGED)
+
+
+@pytest.mark.parametrize(
+    ("body", "words", "severity"),
+    [
+        # sizes that end in the midst of a block
+        (
+            "if (blockIdx.x * 256 + tid < n) __syncthreads(); __syncthreads();",
+            "when n is no multiple of 256",
+            Severity.HINT,
+        ),
+        (
+            "for (int i = tid; i < n; i += 256) { s[i % 256] = i; __syncthreads(); } __syncthreads();",
+            "when n is no multiple of 256",
+            Severity.HINT,
+        ),
+        ("if (tid < n) __syncthreads(); __syncthreads();", "when n is 1 to 255", Severity.HINT),
+        # from some size on
+        (
+            "if (tid + 100 < n && tid < 64) __syncthreads(); __syncthreads();",
+            "when n ≥ 101",
+            Severity.WARNING,
+        ),
+        ("for (int i = 0; i < n - tid; i += 7) __syncthreads(); __syncthreads();", "", Severity.ERROR),
+    ],
+)
+def test_the_condition_is_solved_for(body: str, words: str, severity: Severity) -> None:
+    (finding,) = findings(check(kernel(body, launch="k<<<blocks, 256>>>(p, m);")))
+    assert finding.severity is severity
+    assert finding.message.endswith(words)
+    assert (finding.verdict == "proved") is (words == "")
+
+
+def test_a_function_that_may_not_be_called() -> None:
+    """Of two that a call may mean, neither is taken to run."""
+    body = "if (threadIdx.x < 32) __syncthreads();"
+    one = f"template <class T> __device__ void f(T x, int) {{ {body} }}\n"
+    both = one + f"template <class T> __device__ void f(T x, long) {{ {body} }}\n"
+    calls = kernel("f(n, unseen); __syncthreads();", launch="k<<<8, 256>>>(p, m);")
+    assert not findings(check(both + calls))
+    assert findings(check(one + calls))
+
+
+def test_what_a_launch_passes_decides() -> None:
+    body = "if (blockIdx.x * 256 + tid < n) __syncthreads(); __syncthreads();"
+    assert not findings(check(kernel(body, launch="k<<<8, 256>>>(p, 2048);")))
+    (finding,) = findings(check(kernel(body, launch="k<<<8, 256>>>(p, 2000);")))
+    assert finding.severity is Severity.ERROR and "when" not in finding.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (p[tid] > 0) __syncthreads(); __syncthreads();",
+        # a row that is done goes on to the next turn
+        "for (int i = 0; i < n; ++i) { if (s[tid] < i) continue; __syncthreads(); p[tid] += i; }",
+        # as many turns as the data say
+        "for (int i = 0; i < p[tid]; ++i) { s[tid] += i; __syncthreads(); } __syncthreads();",
+        "while (true) { if (p[tid] > 5) break; __syncthreads(); p[tid] += 1; __syncthreads(); } __syncthreads();",
+        "if (tid < n) { if (p[tid] > 0) __syncthreads(); } __syncthreads();",
+        # what is computed from them
+        "float v = p[tid] * 0.5f; if (v > 1.5f) __syncthreads(); __syncthreads();",
+        "float v = 0; for (int i = 0; i < n; ++i) v += p[tid * n + i]; if (v > 1) __syncthreads(); __syncthreads();",
+    ],
+)
+def test_data_decide(body: str) -> None:
+    for launch in ("", "k<<<8, 256>>>(p, m);"):
+        (finding, *_) = findings(check(kernel(body, launch=launch)))
+        assert finding.severity is Severity.INFO and finding.verdict == "likely"
+        assert finding.message.startswith("loaded values decide which threads come to this barrier")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # the data of one address
+        "if (p[n] > 0) __syncthreads(); __syncthreads();",
+        "if (p[blockIdx.x] > 0) __syncthreads(); __syncthreads();",
+        "for (int i = 0; i < p[blockIdx.x]; ++i) { s[tid] += i; __syncthreads(); } __syncthreads();",
+        "float v = 0; for (int i = 0; i < n; ++i) v += p[i]; if (v > 1) __syncthreads(); __syncthreads();",
+        # those who go elsewhere return
+        "if (p[tid] > 0) { s[tid] += 1; __syncthreads(); p[tid] = s[tid ^ 1]; }",
+        "if (p[tid] > 0) return; __syncthreads(); p[tid] = s[tid ^ 1]; __syncthreads();",
+        "for (int i = tid; i < n; i += 256) { s[tid] = i; __syncthreads(); p[i] = s[tid ^ 1]; }",
+        # warps of one kind each, with barriers of their own in loops of as many turns
+        "if (tid / 32 < 4) { for (int i = 0; i < n; ++i) __syncthreads(); }"
+        " else { for (int i = 0; i < n; ++i) __syncthreads(); } __syncthreads();",
+        # some may have returned before
+        "if (n > 3) { if (tid >= 32) return; p[0] = 1; } if (tid < 32) __syncthreads(); __syncthreads();",
+        # all come
+        "if (tid < 256) __syncthreads(); __syncthreads();",
+        "if (tid / 256 == 0) { s[tid] = 0; __syncthreads(); } __syncthreads();",
+        "for (int i = tid; i < 1024; i += 256) { s[i] = i; __syncthreads(); } __syncthreads();",
+        "for (int i = tid; i < n * 256; i += 256) { s[tid] = i; __syncthreads(); } __syncthreads();",
+    ],
+)
+def test_nothing_is_said(body: str) -> None:
+    assert not findings(check(kernel(body, launch="k<<<8, 256>>>(p, m);")))
 
 
 def test_the_example_names_threads_lines_and_the_launch() -> None:

@@ -166,3 +166,17 @@ __global__ void k(float* d, int len) {
     assert not check(reverse + launch).findings
     crossed = race(reverse.replace("  __syncthreads();\n", "") + launch)
     assert crossed.message.endswith(", for every block of more than 32 threads, in whole warps")
+
+
+def test_no_block_is_larger_than_the_largest() -> None:
+    """What the largest block does not show is told of the block that was tried, as info."""
+    text = """\
+__global__ void k(const float* in, float* out, int n) {
+  __shared__ float s[1024];
+  for (int i = threadIdx.x; i < n; i += blockDim.x) s[i] = in[i];
+  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = s[n - 1 - i];
+}
+"""
+    found = race(text)
+    assert "1024 threads" not in found.message and ", when the block is " in found.message
+    assert found.severity is Severity.INFO

@@ -148,3 +148,13 @@ def test_threads_that_no_launch_may_have() -> None:
 //^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ SMEM505 2,048 threads
 """
     expect(LAUNCHED.format(body="s[t] = in[t];", launch=launch), among=("SMEM505",))
+
+
+def test_the_message_names_the_block_and_its_launch() -> None:
+    text = (
+        "__global__ void k(float* d) { extern __shared__ float s[]; s[threadIdx.x] = d[0]; __syncthreads(); "
+        "d[threadIdx.x] = s[0]; }\nvoid go(float* d) {\n  k<<<1, dim3(32, 8), 64>>>(d);\n}\n"
+    )
+    (finding,) = [each for each in check(text).findings if each.code == "SMEM504"]
+
+    assert str(finding.message).endswith("uses 128 B with the 32×8 block of line 3")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rules.examples import EVERY_RULE, checked_example, example
+from rules.examples import EVERY_RULE, asked, checked_example, example
 
 import smem_lsp.rules
 from smem_lsp.engine import apply, check
@@ -37,7 +37,7 @@ def test_the_example_triggers_its_rule(rule: Rule) -> None:
 @EVERY_RULE
 def test_the_counter_example_does_not(rule: Rule) -> None:
     """Nor does any other: who follows one page is not sent to the next."""
-    assert check(example(rule, "Use instead")).findings == ()
+    assert check(example(rule, "Use instead"), config=asked(rule)).findings == ()
 
 
 @EVERY_RULE

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from carets import expect
 
+from smem_lsp.engine import check
+
 
 def test_a_barrier_that_counts_threads_is_not_redundant() -> None:
     expect(
@@ -44,9 +46,19 @@ IN_EVERY_INSTANCE = "//^^^^^^^^^^^^^^^ SMEM204 in any of the 2 instances"
             id="one instance needs the second",
         ),
         pytest.param(
-            "N - 1 - tid", ("<256, true>", "<size(), false>"), "", "", id="an instance of unknown size"
+            "N - 1 - tid",
+            ("<256, true>", "<size(), false>"),
+            f"{IN_EVERY_INSTANCE}, for the launches in this project",
+            "",
+            id="an instance of unknown size",
         ),
-        pytest.param("N - 1 - tid", (), "", "", id="no instance in sight"),
+        pytest.param(
+            "N - 1 - tid",
+            (),
+            "//^^^^^^^^^^^^^^^ SMEM204 this barrier, when the block has threads in x only",
+            "",
+            id="no instance in sight",
+        ),
     ],
 )
 def test_a_barrier_in_a_template_is_redundant_if_it_is_in_every_instance(
@@ -73,4 +85,102 @@ void host(const float* in, float* out) {{
         among=("SMEM204",),
     )
     found = [finding for finding in report.findings if finding.code == "SMEM204"]
-    assert all(report.fixes_for(finding) for finding in found)
+    closed = bool(launches) and "<size(), false>" not in launches
+    assert all(bool(report.fixes_for(finding)) is closed for finding in found)
+
+
+KERNEL = """
+__global__ void k(const float* __restrict__ in, float* __restrict__ out) {
+  __shared__ float s[256];
+  s[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x];
+}
+"""
+IN_PROJECT = "no shared or global access needs this barrier, for the launches in this project"
+
+
+def messages(text: str, path: str = "k.cu") -> list[str]:
+    return [finding.message for finding in check(text, path=path).findings if finding.code == "SMEM204"]
+
+
+@pytest.mark.parametrize(
+    ("launches", "condition"),
+    [
+        ("", ", when the block has threads in x only"),
+        ("k<<<1, 256>>>(in, out);", ", with the 256×1×1 block of line 8"),
+        ("k<<<1, 256>>>(in, out); k<<<1, 128>>>(in, out);", ", for the launches in this project"),
+        ("k<<<1, 256>>>(in, out); k<<<1, n>>>(in, out);", ", when the block has threads in x only"),
+    ],
+)
+def test_it_names_the_blocks_that_it_is_proved_for(launches: str, condition: str) -> None:
+    text = f"{KERNEL}void host(const float* in, float* out, int n) {{ {launches} }}\n"
+    assert messages(text) == [f"no shared or global access needs this barrier{condition}"]
+
+
+def test_a_block_with_two_threads_for_one_element_needs_it() -> None:
+    text = f"{KERNEL}void host(const float* in, float* out) {{ k<<<1, dim3(32, 8)>>>(in, out); }}\n"
+    assert messages(text) == []
+
+
+def test_in_a_header_it_holds_for_the_launches_in_sight() -> None:
+    text = f"{KERNEL}inline void host(const float* in, float* out) {{ k<<<1, 256>>>(in, out); }}\n"
+    report = check(text, path="k.cuh")
+    found = [finding for finding in report.findings if finding.code == "SMEM204"]
+    assert [finding.message for finding in found] == [IN_PROJECT]
+    assert not report.fixes_for(found[0])
+
+
+HELPER = """
+__device__ void scale(float* s, int from, float by) {
+  float v = s[from] * by;
+  __syncthreads();
+  s[threadIdx.x] = v;
+}
+"""
+
+
+def calls(name: str, from_: str) -> str:
+    return f"""
+static __global__ void {name}(const float* __restrict__ in, float* __restrict__ out) {{
+  __shared__ float s[256];
+  s[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  scale(s, {from_}, 2);
+  __syncthreads();
+  out[threadIdx.x] = s[255 - threadIdx.x];
+}}
+void host_{name}(const float* in, float* out) {{ {name}<<<1, 256>>>(in, out); }}
+"""
+
+
+def test_in_a_function_every_kernel_that_calls_it_has_to_agree() -> None:
+    own = HELPER + calls("one", "threadIdx.x")
+    assert IN_PROJECT in messages(own)
+    assert IN_PROJECT in messages(own + calls("two", "threadIdx.x"))
+    assert IN_PROJECT not in messages(own + calls("two", "255 - threadIdx.x"))
+
+
+def test_in_a_function_of_a_header_nothing_is_said() -> None:
+    text = HELPER + calls("one", "threadIdx.x")
+    header = check(text, path="k.cuh")
+    lines = [header.source.line_number(f.span.start) for f in header.findings if f.code == "SMEM204"]
+    assert 4 not in lines
+
+
+def test_beside_a_fence_no_barrier_between_global_accesses_is_redundant() -> None:
+    text = """
+static __global__ void k(const float* __restrict__ in, float* __restrict__ out, int* __restrict__ flag) {
+  __shared__ float s[256];
+  s[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  s[threadIdx.x] *= 2;
+  out[threadIdx.x] = s[threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x == 0) { __threadfence(); flag[0] = 1; }
+}
+void host(const float* in, float* out, int* flag) { k<<<1, 256>>>(in, out, flag); }
+"""
+    report = check(text)
+    lines = [report.source.line_number(f.span.start) for f in report.findings if f.code == "SMEM204"]
+    assert 8 not in lines

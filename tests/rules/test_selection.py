@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from carets import codes
-from rules.examples import EVERY_RULE, checked_example, example
+from rules.examples import EVERY_RULE, asked, checked_example, example
 
 from smem_lsp.config import Config
 from smem_lsp.engine import check
@@ -49,16 +49,18 @@ SUPPRESSIBLE = [rule for code, rule in RULES.items() if not code.startswith("SME
 @pytest.mark.parametrize("by", ["code", "name"])
 def test_a_comment_on_the_line_silences(rule: Rule, by: str) -> None:
     text = example(rule)
-    (finding,) = (finding for finding in check(text).findings if finding.code == rule.code)
+    (finding,) = (
+        finding for finding in check(text, config=asked(rule)).findings if finding.code == rule.code
+    )
     end = text.index("\n", finding.span.end)
     silenced = f"{text[:end]}  // smem: ignore[{getattr(rule, by)}]{text[end:]}"
-    assert {rule.code, "SMEM002", "SMEM003"}.isdisjoint(codes(check(silenced)))
+    assert {rule.code, "SMEM002", "SMEM003"}.isdisjoint(codes(check(silenced, config=asked(rule))))
 
 
 @pytest.mark.parametrize("rule", SUPPRESSIBLE, ids=lambda rule: rule.code)
 def test_a_comment_for_the_whole_file_silences(rule: Rule) -> None:
     silenced = f"// smem: ignore-file[{rule.code}]\n{example(rule)}"
-    assert {rule.code, "SMEM002"}.isdisjoint(codes(check(silenced)))
+    assert {rule.code, "SMEM002"}.isdisjoint(codes(check(silenced, config=asked(rule))))
 
 
 @EVERY_RULE

@@ -217,17 +217,30 @@ def open_interfering(
     return list(hits.values())
 
 
+@record
+class Paths:
+    """The events on the paths of a kernel, worked out once for questions about several of its barriers. ``count``: of
+    its accesses."""
+
+    steps: tuple[_Step, ...]
+    count: int
+
+
+def paths_of(body: Seq, facts: Facts, accesses: Sequence[Access]) -> Paths:
+    """The paths on which ``accesses`` meet proved barriers."""
+    index_of = {access.point: index for index, access in enumerate(accesses)}
+    return Paths(_steps(body, facts, index_of)[0], len(accesses))
+
+
 def ordered_interfering(
-    body: Seq, facts: Facts, accesses: Sequence[Access], interfering: Sequence[int], barrier: int
+    paths: Paths, interfering: Sequence[int], barrier: int, removed: frozenset[int] = frozenset()
 ) -> list[int]:
     """Per access, those of its ``interfering`` from which a path through the barrier at point ``barrier``, and through
-    no other proved one, leads to it."""
-    index_of = {access.point: index for index, access in enumerate(accesses)}
-    count = len(accesses)
+    no other proved one that is not ``removed``, leads to it."""
+    count = paths.count
     hits = dict.fromkeys(range(count), 0)
     beyond = {index: mask << count for index, mask in enumerate(interfering)}
-    run = _Walk(beyond, frozenset(), hits, barrier, count)
-    _walk(_steps(body, facts, index_of)[0], 0, 0, run)
+    _walk(paths.steps, 0, 0, _Walk(beyond, frozenset(), hits, barrier, count, removed))
     return [mask >> count for mask in hits.values()]
 
 
@@ -269,6 +282,8 @@ def _steps(seq: Seq, facts: Facts, index_of: dict[int, int]) -> tuple[tuple[_Ste
         elif isinstance(node, Branch):
             then, in_then = _steps(node.then, facts, index_of)
             other, in_other = _steps(node.otherwise, facts, index_of)
+            if not then and not other:
+                continue
             met |= in_then | in_other
             uniform = node.point in facts.uniform
             masks = (0, 0) if uniform else (in_then, in_other)
@@ -277,7 +292,8 @@ def _steps(seq: Seq, facts: Facts, index_of: dict[int, int]) -> tuple[tuple[_Ste
             skipped = node.min_trip == 0 or node.point not in facts.uniform
             body, inside = _steps(node.body, facts, index_of)
             met |= inside
-            out.append(_Step(_LOOP, 0, body, skipped=skipped))
+            if body:
+                out.append(_Step(_LOOP, 0, body, skipped=skipped))
         elif isinstance(node, Jump):
             out.append(_Step(_JUMP, _JUMPS[node.kind], uniform=node.point in facts.uniform))
     return tuple(out), met
@@ -294,6 +310,7 @@ class _Walk:
     hits: dict[int, int]  # per access: the interfering accesses that are open when it runs
     through: int = -1  # barrier that lets accesses pass, as bits that many places further up
     count: int = 0
+    removed: frozenset[int] = frozenset()  # barriers that do not count
 
 
 def _walk(steps: tuple[_Step, ...], state: int, beside: int, run: _Walk) -> tuple[int, int, int]:
@@ -313,7 +330,7 @@ def _walk(steps: tuple[_Step, ...], state: int, beside: int, run: _Walk) -> tupl
             if step.number == run.through:  # what came through it before still has
                 near = state & (1 << run.count) - 1
                 state = (near | state >> run.count) << run.count
-            else:
+            elif step.number not in run.removed:
                 state = 0
         elif kind == _BRANCH:
             # Arms of a divergent branch run at once, so each meets all of the other; a thread may skip

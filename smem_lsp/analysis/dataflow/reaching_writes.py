@@ -29,8 +29,9 @@ def _reads(seq: Seq, storages: dict[int, int], written: set[int]) -> Iterator[Ac
                 written.add(storage)
         elif isinstance(node, Branch):
             then, otherwise = _writes(node.then, storages), _writes(node.otherwise, storages)
-            yield from _reads(node.then, storages, written | otherwise)
-            yield from _reads(node.otherwise, storages, written | then)
+            if not _is_choice_of_array(node):
+                yield from _reads(node.then, storages, written | otherwise)
+                yield from _reads(node.otherwise, storages, written | then)
             written |= then | otherwise
         elif isinstance(node, Loop):
             written |= _writes(node.body, storages)
@@ -41,6 +42,13 @@ def _reads(seq: Seq, storages: dict[int, int], written: set[int]) -> Iterator[Ac
 
 def _writes(seq: Seq, storages: dict[int, int]) -> set[int]:
     return {storages[node.buffer] for node in walk(seq) if isinstance(node, Access) and node.kind.writes}
+
+
+def _is_choice_of_array(branch: Branch) -> bool:
+    """Is it one access through a pointer, with an arm for each array that it may lead into? It may never lead there."""
+    here = branch.span, branch.line
+    inner = [node for arm in (branch.then, branch.otherwise) for node in walk(arm)]
+    return bool(inner) and all(isinstance(n, Access | Branch) and (n.span, n.line) == here for n in inner)
 
 
 def _one_value(access: Access) -> bool:

@@ -50,9 +50,9 @@ class _Touched:
 _NOWHERE = _Touched(0, (), {}, {}, 0, ANY)
 
 
-def _end(buffer: Buffer) -> int:
+def _end(buffer: Buffer, access: Access) -> int:
     """The number of its bytes, or of its elements where the size of an element is not known."""
-    if buffer.space is not AddressSpace.STATIC:
+    if buffer.space is not AddressSpace.STATIC or access.part is not None:
         return _ENDLESS
     dims = [dim for dim in buffer.dims if dim is not None]
     known = math.prod(dims) if buffer.element_bytes is None and len(dims) == len(buffer.dims) else None
@@ -121,6 +121,7 @@ class AccessRecorder:
     left: int = _MAX_RECORDED
     left_guarded: int = _MAX_RECORDED  # the same for accesses under a guard
     strays: bool = False  # has any thread left a buffer?
+    outgrows: bool = False  # has one, by an address that is made of its number alone?
     _touched: dict[int, _Touched] = field(default_factory=dict)  # by access: last time
 
     @contextmanager
@@ -136,7 +137,7 @@ class AccessRecorder:
     def record(self, access: Access, threads: Evaluator, frame: Frame, *, either: bool = False) -> None:
         """All ``threads`` make an access. ``either``: or another access to the same bytes, in the other arm."""
         here = asks(access, threads)
-        if access.guess or access.part is not None or here is None:
+        if access.guess or access.is_unplaced or here is None:
             return
         guarded = frame.guard is not None
         if (self.left_guarded if guarded else self.left) <= 0:
@@ -165,7 +166,7 @@ class AccessRecorder:
                 self._note(access, here, frame, _NOWHERE, either=either, data_address=True)
             return
         first, last = (starts, starts) if isinstance(starts, int) else (min(starts), max(starts))
-        end = _end(buffer)
+        end = _end(buffer, access)
         in_bounds = first >= 0 and last + width <= end
         self.strays = self.strays or not in_bounds
         if no_conflict and in_bounds:
@@ -175,6 +176,8 @@ class AccessRecorder:
         else:
             self.left -= len(here.threads)
         by_inputs = either or not frame.must_run or is_free(offset)
+        sized = buffer.bytes is not None and not (guarded or either or frame.assumed or is_free(offset))
+        self.outgrows = self.outgrows or (sized and not in_bounds)
         if not in_bounds and buffer.bytes is not None and not by_inputs:
             self._note_outside(access, here, offset, end - width)
         if no_conflict:
@@ -208,7 +211,7 @@ class AccessRecorder:
             self.program.widths[access.point],
         )
         assert width is not None
-        end, inside = _end(self.kernel.buffers[access.buffer]), self._inside(access, here)
+        end, inside = _end(self.kernel.buffers[access.buffer], access), self._inside(access, here)
         low, high = _cells(here, starts, width, unit, end, inside)
         ranges = dict(_ranges(here, starts, width, unit, end, inside)) if guarded else {}
         found = _Touched(starts, here.threads, low, high, first // unit, (last + width - 1) // unit, ranges)
@@ -341,11 +344,12 @@ class AccessRecorder:
             self.proxies.write(access.point, storage, unit, touched.low)
 
     def _inside(self, access: Access, here: Evaluator) -> list[bool] | None:
-        """For each thread: does every index stay in its dimension? A thread that leaves its row shows that the kernel
-        is not meant for such a block. None: all stay."""
+        """For each thread: does every index stay in its dimension, and in the array of a class that it is for? A thread
+        that leaves it shows that the kernel is not meant for such a block, or such sizes. None: all stay."""
         dims = self.kernel.buffers[access.buffer].dims
         found: list[bool] | None = None
-        for index, dim in list(zip(self.values.indices.get(access.point, ()), dims))[1:]:
+        rows = list(zip(self.values.indices.get(access.point, ()), dims))[1:]
+        for index, dim in (*rows, *self.values.subscripts.get(access.point, ())):
             checkpoint()
             numbers = here.values(index)
             if numbers is None or dim is None:

@@ -13,7 +13,17 @@ from typing import TypeGuard
 
 from smem_lsp.analysis.execution.events import Event, Guard
 from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.terms import Const, Level, Op, Opaque, Sym, Term, is_truth, parts_of
+from smem_lsp.analysis.values.terms import (
+    WHOLE_POINTS,
+    Const,
+    Level,
+    Op,
+    Opaque,
+    Sym,
+    Term,
+    is_truth,
+    parts_of,
+)
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.source import checkpoint
 
@@ -97,7 +107,7 @@ def _grows(term: Term) -> bool:
     if isinstance(term, Op) and not term.known:
         data, *others = sorted(term.args, key=lambda each: each.known)
         divides = term.operator in ("/", ">>", "<<") and data is not term.args[0]
-        grows = term.operator in ("+", "*", "/", ">>", "<<", "cast") and not divides
+        grows = term.operator in ("+", "*", "/", ">>", "<<", "cast", *WHOLE_POINTS) and not divides
         return grows and all(_grows(each) or isinstance(each, Const) for each in (data, *others))
     return isinstance(term, Opaque)
 

@@ -170,10 +170,12 @@ class _Forms:
         found = self.here.value(term)
         if found is not None:
             return found
+        if isinstance(term, Opaque) and term.origin == LOAD and term.access is None and term.sources:
+            loaded = self._combination(LOAD, term.sources)
+            if loaded is not None:
+                return loaded
         if term.level <= Level.BLOCK and not term.carried:
             return SameForAll(term.serial)
-        if isinstance(term, Opaque) and term.origin == LOAD and term.access is None and term.sources:
-            return self._combination(LOAD, term.sources)
         if isinstance(term, Op) and term.operator in ("+", "-", "*"):
             return self._combination(term.operator, term.args)
         return None

@@ -181,9 +181,9 @@ class Interpreter:
         mask = [value] if isinstance(value, int) else decided(condition, here)
         if branch.uniform and (branch.input_dependent or mask is None):
             if not self.assumed.symbols(branch, here) & frame.path.symbols:
-                self._assume_arms(branch, condition, mask, here, frame)
+                self._assume_arms(branch, mask, here, frame)
                 if mask is None and branch.effects.leaves and not branch.effects.may_wait:
-                    arm = self._arm_that_stays(branch, condition)
+                    arm = _arm_that_stays(branch)
                     if arm is not None:
                         return self._stay(branch, arm, here, frame)
         if mask is None:
@@ -194,7 +194,6 @@ class Interpreter:
     def _assume_arms(
         self,
         branch: BranchInstruction,
-        condition: Term,
         mask: Sequence[int] | None,
         here: Evaluator,
         frame: Frame,
@@ -205,7 +204,7 @@ class Interpreter:
                 continue
             if any(each.effects.other_barriers for each in arm):
                 self.synchronisation.arrivals.all_seen = False
-            if arm and not self.program.narrows(condition, truth):
+            if arm:
                 self.assumed.assume_arm(branch, arm, here, frame)
 
     def _either_arm(self, branch: BranchInstruction, condition: Term, here: Evaluator, frame: Frame) -> None:
@@ -244,18 +243,6 @@ class Interpreter:
         if sum(map(len, staying)) == len(here.threads):
             return here
         return _only(here, set().union(*staying))
-
-    def _arm_that_stays(self, branch: BranchInstruction, condition: Term) -> tuple[Instruction, ...] | None:
-        """The one arm that surely does not lead away: all threads are in it, or none is behind the branch."""
-        for arm, other, truth in (
-            (branch.then, branch.otherwise, True),
-            (branch.otherwise, branch.then, False),
-        ):
-            checkpoint()
-            leads_away = any(isinstance(each, JumpInstruction) for each in other)
-            if leads_away and not any(each.effects.leaves for each in arm):
-                return None if self.program.narrows(condition, truth) else arm
-        return None
 
     def _stay(
         self, branch: BranchInstruction, arm: Sequence[Instruction], here: Evaluator, frame: Frame
@@ -444,3 +431,13 @@ def _only(here: Evaluator, threads: set[int]) -> Evaluator | None:
     if len(threads) == len(here.threads):
         return here
     return here.of([thread in threads for thread in here.threads])
+
+
+def _arm_that_stays(branch: BranchInstruction) -> tuple[Instruction, ...] | None:
+    """The one arm that surely does not lead away: all threads are in it, or none is behind the branch."""
+    for arm, other in ((branch.then, branch.otherwise), (branch.otherwise, branch.then)):
+        checkpoint()
+        leads_away = any(isinstance(each, JumpInstruction) for each in other)
+        if leads_away and not any(each.effects.leaves for each in arm):
+            return arm
+    return None

@@ -13,7 +13,7 @@ from typing import ClassVar
 from smem_lsp.analysis.execution.data_dependent_addresses import DataAddresses
 from smem_lsp.analysis.execution.slice import Slice
 from smem_lsp.analysis.values.extents import Extent
-from smem_lsp.analysis.values.free_symbols import Dependence, named, narrows
+from smem_lsp.analysis.values.free_symbols import Dependence, named
 from smem_lsp.analysis.values.terms import LoopVar, Term
 from smem_lsp.ir.nodes import Access, Barrier, Branch, CopyWait, Exchange, Jump, Loop, Node, Place, Proxy
 from smem_lsp.source import record
@@ -273,12 +273,11 @@ class Program:
 
     ``storages``: buffer -> the buffer whose bytes it shares; ``units``: storage -> bytes that are told apart;
     ``widths``: access -> bytes that a thread touches; ``offsets``: access -> its first byte; ``terms``: all that decide
-    what happens; ``sizes``: symbols on which addresses, trip counts and thread-dependent conditions depend; ``bits``:
-    symbol -> its bit in the instructions; ``places``: the bits of the block's place in the grid; ``no_conflict``:
-    accesses that surely race with none; ``alike``: branches and loops that are uniform in runs without a race;
-    ``either``: accesses in one arm of a branch that the other arm makes to the same bytes; ``data``: addresses that
-    data decide; ``slice``: the loop variables that matter; ``parts``: access -> the part of its buffer that its
-    pointer is for.
+    what happens; ``bits``: symbol -> its bit in the instructions; ``places``: the bits of the block's place in the
+    grid; ``no_conflict``: accesses that surely race with none; ``alike``: branches and loops that are uniform in runs
+    without a race; ``either``: accesses in one arm of a branch that the other arm makes to the same bytes; ``data``:
+    addresses that data decide; ``slice``: the loop variables that matter; ``parts``: access -> the part of its buffer
+    that its pointer is for.
     """
 
     instructions: tuple[Instruction, ...]
@@ -286,7 +285,6 @@ class Program:
     units: dict[int, int]
     widths: dict[int, int | None]
     terms: tuple[Term, ...]
-    sizes: frozenset[str]
     added: Added
     bits: Mapping[str, int]
     places: int
@@ -298,7 +296,6 @@ class Program:
     slice: Slice
     dependence: Dependence
     parts: Mapping[int, Extent]
-    _narrowing: dict[tuple[Term, bool], bool] = field(default_factory=dict)
     _named: dict[int, frozenset[str]] = field(default_factory=dict)
 
     def names(self, symbols: int) -> frozenset[str]:
@@ -306,14 +303,6 @@ class Program:
         found = self._named.get(symbols)
         if found is None:
             found = self._named[symbols] = named(self.bits, symbols)
-        return found
-
-    def narrows(self, condition: Term, truth: bool) -> bool:
-        """May the condition be ``truth`` for small sizes only, such as those of a single warp? Then the block may be
-        small too, where the kernel's text does not say so: ``n <= 32``, ``warps == 1``."""
-        found = self._narrowing.get((condition, truth))
-        if found is None:
-            found = self._narrowing[condition, truth] = narrows(condition, truth, self.sizes)
         return found
 
     def only(self, points: frozenset[int]) -> Program:

@@ -38,11 +38,12 @@ from smem_lsp.analysis.execution.slice import Slice, Unknown, slice_of
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.spin_loops import may_wait
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.analysis.values.free_symbols import Dependence, Rests, named
+from smem_lsp.analysis.values.free_symbols import Dependence, Rests
 from smem_lsp.analysis.values.pointer_ranges import parts
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
+    NO_OBJECT,
     Access,
     AddressSpace,
     Barrier,
@@ -94,7 +95,6 @@ def build_program(
         addresses.units,
         addresses.widths,
         _deciding_terms(values),
-        _sizes(values, control, depends),
         added,
         depends.bits,
         depends.places,
@@ -158,7 +158,7 @@ def _addresses(
         width = node.width if node.width is not None else size
         widths[node.point], offsets[node.point] = width, offset
         units[storage] = math.gcd(units.get(storage, 0), width or 0)
-        if node.guess or node.part is not None:
+        if node.guess or node.is_unplaced:
             nowhere.add(node.point)
         elif node.serves or node.start is not None:
             continue  # they begin at a byte that is told apart
@@ -201,6 +201,7 @@ def _slice(instructions: Sequence[Instruction], values: ValueFacts, addresses: _
             case AccessInstruction():
                 asked += (addresses.offsets[point], values.stored.get(point), values.copied.get(point))
                 asked += values.indices.get(point, ())
+                asked += (term for term, _ in values.subscripts.get(point, ()))
             case BranchInstruction():
                 asked.append(values.conditions[point])
             case LoopInstruction() | ComputingLoop():
@@ -219,16 +220,6 @@ def _all(instructions: Sequence[Instruction]) -> Iterator[Instruction]:
             yield from _all(each.otherwise)
         elif isinstance(each, LoopInstruction):
             yield from _all(each.body)
-
-
-def _sizes(values: ValueFacts, control: Control, depends: Rests) -> frozenset[str]:
-    """The symbols on which addresses, trip counts and thread-dependent conditions depend."""
-    found = [term for index in values.indices.values() for term in index] + list(values.offsets.values())
-    for loop in values.loops.values():
-        checkpoint()
-        found += [loop.first, loop.again, *(each.init for each in loop.recurrences)]
-    found += [term for point, term in values.conditions.items() if point not in control.uniform]
-    return named(depends.bits, reduce(or_, (depends.on(term)[0] for term in found), 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +258,7 @@ class _Builder:
                 case Proxy():
                     fences = node.kind not in (ProxyKind.COPY, ProxyKind.READ)
                     yield ProxyInstruction(node, Effects(proxy_fences=fences))
-                case CopyWait():
+                case CopyWait(bound=bound) if bound == NO_OBJECT:  # no run follows the others
                     yield CopyInstruction(node, self.added.left.get(node.point, node.left))
                 case Barrier():
                     yield self._barrier(node)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from smem_lsp.analysis.dataflow.facts import Facts, Footprint
 from smem_lsp.analysis.dataflow.interference import open_interfering, own_slots
+from smem_lsp.analysis.dataflow.interfering import interfering_accesses
 from smem_lsp.analysis.dataflow.liveness import bits
 from smem_lsp.analysis.execution.program import NONE_RACE_FREE, RaceFree
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
@@ -13,7 +14,7 @@ from smem_lsp.analysis.values.extents import extent_of
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import is_free
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, AccessKind, Kernel, Proxy, storages_of, walk
+from smem_lsp.ir.nodes import Access, Kernel, Proxy, storages_of, walk
 from smem_lsp.source import checkpoint
 
 _MOST = 400  # accesses of a kernel that are compared
@@ -49,19 +50,7 @@ def race_free_accesses(
 
 def _candidates(kernel: Kernel, facts: Facts, accesses: Sequence[Access], storages: Mapping[int, int]) -> int:
     """The accesses, as bits, that may conflict with another one."""
-    members: dict[int, int] = {}
-    readers = atomics = 0
-    for index, access in enumerate(accesses):
-        storage = storages[access.buffer]
-        members[storage] = members.get(storage, 0) | 1 << index
-        if access.kind is AccessKind.READ:
-            readers |= 1 << index
-        elif access.kind is AccessKind.UPDATE and not access.plain:
-            atomics |= 1 << index
-    interfering = []
-    for index, access in enumerate(accesses):
-        alike = readers if readers >> index & 1 else atomics if atomics >> index & 1 else 0
-        interfering.append(members[storages[access.buffer]] & ~alike)
+    interfering = interfering_accesses(accesses, storages)
     found = 0
     known: dict[tuple[int, int], bool] = {}
     for later, mask in enumerate(open_interfering(kernel.body, facts, accesses, interfering)):

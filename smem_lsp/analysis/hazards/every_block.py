@@ -45,15 +45,22 @@ def proved_grounds(
     axes = values.table.axes()
     if "x" not in (single := single_axes(kernel)):
         axes = "".join(axis for axis in axes if axis not in single)
-    if not wanted or axes not in ("", "x", "xy") or verdicts.paired or verdicts.divergent:
+    if not wanted or axes not in ("", "x", "xy") or verdicts.paired:
         return {}
     upper = evidence(kernel, values, control).upper
-    search = _Runs(kernel, _search(kernel, values, control, verdicts, race_free, wanted), frozenset(wanted))
+    search = search_for(kernel, values, control, verdicts, race_free, wanted)
+    leaving = frozenset(key for key in wanted if key[0] == "outside")
     rows = axes == "xy"
-    if not rows and not values.table.asks_for_block():
-        return dict(search.in_first_threads(upper[0]))
+    by_first = not rows and not values.table.asks_for_block()
     blocks = _whole_warps(upper, most_threads(kernel)[0], kernel.dialect.lanes, rows=rows)
-    return dict(search.in_every_block(blocks, rows=rows)) if 0 < len(blocks) <= _MOST_BLOCKS else {}
+    grounds: dict[Key, Ground] = {}
+    for keys in (leaving, frozenset(wanted) - leaving):
+        runs = _Runs(kernel, search, keys, inside=keys is not leaving)
+        if keys and by_first:
+            grounds |= runs.in_first_threads(upper[0])
+        elif keys and 0 < len(blocks) <= _MOST_BLOCKS:
+            grounds |= runs.in_every_block(blocks, rows=rows)
+    return grounds
 
 
 def _whole_warps(upper: Dims, most: int, warp: int, *, rows: bool) -> list[Dims]:
@@ -66,7 +73,7 @@ def _whole_warps(upper: Dims, most: int, warp: int, *, rows: bool) -> list[Dims]
     return sorted(found, key=math.prod, reverse=True)
 
 
-def _search(
+def search_for(
     kernel: Kernel,
     values: ValueFacts,
     control: Control,
@@ -106,17 +113,22 @@ def _points(wanted: Collection[Key], nodes: Collection[Node]) -> frozenset[int]:
 
 @dataclass(slots=True)
 class _Runs:
+    """``inside``: only blocks count that stay inside the arrays; the kernel is not written for others."""
+
     kernel: Kernel
     search: Search
     wanted: frozenset[Key]
+    inside: bool
     _grid: Dims | None = field(init=False)
     _known: dict[Dims, Mapping[Key, int]] = field(default_factory=dict)
+    _too_large: set[Dims] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._grid = smallest_grid(self.kernel)
 
     def in_first_threads(self, most: int) -> Iterator[tuple[Key, Ground]]:
         """For a kernel that does not ask for the size of its block: by the smallest that shows it."""
+        most = self._largest(most)
         shown = self._shown((most, 1, 1))
         for key in self.wanted & shown.keys():
             fails, holds = 0, shown[key] + 1
@@ -133,6 +145,9 @@ class _Runs:
     def in_every_block(self, blocks: Sequence[Dims], *, rows: bool) -> Iterator[tuple[Key, Ground]]:
         """By the largest of these that does not show it; ``blocks``: all of whole warps, the largest first."""
         left = set(self.wanted)
+        blocks = [dims for dims in blocks if not self._outgrows(dims)]
+        if not blocks:
+            return
         most, warp = math.prod(blocks[0]), self.kernel.dialect.lanes
         for dims in blocks:
             checkpoint()
@@ -141,9 +156,29 @@ class _Runs:
             threads, shown = math.prod(dims), self._shown(dims)
             for key in left - shown.keys():
                 left.discard(key)
-                yield key, Ground(above=threads, whole_warps=True, rows=rows, warp=warp, largest=most)
+                if threads < most:  # else no larger one is left for which it holds
+                    yield key, Ground(above=threads, whole_warps=True, rows=rows, warp=warp, largest=most)
         for key in left:
             yield key, Ground(above=warp - 1, whole_warps=True, rows=rows, warp=warp, largest=most)
+
+    def _largest(self, most: int) -> int:
+        """Threads of the largest block in ``x``, of at most so many, that stays inside the arrays."""
+        fits, leaves = 1, most + 1
+        if not self._outgrows((most, 1, 1)):
+            return most
+        while leaves - fits > 1:
+            middle = (fits + leaves) // 2
+            if self._outgrows((middle, 1, 1)):
+                leaves = middle
+            else:
+                fits = middle
+        return fits
+
+    def _outgrows(self, dims: Dims) -> bool:
+        """Does such a block leave an array, whatever the inputs are?"""
+        if self.inside:
+            self._shown(dims)
+        return dims in self._too_large
 
     def _shown(self, dims: Dims) -> Mapping[Key, int]:
         """What all runs of such a block show, with the number of the last thread that takes part."""
@@ -151,7 +186,10 @@ class _Runs:
             return self._known[dims]
         common: dict[Key, int] | None = None
         for symbols in assignments(self.search.program.terms, dims, self._grid):
-            shown = _shown_by(self.search.run(dims, symbols))
+            run = self.search.run(dims, symbols)
+            if self.inside and run.recorder.outgrows:
+                self._too_large.add(dims)
+            shown = _shown_by(run)
             common = (
                 shown if common is None else {k: max(v, shown[k]) for k, v in common.items() if k in shown}
             )

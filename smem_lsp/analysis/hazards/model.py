@@ -24,7 +24,8 @@ class Race:
     values in between, which orders no memory; ``data``: data decide whether or where one of the accesses happens;
     ``pending``: the first is an asynchronous copy that its thread has not waited for; ``named``: their warps go
     different ways, and named barriers do not order them; ``ground``: the blocks for which it is shown; ``cut``: one
-    access stands in a loop that was not run to its end, so other warps may race, too.
+    access stands in a loop that was not run to its end, so other warps may race, too; ``condition``: for which
+    values of a parameter it happens, in words ("when n ≥ 33"); "": for all.
     """
 
     first: Access
@@ -39,15 +40,21 @@ class Race:
     pending: bool = False
     named: bool = False
     cut: bool = False
+    condition: str = ""
 
     @property
     def proved(self) -> bool:
         """Does it happen for a block that somebody names, whatever the data are?"""
-        return self.ground.is_certain and not self.data
+        return self.ground.is_certain and not self.data and not self.condition
 
     @property
     def key(self) -> Key:
         return "within" if self.lanes else "across", self.first.point, self.second.point
+
+    @property
+    def pair(self) -> Pair:
+        """The points of its accesses."""
+        return self.first.point, self.second.point
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +75,16 @@ class Overrun:
 class MissingLane:
     """``thread`` comes to the barrier or exchange ``node`` of its warp without ``other``, whose lane the mask names and
     which has not returned. ``tail``: it happens only when a size among the kernel's inputs is no multiple of the
-    block's."""
+    block's; ``condition``: for which values of a parameter, in words, where that was solved for; ``data``: loaded
+    values decide."""
 
     node: Barrier | Exchange
     thread: int
     other: int
     ground: Ground
     tail: bool
+    condition: str = ""
+    data: bool = False
 
     @property
     def key(self) -> Key:
@@ -126,7 +136,7 @@ class Hazards:
 
 def pairs_of(races: Iterable[Race]) -> frozenset[Pair]:
     """The accesses (points) of each race."""
-    return frozenset((race.first.point, race.second.point) for race in races)
+    return frozenset(race.pair for race in races)
 
 
 Shown = TypeVar("Shown", Race, Overrun, MissingLane, ProxyHazard, Miscount)
@@ -145,6 +155,20 @@ def all_hazards(found: Sequence[Hazards]) -> Hazards:
         _joined([each.proxies for each in found]),
         any(each.full for each in found),
     )
+
+
+def joined_races(found: Sequence[Sequence[Race]]) -> tuple[Race, ...]:
+    """The races of several named blocks: equal ones once, with all the blocks that show them."""
+    if len(found) < 2:
+        return tuple(found[0]) if found else ()
+    return _joined(found)
+
+
+def with_races(shown: Hazards, more: Iterable[Race]) -> Hazards:
+    """``shown``, and those of ``more`` that are between other accesses."""
+    known = {frozenset(race.pair) for race in shown.races}
+    new = tuple(race for race in more if frozenset(race.pair) not in known)
+    return replace(shown, races=(*shown.races, *new)) if new else shown
 
 
 def _joined(found: Sequence[Sequence[Shown]]) -> tuple[Shown, ...]:

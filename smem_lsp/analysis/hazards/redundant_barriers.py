@@ -1,258 +1,240 @@
 """Block barriers that order nothing that needs an order: proved, never sampled.
 
-A barrier is redundant when every pair of accesses that it alone orders is safe without it: both are to thread-private
-elements, or neither writes. This has to hold for shared memory and for all other memory that the kernel touches.
+A barrier is redundant when no two accesses that it alone orders may touch one byte, or both store the same there. This
+has to hold for shared memory and for all other memory that the kernel touches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
-from smem_lsp.analysis.dataflow.facts import Facts, Footprint
-from smem_lsp.analysis.dataflow.interference import ordered_interfering, own_slots
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.analysis.dataflow.interference import Paths, ordered_interfering, paths_of
 from smem_lsp.analysis.dataflow.liveness import bits
-from smem_lsp.analysis.threads.uniformity import Levels
-from smem_lsp.analysis.values.affine import Forms
-from smem_lsp.analysis.values.block_shape import BlockShape
-from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import Op, Opaque, Sym, Term
-from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.analysis.decision.followed import Followed
+from smem_lsp.analysis.decision.model import Answer
+from smem_lsp.analysis.decision.routes import Pair, Way
+from smem_lsp.analysis.decision.verdict import Judge, Open, decide
+from smem_lsp.analysis.hazards.outside_accesses import WithOutside, with_outside
+from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
+    AddressSpace,
     Barrier,
     BarrierKind,
-    Branch,
-    GlobalAccess,
-    Kernel,
-    Loop,
-    Node,
-    Seq,
+    Dims,
+    Proxy,
+    Remote,
     storages_of,
-    walk,
 )
-from smem_lsp.source import checkpoint
-from smem_lsp.targets.every import MAX_BLOCK
+from smem_lsp.source import checkpoint, record
 
-_OUTSIDE = -1  # stands for a buffer of all memory that is not shared
-_MOST = 400  # accesses of a kernel that are compared
+_MOST = 2000  # accesses of a kernel that are compared
+_MOST_ASKED = 3000  # pairs of one kernel
+_FOR_BARRIER = 30_000  # effort of the questions about one barrier
+_EFFORT = 120_000  # about all of a kernel, shared among the instances of a template
+_LEAST_EFFORT = 20_000
+_TO_LOOK = 1_500  # effort of finding the pairs that a barrier orders
+_SAFE = (Answer.APART, Answer.SAME_VALUE)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Redundant:
-    """``shaped``: proved for the known shape of the block only; ``merging``: the barrier lets buffers share bytes."""
+    """``shaped``: proved for the blocks that were asked about only, among them every one with threads in ``axes`` and
+    in no others, unless that is empty; ``merging``: the barrier lets buffers share bytes; ``outside``: it stands
+    between accesses to memory that is not shared."""
 
     barrier: Barrier
     shaped: bool
+    axes: str
     merging: bool
+    outside: bool
 
 
 def redundant_barriers(
-    kernel: Kernel,
-    values: ValueFacts,
-    levels: Levels,
-    facts: Facts,
-    shape: BlockShape | None,
+    of: Followed,
+    verdicts: Verdicts,
+    blocks: Sequence[Dims | None],
     sharing: Sequence[Collection[int]] = (),
 ) -> tuple[Redundant, ...]:
     """Barriers that may be removed, all of them together except those that merging needs. Of two barriers that do the
-    same, the later one is redundant. ``facts``: with the thread-private elements for ``shape``, the block that is known
-    or assumed; ``sharing``: groups of buffers that could share bytes."""
-    nodes = tuple(walk(kernel.body))
-    barriers = [node for node in nodes if isinstance(node, Barrier)]
-    if not barriers or not _all_is_seen(kernel, barriers):
+    same, the later one is redundant. ``blocks``: in each of which it has to hold; None: in every one; ``sharing``:
+    groups of buffers that could share bytes."""
+    if not of.barriers or not _all_is_seen(of):
         return ()
-    body = _with_outside(kernel.body)
-    accesses = tuple(node for node in walk(body) if isinstance(node, Access))
+    outside = with_outside(of.kernel, of.values, of.levels)
+    widened = Followed(outside.kernel, outside.values, of.control, of.levels)
+    accesses = tuple({access.point: access for access in widened.accesses}.values())
     if len(accesses) > _MOST:
         return ()
-    ways = [
-        _Pairs(kernel, values, levels, facts.slots, shape, accesses, groups)
-        for groups in ([sharing, ()] if any(len(group) > 1 for group in sharing) else [()])
-    ]
+    paths = paths_of(widened.kernel.body, Facts(of.control.uniform, of.control.barriers), accesses)
+    search = _Search(of, outside, accesses, paths, [Judge(widened, verdicts, dims) for dims in blocks])
+    ways = [sharing, ()] if any(len(group) > 1 for group in sharing) else [()]
+    conflicts = [search.conflicts(groups) for groups in ways]
     found: list[Redundant] = []
-    standing = facts
-    for barrier in reversed(barriers):
+    for barrier in reversed(of.barriers):
         checkpoint()
-        if barrier.point not in facts.barriers or barrier.guess or barrier.span is None or barrier.votes:
+        if barrier.point not in of.control.barriers or barrier.guess or barrier.votes:
             continue
-        for pairs in ways:
-            ordered = ordered_interfering(body, standing, accesses, pairs.conflicting, barrier.point)
-            pairs.shaped = False
-            if all(
-                pairs.safe(later, earlier) for later, mask in enumerate(ordered) for earlier in bits(mask)
-            ):
-                merging = pairs is not ways[0]
-                found.append(Redundant(barrier, pairs.shaped, merging))
-                if not merging:
-                    standing = replace(standing, barriers=standing.barriers - {barrier.point})
-                break
+        merging = False
+        ordered = list(search.ordered(barrier.point, conflicts[-1]))
+        shaped = search.is_safe(barrier.point, ordered)
+        if shaped is not None and len(ways) > 1:  # buffers that share bytes ask for more
+            shared = list(search.ordered(barrier.point, conflicts[0]))
+            with_sharing = search.is_safe(barrier.point, shared)
+            merging = with_sharing is None
+            if with_sharing is not None:
+                ordered, shaped = shared, with_sharing
+        if shaped is None:
+            continue
+        between = any(search.are_outside(pair) for pair in ordered)
+        found.append(Redundant(barrier, shaped, search.axes if shaped else "", merging, between))
+        if not merging:
+            search.removed |= {barrier.point}
     return tuple(reversed(found))
 
 
-def _all_is_seen(kernel: Kernel, barriers: list[Barrier]) -> bool:
+def _all_is_seen(of: Followed) -> bool:
     """Is everything known that a barrier may be needed for?"""
+    kernel = of.kernel
     return (
         kernel.irregular is None
-        and not kernel.opaque
         and not kernel.unknown_accesses
-        and all(barrier.kind in (BarrierKind.BLOCK, BarrierKind.WARP) for barrier in barriers)
-        and all(b.seen and "volatile" not in b.qualifiers for b in kernel.buffers)
-        and not kernel.memory.volatile
+        and all(barrier.kind in (BarrierKind.BLOCK, BarrierKind.WARP) for barrier in of.barriers)
+        and all(buffer.seen for buffer in kernel.buffers)
+        and not any(isinstance(node, Proxy | Remote) for node in of.nodes)
     )
 
 
-def _with_outside(seq: Seq) -> Seq:
-    """The same tree, with accesses to memory that is not shared as accesses to one more buffer."""
+@dataclass(slots=True)
+class _Search:
+    """``removed``: barriers found redundant by now; ``asked``: pairs that were decided."""
 
-    def node(old: Node) -> Node:
-        if isinstance(old, GlobalAccess):
-            return Access(old.point, _OUTSIDE, old.kind, None, None, 0)
-        if isinstance(old, Branch):
-            return replace(old, then=_with_outside(old.then), otherwise=_with_outside(old.otherwise))
-        return replace(old, body=_with_outside(old.body)) if isinstance(old, Loop) else old
+    of: Followed
+    outside: WithOutside
+    accesses: tuple[Access, ...]
+    paths: Paths
+    judges: Sequence[Judge]
+    removed: frozenset[int] = frozenset()
+    asked: int = 0
+    effort: int = 0
+    nodes: dict[int, Access] = field(init=False)
+    storages: dict[int, int] = field(init=False)
 
-    return Seq(tuple(node(each) for each in seq.items))
-
-
-class _Pairs:
-    """Which pairs of accesses need an order. ``shaped``: an answer has used the shape of the block."""
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        values: ValueFacts,
-        levels: Levels,
-        slots: Mapping[int, Footprint],
-        shape: BlockShape | None,
-        accesses: tuple[Access, ...],
-        sharing: Sequence[Collection[int]],
-    ) -> None:
-        self.kernel = kernel
-        self.values = values
-        self.levels = levels
-        self.slots = slots
-        self.accesses = accesses
-        self.threads = None if shape is None else Evaluator(shape.dims, strict=False)
-        bounds = Bounds(values.loops, MAX_BLOCK if shape is None else shape.dims, shape is not None)
-        self.forms = Forms(values.table, bounds)
-        self.shaped = False
-        self.touched: dict[int, list[range] | None] = {}
+    def __post_init__(self) -> None:
+        kernel = self.outside.kernel
+        self.nodes = {access.point: access for access in self.accesses}
         self.storages = storages_of(kernel.buffers)
+        self.effort = max(_LEAST_EFFORT, _EFFORT // (kernel.siblings + 1))
+
+    @property
+    def axes(self) -> str:
+        """Those of the blocks of which no size is known; empty: all that are asked about are known."""
+        return next((judge.asker.axes for judge in self.judges if judge.dims is None), "")
+
+    def conflicts(self, sharing: Sequence[Collection[int]]) -> list[int]:
+        """Per access, those that it may have to be ordered with."""
+        storages = dict(self.storages)
         for group in sharing:
-            self.storages |= dict.fromkeys(group, min(group))
-        self.storages[_OUTSIDE] = _OUTSIDE
-        self.conflicting = [self._conflicting(index) for index in range(len(accesses))]
-
-    def _conflicting(self, index: int) -> int:
-        """The accesses, itself included, that may touch the same bytes when one of the two changes them."""
-        mine = self.accesses[index]
-        mask = 0
-        for number, other in enumerate(self.accesses):
-            if self.storages[other.buffer] == self.storages[mine.buffer] and _conflict(mine, other):
-                mask |= 1 << number
-        return mask
-
-    def safe(self, later: int, earlier: int) -> bool:
-        """Does the pair need no order, though one of the two changes what both may touch?"""
-        one, other = self.accesses[earlier], self.accesses[later]
-        if one.buffer == _OUTSIDE:
-            return self._apart(one.point, other.point)
-        if one.buffer != other.buffer:
-            return False
-        mine, theirs = self.slots.get(one.point), self.slots.get(other.point)
-        own = mine is not None and theirs is not None and own_slots(mine, theirs)
-        if own or self._own_bytes(one, other):
-            self.shaped = True
-            return True
-        return False
-
-    def _own_bytes(self, one: Access, other: Access) -> bool:
-        """Does no thread touch a byte of another thread, by offsets and widths that are the same in every iteration?"""
-        ranges = self._bytes(one), self._bytes(other)
-        if ranges[0] is None or ranges[1] is None:
-            return False
-        owner: dict[int, int] = {}
-        for thread, touched in enumerate(ranges[0]):
+            storages |= dict.fromkeys(group, min(storages[each] for each in group))
+        shared: dict[int, int] = {}
+        outside = calls = dynamic = 0
+        for index, access in enumerate(self.accesses):
+            if self.is_outside(access):
+                outside |= 1 << index
+                calls |= (access.point in self.outside.calls) << index
+            else:
+                storage = storages[access.buffer]
+                shared[storage] = shared.get(storage, 0) | 1 << index
+                dynamic |= self.is_dynamic(access) << index
+        readers = sum(1 << i for i, each in enumerate(self.accesses) if each.kind is AccessKind.READ)
+        atomics = sum(
+            1 << i
+            for i, each in enumerate(self.accesses)
+            if each.kind is AccessKind.UPDATE and not each.plain and not outside >> i & 1
+        )
+        found = []
+        for index, access in enumerate(self.accesses):
             checkpoint()
-            for byte in touched:
-                owner[byte] = -1 if byte in owner else thread
-        return all(
-            owner.get(byte, thread) == thread for thread, touched in enumerate(ranges[1]) for byte in touched
+            if outside >> index & 1:
+                found.append(outside | (dynamic if calls >> index & 1 else 0))
+                continue
+            alike = readers if readers >> index & 1 else atomics if atomics >> index & 1 else 0
+            mask = shared[storages[access.buffer]] & ~alike
+            found.append(mask | (calls if dynamic >> index & 1 else 0))
+        return found
+
+    def is_outside(self, access: Access) -> bool:
+        return access.buffer >= len(self.of.kernel.buffers)
+
+    def is_dynamic(self, access: Access) -> bool:
+        return self.outside.kernel.buffers[access.buffer].space is AddressSpace.DYNAMIC
+
+    def are_outside(self, pair: Pair) -> bool:
+        return all(self.is_outside(self.nodes[point]) for point in pair)
+
+    def ordered(self, barrier: int, conflicting: Sequence[int]) -> Iterator[Pair]:
+        """The pairs of accesses that this barrier alone orders."""
+        found = ordered_interfering(self.paths, conflicting, barrier, self.removed)
+        for later, mask in enumerate(found):
+            for earlier in bits(mask):
+                yield self.accesses[earlier].point, self.accesses[later].point
+
+    def is_safe(self, barrier: int, ordered: Sequence[Pair]) -> bool | None:
+        """Do the pairs need no order? None: they may; True: they need none in the blocks that are asked about."""
+        asked = {pair for pair in ordered if self.are_outside(pair) is False or not self.is_harmless(pair)}
+        if any(map(self.is_needed, asked)):
+            return None
+        if not asked:
+            return False
+        self.asked += len(asked)
+        if self.asked > _MOST_ASKED:
+            return None
+        self.effort -= _TO_LOOK
+        if self.effort <= 0:
+            return None
+        points = {point for pair in asked for point in pair}
+        accesses = [access for access in self.accesses if access.point in points]
+        for judge in self.judges:
+            judge.asker.effort = given = min(_FOR_BARRIER, self.effort)
+            opened = judge.open_pairs(accesses, self.removed | {barrier}, prove=True)
+            pairs = (each for each in opened if (each.first.point, each.second.point) in asked)
+            apart = all(_is_apart(judge, each) for each in pairs)
+            self.effort -= given - judge.asker.effort
+            if not apart:
+                return None
+        return True
+
+    def is_harmless(self, pair: Pair) -> bool:
+        """Of two accesses outside of shared memory: may they be in any order, whatever they touch?"""
+        outside = self.outside
+        one, other = (self.nodes[point] for point in pair)
+        if other.point in outside.signals or one.point in outside.signals:
+            return one.kind is AccessKind.READ and outside.roots[one.point] in self.of.kernel.memory.constant
+        if one.kind is AccessKind.READ and other.kind is AccessKind.READ:
+            return True
+        roots = outside.roots[one.point], outside.roots[other.point]
+        return (
+            None not in roots
+            and roots[0] != roots[1]
+            and self.of.kernel.memory.restricted.issuperset({each for each in roots if each is not None})
         )
 
-    def _bytes(self, access: Access) -> list[range] | None:
-        """The bytes that each thread touches; None: not known."""
-        if access.point not in self.touched:
-            self.touched[access.point] = self._touched(access)
-        return self.touched[access.point]
-
-    def _touched(self, access: Access) -> list[range] | None:
-        buffer = self.kernel.buffers[access.buffer]
-        width = access.width if access.width is not None else buffer.element_bytes
-        offset = self.values.offset(access, buffer)
-        unclear = access.part is not None or access.rows or access.asynchronous or access.guess
-        if self.threads is None or width is None or offset is None or offset.carried or unclear:
-            return None
-        starts = self.threads.values(offset)
-        return None if starts is None else [range(start, start + width) for start in starts]
-
-    def _apart(self, one: int, other: int) -> bool:
-        """Do different threads touch different memory outside of shared memory?"""
-        a, b = self.values.outside.get(one), self.values.outside.get(other)
-        if a is None or b is None:
-            return False
-        roots = self._root(a[0]), self._root(b[0])
-        restricted = self.kernel.memory.restricted
-        if None not in roots and roots[0] != roots[1] and set(roots) <= restricted:
+    def is_needed(self, pair: Pair) -> bool:
+        """Is an order needed, or does nobody know enough to tell?"""
+        one, other = (self.nodes[point] for point in pair)
+        if any(each.asynchronous or each.guess for each in (one, other)):
             return True
-        same = a[0] is b[0] and a[0].known and not a[0].carried
-        return same and self.forms.equal(a[1], b[1]) and self._own(a[1])
-
-    def _root(self, base: Term) -> str | None:
-        """The parameter that an address is counted from."""
-        found = {name for name in _names(base) if name in self.kernel.memory.pointers}
-        return next(iter(found)) if len(found) == 1 else None
-
-    def _own(self, index: Term) -> bool:
-        """Does the index differ between all threads, and stay the same in every iteration?"""
-        if self.threads is None or not index.known or index.carried:
-            return False
-        total = [0] * len(self.threads.threads)
-        form = self.forms.linear(index)
-        for atom in form.atoms:
-            checkpoint()
-            if self.levels.uniform(atom):
-                continue
-            factors = form.coefficient(atom)
-            values = self.threads.values(atom)
-            if list(factors) != [()] or values is None:
-                return False
-            total = [sum_ + factors[()] * value for sum_, value in zip(total, values)]
-        self.shaped = True
-        return len(set(total)) == len(total)
+        if not self.outside.signals.isdisjoint(pair):
+            return True
+        return self.storages[one.buffer] != self.storages[other.buffer]
 
 
-def _conflict(one: Access, other: Access) -> bool:
-    if one.kind is AccessKind.READ and other.kind is AccessKind.READ:
-        return False
-    atomic = (
-        one.kind is AccessKind.UPDATE and other.kind is AccessKind.UPDATE and not (one.plain or other.plain)
-    )
-    return not atomic or one.buffer == _OUTSIDE
-
-
-def _names(term: Term) -> set[str]:
-    found: set[str] = set()
-    stack = [term]
-    while stack:
-        each = stack.pop()
-        if isinstance(each, Sym):
-            found.add(each.name)
-        elif isinstance(each, Op):
-            stack.extend(each.args)
-        elif isinstance(each, Opaque):
-            return set()
-    return found
+def _is_apart(judge: Judge, pair: Open) -> bool:
+    one, other, lanes = pair.first, pair.second, pair.lanes
+    if all(judge.asker.are_excluded(one, other, way, lanes) for way in pair.ways):
+        return True
+    surely = frozenset[Way]()  # only a proof counts
+    return decide(judge.asker, replace(pair, surely=surely)).answer in _SAFE

@@ -31,15 +31,16 @@ def sample_blocks(
     *,
     in_warps: bool,
     unordered: bool = False,
+    decided: bool = False,
 ) -> Samples:
     """``shape`` alone, or blocks to try that the kernel's text does not rule out. ``in_warps``: the kernel may be
     written for a single warp, and is tried with that; ``unordered``: the same, if no array tells how large the block
-    is."""
+    is; ``decided``: what is looked for has been decided for every block, and a launch in sight may have each."""
     if shape is not None:
         blocks = [shape.dims] if 1 < shape.threads <= MAX_THREADS else []
         return Samples(blocks, Ground(named=(shape,)))
     shown = evidence(kernel, values, control)
-    if shown.equal:
+    if shown.equal and not decided:
         return Samples()  # an extent that is not known says how large the block is
     if in_warps or (unordered and not shown.bounded):
         samples = [(min(kernel.dialect.lanes, shown.upper[0]), 1, 1)] if values.table.axes() == "x" else []

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from smem_lsp.analysis.decision.mispaired import Mispaired
 from smem_lsp.analysis.repairs.insertion_points import is_own_text
-from smem_lsp.analysis.threads.mispairing import Mispaired
 from smem_lsp.ir.nodes import Assign, Barrier, Branch, Kernel, Loop, Node, Place, Seq, walk
 
 

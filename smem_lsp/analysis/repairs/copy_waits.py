@@ -10,7 +10,7 @@ from smem_lsp.analysis.execution.conflicting_accesses import Pair
 from smem_lsp.analysis.execution.program import Added
 from smem_lsp.analysis.hazards.model import Hazards, Race, pairs_of
 from smem_lsp.analysis.repairs.insertion_points import InsertionPoint, candidates, common_loop
-from smem_lsp.ir.nodes import Barrier, BarrierKind, CopyWait, CopyWaitKind, Kernel, Node, walk
+from smem_lsp.ir.nodes import NO_OBJECT, Barrier, BarrierKind, CopyWait, CopyWaitKind, Kernel, Node, walk
 from smem_lsp.source import checkpoint
 
 _TRIES = 3  # of each kind
@@ -102,7 +102,11 @@ def _lower_waits(kernel: Kernel, races: tuple[Race, ...], read: int) -> Iterator
     waits = [
         node
         for node in walk(kernel.body)
-        if isinstance(node, CopyWait) and node.kind is CopyWaitKind.GROUPS and node.left and node.point < read
+        if isinstance(node, CopyWait)
+        and node.kind is CopyWaitKind.GROUPS
+        and node.bound == NO_OBJECT
+        and node.left
+        and node.point < read
     ]
     for wait in sorted(waits, key=lambda each: -each.point)[:_TRIES]:
         for left in reversed(range(wait.left)):

@@ -159,13 +159,26 @@ def _missing(
     if not races:
         return
     points = insertion_points(kernel, places)
+    at_ends: dict[int, list[Race]] = {}  # place -> races that go over a back edge, which a barrier there ends
     for group, back in _groups(kernel, races):
         checkpoint()
-        tried = candidates(kernel, group, points, back=back)[:_TRIES]
         known = not any(race.cut for race in group)  # else a barrier of the warp may not be enough
         pairs = pairs_of(group)
-        place = next((p for p in tried if known and _ends(judge(p, pairs), pairs, p)), None)
-        yield MissingBarrier(tuple(group), back, place)
+
+        def place_of(back: bool, pairs: frozenset[Pair] = pairs, group: Sequence[Race] = group) -> int | None:
+            tried = candidates(kernel, group, points, back=back)[:_TRIES]
+            return next((each for each in tried if _ends(judge(each, pairs), pairs, each)), None)
+
+        place = place_of(back) if known else None
+        if known and place is None and not back:  # the second one may be that of a later turn
+            place = place_of(True)
+            back = place is not None
+        if back and place is not None:
+            at_ends.setdefault(place, []).extend(group)
+        else:
+            yield MissingBarrier(tuple(group), back, place)
+    for place, group in at_ends.items():
+        yield MissingBarrier(tuple(group), True, place)
 
 
 def _between_named(races: Iterable[Race]) -> Iterator[MissingBarrier]:

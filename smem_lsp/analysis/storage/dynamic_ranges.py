@@ -1,44 +1,53 @@
 """Ranges that pointers carve out of dynamic shared memory: ``float* a = smem; float* b = a + N;``.
 
-A range begins where a pointer with a constant offset points, and ends where the next one begins. Ranges count only if
-every access to dynamic shared memory surely stays in one of them, for the launched block; ranges that one access spans
-are merged.
+A range begins where a pointer with a constant offset points, or where the first byte lies that an access without a
+pointer may touch, and ends where the next one begins. Ranges count only if every access to dynamic shared memory surely
+stays in one of them, for all threads that the conditions around it let through; ranges that one access spans are
+merged. The block need not be known; where it is, what intervals cannot tell is counted thread by thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from smem_lsp.analysis.storage.member_ranges import Reach
-from smem_lsp.analysis.values.block_shape import BlockShape
+from smem_lsp.analysis.storage.ranges_in_terms import TermPartition, partition_in_terms
+from smem_lsp.analysis.storage.refusals import Refusal, unplaced, unseen
+from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
+from smem_lsp.analysis.values.enumerated import touched
 from smem_lsp.analysis.values.extents import Extent, extent_of
-from smem_lsp.analysis.values.pointer_ranges import named_pointers
-from smem_lsp.analysis.values.ranges import Bounds
+from smem_lsp.analysis.values.guards import Guarded, guards_of
+from smem_lsp.analysis.values.pointer_ranges import named_pointers, uses_pointer
+from smem_lsp.analysis.values.ranges import INFINITE, Bounds
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
+    FEWEST_LANDINGS,
     Access,
+    AccessKind,
     AddressSpace,
     Branch,
     Buffer,
     Kernel,
     Loop,
+    Name,
     Node,
     Seq,
     StorageMember,
     walk,
 )
-from smem_lsp.ir.values import Const, Operator, Value, operation
+from smem_lsp.ir.values import Const, Operator, operation
 from smem_lsp.source import checkpoint
 
 _WIDEST = 16  # bytes of an access
+_MOST = 64  # ranges that accesses without a pointer may begin
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
     """Bytes ``offset`` to ``offset + size`` of a buffer. ``index``: of the buffer that stands for it; ``element``:
-    bytes of each access to it, None: they differ; ``stays``: it never shares bytes."""
+    bytes of the narrowest access to it, None: not known; ``stays``: it never shares bytes."""
 
     index: int
     name: str
@@ -48,18 +57,21 @@ class Range:
     element: int | None = None
     stays: bool = False
     members: tuple[StorageMember, ...] = ()
+    names: tuple[Name, ...] = ()  # that accesses to it go by, the one to show first
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
     """``base``: the buffer that the ranges are in; ``of``: access (its point) -> range (its index); ``shaped``: this
-    rests on the shape of the block; ``reached``: the bytes that an access to dynamic memory may touch."""
+    rests on a shape of the block that is no fact; ``reached``: the bytes that an access to dynamic memory may touch;
+    ``copied``: the ranges that asynchronous copies are issued into: all of them may land at any wait."""
 
     base: int
     ranges: tuple[Range, ...]
     of: Mapping[int, int]
     shaped: bool = False
     reached: Mapping[int, Extent] = field(default_factory=dict)
+    copied: tuple[int, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -71,35 +83,54 @@ class Partition:
         ranges."""
         base = kernel.buffers[self.base]
         size = self.bytes if base.bytes is None else base.bytes
-        own = (replace(each, bytes=size, fixed=None) if each is base else each for each in kernel.buffers)
+        called = f"{base.name} (bytes)" if any(each.name == base.name for each in self.ranges) else base.name
+        whole = replace(base, name=called, bytes=size, fixed=None)
+        own = (whole if each is base else each for each in kernel.buffers)
         made = (_buffer(base, each) for each in self.ranges)
         ranges = {each.index: each for each in self.ranges}
         to = {point: ranges[index] for point, index in self.of.items()}
-        return replace(kernel, buffers=(*own, *made), body=_retargeted(kernel.body, to))
+        landing = frozenset(node.point for node in walk(kernel.body) if self.copied and self._lands(node))
+        return replace(kernel, buffers=(*own, *made), body=_retargeted(kernel.body, to, landing, self.copied))
+
+    def _lands(self, node: Node) -> bool:
+        return isinstance(node, Access) and node.buffer == self.base and landed(node)
 
 
-def partition_of(kernel: Kernel, values: ValueFacts, shape: BlockShape | None) -> Partition | None:
-    """The ranges of a kernel; None if an access may leave its range."""
-    dynamic = _in_sight(kernel)
-    if not dynamic:
-        return None
-    accesses = [node for node in walk(kernel.body) if isinstance(node, Access) and node.buffer in dynamic]
-    found = _reached(kernel, values, shape, accesses, dynamic)
-    if found is None:
-        return None
-    reached, shaped = found
+def partition_of(
+    kernel: Kernel, values: ValueFacts, shape: BlockShape | None
+) -> Partition | TermPartition | tuple[Refusal, ...]:
+    """The ranges of a kernel, in terms where nothing bounds an access, or why they are not known; no reason: it has no
+    dynamic shared memory that it uses."""
+    dynamic = {buffer.index: buffer for buffer in kernel.buffers if buffer.space is AddressSpace.DYNAMIC}
+    refused = tuple(unseen(kernel, dynamic))
+    if refused or not dynamic:
+        return refused
+    every = [node for node in walk(kernel.body) if isinstance(node, Access)]
+    accesses = [node for node in every if node.buffer in dynamic and not landed(node)]
     names = named_pointers(kernel, accesses)
-    names.setdefault(0, dynamic[min(dynamic)].name)
+    reached, shaped, refused = _reached(kernel, values, shape, accesses, dynamic, names)
+    if refused:
+        if any(-INFINITE < low < 0 for low, _ in reached.values()):
+            return refused
+        found = partition_in_terms(kernel, accesses, dynamic)
+        return found if isinstance(found, tuple) else replace(found, doubts=refused)
+    whole = dynamic[min(dynamic)].name
+    names.setdefault(0, whole)
+    written = {reached[each.point][0] for each in accesses if not uses_pointer(kernel, each)} - names.keys()
+    if len(written) <= _MOST:
+        for offset in written:
+            names[offset] = f"{whole}+{offset}"
     members = [member for buffer in dynamic.values() for member in buffer.members]
     names.update((member.offset, member.path) for member in reversed(members))
-    touched = [*reached.values(), *((member.offset, member.offset + member.size) for member in members)]
+    spans = [*reached.values(), *((member.offset, member.offset + member.size) for member in members)]
+    _join_unused(names, written, accesses, reached)
     ranges: list[Range] = []
     of: dict[int, int] = {}
-    for index, (low, high) in enumerate(_parts(sorted(names), touched), len(kernel.buffers)):
+    for index, (low, high) in enumerate(_parts(sorted(names), spans), len(kernel.buffers)):
         checkpoint()
         inside = [access for access in accesses if low <= reached[access.point][0] < high]
         of_class = tuple(member for member in members if low <= member.offset < high)
-        end = max(stop for start, stop in touched if low <= start < high)
+        end = max(stop for start, stop in spans if low <= start < high)
         of.update(dict.fromkeys((access.point for access in inside), index))
         ranges.append(
             Range(
@@ -108,21 +139,50 @@ def partition_of(kernel: Kernel, values: ValueFacts, shape: BlockShape | None) -
                 low,
                 end - low,
                 _alignment(kernel, dynamic.values(), inside, of_class),
+                element=_element(kernel, inside, low, end - low),
                 stays=not (inside and _may_move(dynamic.values(), of_class, low, end)),
                 members=of_class,
             )
         )
-    return Partition(min(dynamic), tuple(ranges), of, shaped, reached) if ranges else None
+    issues = [node for node in every if node.asynchronous]
+    copied = tuple(sorted({of[node.point] for node in issues if node.point in of}))
+    if issues and any(node.buffer in dynamic for node in issues):
+        alone = {node.buffer for node in issues} == {min(dynamic)}
+        if not (
+            copied and alone and len(copied) <= FEWEST_LANDINGS
+        ):  # not each landing has a point of its own
+            return (Refusal(issues[0].line, _landings(copied)),)
+    return Partition(min(dynamic), tuple(ranges), of, shaped, reached, copied) if ranges else ()
 
 
-def _in_sight(kernel: Kernel) -> dict[int, Buffer]:
-    """The buffers in dynamic shared memory; empty unless all their uses are known."""
-    dynamic = {buffer.index: buffer for buffer in kernel.buffers if buffer.space is AddressSpace.DYNAMIC}
-    if kernel.irregular is not None or kernel.unknown_accesses or kernel.opaque:
-        return {}  # a called function may declare the same array
-    kept = [each.within for buffer in dynamic.values() for each in buffer.kept]
-    known = bool(kept) or all(buffer.seen for buffer in dynamic.values())
-    return dynamic if known and None not in kept else {}
+def _landings(copied: Sequence[int]) -> str:
+    if len(copied) > FEWEST_LANDINGS:
+        return f"asynchronous copies into {len(copied)} ranges land together; at most {FEWEST_LANDINGS} are told apart"
+    return "asynchronous copies into static arrays land together with those into dynamic shared memory"
+
+
+def _join_unused(
+    names: dict[int, str], written: set[int], accesses: Sequence[Access], reached: Mapping[int, Extent]
+) -> None:
+    """Bytes that are only written or only read are no range of their own, but a part of what they lie beside: take away
+    those of ``written`` in ``names`` that would begin or end one."""
+    while True:
+        checkpoint()
+        for low, high in _parts(sorted(names), reached.values()):
+            inside = [each.kind for each in accesses if low <= reached[each.point][0] < high]
+            if any(kind.reads for kind in inside) and any(kind.writes for kind in inside):
+                continue
+            edge = low if low in written else high
+            if edge in written and names.pop(edge, None) is not None:
+                break
+        else:
+            return
+
+
+def landed(access: Access) -> bool:
+    """Has a copy landed here, in bytes that are not said?"""
+    places = access.offset, access.index, access.span
+    return access.asynchronous and access.kind is AccessKind.UPDATE and places == (None, None, None)
 
 
 def _reached(
@@ -131,22 +191,51 @@ def _reached(
     shape: BlockShape | None,
     accesses: Iterable[Access],
     dynamic: Mapping[int, Buffer],
-) -> tuple[dict[int, Extent], bool] | None:
-    """(bytes that each access (its point) may touch, whether this depends on the shape of the block); None if one may
-    touch any byte."""
+    edges: Iterable[int],
+) -> tuple[dict[int, Extent], bool, tuple[Refusal, ...]]:
+    """(bytes that each access (its point) may touch, whether this depends on a shape of the block that is no fact, why
+    some may touch any byte). ``edges``: where pointers start."""
     kept = [each.within for buffer in dynamic.values() for each in buffer.kept]
     named = Reach(kernel, values, shape)
-    bounds = None if shape is None else Bounds(values.loops, shape.dims, exact=True)
+    guards = guards_of(kernel, values)
+    every = Guarded(Bounds(values.loops, most_threads(kernel)), guards)
+    here = every if shape is None else Guarded(Bounds(values.loops, shape.dims, exact=True), guards)
     reached: dict[int, Extent] = {}
+    asked: set[int] = set()
     shaped = False
     for access in accesses:
         extent = kept[0] if access.strayed and kept else named.of(access)
-        if extent is None and bounds is not None:
-            extent, shaped = extent_of(kernel, values, bounds, access), True
-        if extent is None or extent[0] < 0:
-            return None
-        reached[access.point] = extent
-    return reached, shaped
+        if extent is None:
+            extent = extent_of(kernel, values, here.at(access), access)
+            if shape is not None and not shape.fact:
+                shaped = shaped or extent != extent_of(kernel, values, every.at(access), access)
+        reached[access.point] = (-INFINITE, INFINITE) if extent is None else extent
+        low, high = reached[access.point]
+        doubtful = low < 0 or guards.get(access.point) or any(low < edge < high for edge in edges)
+        if doubtful and access.within is None and not access.strayed:
+            asked.add(access.point)
+    if shape is not None and asked:
+        for point, extent in touched(kernel, values, shape.dims, frozenset(asked)).items():
+            low, high = reached[point]
+            if extent is not None and low <= extent[0] and extent[1] <= high and extent != (low, high):
+                reached[point] = extent
+                shaped = shaped or not shape.fact
+    refused = dict.fromkeys(
+        unplaced(kernel, values, here.at(access), access, low if low > -INFINITE else None)
+        for access in accesses
+        for low, high in (reached[access.point],)
+        if low < 0 or high >= INFINITE
+    )
+    return reached, shaped, tuple(refused)
+
+
+def _element(kernel: Kernel, inside: Iterable[Access], low: int, size: int) -> int | None:
+    """Bytes of an element: the narrowest access to a range, a power of two, if the others are a multiple of it."""
+    widths = [access.width or kernel.buffers[access.buffer].element_bytes or 0 for access in inside]
+    width = min(widths, default=0)
+    if not width or width & (width - 1) or any(each % width for each in (low, size, *widths)):
+        return None
+    return width
 
 
 def _alignment(
@@ -173,13 +262,15 @@ def _may_move(dynamic: Iterable[Buffer], members: Iterable[StorageMember], low: 
 def _buffer(base: Buffer, each: Range) -> Buffer:
     element = base.element_bytes if each.element is None else each.element
     count = each.size // element if element and each.size % element == 0 else None
+    kind = each.members[0].type if len(each.members) == 1 else base.type
+    shown = tuple("?" if dim is None else str(dim) for dim in each.names[0].dims) if each.names else ()
     return replace(
         base,
         index=each.index,
         name=each.name,
-        type=each.members[0].type if len(each.members) == 1 else base.type,
+        type=each.names[0].type if each.names else kind,
         dims=() if each.element == each.size else (count,),
-        dims_text=(),
+        dims_text=shown,
         element_bytes=element,
         bytes=each.size,
         align=each.align,
@@ -214,21 +305,35 @@ def _parts(bases: list[int], reached: Iterable[Extent]) -> Iterator[Extent]:
             yield low, high
 
 
-def _retargeted(seq: Seq, of: Mapping[int, Range]) -> Seq:
-    def moved(node: Node) -> Node:
+def _retargeted(seq: Seq, of: Mapping[int, Range], landing: frozenset[int], copied: Sequence[int]) -> Seq:
+    """``landing``: accesses that are one of each of the ``copied`` ranges."""
+    moved: list[Node] = []
+    for node in seq:
+        if isinstance(node, Access) and node.point in landing:
+            moved += (
+                replace(node, point=node.point + number, buffer=index, within=None)
+                for number, index in enumerate(copied)
+            )
+            continue
         if isinstance(node, Access) and node.point in of:
-            return _access(node, of[node.point])
-        if isinstance(node, Branch):
-            return replace(node, then=_retargeted(node.then, of), otherwise=_retargeted(node.otherwise, of))
-        return replace(node, body=_retargeted(node.body, of)) if isinstance(node, Loop) else node
-
-    return Seq(tuple(moved(node) for node in seq))
+            node = _access(node, of[node.point])
+        elif isinstance(node, Branch):
+            then = _retargeted(node.then, of, landing, copied)
+            node = replace(node, then=then, otherwise=_retargeted(node.otherwise, of, landing, copied))
+        elif isinstance(node, Loop):
+            body = _retargeted(node.body, of, landing, copied)
+            tail = len(_retargeted(Seq(node.body.items[len(node.body) - node.tail :]), of, landing, copied))
+            node = replace(node, body=body, tail=tail)
+        moved.append(node)
+    return Seq(tuple(moved))
 
 
 def _access(access: Access, to: Range) -> Access:
     """The same access to a range of the buffer."""
-    index: tuple[Value, ...] | None = None
-    if to.element is not None and access.offset is not None and access.part is None:
-        start = operation(Operator.SUBTRACT, access.offset, Const(to.offset))
-        index = () if to.element == to.size else (operation(Operator.DIVIDE, start, Const(to.element)),)
+    if access.offset is None or access.part is not None:
+        return replace(access, buffer=to.index, index=None, offset=None)
+    start = operation(Operator.SUBTRACT, access.offset, Const(to.offset))
+    if to.element is None or (access.width is not None and access.width != to.element):
+        return replace(access, buffer=to.index, index=None, offset=start)
+    index = () if to.element == to.size else (operation(Operator.DIVIDE, start, Const(to.element)),)
     return replace(access, buffer=to.index, index=index, offset=None)

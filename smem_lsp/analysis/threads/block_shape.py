@@ -82,6 +82,12 @@ def block_shape(
     return only_shape(kernel, named_shapes(kernel, assumed=assumed, setting=setting, axes=axes))
 
 
+def launched_blocks(kernel: Kernel, shapes: Sequence[BlockShape]) -> tuple[Dims | None, ...]:
+    """The blocks in which all has to hold that is said of every launch in sight: ``shapes``, or every one (None)."""
+    known = kernel.stated.dims != () or all(site.block is not None for site in kernel.launches)
+    return tuple(each.dims for each in shapes) if known and 0 < len(shapes) < _MOST_SHAPES else (None,)
+
+
 def only_shape(kernel: Kernel, shapes: Sequence[BlockShape]) -> BlockShape | None:
     """The one block that is named, unless a launch in sight may have another."""
     if len(shapes) != 1 or (shapes[0].source == "launch" and not _all_known(kernel, shapes[0])):
@@ -114,9 +120,10 @@ def smallest_grid(kernel: Kernel) -> Dims | None:
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What a kernel's own text implies about its block. ``upper``: bounds that hold if no index leaves its array;
-    ``equal``: per axis, the spelled extent of an array indexed by that coordinate alone; ``sample``: a block worth
-    trying, the bounds rounded down to warps. ``sources``: of the bounds in words, per axis; ``bounded``: some are not
-    those of the hardware."""
+    ``equal``: per axis, the spelled extent of which the number is not known, of an array indexed by that coordinate
+    alone, or "" where an array without an extent has parts of a fixed size; ``sample``: a block worth trying, the
+    bounds rounded down to warps. ``sources``: of the bounds in words, per axis; ``bounded``: some are not those of the
+    hardware."""
 
     upper: Dims
     equal: Mapping[str, str]
@@ -144,8 +151,10 @@ def evidence(kernel: Kernel, values: ValueFacts, control: Control) -> Evidence:
         for position, term in enumerate(values.indices.get(node.point, ())):
             extent, text = buffer.dims[position], buffer.dims_text[position]
             if extent is None:
-                if isinstance(term, Thread):
+                if isinstance(term, Thread) and text:
                     equal.setdefault(term.axis, text)
+                elif not text:
+                    equal.update(dict.fromkeys(_behind_a_number(forms, term), ""))
                 continue
             for axis, limit in _limits(forms, term, extent):
                 if limit < upper[axis] or (limit == upper[axis] and sources[axis] == _HARDWARE):
@@ -157,6 +166,15 @@ def evidence(kernel: Kernel, values: ValueFacts, control: Control) -> Evidence:
     return Evidence(
         (upper["x"], upper["y"], upper["z"]), equal, (sample[0], sample[1], sample[2]), sources, bounded
     )
+
+
+def _behind_a_number(forms: Forms, index: Term) -> list[str]:
+    """The coordinates of a thread in an index that a number of the text moves by half a warp or more: the array is made
+    of parts for a block that somebody had in mind."""
+    form = forms.linear(index)
+    if form.constant < WARP_SIZE // 2:
+        return []
+    return [atom.axis for _, atom in form.coefficients if isinstance(atom, Thread)]
 
 
 def _limits(forms: Forms, index: Term, extent: int) -> Iterator[tuple[str, int]]:

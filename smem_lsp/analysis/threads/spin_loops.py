@@ -15,6 +15,12 @@ from smem_lsp.source import checkpoint
 _COMPARISONS = frozenset(("<", "<=", ">", ">=", "!="))
 
 
+def waits(node: Loop, values: ValueFacts) -> bool:
+    """May one thread after the other leave it, each when another has done something?"""
+    facts = values.loops.get(node.point)
+    return facts is not None and not facts.once and (may_wait(node, values) or may_poll(node, values))
+
+
 def may_wait(node: Loop, values: ValueFacts) -> bool:
     """May it run until another thread has written something?"""
     facts = values.loops[node.point]
@@ -60,6 +66,8 @@ def _polls(facts: LoopFacts) -> bool:
             if each in moves:
                 stack += (moves[each].init, moves[each].next)
         elif isinstance(each, Opaque) and each.origin != "unset":
+            if each.serial <= facts.begins:
+                continue  # read once, in front of the loop
             steady = each.origin == "load" and (
                 each.level <= Level.BLOCK or any(_moves(source, counters) for source in each.sources)
             )

@@ -7,20 +7,24 @@ than the thread, constants and loop variables with constant steps.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import gcd
 
 from smem_lsp.analysis.dataflow.facts import Footprint
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.affine import Forms
 from smem_lsp.analysis.values.block_shape import BlockShape
-from smem_lsp.analysis.values.evaluate import Evaluator, advance
+from smem_lsp.analysis.values.evaluate import Evaluator, Work, advance, iterations
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import LoopVar, Op, Term
 from smem_lsp.analysis.values.value_facts import Recurrence, ValueFacts
-from smem_lsp.ir.nodes import Access, AccessKind, Branch, Buffer, Jump, Kernel, Loop, walk
+from smem_lsp.ir.nodes import Access, AccessKind, Branch, Buffer, Jump, Kernel, Loop, Seq, walk
 from smem_lsp.source import checkpoint, record
 
 _MAX_ELEMENTS = 65_536
+_MAX_BYTES = 1 << 18
+_MAX_WORK = 1 << 20  # values that are computed to see what one loop writes
+_MAX_TURNS = 4096
 
 
 @record
@@ -60,6 +64,9 @@ def find_footprints(
     covering: dict[int, frozenset[int]] = {}
     block = _Block(kernel, values, shape) if shape is not None else None
     for node in walk(kernel.body):
+        if isinstance(node, Access) and block is not None and node.point in control.steady:
+            if _whole_in(Seq((node,)), {node.buffer}, block):
+                full.add(node.point)
         if isinstance(node, Access) and node.index is not None:
             buffer = kernel.buffers[node.buffer]
             if node.kind is AccessKind.WRITE and not buffer.dims and node.point in control.steady:
@@ -80,6 +87,7 @@ def find_footprints(
                 full.add(node.point)
         elif isinstance(node, Loop) and block is not None and node.point in control.steady:
             covered = _loop_covers(node, block)
+            covered |= _turns_cover(node, block, covered)
             if covered:
                 covering[node.point] = covered
         elif isinstance(node, Branch) and block is not None and node.point in control.steady:
@@ -90,13 +98,12 @@ def find_footprints(
 
 
 def _slot(access: Access, buffer: Buffer, block: _Block) -> Footprint | None:
-    assert buffer.element_bytes is not None
     flat = block.values.element(access, buffer)
     if flat is None or not flat.known:
         return None
     if not flat.carried:
         starts = block.threads.values(flat)
-        return None if starts is None else Footprint(tuple(starts), 0, buffer.element_bytes)
+        return _footprint(starts, 0, buffer)
     stride = 0
     first: dict[LoopVar, list[int] | int] = {}
     form = block.forms.linear(flat)
@@ -112,7 +119,14 @@ def _slot(access: Access, buffer: Buffer, block: _Block) -> Footprint | None:
     if any(atom not in first and atom.carried for atom in form.atoms):
         return None  # a loop variable inside a division, say
     starts = block.threads.within(first).values(block.forms.canonical(flat))
-    return None if starts is None else Footprint(tuple(starts), stride, buffer.element_bytes)
+    return _footprint(starts, stride, buffer)
+
+
+def _footprint(starts: list[int] | None, stride: int, buffer: Buffer) -> Footprint | None:
+    if starts is None or min(starts) < 0:  # some thread leaves the buffer
+        return None
+    assert buffer.element_bytes is not None
+    return Footprint(tuple(starts), stride, buffer.element_bytes)
 
 
 def _elements(buffer: Buffer) -> int | None:
@@ -146,6 +160,65 @@ def _loop_covers(loop: Loop, block: _Block) -> frozenset[int]:
         if _fills(node, block.kernel.buffers[node.buffer], facts.head, block):
             covered.add(node.buffer)
     return frozenset(covered)
+
+
+def _turns_cover(loop: Loop, block: _Block, known: frozenset[int]) -> frozenset[int]:
+    """Buffers that the turns of a loop, and of loops in it, fill together: unrolled copies, vector stores. ``known``:
+    those that need no second look."""
+    if any(isinstance(node, Jump) for node in walk(loop.body)):
+        return frozenset()
+    accesses = [node for node in walk(loop.body) if isinstance(node, Access)]
+    read = {node.buffer for node in accesses if node.kind is not AccessKind.WRITE}
+    wanted = {node.buffer for node in accesses} - read - known
+    return _whole_in(Seq((loop,)), wanted, block) if wanted else frozenset()
+
+
+def _whole_in(seq: Seq, wanted: set[int], block: _Block) -> frozenset[int]:
+    """Those of the buffers of which the writes that surely run in ``seq`` touch every byte."""
+    touched: dict[int, bytearray] = {}
+    for index in wanted:
+        size = block.kernel.buffers[index].bytes
+        if size and size <= _MAX_BYTES:
+            touched[index] = bytearray(size)
+    if touched:
+        _touch(seq, replace(block.threads, work=Work(_MAX_WORK)), touched, block)
+    return frozenset(index for index, seen in touched.items() if all(seen))
+
+
+def _touch(seq: Seq, threads: Evaluator, touched: Mapping[int, bytearray], block: _Block) -> None:
+    """Mark the bytes that ``threads`` surely write; what is not known marks nothing."""
+    values = block.values
+    for node in seq:
+        checkpoint()
+        if isinstance(node, Access):
+            seen = touched.get(node.buffer)
+            if seen is not None and node.kind is AccessKind.WRITE and not node.asynchronous:
+                _mark(node, threads, seen, block)
+        elif isinstance(node, Branch):
+            taken = threads.values(values.conditions[node.point])
+            for arm, wanted in ((node.then, True), (node.otherwise, False)):
+                running = None if taken is None else threads.of([bool(each) is wanted for each in taken])
+                if running is not None:
+                    _touch(arm, running, touched, block)
+        elif isinstance(node, Loop) and node.point in values.loops:
+            for turn in iterations(values.loops[node.point], threads, _MAX_TURNS):
+                if turn is None:
+                    break
+                _touch(node.body, turn, touched, block)
+
+
+def _mark(access: Access, threads: Evaluator, seen: bytearray, block: _Block) -> None:
+    buffer = block.kernel.buffers[access.buffer]
+    width = access.width if access.width is not None else buffer.element_bytes
+    offset = block.values.offset(access, buffer)
+    if access.guess or access.part is not None or access.rows or not width or offset is None:
+        return
+    starts = threads.values(offset)
+    if starts is None or min(starts) < 0 or max(starts) + width > len(seen):
+        return
+    one = b"\1" * width
+    for start in starts:
+        seen[start : start + width] = one
 
 
 def _fills(access: Access, buffer: Buffer, goes_on: Term, block: _Block) -> bool:

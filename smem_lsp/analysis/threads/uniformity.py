@@ -147,23 +147,29 @@ def prove_levels(
     dims = upper if shape is None else shape.dims
     levels = Levels(values, Bounds(values.loops, dims, shape is not None), shape)
     control = _control(body, levels)
+    deciding = _deciding_loads(levels) if buffers else set()
+    shared = _loads_of(range(len(buffers)), body, deciding)
+    if not shared:
+        return control, levels
+    raised = replace(levels, shared=shared, of={}, _decided={})
+    found = _control(body, raised)
+    # no write is taken to be near any of these loads, not even one that is not in sight
+    polled = any("volatile" in buffer.qualifiers for buffer in buffers)
+    alike = frozenset() if polled else found.uniform | found.barriers
     followed = _followed(buffers)
-    shared = _loads_of(followed, body, _deciding_loads(levels)) if followed else frozenset()
-    alike: frozenset[int] | None = None
-    for _ in range(_MAX_ROUNDS):
+    seen = _loads_of(followed, body, deciding)
+    for turn in range(_MAX_ROUNDS):
         checkpoint()
-        if not shared:
+        if not seen:
             break
-        raised = replace(levels, shared=shared, of={}, _decided={})
-        found = _control(body, raised)
-        if alike is None:  # this round assumes no write near a load
-            polled = any("volatile" in buffer.qualifiers for buffer in buffers)
-            alike = frozenset() if polled else found.uniform | found.barriers
-        agreed = _agreed_loads(body, values, followed, shared, found)
-        if agreed == shared:
+        if turn or seen != shared:
+            raised = replace(levels, shared=seen, of={}, _decided={})
+            found = _control(body, raised)
+        agreed = _agreed_loads(body, values, followed, seen, found)
+        if agreed == seen:
             return replace(found, alike=alike - found.uniform - found.barriers), raised
-        shared = agreed
-    return replace(control, alike=(alike or frozenset()) - control.uniform - control.barriers), levels
+        seen = agreed
+    return replace(control, alike=alike - control.uniform - control.barriers), levels
 
 
 def _loads_of(buffers: Collection[int], body: Seq, points: Collection[int]) -> frozenset[int]:

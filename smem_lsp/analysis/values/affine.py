@@ -146,7 +146,7 @@ class Forms:
 
     def _rebuilt(self, term: Op) -> _Sum:
         """The same operation on normal forms."""
-        made = self.table.op(term.operator, *(self.canonical(arg) for arg in term.args))
+        made = self.table.op(term.operator, *(self.canonical(arg) for arg in term.args), reading=term.reading)
         if isinstance(made, Op):
             return {((), made): 1}
         return {((), term): 1} if isinstance(made, Opaque) else self._sum(made)

@@ -1,8 +1,9 @@
 """Values of terms in every thread of a sample block, a vector at a time.
 
 A value is an int if all threads agree by form, else a list in order of the linear thread id. Integers are unbounded.
-``strict``: an operation whose result is negative or needs more than 31 bits has no value, because the C result then
-depends on types that terms do not carry. Proofs must be strict; searches for an example need not be.
+A value that no operator reads may be negative though its type is unsigned: it is C's but for a multiple of 2**32.
+``strict``: an operation whose result needs more than 32 bits has no value, nor has one that reads a negative number as
+a type that is not known. Proofs must be strict; searches for an example need not be.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
 
-from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Sym, Term, Thread
+from smem_lsp.analysis.values.bit_functions import BIT_FUNCTIONS
+from smem_lsp.analysis.values.terms import WHOLE_POINTS, Const, LoopVar, Op, Opaque, Sym, Term, Thread
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
 from smem_lsp.ir.nodes import Access, Dims
+from smem_lsp.ir.values import READS, Reading
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import WARP_SIZE
 
@@ -22,6 +25,10 @@ Vector = int | list[int]
 
 _LIMIT = 1 << 31
 _MAX_SHIFT = 63
+_READS = frozenset(each.spelling for each in READS)
+_NARROW = (Reading.UNKNOWN, Reading.INT)
+_FULL = ("&", "__brev()")  # may need the 32nd bit
+_WIDE = frozenset((*_FULL, "?:", "/", "%", ">>", "min", "max"))  # and what may return such a number
 
 _PLAIN: dict[str, Callable[[int, int], int]] = {
     "+": operator.add,
@@ -67,6 +74,7 @@ _SINGLE: dict[str, Callable[[int], int]] = {
     "neg": operator.neg,
     "~": operator.invert,
     "!": lambda a: int(not a),
+    **BIT_FUNCTIONS,
 }
 
 
@@ -211,9 +219,12 @@ class Evaluator:
         if isinstance(term, LoopVar):
             return self.bound.get(term)
         if isinstance(term, Opaque):
-            known = self.exits.get(term)
-            return None if known is None else _whole([known.get(thread) for thread in self.threads])
+            return self._given(term)
         return self._operation(term) if isinstance(term, Op) else None
+
+    def _given(self, term: Term) -> Vector | None:
+        known = self.exits.get(term)
+        return None if known is None else _whole([known.get(thread) for thread in self.threads])
 
     def _coordinate(self, axis: str) -> Vector | None:
         x, y, z = self.dims
@@ -230,13 +241,19 @@ class Evaluator:
         if name in ("&&", "||"):
             return self._short_circuit(name, args[0], args[1])
         if name not in _PLAIN and name not in _SINGLE:
-            return None  # a function: `__shfl_down_sync()`
+            given = self._given(term)  # a function: `__shfl_down_sync()`
+            return self.value(args[0]) if given is None and name in WHOLE_POINTS else given
         first = self.value(args[0])
         if len(args) == 1:
             return None if first is None else self._checked(term, _each(_SINGLE[name], first))
         second = self.value(args[1])
         if first is None or second is None:
             return None
+        if name in _READS:
+            first = self._read(term, args[0], first)
+            second = second if name == ">>" else self._read(term, args[1], second)
+            if first is None or second is None:
+                return None
         if name in ("/", "%") and (second == 0 or (isinstance(second, list) and 0 in second)):
             return None
         return self._checked(term, _pairwise(name, first, second, natural=args[0].natural))
@@ -244,9 +261,29 @@ class Evaluator:
     def _checked(self, term: Op, value: Vector) -> Vector | None:
         if not self.strict or term.operator in _TRUTHS:
             return value
+        limit = _LIMIT if term.reading.mask is None and term.operator not in _FULL else 2 * _LIMIT
         if isinstance(value, int):
-            return value if 0 <= value < _LIMIT else None
-        return value if (term.natural or min(value) >= 0) and max(value) < _LIMIT else None
+            return value if -_LIMIT <= value < limit else None
+        return value if (term.natural or min(value) >= -_LIMIT) and max(value) < limit else None
+
+    def _read(self, term: Op, arg: Term, value: Vector) -> Vector | None:
+        """An operand as the type that the operator reads it as."""
+        mask, wanted = term.reading.mask, self.strict and term.reading is Reading.UNKNOWN
+        if (
+            self.strict
+            and term.reading in _NARROW
+            and isinstance(arg, Op)
+            and arg.operator in _WIDE
+            and (value if isinstance(value, int) else max(value)) >= _LIMIT
+        ):
+            return None
+        if arg.natural or not (wanted or mask):
+            return value
+        if isinstance(value, int):
+            return value if value >= 0 else None if mask is None else value & mask
+        if min(value) >= 0:
+            return value
+        return None if mask is None else [each & mask for each in value]
 
     def _select(self, condition: Term, then: Term, otherwise: Term) -> Vector | None:
         mask = self.value(condition)

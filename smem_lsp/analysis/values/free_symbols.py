@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Sym, Term, is_free, parts_of
+from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Sym, Term, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.source import checkpoint
 
@@ -51,30 +51,6 @@ class Dependence:
                     own = (each for each in loops[part.loop].recurrences if each.atom is part)
                     stack += [each for recurrence in own for each in (recurrence.init, recurrence.next)]
         return frozenset(found)
-
-
-def narrows(condition: Term, truth: bool, sizes: frozenset[str]) -> bool:
-    """Does the condition's ``truth`` suggest small ``sizes``, such as a single warp's (``n <= 32``, ``warps == 1``)?
-    Then the block may be small too."""
-    if not isinstance(condition, Op):
-        return False
-    name, args = condition.operator, condition.args
-    if name == "!":
-        return narrows(args[0], not truth, sizes)
-    if name in ("&&", "||"):
-        return any(narrows(arg, truth, sizes) for arg in args)
-    if not symbols_of(condition) & sizes and not any(
-        isinstance(each, Opaque) for each in parts_of(condition)
-    ):
-        return False  # a choice, not a size
-    if any(isinstance(each, Const) and each.n <= 0 for each in args):
-        return False  # a size may be zero: no bound
-    if name in ("==", "!="):
-        return (name == "==") == truth
-    if name in ("<", "<=", ">", ">="):
-        below = (name in ("<", "<=")) == truth  # the left side is held down
-        return is_free(args[0 if below else 1])
-    return False
 
 
 def symbols_of(term: Term) -> set[str]:

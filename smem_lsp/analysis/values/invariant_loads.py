@@ -42,8 +42,8 @@ class Untouched:
             return not name.endswith("*")
         if name in self.memory.constant:
             return True
-        parts = name.split(".")
-        return not any(".".join(parts[:length]) in self.written for length in range(1, len(parts) + 1))
+        whole = (name[:at] for at in range(1, len(name)) if name[at] in ".[")
+        return name not in self.written and self.written.isdisjoint(whole)
 
 
 def untouched(memory: GlobalMemory, assigned: Mapping[int, Sequence[ir.Value]]) -> Untouched:
@@ -63,6 +63,8 @@ def untouched(memory: GlobalMemory, assigned: Mapping[int, Sequence[ir.Value]]) 
         elif isinstance(value, ir.Op) and value.operator is ir.Operator.MEMBER:
             inner = value.spelling + members if members.count(".") < _MAX_MEMBERS else ""
             stack.append((value.args[0], inner))
+        elif isinstance(value, ir.Op) and value.operator is ir.Operator.ELEMENT:
+            stack.append((value.args[0], ""))  # any element
         elif isinstance(value, ir.Op) and value.operator in _KEEP:
             stack.extend((each, members) for each in value.args)
     return Untouched(memory, frozenset(written))

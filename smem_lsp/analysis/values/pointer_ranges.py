@@ -25,7 +25,7 @@ _END = 1 << 62
 def parts(kernel: Kernel) -> Mapping[int, Extent]:
     """Access (its point) -> the bytes from the start of its pointer to the start of the next. Without buffers that have
     only one such start, and without pointers of unknown start. The last part has no end."""
-    assigned = _assigned(kernel)
+    assigned = assignments(kernel)
     storages = storages_of(kernel.buffers)
     begins: dict[int, tuple[int, int]] = {}  # access -> storage, first byte
     for access in walk(kernel.body):
@@ -46,7 +46,7 @@ def parts(kernel: Kernel) -> Mapping[int, Extent]:
 
 def named_pointers(kernel: Kernel, accesses: Iterable[Access]) -> dict[int, str]:
     """Offset -> name of a pointer that is only ever assigned this constant offset and that an access goes through."""
-    assigned = _assigned(kernel)
+    assigned = assignments(kernel)
     used: set[int] = set()
     pending = [variable for access in accesses for variable in _variables(access.offset)]
     while pending:
@@ -57,14 +57,24 @@ def named_pointers(kernel: Kernel, accesses: Iterable[Access]) -> dict[int, str]
             pending += [each for value in assigned.get(variable, ()) for each in _variables(value)]
     found: dict[int, str] = {}
     for variable in sorted(used):
-        name = _name(kernel, variable)
+        name = pointer_name(kernel, variable)
         offset = _constant(Var(variable), assigned, 0)
         if name and offset is not None and offset >= 0:
             found.setdefault(offset, name)
     return found
 
 
-def _assigned(kernel: Kernel) -> _Assigned:
+def uses_pointer(kernel: Kernel, access: Access) -> bool:
+    """Does an access go through a pointer, not through the array itself?"""
+    return bool(pointers_in(kernel, access.offset))
+
+
+def pointers_of(kernel: Kernel, access: Access) -> list[str]:
+    """Names of the pointers that an access goes through, as the source has them."""
+    return [pointer_name(kernel, variable) for variable in pointers_in(kernel, access.offset)]
+
+
+def assignments(kernel: Kernel) -> _Assigned:
     """All that is ever assigned to each variable."""
     assigned: dict[int, list[Value]] = {}
     for node in walk(kernel.body):
@@ -73,7 +83,7 @@ def _assigned(kernel: Kernel) -> _Assigned:
     return assigned
 
 
-def _name(kernel: Kernel, variable: int) -> str:
+def pointer_name(kernel: Kernel, variable: int) -> str:
     """Name of the pointer whose byte offset in its buffer the variable holds; empty: there is none."""
     name = kernel.variables[variable]
     return name.removesuffix(_IN_BYTES) if name.endswith(_IN_BYTES) else ""
@@ -82,7 +92,7 @@ def _name(kernel: Kernel, variable: int) -> str:
 def _begin(kernel: Kernel, access: Access, assigned: _Assigned) -> int | None:
     """The start of an access's pointer; of pointers derived from each other, of the last one with a constant start.
     An array without a bound counts as a pointer."""
-    pending = _pointers(kernel, access.offset)
+    pending = pointers_in(kernel, access.offset)
     if not pending and kernel.buffers[access.buffer].space is AddressSpace.DYNAMIC:
         return 0
     for _ in range(_MOST):
@@ -92,12 +102,13 @@ def _begin(kernel: Kernel, access: Access, assigned: _Assigned) -> int | None:
         if begin is not None:
             return begin
         given = assigned.get(pending[0], ())
-        pending = _pointers(kernel, given[0]) if len(given) == 1 else []
+        pending = pointers_in(kernel, given[0]) if len(given) == 1 else []
     return None
 
 
-def _pointers(kernel: Kernel, value: Value | None) -> list[int]:
-    return [variable for variable in _variables(value) if _name(kernel, variable)]
+def pointers_in(kernel: Kernel, value: Value | None) -> list[int]:
+    """The pointers (their variables) that a value is counted from."""
+    return [variable for variable in _variables(value) if pointer_name(kernel, variable)]
 
 
 def _variables(value: Value | None) -> Iterator[int]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from smem_lsp.analysis.values.bit_functions import MOST
 from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Sym, Term, Thread
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
+from smem_lsp.ir.values import Reading
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import MAX_BLOCK, MAX_GRID
 
@@ -18,17 +20,20 @@ INFINITE = 1 << 64  # at or beyond it: unbounded
 Interval = tuple[int, int]
 
 ANY: Interval = (-INFINITE, INFINITE)
+_MOST_ATTEMPTS = 4  # to find bounds that a loop keeps
 
 
 @dataclass(slots=True)
 class Bounds:
-    """``upper``: threads at most in x, y, z; ``exact``: they are the dimensions of the block."""
+    """``upper``: threads at most in x, y, z; ``exact``: they are the dimensions of the block; ``given``: bounds that
+    hold of these terms where the result is used."""
 
     loops: Mapping[int, LoopFacts]
     upper: tuple[int, int, int] = MAX_BLOCK
     exact: bool = False
     _known: dict[Term, Interval] = field(default_factory=dict)
     _open: set[Term] = field(default_factory=set)
+    given: Mapping[Term, Interval] = field(default_factory=dict)
 
     def interval(self, term: Term) -> Interval:
         """(at least, at most), inclusive."""
@@ -37,6 +42,10 @@ class Bounds:
         if found is None:
             low, high = self._interval(term)
             found = (max(low, -INFINITE), min(high, INFINITE)) if low <= high else ANY
+            if term in self.given:
+                least, most = self.given[term]
+                both = max(found[0], least), min(found[1], most)
+                found = both if both[0] <= both[1] else found
             self._known[term] = found
         return found
 
@@ -47,12 +56,13 @@ class Bounds:
             axis = "xyz".find(term.axis)
             return (0, self.upper[axis] - 1) if axis >= 0 else ANY
         if isinstance(term, Sym):
-            return self._symbol(term.name)
+            return self.of_symbol(term.name)
         if isinstance(term, LoopVar):
             return self._loop_variable(term)
         return self._operation(term) if isinstance(term, Op) else ANY
 
-    def _symbol(self, name: str) -> Interval:
+    def of_symbol(self, name: str) -> Interval:
+        """Of a parameter, or of the block or the grid: ``blockDim.x``."""
         vector, _, member = name.rpartition(".")
         axis = "xyz".find(member) if len(member) == 1 else -1
         if axis < 0:
@@ -69,6 +79,8 @@ class Bounds:
             yes, no = self.interval(term.args[1]), self.interval(term.args[2])
             return min(yes[0], no[0]), max(yes[1], no[1])
         if len(term.args) == 1:
+            if name in MOST:
+                return 0, MOST[name]
             low, high = self.interval(term.args[0])
             if name == "neg":
                 return -high, -low
@@ -76,11 +88,15 @@ class Bounds:
         if len(term.args) != 2:
             return ANY
         a, b = self.interval(term.args[0]), self.interval(term.args[1])
+        mask = term.reading.mask
+        if mask is not None:
+            a, b = _wrapped(a, mask), b if name == ">>" else _wrapped(b, mask)
         if name in _COMPARED:
             return _COMPARED[name](a, b)
         if name in ("&&", "||"):
             return _logic(name, _truth(a), _truth(b))
-        return _arithmetic(name, a, b)
+        signed = mask is None and term.reading is not Reading.UNKNOWN
+        return _signed(name, a, b) if signed and a[0] < 0 <= b[0] else _arithmetic(name, a, b)
 
     def _loop_variable(self, atom: LoopVar) -> Interval:
         facts = self.loops.get(atom.loop)
@@ -124,6 +140,20 @@ class Bounds:
                 return 0, _all_ones(max(first[1], by[1]))
             if mine.operator == "-" and by[0] == by[1]:
                 return min(first[0], by[0] - first[1]), max(first[1], by[0] - first[0])
+        return self._kept(mine, first) if mine.kind == "other" else ANY
+
+    def _kept(self, mine: Recurrence, guess: Interval) -> Interval:
+        """Bounds that hold at first and that a turn keeps: of ``i = (i + 1) % 2`` 0 and 1."""
+        for attempt in range(_MOST_ATTEMPTS):
+            known = {mine.atom: guess, **{t: v for t, v in self._known.items() if not t.carried}}
+            low, high = Bounds(self.loops, self.upper, self.exact, known, self._open).interval(mine.next)
+            if guess[0] <= low and high <= guess[1]:
+                return guess
+            low, high = min(low, guess[0]), max(high, guess[1])
+            if attempt:  # what still moves has no bound
+                low = -INFINITE if low < guess[0] else low
+                high = INFINITE if high > guess[1] else high
+            guess = low, high
         return ANY
 
     def _tested(self, condition: Term, atom: LoopVar, low: int, high: int) -> Interval:
@@ -211,6 +241,34 @@ def _arithmetic(name: str, a: Interval, b: Interval) -> Interval:
     if name in ("|", "^"):
         return (max(a[0], b[0]) if name == "|" else 0), _all_ones(max(a[1], b[1]))
     return ANY
+
+
+def _wrapped(a: Interval, mask: int) -> Interval:
+    """As an unsigned type reads it that makes ``mask`` of -1."""
+    if a[0] >= 0:
+        return a
+    return (a[0] + mask + 1, a[1] + mask + 1) if -mask <= a[0] and a[1] < 0 else (0, mask)
+
+
+def _signed(name: str, a: Interval, b: Interval) -> Interval:
+    """An operation that rounds, of a signed number that may be negative and one that is not."""
+    if name == "/":
+        return _quotients(a[0], b)[0], _quotients(a[1], b)[1]
+    if name == "%":
+        most = max(b[1] - 1, 0)
+        return max(a[0], -most), min(max(a[1], 0), most)
+    if name == ">>":
+        least, largest = min(b[0], 63), min(b[1], 63)
+        return a[0] >> least, a[1] >> (least if a[1] >= 0 else largest)
+    return _arithmetic(name, a, b)
+
+
+def _quotients(n: int, by: Interval) -> Interval:
+    """``n / d`` for all ``d`` that are not 0."""
+    if abs(n) >= INFINITE:
+        return (0, n) if n > 0 else (n, 0)
+    ends = [abs(n) // max(end, 1) * (1 if n >= 0 else -1) for end in by]
+    return min(ends), max(ends)
 
 
 def _all_ones(n: int) -> int:

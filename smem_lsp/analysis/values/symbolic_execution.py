@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from smem_lsp.analysis.values.invariant_loads import Untouched, untouched
 from smem_lsp.analysis.values.loop_assignments import assigned_in, escapes
-from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Table, Term, is_free, is_truth
+from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Sym, Table, Term, is_free, is_truth
 from smem_lsp.analysis.values.value_facts import (
     Exit,
     LoopFacts,
@@ -65,6 +65,7 @@ Environment = dict[int, _Entry]
 
 _FUNCTIONS_OF_OPERANDS = frozenset("+ - * / % & | ^ << >> < <= > >= == != && || neg ! ~ ?: min max".split())
 
+_LOADS = (ir.Operator.LOAD, ir.Operator.READONLY, ir.Operator.ELEMENT)
 
 NOTHING_PASSED: Mapping[str, ir.Value] = MappingProxyType({})
 
@@ -77,12 +78,13 @@ def propagate(
     agreed: frozenset[ir.Value] = frozenset(),
     warp_sizes: tuple[int, ...] = (WARP_SIZE,),
     passed: Mapping[str, ir.Value] = NOTHING_PASSED,
+    given: Sequence[ir.Value] = (),
 ) -> ValueFacts:
     """Terms of a kernel's accesses, branches and loops.
 
     ``memory``: the kernel's effects on global memory; ``rows``, ``warp_sizes``: see ``Table``; ``agreed``: values that,
     as the author states, are the same for all threads of a block; ``passed``: what launches pass for parameters, in
-    terms of the block and the grid.
+    terms of the block and the grid; ``given``: what is true of every launch, in terms of these and of parameters.
     """
     assigned: dict[int, list[ir.Value]] = {}
     for node in walk_tree(body):
@@ -106,6 +108,8 @@ def propagate(
         walk.named,
         {point: tuple(found) for point, found in walk.exits.items()},
         walk.copied,
+        walk.subscripts,
+        tuple(map(walk.followed, given)),
     )
 
 
@@ -144,12 +148,15 @@ class _Open:
     closed: bool = False
     atoms: dict[int, LoopVar] = field(default_factory=dict)
     recurrences: list[Recurrence] = field(default_factory=list)
+    begins: int = 0  # serial of the last term before it
 
     def finished(self) -> LoopFacts:
         node, moves = self.node, tuple(self.recurrences)
         trips, tested = node.trips, not node.late
         conditions = self.first, self.head, self.again
-        return LoopFacts(node.point, moves, *conditions, self.exits, node.min_trip, trips, tested, self.once)
+        return LoopFacts(
+            node.point, moves, *conditions, self.exits, node.min_trip, trips, tested, self.once, self.begins
+        )
 
 
 @dataclass(slots=True)
@@ -170,6 +177,7 @@ class _Walk:
     masks: dict[int, Term] = field(default_factory=dict)
     named: dict[int, tuple[Term | None, Term | None]] = field(default_factory=dict)
     copied: dict[int, Term] = field(default_factory=dict)
+    subscripts: dict[int, tuple[tuple[Term, int], ...]] = field(default_factory=dict)
     guards: list[Term] = field(default_factory=list)
     targets: list[_Target] = field(default_factory=list)
     exits: dict[int, list[Exit]] = field(default_factory=dict)  # loop -> values of its variables behind it
@@ -212,6 +220,8 @@ class _Walk:
             self.indices[point] = tuple([self.term(value) for value in node.index])
         elif node.offset is not None:
             self.offsets[point] = self.term(node.offset)
+        if node.subscripts:
+            self.subscripts[point] = tuple([(self.term(value), count) for value, count in node.subscripts])
         if node.part is not None:
             self.bases[point] = self.term(node.part.base)
         if node.start is not None:
@@ -290,7 +300,9 @@ class _Walk:
         changed = sorted(self.changed_in[node.point])
         lost = {v for v in changed if self.env.get(v) is _ESCAPED} | self.escaping_in[node.point]
         first = self.term(node.condition)
-        here = self.loops[node.point] = _Open(node, self.env.copy(), first, first, first)
+        here = self.loops[node.point] = _Open(
+            node, self.env.copy(), first, first, first, begins=self.table.last
+        )
         for variable in changed:
             entry = _ESCAPED if variable in lost else _Later(partial(self.started, here, variable), 1)
             self.env[variable] = entry
@@ -335,7 +347,7 @@ class _Walk:
         variable = atom.variable
         init = self.resolved(here.init.get(variable), variable)
         following = self.resolved(here.end.get(variable), variable)
-        here.recurrences.append(recurrence(self.table, atom, init, following))
+        here.recurrences.append(recurrence(self.table, atom, init, following, here.begins))
 
     def once(self, node: Loop) -> bool:
         """A body that runs exactly once: a lowered call or ``switch``."""
@@ -395,10 +407,10 @@ class _Walk:
         if following is atom:
             ends = [init if end is atom else end for end in ends]
         value = ends[0]
-        if all(end is value for end in ends) and not varies_in(value, node.point):
+        if all(end is value for end in ends) and not varies_in(value, node.point, here.begins):
             return value
         if node.trips is not None and not here.exits and atom is not None:
-            moves = recurrence(self.table, atom, init, following)
+            moves = recurrence(self.table, atom, init, following, here.begins)
             if moves.kind == "affine" and moves.by is not None:
                 total = self.table.op("*", moves.by, self.table.const(node.trips))
                 return self.table.op("+", init, total)
@@ -469,16 +481,16 @@ class _Walk:
         operator, args = value.operator.spelling, value.args
         if operator in _FUNCTIONS_OF_OPERANDS:
             if len(args) == 2:
-                return self.table.op(operator, self.term(args[0]), self.term(args[1]))
+                left, right = self.term(args[0]), self.term(args[1])
+                return self.table.op(operator, left, right, reading=value.reading)
             return self.table.op(operator, *map(self.term, args))
         return self.other(value, tuple(map(self.term, args)))
 
     def other(self, value: ir.Op, args: tuple[Term, ...]) -> Term:
         operator = value.operator
-        if operator in (
-            ir.Operator.LOAD,
-            ir.Operator.READONLY,
-        ):  # the last operand distinguishes loads
+        if operator is ir.Operator.ELEMENT and isinstance(args[0], Sym) and isinstance(args[1], Const):
+            return self.table.sym(f"{args[0].name}[{args[1].n}]")
+        if operator in _LOADS:  # the last operand distinguishes them
             constant = operator is ir.Operator.READONLY or self.untouched.covers(args[0])
             return self.table.opaque("load", args, level=Level.BLOCK if constant else Level.THREAD)
         if operator is ir.Operator.MEMBER:

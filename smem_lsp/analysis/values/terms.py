@@ -1,9 +1,10 @@
 """Expressions over threads, symbols and loop variables, with one object for each expression.
 
 Terms of one kernel live in one ``Table``: equal terms are the same object, so equality is identity, and they live as
-long as the table. Integers are unbounded here; ``evaluate`` and ``ranges`` handle what C computes differently. Every
-term carries its uniformity as far as the term alone decides it: ``level`` is certain, and ``carried`` holds the loop
-variables and loads whose own levels are computed later.
+long as the table. Integers are unbounded here: sums, products and masks of them are those of C but for a multiple of
+2**32, and an operator for which that matters says as what type it reads its operands. Every term carries its uniformity
+as far as the term alone decides it: ``level`` is certain, and ``carried`` holds the loop variables and loads whose own
+levels are computed later.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
+from smem_lsp.analysis.values.bit_functions import BIT_FUNCTIONS
+from smem_lsp.ir.values import Reading, computed, operator_of
 from smem_lsp.source import checkpoint
-from smem_lsp.syntax.conditions import apply_operator
 from smem_lsp.targets.every import WARP_SIZE
 
 
@@ -58,7 +60,7 @@ class Thread(Term):
 
 @dataclass(slots=True, eq=False)
 class Sym(Term):
-    """The same for all threads of a block: a parameter, ``blockIdx``, ``blockDim``."""
+    """The same for all threads of a block: a parameter or a member of one ("p.n"), ``blockIdx``, ``blockDim``."""
 
     name: str = ""
 
@@ -77,10 +79,12 @@ class LoopVar(Term):
 
 @dataclass(slots=True, eq=False)
 class Op(Term):
-    """``operator`` as C spells it, ``?:``, ``neg``, ``min``, ``max``, or a function of its operands alone."""
+    """``operator`` as C spells it, ``?:``, ``neg``, ``min``, ``max``, or a function of its operands alone.
+    ``reading``: as what it reads operands that may be negative; unknown where none is by the operations in it."""
 
     operator: str = ""
     args: tuple[Term, ...] = ()
+    reading: Reading = Reading.UNKNOWN
 
 
 @dataclass(slots=True, eq=False)
@@ -99,16 +103,25 @@ class Opaque(Term):
 
 Carrier = LoopVar | Opaque
 
-_ARITHMETIC = frozenset("+ - * / % & | ^ << >> < <= > >= == != && || neg ! ~ ?: min max".split())
+_WORD = 0xFFFFFFFF  # what an unsigned number of 32 bits is at most
+_FALLING = ("-", "neg", "~")
+_ARITHMETIC = BIT_FUNCTIONS.keys() | frozenset(
+    "+ - * / % & | ^ << >> < <= > >= == != && || neg ! ~ ?: min max".split()
+)
+WHOLE_POINTS = frozenset(("float()", "int()"))
+POINTS = WHOLE_POINTS | {"float/()"}
+"""Functions from and to numbers with a point; the whole ones keep integers."""
+_FOLDED = _ARITHMETIC - BIT_FUNCTIONS.keys()
 _NATURAL = frozenset("+ * / % & | ^ << >> min max".split())  # not negative if no operand is
 _TRUTH = frozenset("< <= > >= == != && || !".split())
+_NEVER_NEGATIVE = _TRUTH | BIT_FUNCTIONS.keys()
 _BUILTIN = ("blockIdx.", "blockDim.", "gridDim.")
 _MEETS = {"ballot", "any", "all"}  # votes: one answer for the warp
 _WARPS = {
     "/": WARP_SIZE,
     ">>": WARP_SIZE.bit_length() - 1,
 }  # operand that turns a thread number into a warp's
-_FULL_MASK = (0xFFFFFFFF, -1, 0xFFFFFFFFFFFFFFFF)
+_FULL_MASK = (_WORD, -1, 0xFFFFFFFFFFFFFFFF)
 
 
 # a constant, a symbol, ("thread", axis), ("opaque", key) or the loop and number of a variable
@@ -123,6 +136,8 @@ class Table:
     rows: bool = False
     warp_sizes: tuple[int, ...] = (WARP_SIZE,)
     _ops: dict[tuple[str, tuple[Term, ...]], Term] = field(default_factory=dict)
+    _read: dict[tuple[str, tuple[Term, ...], Reading], Term] = field(default_factory=dict)
+    _falling: dict[Term, bool] = field(default_factory=dict)
     _leaves: dict[_Leaf, Term] = field(default_factory=dict)
     _serial: int = 0
 
@@ -133,6 +148,11 @@ class Table:
 
     def _next(self) -> int:
         self._serial += 1
+        return self._serial
+
+    @property
+    def last(self) -> int:
+        """Serial of the newest term."""
         return self._serial
 
     def const(self, n: int) -> Term:
@@ -218,12 +238,40 @@ class Table:
             self._leaves["opaque", key] = made
         return made
 
-    def op(self, operator: str, *args: Term) -> Term:
-        """``operator`` applied to ``args``, folded where that is certain for every C integer type."""
+    def op(self, operator: str, *args: Term, reading: Reading = Reading.UNKNOWN) -> Term:
+        """``operator`` applied to ``args``, folded where that is certain for the type that ``reading`` says."""
+        if reading is not Reading.UNKNOWN and any(map(self.may_fall, args)):
+            return self._op_reading(operator, args, reading)
         key = operator, args
         found = self._ops.get(key)
         if found is None:
             found = self._ops[key] = self._fold(operator, args) or self._make(operator, args)
+        return found
+
+    def _op_reading(self, operator: str, args: tuple[Term, ...], reading: Reading) -> Term:
+        key = operator, args, reading
+        found = self._read.get(key)
+        if found is None:
+            found = self._fold(operator, args, reading)
+            if found is None:
+                found = self._make(operator, args)
+                if isinstance(found, Op):
+                    found.reading = reading
+                    found.natural = found.natural or reading.mask is not None
+            self._read[key] = found
+        return found
+
+    def may_fall(self, term: Term) -> bool:
+        """May operations bring it below 0, or there as a signed number, where no symbol is negative?"""
+        if not isinstance(term, Op):
+            if isinstance(term, Opaque):
+                return term.origin == "exit"
+            return isinstance(term, LoopVar) or (isinstance(term, Const) and term.n < 0)
+        if term.natural:
+            return term.operator == "&" and term.args[1] is self._leaves.get(_WORD)
+        found = self._falling.get(term)
+        if found is None:
+            found = self._falling[term] = term.operator in _FALLING or any(map(self.may_fall, term.args))
         return found
 
     def select(self, condition: Term, then: Term, otherwise: Term) -> Term:
@@ -238,7 +286,13 @@ class Table:
             if of.operator == f"with {name}":
                 return self.opaque("lost", of.args)
             of = of.args[0]
+        if isinstance(of, Sym):  # it is handed to the kernel as the object is
+            return self.sym(of.name + name)
         return self.op(name, of)
+
+    def _keeps(self, term: Term) -> bool:
+        """Is an unsigned number of 32 bits in range? No counter of a loop is taken to wrap."""
+        return isinstance(term, LoopVar) or not self.may_fall(term)
 
     # ---- making ----------------------------------------------------------------------------------------------------
 
@@ -257,7 +311,11 @@ class Table:
         if depth >= MAX_DEPTH:
             return self.opaque("lost", args)
         if operator not in _NATURAL:
-            natural = operator in _TRUTH or (operator == "?:" and args[1].natural and args[2].natural)
+            natural = (
+                operator in _TRUTH
+                or operator in BIT_FUNCTIONS
+                or (operator == "?:" and args[1].natural and args[2].natural)
+            )
         elif operator in ("&", "max"):
             natural = natural or any(arg.natural for arg in args)
         if operator.endswith("_sync()"):
@@ -266,12 +324,12 @@ class Table:
             level = Level.WARP
         return Op(self._next(), level, depth + 1, known, natural, carried, operator, args)
 
-    def _fold(self, operator: str, args: tuple[Term, ...]) -> Term | None:
+    def _fold(self, operator: str, args: tuple[Term, ...], reading: Reading = Reading.UNKNOWN) -> Term | None:
         if len(args) == 2:
             a, b = args
             if isinstance(b, Const):
                 if isinstance(a, Const):
-                    return self._fold_constants(operator, a.n, b.n)
+                    return self._fold_constants(operator, a.n, b.n, reading)
                 return self._fold_right(operator, a, b)
             if isinstance(a, Const):
                 return self._fold_left(operator, a, b)
@@ -283,6 +341,8 @@ class Table:
                 return a
         elif len(args) == 1 and isinstance(args[0], Const):
             n = args[0].n
+            if operator in BIT_FUNCTIONS:
+                return self.const(BIT_FUNCTIONS[operator](n))
             folded = {"neg": -n, "!": int(not n), "~": ~n}.get(operator)
             return None if folded is None else self.const(folded)
         elif operator == "?:":
@@ -292,13 +352,9 @@ class Table:
                 return args[1]
         return None
 
-    def _fold_constants(self, operator: str, a: int, b: int) -> Term | None:
-        if operator in ("min", "max"):
-            return self.const(min(a, b) if operator == "min" else max(a, b)) if min(a, b) >= 0 else None
-        folded = apply_operator(operator, a, b)
-        sign_free = operator in ("+", "-", "*", "==", "!=", "&&", "||")
-        # with a negative operand the answer depends on whether the type is unsigned
-        return self.const(folded) if folded is not None and (sign_free or min(a, b) >= 0) else None
+    def _fold_constants(self, operator: str, a: int, b: int, reading: Reading) -> Term | None:
+        folded = computed(operator_of(operator), a, b, reading) if operator in _FOLDED else None
+        return None if folded is None else self.const(folded)
 
     def _fold_right(self, operator: str, a: Term, b: Const) -> Term | None:
         n = b.n
@@ -316,6 +372,8 @@ class Table:
                 return self.const(0)
         if operator == "||" and n:
             return self.const(1)
+        if operator == "&" and n == _WORD and self._keeps(a):
+            return a
         if (
             operator in ("+", "-")
             and isinstance(a, Op)

@@ -41,6 +41,7 @@ class LoopFacts:
     trips: int | None
     tested: bool
     once: bool
+    begins: int = 0  # serial of the last term that was made before the loop
 
 
 @record
@@ -72,6 +73,9 @@ class ValueFacts:
     named: Mapping[int, tuple[Term | None, Term | None]]
     exits: Mapping[int, tuple[Exit, ...]]  # by loop
     copied: Mapping[int, Term]  # first bytes of copies that threads make together
+    # of accesses without an index: the subscripts of arrays on the way, each with how many elements the array has
+    subscripts: Mapping[int, tuple[tuple[Term, int], ...]]
+    given: tuple[Term, ...] = ()  # what is true of every launch
 
     def axes(self) -> str:
         """The coordinates of ``threadIdx`` in which the kernel expects threads to differ: those that it reads; only
@@ -105,6 +109,14 @@ class ValueFacts:
             flat = self.table.op("+", self.table.op("*", flat, self.table.const(dim)), term)
         return flat
 
+    def only_element(self, access: Access, buffer: Buffer) -> Term | None:
+        """Row-major number of the element, where exactly one is touched, of a size that need not be known; None:
+        another number of bytes, or unknown."""
+        plain = access.part is None and access.start is None and not access.rows
+        if not plain or access.width not in (None, buffer.element_bytes):
+            return None
+        return self.element(access, buffer)
+
     def offset(self, access: Access, buffer: Buffer) -> Term | None:
         """First accessed byte, from the start of the buffer; None: unknown."""
         element = self.element(access, buffer)
@@ -113,12 +125,12 @@ class ValueFacts:
         return self.table.op("*", element, self.table.const(buffer.element_bytes))
 
 
-def recurrence(table: Table, atom: LoopVar, init: Term, following: Term) -> Recurrence:
-    """The recurrence of a variable that becomes ``following`` in every iteration."""
+def recurrence(table: Table, atom: LoopVar, init: Term, following: Term, begins: int = 0) -> Recurrence:
+    """The recurrence of a variable that becomes ``following`` in every iteration. ``begins``: see ``LoopFacts``."""
     if isinstance(following, Op) and len(following.args) == 2:
         a, b = following.args
         moves = following.operator
-        if a is atom and not varies_in(b, atom.loop):
+        if a is atom and not varies_in(b, atom.loop, begins):
             if moves in ("+", "-"):
                 by = b if moves == "+" else table.op("neg", b)
                 return Recurrence(atom, init, following, "affine", "+", by)
@@ -126,7 +138,7 @@ def recurrence(table: Table, atom: LoopVar, init: Term, following: Term) -> Recu
                 return Recurrence(atom, init, following, "geometric", moves, b)
             if moves == "^":
                 return Recurrence(atom, init, following, "involution", "^", b)
-        elif b is atom and not varies_in(a, atom.loop):
+        elif b is atom and not varies_in(a, atom.loop, begins):
             kinds = {"+": "affine", "*": "geometric", "-": "involution", "^": "involution"}
             if moves in kinds:
                 return Recurrence(atom, init, following, kinds[moves], moves, a)
@@ -135,6 +147,8 @@ def recurrence(table: Table, atom: LoopVar, init: Term, following: Term) -> Recu
     return Recurrence(atom, init, following, "other")
 
 
-def varies_in(term: Term, loop: int) -> bool:
-    """May the value differ in the next iteration of the loop?"""
+def varies_in(term: Term, loop: int, begins: int = 0) -> bool:
+    """May the value differ in the next iteration of the loop? What was made before the loop does not."""
+    if term.serial <= begins:
+        return False
     return not term.known or any(isinstance(each, LoopVar) and each.loop == loop for each in term.carried)

@@ -27,6 +27,16 @@ __global__ void k(const float* in, float* out) {{
 }}
 """
 
+WHOLE = """\
+__global__ void k(const float* in, float* out) {{
+  extern __shared__ float s[];
+  s[threadIdx.x] = *in;
+  {between}
+  *out = s[blockDim.x - 1 - threadIdx.x];
+{mark}
+}}
+"""
+
 SUMS = """\
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
@@ -140,6 +150,11 @@ __global__ void k(const T* in, T* out) {
 def test_a_block_for_which_the_array_is_too_small_is_not_tried(array: str, write: str, read: str) -> None:
     body = f"{array}; const int t = threadIdx.x; {write} out[t] = {read};"
     expect(f"__global__ void k(const float* in, float* out) {{ {body} }}", among=RACES)
+
+
+def test_an_array_without_an_extent_says_nothing_of_the_block() -> None:
+    expect(WHOLE.format(between="", mark="//       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ SMEM205"), among=RACES)
+    expect(WHOLE.format(between=BARRIER, mark=""), among=RACES)
 
 
 def test_warps_that_are_counted_in_x_stand_in_a_row() -> None:

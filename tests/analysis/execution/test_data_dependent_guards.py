@@ -145,9 +145,9 @@ for (int m = (int)in[0]; m < (int)in[1]; ++m) {
   __syncthreads();
   best[t] = in[t + m];
   at[t] = t;
-  for (int i = 1; i < 256; i *= 2) {
+  for (int i = 128; i > 0; i /= 2) {
     @1
-    if (t + i < 256 && best[t] < best[t + i]) {
+    if (t < i && best[t] < best[t + i]) {
       best[t] = best[t + i];
       at[t] = at[t + i];
     }
@@ -476,6 +476,7 @@ const int t = threadIdx.x;
 s[t] = in[t];
 if (__ballot_sync(0xffffffffu, in[t] > 0.0f) == 1) out[t] = s[255 - t];
 """,
+        right=MISSING,
     ),
     Pattern(
         "the winner that all know",
@@ -557,6 +558,7 @@ __syncthreads();
 const float other = label[t + 1];
 if (other < label[t]) label[t] = other;
 """,
+        right=MISSING,
     ),
     Pattern(
         "only lanes of one warp",
@@ -618,6 +620,7 @@ def test_it_is_a_warning_with_threads_that_may_meet() -> None:
     found = [finding for finding in check(text).findings if finding.code == "SMEM201"]
     assert [(each.verdict, each.severity.label) for each in found] == [("likely", "warning")]
     assert found[0].message == (
-        "thread 0 may write `found` (line 6), thread 255 may read it (line 8), with no barrier between them; "
+        "data race (read after write): thread 0 may write `found` (line 6), thread 255 may read it (line 8), "
+        "with no barrier between them; "
         "put one before line 8, with the 256×1×1 block of line 10"
     )

@@ -654,7 +654,7 @@ out[t] = s[255 - t];
         variants=((1, "", MISSING),),
     ),
     Pattern(
-        "block that returns unless it loads a small number: it may be written for one warp",
+        "block that returns unless it loads a small number",
         """
 __shared__ float s[256];
 const int t = threadIdx.x;
@@ -663,7 +663,7 @@ s[t] = in[t];
 @1
 out[t] = s[255 - t];
 """,
-        variants=((1, "", ()),),
+        variants=((1, "", MISSING),),
     ),
     Pattern(
         "blocks below the diagonal return",

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from unittest.mock import patch
 
 from analysis.random_kernels import DIMS, MEMORY, SYMBOLS, Generator, Interpreter, Turn, Undefined
+from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.execution import assumed_paths, interpreter
 from smem_lsp.analysis.hazards import races
 from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.hazards.redundant_barriers import redundant_barriers
 from smem_lsp.analysis.threads.divergence import judge
-from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import prove_levels
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.symbolic_execution import propagate
@@ -77,8 +77,8 @@ def claims(kernel: Kernel) -> tuple[tuple[Race, ...], tuple[int, ...]]:
     found = races.find_hazards(kernel, values, control, verdicts, shape).races
     if found:
         return found, ()
-    facts = prove(kernel, control, shape, values)
-    return (), tuple(each.barrier.point for each in redundant_barriers(kernel, values, levels, facts, shape))
+    of = Followed(kernel, values, control, levels)
+    return (), tuple(each.barrier.point for each in redundant_barriers(of, verdicts, [DIMS]))
 
 
 def events(kernel: Kernel) -> list[Events]:

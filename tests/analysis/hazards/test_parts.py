@@ -47,7 +47,7 @@ __global__ void k(const float* x, float* y, int n) {
     row[r] = v;
   }
   y[t] = row[(t + 32) & 63 & n];
-//       ^^^^^^^^^^^^^^^^^^^^^^ SMEM201 thread 0 writes byte 0 of `smem`
+//       ^^^^^^^^^^^^^^^^^^^^^^ SMEM201 thread 0 writes `smem[0]`
 }
 void host(const float* x, float* y, int n) { k<<<1, 256, 4 * n>>>(x, y, n); }
 """,
@@ -65,7 +65,7 @@ __global__ void k(const float* x, float* y, int n) {
   int t = threadIdx.x;
   for (int i = t; i < n; i += 256) tile[i] = x[i];
   y[t] = tile[t ^ 64];
-//       ^^^^^^^^^^^^ SMEM201 thread 0 writes byte 128 of `smem`
+//       ^^^^^^^^^^^^ SMEM201 thread 0 writes `smem[32]`
 }
 void host(const float* x, float* y, int n) { k<<<1, 256, 4 * n>>>(x, y, n); }
 """,

@@ -175,7 +175,7 @@ def test_what_a_union_shares_already_is_one_member() -> None:
         "union { float a[1024]; union { float c[1024]; int scan[64]; }; }; unsigned long long bar[4];"
         in shown(found)
     )
-    assert names(kernel(text="union S { float a[256]; float c[256]; };")) == []
+    assert names(kernel(text="union S { float a[256]; float c[256]; };")) == ["s.a", "s.c"]  # they take turns
 
 
 def test_arrays_of_classes_stay_one() -> None:

@@ -125,3 +125,299 @@ void go(const float* in, float* out) { k<<<2, 128, 16384>>>(in, out); }
     report = expect(text, among=("SMEM301",), config=Config(arch=("sm_86",), registers=32))
     (finding,) = (each for each in report.findings if each.code == "SMEM301")
     assert (finding.data["blocks_before"], finding.data["blocks_after"]) == (5, 11)
+
+
+TAKE_TURNS = """\
+__global__ void __launch_bounds__(256) k(const float* in, float* out, int n) {
+  extern __shared__ float smem[];
+  float* x = smem;
+  float* y = smem + 256;
+  int tid = threadIdx.x;
+  GUARD x[tid] = in[tid];
+  __syncthreads();
+  float v = x[tid / 2];
+  __syncthreads();
+  GUARD y[tid] = v;
+  __syncthreads();
+  out[tid] = y[tid / 2];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("bounds", "guard", "expected"),
+    [
+        # no launch is in sight: what no block can exceed
+        (" __launch_bounds__(256)", "", [("x", 0, 1024), ("y", 1024, 1024)]),
+        ("", "", []),
+        # threads that a condition lets through
+        ("", "if (tid < 16)", [("x", 0, 1024), ("y", 1024, 1024)]),
+        (" __launch_bounds__(512)", "if (tid < 16)", [("x", 0, 1024), ("y", 1024, 1024)]),
+    ],
+)
+def test_the_block_need_not_be_known(bounds: str, guard: str, expected: list[tuple[str, int, int]]) -> None:
+    text = TAKE_TURNS.replace(" __launch_bounds__(256)", bounds).replace("GUARD", guard)
+    text = text.replace("tid / 2", "tid / 4") if guard and not bounds else text
+    assert ranges(text) == expected
+
+
+GUARDED = """\
+__global__ void k(const float* in, float* out, int n, unsigned u) {
+  extern __shared__ float smem[];
+  float* x = smem;
+  float* y = smem + 16;
+  int tid = threadIdx.x;
+  CONDITION x[INDEX] = in[tid];
+  if (tid < 8) y[tid] = in[tid];
+  __syncthreads();
+  if (tid < 8) out[tid] = x[tid] + y[tid];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "index", "high"),
+    [
+        ("if (tid < 16)", "tid", 64),
+        ("if (16 > tid)", "tid", 64),
+        ("if (!(tid >= 16))", "tid", 64),
+        ("if (n > 3 && tid <= 15)", "tid", 64),
+        ("if (tid == 5)", "tid", 32),
+        ("if (tid >= 16) return; else", "tid", 64),
+        ("if (tid >= 16) return;", "tid", 64),
+        ("if (tid >= 8 && tid < 24)", "tid - 8", 64),
+        ("for (int i = 0; i < 4; ++i) if (i * 32 + tid < 16)", "i * 32 + tid", 64),
+        ("if (in[tid] > 1) if (tid < 16)", "tid", 64),
+    ],
+)
+def test_conditions_bound_what_an_access_touches(condition: str, index: str, high: int) -> None:
+    text = GUARDED.replace("CONDITION", condition).replace("INDEX", index)
+    assert ranges(text) == [("x", 0, high), ("y", 64, 32)]
+
+
+@pytest.mark.parametrize(
+    ("condition", "index"),
+    [
+        ("if (tid < 17)", "tid"),
+        ("if (tid < 16 || n)", "tid"),
+        ("if (!(tid < 16 && n))", "tid"),
+        ("if (tid != 16)", "tid"),
+        ("if (tid < n)", "tid"),
+        ("if (tid >= 16) out[0] = 1;", "tid"),  # and goes on
+        ("if (tid >= 16 && n) return;", "tid"),
+        ("if (tid - 8 < 8u)", "tid"),  # nothing that an unsigned type reads: tid < 8 passes as well
+        ("if (tid < 16) tid += 16; else return;", "tid"),  # another value by now
+        ("for (int i = 0; i < 4; ++i) { if (i * 32 + tid >= 16) continue; out[i] = 1; }", "tid"),
+    ],
+)
+def test_conditions_that_do_not_bound_it(condition: str, index: str) -> None:
+    found = ranges(GUARDED.replace("CONDITION", condition).replace("INDEX", index))
+    assert len(found) < 2 or found[0][2] > 64
+
+
+def test_offsets_in_the_accesses_begin_ranges() -> None:
+    text = """
+__global__ void __launch_bounds__(128) k(const float* in, float* out) {
+  extern __shared__ __align__(16) unsigned char raw[];
+  int tid = threadIdx.x;
+  *(float*)(raw + tid * 4) = in[tid];
+  __syncthreads();
+  *(double*)(raw + tid * 8 + 512) = *(float*)(raw + 508 - tid * 4);
+  __syncthreads();
+  ((float*)raw)[tid + 384] = *(double*)(raw + 512 + (127 - tid) * 8);
+  __syncthreads();
+  out[tid] = ((float*)raw)[511 - tid];
+}
+"""
+    assert ranges(text) == [("raw", 0, 512), ("raw+512", 512, 1024), ("raw+1536", 1536, 512)]
+    divided = kernel_facts(text).dynamic_partition
+    assert divided is not None
+    assert [(len(each.plan.barriers), each.plan.bytes) for each in divided.best] == [(0, 1536)]
+    across = text.replace("508 - tid * 4", "1020 - tid * 8")
+    assert ranges(across) == [("raw", 0, 1536), ("raw+1536", 1536, 512)]
+
+
+def test_bytes_that_are_only_written_are_no_range_of_their_own() -> None:
+    text = """
+__global__ void k(const float* in, float* out) {
+  extern __shared__ float s[];
+  s[threadIdx.x] = in[threadIdx.x];
+  s[threadIdx.x + 256] = in[threadIdx.x + 256];
+  __syncthreads();
+  out[threadIdx.x] = s[511 - threadIdx.x];
+}
+void go(const float* in, float* out) { k<<<1, 256, 2048>>>(in, out); }
+"""
+    assert ranges(text) == []
+    assert len(ranges(text.replace("= s[511", "= s[threadIdx.x ^ 1] + s[511"))) == 2
+
+
+NEIGHBOURS = """\
+__global__ void k(const float* in, float* out, int n) {
+  extern __shared__ float smem[];
+  float* x = smem;
+  float* y = smem + 256;
+  int tid = threadIdx.x;
+  for (int i = 0; i < 2; ++i) x[i * 128 + tid] = in[i * 128 + tid];
+  __syncthreads();
+  for (int i = 0; i < 2; ++i) {
+    float v = 0;
+    if (CONDITION) v = x[i * 128 + tid - 1];
+    y[i * 128 + tid] = v;
+  }
+  __syncthreads();
+  for (int i = 0; i < LAST; ++i) if (LIMIT) out[i * 128 + tid] = y[i * 128 + tid];
+}
+void go(const float* in, float* out) { k<<<1, 128, 2048>>>(in, out, 5); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "last", "limit", "found"),
+    [
+        ("tid % 64 >= 1", "2", "true", True),
+        ("tid >= 1", "3", "i * 16 + tid / 8 < 32", True),
+        ("(tid & 63) != 0", "2", "true", True),
+        ("tid % 64 >= 0", "2", "true", False),
+        ("tid % 64 >= n", "2", "true", False),
+        ("in[tid] > 0", "2", "true", False),
+    ],
+)
+def test_the_threads_that_run_an_access_bound_it(condition: str, last: str, limit: str, found: bool) -> None:
+    text = NEIGHBOURS.replace("CONDITION", condition).replace("LAST", last).replace("LIMIT", limit)
+    assert ranges(text) == ([("x", 0, 1024), ("y", 1024, 1024)] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sizes"),
+    [
+        ("i < LAST", "i < 3", (1024, 1536)),  # beyond what is written
+        ("x[i * 128 + tid] = in", "x[i * 192 + tid] = in", None),  # across
+        ("x[i * 128 + tid - 1]", "x[i * 128 + tid * 2]", None),
+        ("i < 2; ++i) x", "i < n; ++i) x", ()),
+        ("i < 2; ++i) x", "i < 2; ++i) if (in[i] > 2) break; else x", (1024, 1024)),
+        ("k<<<1, 128, 2048>>>", "k<<<1, n, 2048>>>", ()),
+    ],
+)
+def test_threads_and_turns_that_are_not_known_count_as_any(
+    old: str, new: str, sizes: tuple[int, int] | tuple[()] | None
+) -> None:
+    assert old in NEIGHBOURS
+    text = NEIGHBOURS.replace(old, new).replace("CONDITION", "tid % 64 >= 1")
+    text = text.replace("LAST", "2").replace("LIMIT", "true")
+    expected = [] if not sizes else [("x", 0, sizes[0]), ("y", 1024, sizes[1])]
+    assert ranges(text) == expected
+
+
+COPIED = """
+__device__ __forceinline__ void copy(void* to, const void* from) {
+  unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(at), "l"(from));
+}
+__global__ void __launch_bounds__(64) k(const float* in, float* out) {
+  extern __shared__ __align__(16) float smem[];
+  float* x = smem;
+  float* y = smem + 256;
+  float* z = smem + 512;
+  int tid = threadIdx.x;
+  copy(x + tid * 4, in + tid * 4);
+  copy(y + tid * 4, in + tid * 4);
+  asm volatile("cp.async.commit_group;");
+  asm volatile("cp.async.wait_group 0;");
+  __syncthreads();
+  float v = x[255 - tid] + y[255 - tid];
+  __syncthreads();
+  for (int i = 0; i < 8; ++i) z[i * 64 + tid] = v;
+  __syncthreads();
+  out[tid] = z[511 - tid];
+}
+"""
+
+
+def best(text: str) -> list[tuple[int, int]]:
+    divided = kernel_facts(text).dynamic_partition
+    return [] if divided is None else [(len(each.plan.barriers), each.plan.bytes) for each in divided.best]
+
+
+def test_copies_land_in_the_ranges_that_they_are_issued_into() -> None:
+    assert ranges(COPIED) == [("x", 0, 1024), ("y", 1024, 1024), ("z", 2048, 2048)]
+    assert best(COPIED) == [(0, 2048)]
+    late = COPIED.replace('  asm volatile("cp.async.wait_group 0;");\n', "", 1).replace(
+        "  out[tid]", '  asm volatile("cp.async.wait_group 0;");\n  out[tid]'
+    )
+    assert best(late) == [(0, 4096)]  # until then they may land in any of the bytes
+    assert ranges(COPIED.replace('  asm volatile("cp.async.wait_group 0;");\n', "", 1)) == []
+
+
+def test_a_call_that_is_not_followed_but_in_sight_has_no_shared_memory_of_its_own() -> None:
+    other = "struct Other { __device__ static void run(float* v) { if (v[0] < 9) run(v); v[0] += 1; } };\n"
+    other += "template <int N> __device__ void apply(float* v) { if constexpr (N) Other::run(v); }\n"
+    text = other + TAKE_TURNS.replace("GUARD ", "").replace(
+        "__syncthreads();\n  y", "float w[1]; apply<1>(w); __syncthreads();\n  y"
+    )
+    assert ranges(text) == [("x", 0, 1024), ("y", 1024, 1024)]
+    hidden = text.replace(
+        "if (v[0] < 9) run(v); v[0] += 1;",
+        "extern __shared__ float smem[]; if (v[0] < 9) run(v); v[0] += smem[300];",
+    )
+    assert ranges(hidden) == []
+    outside = "extern __shared__ float smem[];\n" + hidden.replace("extern __shared__ float smem[]; if", "if")
+    assert ranges(outside) == []
+    assert ranges(text.replace(other, "template <int N> __device__ void apply(float* v);\n")) == []
+
+
+REFILLED = """\
+__global__ void __launch_bounds__(128) k(const float* in, float* out, int n) {
+  DECLARED
+  int tid = threadIdx.x;
+  for (int k = 0; k < n; ++k) {
+    for (int i = 0; i < TURNS; ++i)
+      *(float4*)(a + (i * 128 + tid) * 4) = *(const float4*)(in + (k * 1024 + (i * 128 + tid) * 4));
+    __syncthreads();
+    float v = a[(tid * 7 + k) & 1023];
+    __syncthreads();
+    for (int i = 0; i < 2; ++i)
+      *(float4*)(b + (i * 128 + tid) * 4) = make_float4(v, v, v, v);
+    __syncthreads();
+    out[k * 128 + tid] = b[1023 - tid];
+    __syncthreads();
+  }
+}
+void go(const float* in, float* out) { k<<<1, 128, 8192>>>(in, out, 9); }
+"""
+STATIC = "__shared__ __align__(16) float a[1024], b[1024];"
+DYNAMIC = "extern __shared__ __align__(16) float raw[]; float* a = raw; float* b = raw + 1024;"
+
+
+@pytest.mark.parametrize(
+    ("turns", "bytes_"),
+    [
+        (2, 4096),
+        (1, 8192),  # the second half of `a` is what an earlier turn left
+    ],
+)
+def test_tiles_that_are_filled_again_share_bytes_inside_the_loop(turns: int, bytes_: int) -> None:
+    text = REFILLED.replace("TURNS", str(turns))
+    assert best(text.replace("DECLARED", DYNAMIC))[-1] == (0, bytes_)
+    facts = kernel_facts(text.replace("DECLARED", STATIC))
+    assert [(len(each.plan.barriers), each.plan.bytes) for each in facts.best][-1] == (0, bytes_)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("i * 128 + tid) * 4) = *", "i * 128 + (tid ^ n)) * 4) = *"),  # not known
+        ("i * 128 + tid) * 4) = *", "i * 128 + tid / 2) * 4) = *"),  # half of it
+        ("for (int i = 0; i < TURNS; ++i)\n", "for (int i = 0; i < n; ++i)\n"),
+        ("for (int i = 0; i < TURNS; ++i)\n", "for (int i = 0; i < TURNS; ++i) if (in[tid] > 0)\n"),
+        ("for (int i = 0; i < TURNS; ++i)\n", "if (k & 1) for (int i = 0; i < TURNS; ++i)\n"),
+        ("for (int i = 0; i < TURNS; ++i)\n", "for (int i = 0; i < TURNS; ++i, i += n)\n"),
+        ("k<<<1, 128, 8192>>>", "k<<<1, 64, 8192>>>"),
+    ],
+)
+def test_what_may_leave_a_part_of_a_tile_is_no_refill(old: str, new: str) -> None:
+    assert old in REFILLED
+    text = REFILLED.replace(old, new).replace("TURNS", "2")
+    assert best(text.replace("DECLARED", DYNAMIC))[-1:] in ([], [(0, 8192)])
+    facts = kernel_facts(text.replace("DECLARED", STATIC))
+    assert [each.plan.bytes for each in facts.best][-1] == 8192

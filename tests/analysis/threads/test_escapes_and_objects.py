@@ -224,14 +224,3 @@ def test_members_without_a_known_place(statements: str, agrees: bool) -> None:
 )
 def test_the_compiler_chooses_one_function_for_all(above: str, call: str, expected: list[str]) -> None:
     assert analyse(f"{call} __syncthreads();", above=above).barriers() == expected
-
-
-def test_a_barrier_of_a_function_that_may_not_be_called_is_never_called_divergent() -> None:
-    body = "if (threadIdx.x < 32) __syncthreads();"
-    above = (
-        f"template <class T> __device__ void f(T x, int) {{ {body} }}"
-        f"template <class T> __device__ void f(T x, long) {{ {body} }}"
-    )
-    assert analyse("f(n, unseen);", above=above).barriers() == ["unknown", "unknown"]
-    above = f"template <class T> __device__ void f(T x, int) {{ {body} }}"
-    assert analyse("f(n, unseen);", above=above).barriers() == ["divergent"]

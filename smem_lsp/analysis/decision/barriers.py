@@ -1,0 +1,272 @@
+"""Does every thread of a block that has not returned come to each barrier? If not: for which values, and what then?
+
+Two arbitrary threads stand for all, as for races. Each fork in front of a barrier (``forks``) is a question: can one
+thread go on to the barrier while another one, which has come to the same fork in the same turns, leaves? Where none
+can, all come. A thread that leaves and returns without waiting anywhere counts as arrived; one that comes to another
+barrier is taken there for one that has come to the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from smem_lsp.analysis.decision import solver
+from smem_lsp.analysis.decision.encoding import Origin
+from smem_lsp.analysis.decision.forks import Fork, Site, Wait, is_idle, may_call, sites, waits
+from smem_lsp.analysis.decision.parting import DATA, TO_PROVE, Asked, ForkQuestion, Parted, Reach, for_sizes
+from smem_lsp.analysis.decision.question import Asker
+from smem_lsp.analysis.threads.uniformity import Control
+from smem_lsp.ir.nodes import Barrier, BarrierKind, Branch, Jump, Loop, Seq, walk
+from smem_lsp.source import checkpoint, record
+
+
+@record
+class Reached:
+    """``ordering``: barriers (points) to which all threads come, or return without touching anything; ``uniform``:
+    branches and loops that all who come to them take alike."""
+
+    ordering: frozenset[int]
+    uniform: frozenset[int]
+
+
+ALL = Parted(Reach.ALL)
+_OPEN = "not proved that all threads come to this barrier"
+
+
+@dataclass(slots=True)
+class BarrierJudge:
+    """Decides the block barriers of one kernel that are not proved to be run by all. ``asker``: its questions;
+    ``paired``: barriers that all run in one arm or the other."""
+
+    asker: Asker
+    control: Control
+    paired: frozenset[int]
+    _sites: list[Site] | None = None
+    _reached: Reached | None = None
+    _agreed: dict[tuple[int, int, bool, bool], Reach] = field(default_factory=dict)
+
+    @property
+    def sites(self) -> list[Site]:
+        """The block barriers that are not proved."""
+        if self._sites is None:
+            proved = self.control.barriers | self.control.alike | self.paired
+            every = sites(self.asker.of.kernel.body, self.asker.of.values, self.asker.of.positions)
+            self._sites = [
+                each
+                for each in every
+                if isinstance(each.node, Barrier)
+                and each.node.kind is BarrierKind.BLOCK
+                and each.node.point not in proved
+            ]
+        return self._sites
+
+    @property
+    def reached(self) -> Reached:
+        """What the solver proves of barriers."""
+        if self._reached is None:
+            ordering: set[int] = set()
+            agreed: dict[int, bool] = {}
+            for site in self.sites:
+                if self.prove(site) <= Reach.LEAVES:
+                    ordering.add(site.node.point)
+                before = Reach.ALL
+                for fork in site.forks:
+                    before = max(before, self.agreed(fork))
+                    if before > Reach.LEAVES:
+                        break
+                    alike = self.agreed(fork) is Reach.ALL
+                    agreed[fork.node.point] = agreed.get(fork.node.point, True) and alike
+            uniform = frozenset(point for point, alike in agreed.items() if alike)
+            self._reached = Reached(frozenset(ordering), uniform)
+        return self._reached
+
+    def prove(self, site: Site) -> Reach:
+        """The worst that is not ruled out at the forks in front of it; UNDECIDED for more than RETURNS."""
+        assert isinstance(site.node, Barrier)
+        if site.node.guess or self.asker.of.kernel.irregular is not None:
+            return Reach.UNDECIDED
+        worst = Reach.ALL
+        for fork in site.forks:
+            worst = max(worst, self.agreed(fork))
+            if worst is Reach.UNDECIDED:
+                break
+        return worst
+
+    def agreed(self, fork: Fork) -> Reach:
+        """Do all threads that come to it decide alike? Else: do those who leave return?"""
+        found = self._agreed.get(fork.key)
+        if found is None:
+            found = self._agreed[fork.key] = self._agree(fork)
+        return found
+
+    def _agree(self, fork: Fork) -> Reach:
+        if not fork.known:
+            return Reach.UNDECIDED
+        if all(self.asker.of.levels.uniform(each.term) for each in fork.parts):
+            return Reach.ALL
+        if self.is_excluded(fork, None):
+            return Reach.ALL
+        if may_call(fork, self.asker.of.kernel.opaque):
+            return Reach.UNDECIDED
+        if is_idle(fork):
+            return Reach.LEAVES
+        others, complete = waits(fork)
+        if complete and all(not each.later and self.is_excluded(fork, each) for each in others):
+            return Reach.RETURNS
+        return Reach.UNDECIDED
+
+    def is_excluded(self, fork: Fork, wait: Wait | None) -> bool:
+        """Can no two threads part there, one of which comes to ``wait``?"""
+        for loose in (True, False):
+            question = ForkQuestion(self.asker, fork, loose=loose)
+            formulas = question.parted() + ([] if wait is None else question.comes_to(wait.barrier, 1))
+            found = question.solve(formulas, TO_PROVE)
+            if found.outcome is solver.Outcome.NONE:
+                return True
+            if not question.encoder.loosened:
+                break
+        return False
+
+    def told(self, site: Site) -> Parted:
+        """The first fork at which threads part from those that come to the barrier and wait elsewhere, and the worst
+        that is known of it."""
+        worst = ALL
+        for fork in site.forks:
+            checkpoint()
+            found = self.at(site, fork)
+            if found.reach > worst.reach:
+                worst = found
+            if worst.reach is Reach.UNDECIDED or worst.reach > Reach.DATA:
+                break
+        return worst
+
+    def at(self, site: Site, fork: Fork) -> Parted:
+        """What is decided at one fork."""
+        reach = self.agreed(fork)
+        undecided = Parted(Reach.UNDECIDED, fork, reason=_OPEN)
+        if reach is not Reach.UNDECIDED:
+            return Parted(reach, fork)
+        if not fork.known or fork.unseen or not self.may_tell(site, fork):
+            return undecided
+        others, _ = waits(fork)
+        if fork.jump is None and isinstance(fork.node, Branch) and others:
+            arm = fork.elsewhere[0].nodes
+            inside = [each for each in others if any(node is each.barrier for node in walk(Seq(arm)))]
+            if inside and not self.splits_a_warp(fork):
+                if _partner(site, fork) is not False:
+                    return undecided  # the arms of whole warps may have their barriers in common
+                others = [each for each in others if each not in inside]
+        worst = undecided
+        for wait in others:
+            if wait.barrier.kind is not BarrierKind.BLOCK or wait.barrier.guess:
+                continue
+            found = self.waiting(site, fork, wait)
+            if found is None:
+                continue
+            if found.reach > worst.reach:
+                worst = found
+            if found.reach > Reach.UNDECIDED:
+                break
+        return worst
+
+    def splits_a_warp(self, fork: Fork) -> bool:
+        """May two lanes of one warp part there?"""
+        question = ForkQuestion(self.asker, fork, loose=False)
+        lanes = min(self.asker.of.values.table.warp_sizes, default=32)
+        return question.solve([*question.parted(), question.in_one_warp(lanes)], TO_PROVE).outcome is not (
+            solver.Outcome.NONE
+        )
+
+    def waiting(self, site: Site, fork: Fork, wait: Wait) -> Parted | None:
+        """Can one thread come to the barrier while another one goes on to ``wait``? None: it cannot."""
+        question = ForkQuestion(self.asker, fork, loose=False)
+        formulas = [*question.parted(), *question.comes(site), *question.first_turns(site)]
+        if not wait.later:
+            formulas += question.comes_to(wait.barrier, 1)
+        encoder = question.encoder
+        meant = [*formulas, *encoder.natural]
+        found = question.solve(meant, TO_PROVE)
+        if found.outcome is solver.Outcome.NONE:
+            return None
+        undecided = Parted(Reach.UNDECIDED, fork, wait.barrier, reason=_OPEN)
+        if found.outcome is not solver.Outcome.SOME or Origin.UNKNOWN in question.origin:
+            return undecided
+        if wait.later and not self.runs_again(fork, wait):
+            return undecided
+        if question.origin & DATA:
+            if not (wait.sure or wait.later):
+                return undecided
+            shown = question.witness([*meant, *question.alike_data()], {})
+            if shown is None:
+                return undecided
+            return Parted(Reach.DATA, fork, wait.barrier, shown[0], None, shown[1])
+        if not wait.sure or (wait.later and wait.barrier.point not in self.control.barriers):
+            return undecided
+        asked = [(question, meant), *self.in_later_turns(site, fork, wait)]
+        return for_sizes(self.asker, asked, wait.barrier)
+
+    def in_later_turns(self, site: Site, fork: Fork, wait: Wait) -> Iterator[Asked]:
+        """The same question about later turns of a loop."""
+        for each in self.later_turns(site, fork):
+            question = ForkQuestion(self.asker, each, loose=False)
+            formulas = [*question.parted(), *question.comes(site), *question.first_turns(site)]
+            formulas += question.comes_to(wait.barrier, 1)
+            if not question.origin & (DATA | Origin.UNKNOWN):
+                yield question, [*formulas, *question.encoder.natural]
+
+    def later_turns(self, site: Site, fork: Fork) -> Iterator[Fork]:
+        """Where threads part at the start of a loop: the ends of its turns, where they may, too."""
+        if isinstance(fork.node, Loop) and fork.jump is None and not fork.again:
+            for each in site.forks:
+                if each.node is fork.node and each.again and self.may_tell(site, each):
+                    yield each
+
+    def runs_again(self, fork: Fork, wait: Wait) -> bool:
+        """Does the barrier stand in a loop around the fork that may run more than once?"""
+        segment = next(
+            each
+            for each in fork.elsewhere
+            if each.later and any(n is wait.barrier for n in walk(Seq(each.nodes)))
+        )
+        loop = next(
+            node
+            for node in walk(self.asker.of.kernel.body)
+            if isinstance(node, Loop) and node.point == segment.loop
+        )
+        return loop.trips is None or loop.trips > 1
+
+    def may_tell(self, site: Site, fork: Fork) -> bool:
+        """Is it simple who comes to the barrier? In the turn behind the fork, all who run it have to."""
+        if not fork.is_behind(site.node):
+            return True
+        if fork.jump is not None and len({each.branch for each in fork.parts}) > 1:
+            return False
+        conditions = self.asker.of.positions[site.node.point].conditions
+        return all(each in fork.holds or self.asker.of.levels.uniform(each.term) for each in conditions)
+
+
+def _partner(site: Site, fork: Fork) -> bool | None:
+    """Has the other arm of the branch a barrier for this one? None: not known."""
+    assert isinstance(fork.node, Branch)
+    then, otherwise = fork.node.then, fork.node.otherwise
+    mine, other = (then, otherwise) if any(n is site.node for n in walk(then)) else (otherwise, then)
+    own, others = _straight(mine), _straight(other)
+    if own is None or others is None:
+        return None
+    return own.index(site.node.point) < len(others)
+
+
+def _straight(seq: Seq) -> list[int] | None:
+    """The block barriers that every thread runs in ``seq`` (points); None: unknown."""
+    found = []
+    for node in seq.items:
+        if isinstance(node, Barrier):
+            if node.kind is not BarrierKind.BLOCK:
+                return None
+            found.append(node.point)
+        elif isinstance(node, Branch | Loop) and any(
+            isinstance(each, Barrier | Jump) for each in walk(Seq((node,)))
+        ):
+            return None
+    return found

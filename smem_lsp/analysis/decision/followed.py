@@ -1,0 +1,128 @@
+"""What is known of a kernel whatever its block, worked out once for all questions about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from smem_lsp.analysis.dataflow.interfering import interfering_accesses
+from smem_lsp.analysis.decision.conditions import Position, is_of_calls, positions
+from smem_lsp.analysis.decision.routes import Ordering, Pair, Way, ways_between
+from smem_lsp.analysis.threads.uniformity import Control, Levels
+from smem_lsp.analysis.values.extents import Extent
+from smem_lsp.analysis.values.pointer_ranges import parts
+from smem_lsp.analysis.values.terms import Term
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.nodes import (
+    Access,
+    AccessKind,
+    Barrier,
+    BarrierKind,
+    Branch,
+    CopyWait,
+    Jump,
+    Kernel,
+    Loop,
+    Node,
+    Place,
+    Seq,
+    storages_of,
+    walk,
+)
+from smem_lsp.source import checkpoint
+
+Ways = Mapping[Pair, frozenset[Way]]
+
+
+@dataclass
+class Followed:
+    """A kernel that was followed. What it holds besides is found when it is first asked for, and kept."""
+
+    kernel: Kernel
+    values: ValueFacts
+    control: Control
+    levels: Levels
+    _ways: dict[Ordering, Ways] = field(default_factory=dict)
+
+    @cached_property
+    def nodes(self) -> Sequence[Node]:
+        return tuple(walk(self.kernel.body))
+
+    @cached_property
+    def accesses(self) -> Sequence[Access]:
+        """Those of the text; where a copy lands, it is the same access still."""
+        return tuple(node for node in self.nodes if isinstance(node, Access) and not node.lands)
+
+    @cached_property
+    def barriers(self) -> Sequence[Barrier]:
+        return tuple(node for node in self.nodes if isinstance(node, Barrier))
+
+    @cached_property
+    def body(self) -> Seq:
+        """The nodes of the kernel that a walk over its accesses and barriers comes to."""
+        return _shortened(self.kernel.body)
+
+    @cached_property
+    def positions(self) -> Mapping[int, Position]:
+        """Of all accesses and barriers, by point."""
+        return positions(self.kernel.body, self.values)
+
+    @cached_property
+    def of_block(self) -> frozenset[tuple[Term, bool]]:
+        """Conditions under which a barrier of the block stands, so that they are meant for all of its threads."""
+        stands = (self.positions[point] for point in self.control.barriers if point in self.positions)
+        return frozenset((each.term, each.truth) for position in stands for each in position.conditions)
+
+    @cached_property
+    def meant(self) -> frozenset[tuple[Term, bool]]:
+        """Conditions of which nothing is known, with a barrier of the block behind them: it would be wrong if threads
+        did not agree on them."""
+        stands = (
+            self.positions[each.point]
+            for each in self.barriers
+            if each.kind is BarrierKind.BLOCK and not each.guess and each.point in self.positions
+        )
+        every = (each for position in stands for each in position.conditions)
+        return frozenset((each.term, each.truth) for each in every if is_of_calls(each.term)) - self.of_block
+
+    @cached_property
+    def parts(self) -> Mapping[int, Extent]:
+        """By point: the part of its buffer that an access is meant for."""
+        return parts(self.kernel)
+
+    @cached_property
+    def updates(self) -> frozenset[int]:
+        """Accesses (points) that read and write at once."""
+        return frozenset(each.point for each in self.accesses if each.kind is AccessKind.UPDATE)
+
+    def ways(self, accesses: Sequence[Access], ordering: Ordering) -> Ways:
+        """Along which ways two of ``accesses`` fall into one barrier interval."""
+        if len(accesses) < len(self.accesses):
+            return self._found(accesses, ordering)
+        found = self._ways.get(ordering)
+        if found is None:
+            found = self._ways[ordering] = self._found(accesses, ordering)
+        return found
+
+    def _found(self, accesses: Sequence[Access], ordering: Ordering) -> Ways:
+        interfering = interfering_accesses(accesses, storages_of(self.kernel.buffers))
+        body = self.kernel.body if ordering.calls else self.body  # a call stands between any two nodes
+        return ways_between(body, accesses, interfering, ordering)
+
+
+def _shortened(seq: Seq) -> Seq:
+    kept: list[Node] = []
+    for node in seq.items:
+        checkpoint()
+        if isinstance(node, Branch):
+            then, otherwise = _shortened(node.then), _shortened(node.otherwise)
+            if then.items or otherwise.items:
+                kept.append(replace(node, then=then, otherwise=otherwise))
+        elif isinstance(node, Loop):
+            body = _shortened(node.body)
+            if body.items:
+                kept.append(replace(node, body=body))
+        elif isinstance(node, Access | Barrier | CopyWait | Place | Jump):
+            kept.append(node)
+    return Seq(tuple(kept))

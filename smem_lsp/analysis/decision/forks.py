@@ -1,0 +1,296 @@
+"""Where threads part from those that come to a barrier, and what they may run instead.
+
+Two threads that have not returned run the same barriers in the same turns of all loops as long as they decide alike at
+each fork in front of one: its branches, the turns of the loops around it, the jumps past it. A thread that has returned
+counts as arrived at every barrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from smem_lsp.analysis.decision.conditions import Condition, Position, always_jumps, conditions_of
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.nodes import (
+    Access,
+    Barrier,
+    BarrierKind,
+    Branch,
+    CopyWait,
+    Exchange,
+    Jump,
+    JumpKind,
+    Loop,
+    Node,
+    Proxy,
+    Remote,
+    Seq,
+    walk,
+)
+from smem_lsp.source import checkpoint, record
+
+_MOST_WAITS = 8  # places where those who part may wait that are looked at
+
+
+@record
+class Segment:
+    """Nodes that threads run one after the other. ``loop``: the innermost one around them (a point; -1: none);
+    ``later``: in a later turn of it, if there is one."""
+
+    nodes: tuple[Node, ...]
+    loop: int
+    later: bool = False
+
+
+@record
+class Fork:
+    """A decision on the way to a barrier. Threads that come to it hold ``holds``, in one turn of ``loops``; those for
+    which all of ``parts`` hold go on to the barrier (``stays``), or leave. ``elsewhere``: what those who leave run;
+    ``jump``: by which they do; ``again``: it is the end of a turn of a loop; ``known``: the decision is; ``unseen``:
+    some may have jumped away before, of which ``holds`` tells nothing."""
+
+    node: Branch | Loop
+    loops: tuple[int, ...]
+    holds: tuple[Condition, ...]
+    parts: tuple[Condition, ...]
+    stays: bool
+    elsewhere: tuple[Segment, ...]
+    jump: Jump | None = None
+    known: bool = True
+    unseen: bool = False
+    again: bool = False
+
+    @property
+    def key(self) -> tuple[int, int, bool, bool]:
+        """What tells it from others of the kernel."""
+        jump = -1 if self.jump is None else self.jump.point
+        return self.node.point, jump, self.again, bool(self.parts) and self.parts[0].truth
+
+    def is_behind(self, node: Node) -> bool:
+        """Do those who go on come to ``node`` in the next turn of the loop only?"""
+        return self.again or (self.jump is not None and self.jump.point > node.point)
+
+
+@record
+class Site:
+    """A barrier, or an exchange of a warp, and the forks in front of it, the outermost first."""
+
+    node: Barrier | Exchange
+    forks: tuple[Fork, ...]
+
+
+@record
+class Wait:
+    """A barrier that threads come to which have left at a fork. ``later``: in a later turn of a loop around the fork;
+    ``sure``: its own conditions alone decide whether they do."""
+
+    barrier: Barrier
+    later: bool
+    sure: bool
+
+
+def sites(body: Seq, values: ValueFacts, where: Mapping[int, Position]) -> list[Site]:
+    """All barriers and exchanges of a kernel. ``where``: the positions of its nodes."""
+    found = _Finder(values, where)
+    found.seq(body.items, _Around((), -1, (), (), ()), (), unseen=False)
+    return found.sites
+
+
+def waits(fork: Fork) -> tuple[list[Wait], bool]:
+    """The barriers that those who leave may come to, in order; are these all?"""
+    found = list(_waits(fork.elsewhere))
+    return found[:_MOST_WAITS], len(found) <= _MOST_WAITS
+
+
+def is_idle(fork: Fork) -> bool:
+    """Do those who leave run to the end of the kernel without touching shared memory or meeting others?"""
+    events = Access | Barrier | Exchange | Proxy | CopyWait | Remote
+    return not any(isinstance(node, events) for each in fork.elsewhere for node in walk(Seq(each.nodes)))
+
+
+def may_call(fork: Fork, calls: Iterable[int]) -> bool:
+    """Do those who leave perhaps come to one of ``calls`` (points)?"""
+    node = fork.node
+    if isinstance(node, Loop):
+        behind = node.end_point
+        if fork.jump is not None and fork.jump.kind is not JumpKind.BREAK:
+            behind = node.point
+        return any(call > behind for call in calls)
+    if fork.jump is not None:
+        return any(call > node.point for call in calls)
+    inside = [each.point for each in walk(Seq((node,)))]
+    own = [each.point for each in walk(Seq(fork.elsewhere[0].nodes))]
+    if own and own[0] < max(inside) and fork.elsewhere[0].nodes == node.then.items:
+        first, last = node.point, own[-1] + 1
+    else:
+        first, last = (own[0] - 1 if own else max(inside)), max(inside) + 1
+    return any(first < call <= last or call > max(inside) for call in calls)
+
+
+@record
+class _Around:
+    """``rest``: what comes behind the nodes; ``out``: behind the innermost loop; ``again``: behind its ``continue``."""
+
+    loops: tuple[int, ...]
+    loop: int
+    rest: tuple[Segment, ...]
+    out: tuple[Segment, ...]
+    again: tuple[Segment, ...]
+    once: bool = False
+
+    def inside(self, rest: tuple[Segment, ...]) -> _Around:
+        return _Around(self.loops, self.loop, rest, self.out, self.again, self.once)
+
+
+@dataclass(slots=True)
+class _Finder:
+    values: ValueFacts
+    where: Mapping[int, Position]
+    sites: list[Site] = field(default_factory=list)
+
+    def seq(self, items: tuple[Node, ...], around: _Around, forks: tuple[Fork, ...], *, unseen: bool) -> None:
+        for index, node in enumerate(items):
+            checkpoint()
+            if isinstance(node, Barrier | Exchange):
+                self.sites.append(Site(node, forks))
+            elif isinstance(node, Branch):
+                behind = (Segment(items[index + 1 :], around.loop), *around.rest)
+                self.branch(node, around.inside(behind), forks, unseen=unseen)
+                forks = (*forks, *self.jumped(node, around, unseen=unseen))
+                unseen = unseen or _hides_jumps(node)
+            elif isinstance(node, Loop):
+                behind = (Segment(items[index + 1 :], around.loop), *around.rest)
+                self.loop(node, around.inside(behind), forks, unseen=unseen)
+                unseen = unseen or _returns(node.body)
+
+    def branch(self, node: Branch, around: _Around, forks: tuple[Fork, ...], *, unseen: bool) -> None:
+        term = self.values.conditions.get(node.point)
+        for arm, other, truth in ((node.then, node.otherwise, True), (node.otherwise, node.then, False)):
+            parts = () if term is None else tuple(conditions_of(term, truth, node.point))
+            elsewhere = (Segment(other.items, around.loop), *around.rest)
+            fork = Fork(
+                node,
+                around.loops,
+                self.where[node.point].conditions,
+                parts,
+                True,
+                elsewhere,
+                known=term is not None,
+                unseen=unseen,
+            )
+            self.seq(arm.items, around, (*forks, fork), unseen=unseen)
+
+    def jumped(self, node: Branch, around: _Around, *, unseen: bool) -> Iterator[Fork]:
+        """Those in front of what follows the branch: jumps in it."""
+        for jump in _jumps_of((node,)):
+            if jump.kind is JumpKind.CONTINUE or (jump.kind is JumpKind.BREAK and around.once):
+                holds = self.where[node.point].conditions
+                elsewhere = around.out if around.once else around.again
+                yield self.jump(jump, node, around.loops, holds, elsewhere, unseen=unseen)
+
+    def jump(
+        self,
+        jump: Jump,
+        node: Branch | Loop,
+        loops: tuple[int, ...],
+        holds: tuple[Condition, ...],
+        elsewhere: tuple[Segment, ...],
+        *,
+        unseen: bool,
+    ) -> Fork:
+        parts = self.where[jump.point].conditions[len(holds) :] if jump.point in self.where else ()
+        return Fork(node, loops, holds, parts, False, elsewhere, jump, known=bool(parts), unseen=unseen)
+
+    def loop(self, node: Loop, around: _Around, forks: tuple[Fork, ...], *, unseen: bool) -> None:
+        facts = self.values.loops.get(node.point)
+        holds = self.where[node.point].conditions
+        if facts is not None and facts.once:
+            inside = _Around(around.loops, node.point, around.rest, around.rest, around.rest, once=True)
+            self.seq(node.body.items, inside, forks, unseen=unseen)
+            return
+        loops = (*around.loops, node.point)
+        again = (Segment(node.body.items, node.point, later=True), *around.rest)
+        first, head, following = (
+            () if term is None else tuple(conditions_of(term, True, node.point))
+            for term in ((None,) * 3 if facts is None else (facts.first, facts.head, facts.again))
+        )
+        known, tested = facts is not None, facts is not None and facts.tested
+        if tested:
+            entry = Fork(node, around.loops, holds, first, True, around.rest, unseen=unseen)
+            forks = (*forks, entry)
+        unseen = unseen or _returns(node.body)
+        within = (*holds, *head) if tested else holds
+        turn = Fork(node, loops, within, following, True, around.rest, known=known, unseen=unseen, again=True)
+        forks = (*forks, turn)
+        for jump in _jumps_of(node.body.items):
+            if jump.kind is JumpKind.BREAK:
+                forks = (*forks, self.jump(jump, node, loops, within, around.rest, unseen=unseen))
+        inside = _Around(loops, node.point, again, around.rest, again)
+        self.seq(node.body.items, inside, forks, unseen=unseen)
+
+
+def _jumps_of(items: Iterable[Node]) -> Iterator[Jump]:
+    """The jumps of the loop around ``items``, and returns, outside of the loops in them."""
+    for node in items:
+        if isinstance(node, Jump):
+            yield node
+        elif isinstance(node, Branch):
+            yield from _jumps_of(node.then.items)
+            yield from _jumps_of(node.otherwise.items)
+
+
+def _waits(elsewhere: tuple[Segment, ...]) -> Iterator[Wait]:
+    sure, later = True, False
+    left: tuple[JumpKind, int] | None = None
+    for segment in elsewhere:
+        if (
+            left is not None
+            and segment.loop == left[1]
+            and not (left[0] is JumpKind.CONTINUE and segment.later)
+        ):
+            continue
+        left = None
+        later = segment.later
+        for node in segment.nodes:
+            checkpoint()
+            if isinstance(node, Barrier):
+                if node.kind is not BarrierKind.WARP:
+                    yield Wait(node, later, sure)
+            elif isinstance(node, Jump):
+                if node.kind is JumpKind.RETURN:
+                    return
+                left = node.kind, segment.loop
+                break
+            elif isinstance(node, Branch):
+                for arm in (node.then, node.otherwise):
+                    plain = sure and not later and not any(isinstance(each, Jump) for each in walk(arm))
+                    for each in _inside(arm):
+                        yield Wait(each, later, plain and any(item is each for item in arm.items))
+                sure = sure and not _hides_jumps(node)
+            elif isinstance(node, Loop):
+                plain = sure and not later and node.min_trip > 0
+                plain = plain and not any(isinstance(each, Jump) for each in walk(node.body))
+                for each in _inside(node.body):
+                    yield Wait(each, later, plain and any(item is each for item in node.body.items))
+                sure = sure and not _returns(node.body)
+
+
+def _inside(seq: Seq) -> Iterator[Barrier]:
+    for node in walk(seq):
+        if isinstance(node, Barrier) and node.kind is not BarrierKind.WARP:
+            yield node
+
+
+def _hides_jumps(node: Branch) -> bool:
+    """Is there a jump in it that not all take who come to its arm?"""
+    arms = (node.then, node.otherwise)
+    return any(
+        (not always_jumps(arm) and any(_jumps_of(arm.items)))
+        or any(_returns(each.body) for each in walk(arm) if isinstance(each, Loop))
+        for arm in arms
+    )
+
+
+def _returns(seq: Seq) -> bool:
+    return any(isinstance(each, Jump) and each.kind is JumpKind.RETURN for each in walk(seq))

@@ -1,0 +1,120 @@
+"""Operations of a warp whose mask names lanes that go another way.
+
+All lanes that the mask of a ``_sync`` operation names have to run it, but for those that have returned. The question is
+that of ``barriers``, about two lanes of one warp: no other operation need be met elsewhere, except that lanes which
+return without waiting are not missed by a ``__syncwarp()``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smem_lsp.analysis.decision import solver
+from smem_lsp.analysis.decision.barriers import BarrierJudge
+from smem_lsp.analysis.decision.encoding import Origin
+from smem_lsp.analysis.decision.forks import Fork, Site, is_idle, sites
+from smem_lsp.analysis.decision.formulas import Formula, either
+from smem_lsp.analysis.decision.mispaired import come
+from smem_lsp.analysis.decision.parting import DATA, TO_PROVE, Asked, ForkQuestion, Parted, Reach, for_sizes
+from smem_lsp.analysis.values.terms import Const, Level
+from smem_lsp.ir.nodes import Barrier, BarrierKind, Exchange
+from smem_lsp.source import checkpoint, record
+
+_ALL_LANES = 0xFFFFFFFF
+
+
+@record
+class LaneMissing:
+    """``thread`` comes to the operation ``node``, and ``other``, whose lane the mask names, goes another way.
+    ``condition``: for which values of a parameter, in words; "": for all; ``data``: loaded values decide."""
+
+    node: Barrier | Exchange
+    thread: int
+    other: int
+    condition: str = ""
+    data: bool = False
+
+
+def lanes_missing(judge: BarrierJudge) -> Iterator[LaneMissing]:
+    """Those of all operations with a mask that is a constant, in a block that is known."""
+    asker = judge.asker
+    kernel, values = asker.of.kernel, asker.of.values
+    if kernel.irregular is not None or kernel.dialect.warp_size is None or asker.dims is None:
+        return
+    if not any(isinstance(each, Const) for each in values.masks.values()):
+        return
+    for site in sites(kernel.body, values, asker.of.positions):
+        checkpoint()
+        mask = values.masks.get(site.node.point)
+        if not isinstance(mask, Const) or (isinstance(site.node, Barrier) and not _is_of_warp(site.node)):
+            continue
+        found = _missing(judge, site, mask.n & _ALL_LANES)
+        if found is not None:
+            yield found
+
+
+def _is_of_warp(node: Barrier) -> bool:
+    return node.kind is BarrierKind.WARP and not node.guess
+
+
+def _missing(judge: BarrierJudge, site: Site, mask: int) -> LaneMissing | None:
+    asker = judge.asker
+    for fork in site.forks:
+        if not fork.known:
+            return None
+        if all(asker.of.levels.level(each.term) <= Level.WARP for each in fork.parts):
+            continue
+        if isinstance(site.node, Barrier) and is_idle(fork):
+            continue
+        found = _parted(judge, site, fork, mask)
+        if found.reach is Reach.ALL:
+            continue
+        witness = found.witness
+        if witness is None or found.reach not in (Reach.DATA, Reach.CONDITION, Reach.DIVERGES):
+            return None
+        if found.reach is not Reach.DATA:
+            here = come(asker, site.node, found)
+            if here is None or witness.threads[0] not in here or witness.threads[1] in here:
+                return None
+        condition = "" if found.condition is None else found.condition.words
+        return LaneMissing(site.node, *witness.threads, condition, found.reach is Reach.DATA)
+    return None
+
+
+def _parted(judge: BarrierJudge, site: Site, fork: Fork, mask: int) -> Parted:
+    """What is decided of two lanes at one fork."""
+    asker = judge.asker
+    question, formulas = _asked(judge, site, fork, mask)
+    found = question.solve(formulas, TO_PROVE)
+    if found.outcome is solver.Outcome.NONE:
+        return Parted(Reach.ALL)
+    undecided = Parted(Reach.UNDECIDED, fork)
+    if fork.unseen or found.outcome is not solver.Outcome.SOME or Origin.UNKNOWN in question.origin:
+        return undecided
+    if not judge.may_tell(site, fork):
+        return undecided
+    meant = [*formulas, *question.encoder.natural, *question.first_turns(site)]
+    if question.origin & DATA:
+        shown = question.witness([*meant, *question.alike_data()], {})
+        return undecided if shown is None else Parted(Reach.DATA, fork, None, shown[0], None, shown[1])
+    asked: list[Asked] = [(question, meant)]
+    for later in judge.later_turns(site, fork):
+        another, more = _asked(judge, site, later, mask)
+        if not another.origin & (DATA | Origin.UNKNOWN):
+            asked.append((another, [*more, *another.encoder.natural, *another.first_turns(site)]))
+    return for_sizes(asker, asked, None)
+
+
+def _asked(judge: BarrierJudge, site: Site, fork: Fork, mask: int) -> Asked:
+    question = ForkQuestion(judge.asker, fork, loose=False)
+    formulas = [*question.parted(), question.in_one_warp(judge.asker.of.kernel.dialect.lanes)]
+    return question, [*formulas, *_named(question, mask), *question.comes(site)]
+
+
+def _named(question: ForkQuestion, mask: int) -> list[Formula]:
+    """The mask names the lane of the second thread."""
+    if mask == _ALL_LANES:
+        return []
+    encoder = question.encoder
+    _, lane = encoder.digits.divided(encoder.linear(1), question.asker.of.kernel.dialect.lanes)
+    return [either(*(lane.equals(bit) for bit in range(32) if mask >> bit & 1))]

@@ -1,0 +1,73 @@
+"""What values rest on that threads load and compute with, in ways that are not followed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from smem_lsp.analysis.threads.uniformity import Levels
+from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Term
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.source import checkpoint
+
+_MOST = 200  # terms that are gone through
+
+
+@dataclass(slots=True)
+class Inputs:
+    """``terms``: what is followed and differs between threads, of all that the value rests on; ``loaded``: some of it
+    is loaded; ``turning``: a loop has a part in it; ``complete``: all of it is known, and no other thread has a hand in
+    it."""
+
+    terms: list[Term] = field(default_factory=list)
+    loaded: bool = False
+    turning: bool = False
+    complete: bool = True
+
+
+def inputs_of(
+    value: Term, values: ValueFacts, levels: Levels, updates: Collection[int] = frozenset()
+) -> Inputs:
+    """Of a value that is not followed: through loads, arithmetic, functions and loops. Two threads with the same
+    ``terms`` have the same value, as long as nobody writes what they load. ``updates``: accesses (points) whose results
+    other threads have a hand in."""
+    found = Inputs()
+    moves = {each.atom: each for loop in values.loops.values() for each in loop.recurrences}
+    stack, seen = [value], set[Term]()
+    while stack:
+        checkpoint()
+        term = stack.pop()
+        if term in seen or levels.uniform(term):
+            continue
+        seen.add(term)
+        if len(seen) > _MOST:
+            found.complete = False
+            return found
+        if term.known and not term.carried:
+            found.terms.append(term)
+        elif isinstance(term, LoopVar) and term in moves:
+            loop = values.loops[term.loop]
+            found.turning = True
+            stack += (moves[term].init, moves[term].next, loop.first, loop.again, *loop.exits)
+        elif isinstance(term, Opaque) and term.origin == "load":
+            address = None if term.access is None else values.address(term.access)
+            found.loaded = True
+            alone = bool(term.sources or address) and term.access not in updates
+            found.complete = found.complete and alone
+            stack += term.sources or address or ()
+        elif isinstance(term, Opaque) and term.origin in ("lost", "exit") and term.sources:
+            stack += term.sources
+        elif isinstance(term, Op) and _is_computed(term.operator):
+            stack += term.args
+        else:
+            found.complete = False
+    return found
+
+
+def _is_computed(operator: str) -> bool:
+    """Does it look at its operands only?"""
+    called = operator.endswith("()") and not operator.endswith("_sync()")
+    return called or operator in _COMPUTED or operator.startswith(".")
+
+
+_COMPUTED = frozenset("+ - * / % & | ^ << >> < <= > >= == != && || neg ! ~ ?: min max".split())

@@ -1,0 +1,238 @@
+"""Barriers that some threads of a block bypass on their way to another one, each with an example that was replayed.
+
+The hardware counts who waits, not where: threads that wait at two barriers are let through together, ahead of data, or
+the block hangs. The example is worked out again for every thread of the block with the values of the witness.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
+
+from smem_lsp.analysis.decision.barriers import BarrierJudge
+from smem_lsp.analysis.decision.conditions import Condition
+from smem_lsp.analysis.decision.forks import Site
+from smem_lsp.analysis.decision.parting import Parted, Reach
+from smem_lsp.analysis.decision.question import Asker
+from smem_lsp.analysis.threads.divergence import samples_for
+from smem_lsp.analysis.values.block_shape import NO_GROUND, BlockShape, Ground, most_threads
+from smem_lsp.analysis.values.evaluate import Evaluator, Vector
+from smem_lsp.analysis.values.ranges import Bounds
+from smem_lsp.analysis.values.terms import LoopVar
+from smem_lsp.analysis.values.value_facts import LoopFacts
+from smem_lsp.ir.nodes import Barrier, Branch, Dims, Loop, Node
+from smem_lsp.source import checkpoint, record
+
+_EFFORT = 60_000  # about one block of those that are tried
+_MOST_TURNS = 64  # of a loop that are gone through
+
+
+@record
+class Mispaired:
+    """``dims``: a block in which threads ``inside`` reach the barrier (none: it is not known which do) while thread
+    ``outside`` goes on to the one at line ``other``. ``decision`` parts them; ``condition``: for which values of a
+    parameter, in words; "": for all; ``sizes``: of the example; ``from_on``: it holds for all from some number on;
+    ``data``: loaded values decide; ``ground``: the blocks that show it."""
+
+    barrier: Barrier
+    decision: Branch | Loop
+    inside: tuple[int, ...]
+    outside: int
+    other: Barrier
+    dims: Dims
+    ground: Ground
+    condition: str = ""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    from_on: bool = True
+    data: bool = False
+
+    @property
+    def proved(self) -> bool:
+        """Does it happen in a block that somebody names, or in every block of more than one warp, whatever the
+        parameters and data are?"""
+        return (self.ground.is_certain or self.ground.covers_most) and not (self.condition or self.data)
+
+
+def mispaired(judge: BarrierJudge, shape: BlockShape | None) -> Iterator[Mispaired]:
+    """Those of one block that is named, or of all that a kernel may get: of more than one warp, in whole warps.
+    ``judge``: of that block, or of any."""
+    kernel = judge.asker.of.kernel
+    if kernel.irregular is not None:
+        return
+    for site in judge.sites:
+        checkpoint()
+        if not isinstance(site.node, Barrier) or site.node.guess or judge.prove(site) is not Reach.UNDECIDED:
+            continue
+        found = judge.told(site)
+        if shape is not None:
+            shown = _shown(judge, site, found, Ground(named=(shape,)))
+        elif found.reach is Reach.SIZES:
+            shown = _in_every_block(judge, site)
+        else:
+            shown = _shown(judge, site, found, NO_GROUND) if found.reach is Reach.DATA else None
+        if shown is not None:
+            yield shown
+
+
+def _in_every_block(judge: BarrierJudge, site: Site) -> Mispaired | None:
+    """The example of a block of 256 threads, where every block shows one."""
+    kernel, values = judge.asker.of.kernel, judge.asker.of.values
+    axes, most, lanes = values.table.axes(), most_threads(kernel), kernel.dialect.lanes
+    flat = "y" not in axes and "z" not in axes
+    samples: Sequence[Dims] = (
+        [(threads, 1, 1) for threads in range(64, most[0] + 1, 32)] if flat else samples_for(values)
+    )
+    shown: Mispaired | None = None
+    for dims in samples:
+        if math.prod(dims) <= lanes or any(n > limit for n, limit in zip(dims, most)):
+            continue
+        ground = Ground(above=lanes, warp=lanes, whole_warps=True) if flat else Ground(tried=dims)
+        tried = replace(judge, asker=in_block(judge.asker, dims), _sites=[site], _agreed={})
+        found = tried.told(site)
+        example = _shown(tried, site, found, ground) if found.reach is Reach.DIVERGES else None
+        if example is None:
+            return None
+        if shown is None or dims[0] == 256:
+            shown = example
+    return shown
+
+
+def in_block(asker: Asker, dims: Dims) -> Asker:
+    """The same questions about a block that is known."""
+    axes = "".join(axis for axis, size in zip("xyz", dims) if size > 1) or "x"
+    bounds = Bounds(asker.of.values.loops, dims, exact=True)
+    return replace(asker, dims=dims, axes=axes, bounds=bounds, effort=_EFFORT)
+
+
+def _shown(judge: BarrierJudge, site: Site, found: Parted, ground: Ground) -> Mispaired | None:
+    """What the values of the witness come to; None: nothing that may be told."""
+    fork, witness, other, asker = found.fork, found.witness, found.other, judge.asker
+    if fork is None or witness is None or other is None or not isinstance(site.node, Barrier):
+        return None
+    one, outside = witness.threads
+    inside: tuple[int, ...] = ()
+    if found.reach is not Reach.DATA:
+        came = come(asker, site.node, found)
+        if came is None or one not in came or outside in came:
+            return None
+        inside = came
+        if asker.of.kernel.dialect.warp_size is None:
+            # warps come to a barrier as a whole, and how large they are depends on the device
+            apart = _of_other_warps(came, math.prod(witness.dims), asker.of.kernel.dialect.lanes)
+            if apart is None or not inside:
+                return None
+            outside = apart
+    elif asker.of.kernel.dialect.warp_size is None:
+        return None
+    condition = "" if found.condition is None else found.condition.words
+    return Mispaired(
+        site.node,
+        fork.node,
+        inside,
+        outside,
+        other,
+        witness.dims,
+        ground,
+        condition,
+        witness.sizes,
+        found.condition is None or found.condition.from_on,
+        found.reach is Reach.DATA,
+    )
+
+
+def _of_other_warps(came: tuple[int, ...], threads: int, lanes: int) -> int | None:
+    warps = {thread // lanes for thread in came}
+    return next((thread for thread in range(threads) if thread // lanes not in warps), None)
+
+
+def _values(asker: Asker, node: Node, found: Parted) -> Evaluator:
+    """The values of all threads of the block in the turns of the witness."""
+    assert found.witness is not None
+    witness, everyone = found.witness, range(math.prod(found.witness.dims))
+    agreed = {
+        term: dict.fromkeys(everyone, value)
+        for term, value in witness.given[0].items()
+        if witness.given[1].get(term) == value and asker.of.levels.uniform(term)
+    }
+    values = Evaluator(witness.dims, dict(witness.sizes), exits=agreed)
+    for loop in asker.of.positions[node.point].loops:
+        facts = asker.of.values.loops.get(loop)
+        if facts is not None:
+            values = values.within(_in_turn(facts, found.turns.get(loop, 0), values))
+    return values
+
+
+def _in_turn(facts: LoopFacts, turn: int, values: Evaluator) -> dict[LoopVar, Vector]:
+    """The variables of a loop in one of its turns, as far as they are known."""
+    bound: dict[LoopVar, Vector] = {}
+    others = []
+    for moves in facts.recurrences:
+        start, step = values.values(moves.init), None if moves.by is None else values.values(moves.by)
+        if start is None:
+            continue
+        if moves.kind == "affine" and step is not None:
+            bound[moves.atom] = [first + turn * by for first, by in zip(start, step)]
+        elif turn <= _MOST_TURNS:
+            bound[moves.atom] = start
+            others.append(moves)
+    for _ in range(turn if others else 0):
+        checkpoint()
+        now = values.within({each.atom: bound[each.atom] for each in others if each.atom in bound})
+        for moves in others:
+            following = now.values(moves.next)
+            if following is None:
+                bound.pop(moves.atom, None)
+            elif moves.atom in bound:
+                bound[moves.atom] = following
+    return bound
+
+
+def come(asker: Asker, node: Node, found: Parted) -> tuple[int, ...] | None:
+    """The threads that come to the barrier ``node`` with the values of the witness; None: it is not known which."""
+    fork, values = found.fork, _values(asker, node, found)
+    assert fork is not None
+    there, hold = (_hold(asker, each, values) for each in (fork.holds, (*fork.holds, *fork.parts)))
+    if there is None or hold is None:
+        return None
+    come = set(hold) if fork.stays else set(there).difference(hold)
+    if not fork.is_behind(node):
+        through = _hold(asker, asker.of.positions[node.point].conditions, values)
+        if through is None:
+            return None
+        come.intersection_update(through)
+    return tuple(sorted(come))
+
+
+def _hold(asker: Asker, conditions: tuple[Condition, ...], values: Evaluator) -> tuple[int, ...] | None:
+    mask = [True] * len(values.threads)
+    for each in conditions:
+        found = values.values(each.term)
+        if found is None:
+            if asker.of.levels.uniform(each.term):
+                continue  # somebody comes there
+            return None
+        mask = [held and bool(value) == each.truth for held, value in zip(mask, found)]
+    return tuple(thread for thread, held in zip(values.threads, mask) if held)
+
+
+def joined(found: Sequence[Sequence[Mispaired]]) -> tuple[Mispaired, ...]:
+    """Those of several blocks: each barrier once, the worst of them, with all the blocks that show it."""
+    by_barrier: dict[int, Mispaired] = {}
+    for each in (each for one in found for each in one):
+        known = by_barrier.get(each.barrier.point)
+        if known is None:
+            by_barrier[each.barrier.point] = each
+        elif _rank(each) == _rank(known):
+            ground = known.ground.joined(each.ground)
+            by_barrier[each.barrier.point] = replace(known, ground=ground)
+        elif _rank(each) > _rank(known):
+            by_barrier[each.barrier.point] = each
+    return tuple(
+        replace(each, ground=replace(each.ground, all_named=len(each.ground.named) == len(found)))
+        for each in by_barrier.values()
+    )
+
+
+def _rank(each: Mispaired) -> tuple[int, str]:
+    return 0 if each.data else 1 if not each.from_on else 2 if each.condition else 3, each.condition

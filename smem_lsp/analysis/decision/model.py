@@ -1,0 +1,91 @@
+"""What is decided of two accesses, and of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+from smem_lsp.analysis.values.block_shape import BlockShape
+from smem_lsp.analysis.values.terms import Term
+from smem_lsp.ir.nodes import Access, Dims
+from smem_lsp.source import record
+
+
+class Answer(Enum):
+    """Of a pair of accesses, from what is safe to what is not."""
+
+    APART = "apart"  # no values make them touch one byte
+    IN_BOUNDS = "apart in bounds"  # none that keep both inside their buffer
+    SAME_VALUE = "same value"  # they do, and store the same
+    UNDECIDED = "undecided"
+    DATA = "data"  # they do if what threads load is so
+    LIKELY = "likely"  # the same, for data of no special kind
+    SIZES = "sizes"  # they do for some values of parameters that nobody need pass
+    CONDITION = "condition"  # they do for all values of one parameter from some number on
+    RACE = "race"  # they do whatever the parameters are
+
+    @property
+    def is_safe(self) -> bool:
+        return self in (Answer.APART, Answer.IN_BOUNDS, Answer.SAME_VALUE)
+
+    @property
+    def is_race(self) -> bool:
+        return self in (Answer.RACE, Answer.CONDITION, Answer.LIKELY)
+
+
+@record
+class Witness:
+    """Two threads of one block that touch one byte; a replay tells which. ``threads``: linear numbers, of the first
+    access and of the second; ``sizes``: parameters and the place in the grid; ``condition``: for which values it
+    happens, in words; "": for all that keep both accesses inside the buffer; ``given``: for each thread, what loop
+    variables and loaded values are."""
+
+    dims: Dims
+    threads: tuple[int, int]
+    sizes: Mapping[str, int]
+    condition: str = ""
+    given: tuple[Mapping[Term, int], ...] = ({}, {})
+
+
+@record
+class Decision:
+    """``first`` and ``second``: the accesses; ``lanes``: two lanes of one warp, else threads of different warps;
+    ``back``: the second one in a later turn of a loop; ``reason``: why it is not decided."""
+
+    first: Access
+    second: Access
+    answer: Answer
+    lanes: bool = False
+    back: bool = False
+    witness: Witness | None = None
+    reason: str = ""
+
+
+@record
+class Undecided:
+    """Why something about an access is not known."""
+
+    line: int
+    reason: str
+
+
+class VerdictKind(Enum):
+    RACE_FREE = "race-free"
+    RACY = "racy"
+    UNDECIDED = "undecided"
+
+
+@record
+class Verdict:
+    """Of the shared memory of a kernel. ``blocks``: those that it is about; none: every block. ``pairs`` of accesses
+    were asked about, ``apart`` of them are safe; ``assumes``: what a proof takes for granted, in words; ``reasons``:
+    why it is undecided, the most limiting first."""
+
+    kind: VerdictKind
+    blocks: tuple[BlockShape, ...] = ()
+    axes: str = "x"
+    pairs: int = 0
+    apart: int = 0
+    assumes: tuple[str, ...] = ()
+    reasons: tuple[Undecided, ...] = ()
+    decisions: tuple[Decision, ...] = ()  # but those that are safe

@@ -1,0 +1,258 @@
+"""Two threads at one fork in front of a barrier: for which values does one go on to it while the other one leaves?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from smem_lsp.analysis.decision import solver
+from smem_lsp.analysis.decision.conditions import Condition
+from smem_lsp.analysis.decision.encoding import Encoder, Origin, Turns
+from smem_lsp.analysis.decision.forks import Fork, Site
+from smem_lsp.analysis.decision.formulas import Formula, both, either, negated
+from smem_lsp.analysis.decision.loaded_values import inputs_of
+from smem_lsp.analysis.decision.model import Witness
+from smem_lsp.analysis.decision.question import Asker
+from smem_lsp.analysis.decision.size_conditions import About, SizeCondition, condition_on
+from smem_lsp.analysis.values.terms import Term
+from smem_lsp.ir.nodes import Barrier, Dims, Loop, Node
+from smem_lsp.source import record
+
+TO_PROVE = 30_000
+DATA = Origin.DATA | Origin.AGREED_DATA
+_LARGE = 2  # of the ordinary choices, the first ones
+_PLACE = ("blockIdx.", "gridDim.")
+
+
+class Reach(IntEnum):
+    """Of a barrier, or of one fork in front of it, from what is right to what is not."""
+
+    ALL = 0  # all threads that have not returned come
+    LEAVES = 1  # those that do not return without waiting, and touch nothing before
+    RETURNS = 2  # they return without waiting
+    UNDECIDED = 3
+    DATA = 4  # loaded values decide whether some wait elsewhere
+    SIZES = 5  # parameters decide, in a way that was not solved for
+    CONDITION = 6  # some wait elsewhere for certain values of one parameter
+    DIVERGES = 7  # some wait elsewhere whatever the parameters are
+
+
+@record
+class Parted:
+    """What is decided of one fork in front of a barrier. ``other``: where those wait who do not come, perhaps the
+    barrier itself, a turn later; ``witness``: a thread that comes, and one that does not; ``condition``: for which
+    parameters; ``turns``: of the loops around the barrier, in the witness; ``reason``: why it is not decided."""
+
+    reach: Reach
+    fork: Fork | None = None
+    other: Barrier | None = None
+    witness: Witness | None = None
+    condition: SizeCondition | None = None
+    turns: Mapping[int, int] = field(default_factory=dict)
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class ForkQuestion:
+    """Two threads at one fork: the first goes on to the barrier, the second leaves."""
+
+    asker: Asker
+    fork: Fork
+    loose: bool
+    encoder: Encoder = field(init=False)
+
+    def __post_init__(self) -> None:
+        asker = self.asker
+        self.encoder = Encoder(
+            asker.of.levels,
+            asker.bounds,
+            asker.dims,
+            asker.axes,
+            Turns(frozenset(self.fork.loops)),
+            self.loose,
+            asker.grid,
+            asker.of.updates,
+        )
+
+    def come(self) -> list[Formula]:
+        """Two threads come to the fork."""
+        encoder = self.encoder
+        differ = either(*(encoder.thread(axis, 0).differs(encoder.thread(axis, 1)) for axis in encoder.axes))
+        return [differ, *(self.holds(each, who) for who in (0, 1) for each in self.fork.holds)]
+
+    def parted(self) -> list[Formula]:
+        """They do, and part."""
+        stays, leaves = (both(*(self.holds(each, who) for each in self.fork.parts)) for who in (0, 1))
+        if self.fork.stays:
+            return [*self.come(), stays, negated(leaves)]
+        return [*self.come(), negated(stays), leaves]
+
+    def comes(self, site: Site) -> list[Formula]:
+        """The first one comes to the barrier."""
+        if self.fork.is_behind(site.node):
+            loop = self.asker.of.values.loops.get(self.fork.node.point)
+            return [] if loop is None or self.fork.again else [self.encoder.holds(loop.again, 0)]
+        return self.comes_to(site.node, 0)
+
+    def first_turns(self, site: Site) -> list[Formula]:
+        """Nobody has left a loop by a jump in a turn before."""
+        left = {
+            each.node.point for each in site.forks if each.jump is not None and isinstance(each.node, Loop)
+        }
+        return [self.encoder.turn(loop, 0).equals(0) for loop in self.fork.loops if loop in left]
+
+    @property
+    def origin(self) -> Origin:
+        """Which freedom the answer makes use of: what is computed from loaded values alone is data, too."""
+        origin = self.encoder.origin
+        if Origin.UNKNOWN not in origin:
+            return origin
+        found = [inputs_of(each, self.asker.of.values, self.asker.of.levels) for each in self.encoder.reasons]
+        if not all(each.loaded and each.complete for each in found):
+            return origin
+        return origin & ~Origin.UNKNOWN | Origin.DATA
+
+    def alike_data(self) -> list[Formula]:
+        """Threads that load from the same places and compute alike have the same values, as far as one can tell: who
+        wrote there meanwhile?"""
+        encoder, asker, found = self.encoder, self.asker, list[Formula]()
+        asked: set[Term] = set()
+        while new := [term for term, _ in encoder.opaque.values() if term not in asked]:
+            asked.update(new)
+            for term in dict.fromkeys(new):
+                if not asker.of.levels.uniform(term):
+                    terms = inputs_of(term, asker.of.values, asker.of.levels).terms
+                    apart = either(
+                        *(encoder.value(each, 0).differs(encoder.value(each, 1)) for each in terms)
+                    )
+                    found.append(either(apart, encoder.value(term, 0).equals(encoder.value(term, 1))))
+        return found
+
+    def comes_to(self, node: Node, who: int) -> list[Formula]:
+        conditions = self.asker.of.positions[node.point].conditions
+        return [self.holds(each, who) for each in conditions if each not in self.fork.holds]
+
+    def holds(self, condition: Condition, who: int) -> Formula:
+        """What all threads decide alike is taken to be meant: somebody comes there."""
+        encoder, before = self.encoder, self.encoder.origin
+        found = encoder.holds(condition.term, who)
+        if self.asker.of.levels.uniform(condition.term):
+            encoder.origin = before
+        return found if condition.truth else negated(found)
+
+    def in_one_warp(self, lanes: int) -> Formula:
+        encoder = self.encoder
+        return encoder.group(0, lanes).equals(encoder.group(1, lanes))
+
+    def solve(self, formulas: list[Formula], effort: int) -> solver.Solution:
+        return self.asker.solve(self.encoder, [*formulas, *self.encoder.side], effort)
+
+    def at(self, given: Mapping[str, int]) -> list[Formula]:
+        sizes = self.encoder.sizes
+        return [sizes[name].equals(number) for name, number in given.items() if name in sizes]
+
+    def about(self, name: str, formulas: list[Formula], others: Mapping[str, int]) -> About:
+        """The formulas as a question about one size. ``others``: what the others are."""
+        return About(
+            self.encoder, self.encoder.symbol(name), [*formulas, *self.encoder.side, *self.at(others)]
+        )
+
+    def is_possible(self, formulas: list[Formula], given: Mapping[str, int]) -> bool:
+        found = self.solve([*formulas, *self.at(given)], TO_PROVE)
+        return found.outcome is solver.Outcome.SOME
+
+    def witness(
+        self, formulas: list[Formula], given: Mapping[str, int]
+    ) -> tuple[Witness, Mapping[int, int]] | None:
+        """Values under which the formulas hold, and the turns of the loops around. ``given``: of sizes."""
+        encoder = self.encoder
+        for axis in encoder.axes:
+            encoder.extent(axis)
+        wanted = encoder.variables
+        small = [encoder.thread("x", 0).equals(0)] if "x" in encoder.axes else []
+        for extra in (small, []):
+            asked = [*formulas, *encoder.side, *self.at(given), *extra]
+            found = self.asker.solve(encoder, asked, wanted=tuple(wanted.values()))
+            if found.outcome is solver.Outcome.SOME:
+                return self.read({name: found.values[each.text] for name, each in wanted.items()})
+        return None
+
+    def read(self, named: Mapping[str, int]) -> tuple[Witness, Mapping[int, int]]:
+        encoder = self.encoder
+        x, y, z = encoder.dims or [named.get(f"blockDim.{axis}", 1) for axis in "xyz"]
+        one, other = (
+            named.get(f"x{who}", 0) + x * (named.get(f"y{who}", 0) + y * named.get(f"z{who}", 0))
+            for who in (0, 1)
+        )
+        sizes = {name: named[name] for name in encoder.sizes}
+        given: tuple[dict[Term, int], ...] = ({}, {})
+        for name, (term, who) in encoder.opaque.items():
+            for each in (0, 1) if "." not in name else (who,):
+                given[each][term] = named[name]
+        turns = {
+            int(name[4:].removesuffix(".0")): number
+            for name, number in named.items()
+            if name.startswith("turn") and not name.endswith(".1")
+        }
+        return Witness((x, y, z), (one, other), sizes, given=given), turns
+
+
+Asked = tuple[ForkQuestion, list[Formula]]
+
+
+def _ordinary(names: Collection[str], dims: Dims) -> Iterator[dict[str, int]]:
+    """Unrelated choices of parameters, large and small ones. Without names there is one."""
+    threads = dims[0] * dims[1] * dims[2]
+    chosen = ((37 * threads, 5 * threads), (48 * threads + 7, 7 * threads), (16, 8), (5, 2), (129, 64))
+    for first, step in chosen if names else chosen[:1]:
+        yield {name: first + step * place for place, name in enumerate(sorted(names))}
+
+
+def for_sizes(asker: Asker, asked: list[Asked], other: Barrier | None) -> Parted:
+    """They do part for some sizes: for all, or for which numbers? ``asked``: the ways in which they may."""
+    dims = asker.dims
+    undecided = Parted(Reach.SIZES, asked[0][0].fork, other)
+    if dims is None:
+        return undecided
+    sizes = dict.fromkeys(name for question, _ in asked for name in question.encoder.sizes)
+    names = [name for name in sizes if not name.startswith(_PLACE)]
+    places = {} if names else _first_block(asker, sizes)
+
+    def shown(reach: Reach, given: Mapping[str, int], condition: SizeCondition | None) -> Parted | None:
+        for question, formulas in asked:
+            found = question.witness(formulas, given)
+            if found is not None:
+                return Parted(reach, question.fork, other, found[0], condition, found[1])
+        return None
+
+    first: Parted | None = None
+    for turn, given in enumerate(_ordinary(names, dims)):
+        found = shown(Reach.DIVERGES, given | places, None)
+        first = first or found
+        may_come = asked[0][0].is_possible(asked[0][0].come(), given | places)
+        if found is None and (turn < _LARGE or may_come):
+            break
+    else:
+        return first or undecided
+    for name in names:
+        choices = list(_ordinary(names, dims))[: _LARGE if len(names) > 1 else 1]
+        others = [{each: n for each, n in given.items() if each != name} for given in choices]
+        told = {
+            condition_on(asker, [question.about(name, formulas, each) for question, formulas in asked], dims)
+            for each in others
+        }
+        condition = told.pop() if len(told) == 1 else None
+        if condition is None:
+            continue
+        at = {**others[0], name: condition.example}
+        if not condition.words:
+            return shown(Reach.DIVERGES, at, None) or undecided
+        return shown(Reach.CONDITION, at, condition) or undecided
+    return undecided
+
+
+def _first_block(asker: Asker, places: Iterable[str]) -> dict[str, int]:
+    """Of the blocks the one that surely runs, where it is not known how many there are."""
+    grid = asker.grid
+    return {name: int(name.startswith("gridDim.")) for name in places if grid["xyz".index(name[-1])] is None}

@@ -1,0 +1,385 @@
+"""Tiles that are filled again: writes behind which nothing older of a buffer is read.
+
+A tile that each turn of a loop fills anew is dead between its last read of one turn and the writes of the next one. The
+writes of a *refill* stand one after the other in a block of statements that all threads come to together, with no read
+of the buffer between them. Asked is: is there a byte that some thread reads later, before the buffer is filled again,
+and that none of these writes has written? Where the solver finds none, the refill ends every older value.
+
+Who has written a byte is not left to the solver, which would have to try all threads: ``writers`` names one, and the
+solver proves that this thread exists, comes to the write in a turn that its loops have, and covers the byte. A byte
+that another thread has written counts only where a barrier of the block stands between the write and the read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import gcd
+
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.analysis.dataflow.interference import open_interfering
+from smem_lsp.analysis.decision import solver
+from smem_lsp.analysis.decision.encoding import Encoder
+from smem_lsp.analysis.decision.followed import Followed
+from smem_lsp.analysis.decision.formulas import Formula, both, either, negated, truth
+from smem_lsp.analysis.decision.question import Asker
+from smem_lsp.analysis.decision.writers import Guard, Writer, Writers
+from smem_lsp.analysis.values.terms import Term
+from smem_lsp.ir.nodes import Access, AccessKind, Branch, Jump, JumpKind, Loop, Node, Seq
+from smem_lsp.source import checkpoint, record
+
+_MOST_QUESTIONS = 200  # about one kernel
+_MOST_WRITES = 16  # of one refill
+_TO_PROVE = 200_000  # effort of one question
+_MOST_PARTS = 16  # of what a thread reads at once
+
+
+@record
+class Write:
+    """A write of a refill. ``guards`` and ``loops`` (points) between the refill's block of statements and it."""
+
+    access: Access
+    guards: tuple[Guard, ...]
+    loops: tuple[int, ...]
+
+
+@record
+class Refill:
+    """``point``: of the node that its writes begin with; ``blocks``: the blocks of statements around it, the outermost
+    first; ``loops``: points of those around."""
+
+    point: int
+    buffer: int
+    blocks: tuple[Block, ...]
+    writes: tuple[Write, ...]
+
+    @property
+    def loops(self) -> frozenset[int]:
+        return frozenset(block.loop for block in self.blocks if block.loop is not None)
+
+
+@record
+class Block:
+    """Statements on the way to a refill, which stands in, or is, the one at ``index``. ``loop``: the point of the loop
+    whose body they are."""
+
+    items: tuple[Node, ...]
+    index: int
+    loop: int | None
+
+
+def possible_refills(of: Followed, buffers: Collection[int]) -> tuple[Refill, ...]:
+    """All groups of writes that might fill one of the buffers."""
+    return tuple(_Finder(of, frozenset(buffers)).seq(of.kernel.body, ()))
+
+
+def with_kills(facts: Facts, refills: Iterable[Refill], of: Followed) -> Facts:
+    """``facts`` where each of ``refills`` ends every older value of its buffer."""
+    accesses = {node.point for node in of.accesses}
+    full, covering = set(facts.full), dict(facts.covering)
+    for each in refills:
+        if each.point in accesses:
+            full.add(each.point)
+        else:
+            covering[each.point] = covering.get(each.point, frozenset()) | {each.buffer}
+    return replace(facts, full=frozenset(full), covering=covering)
+
+
+def proved_refills(asker: Asker, refills: Sequence[Refill], facts: Facts) -> tuple[Refill, ...]:
+    """Those of ``refills`` behind which no older value is read.
+
+    Each answers for the reads up to the next one, so none may be taken back that another one relies on: what is not
+    proved is left out, until all that is left is.
+    """
+    judge = _Judge(asker, facts)
+    left = list(refills)
+    while left:
+        checkpoint()
+        kills = frozenset((each.point, each.buffer) for each in left)
+        failed = next((each for each in reversed(left) if not judge.covers(each, kills)), None)
+        if failed is None:
+            break
+        left.remove(failed)
+    return tuple(left)
+
+
+def _inner(node: Node) -> tuple[Seq, ...]:
+    if isinstance(node, Branch):
+        return node.then, node.otherwise
+    return (node.body,) if isinstance(node, Loop) else ()
+
+
+@dataclass(slots=True)
+class _Finder:
+    of: Followed
+    buffers: frozenset[int]
+    _touched: dict[int, tuple[frozenset[int], frozenset[int], bool]] = field(default_factory=dict)
+
+    def seq(self, seq: Seq, around: tuple[Block, ...], loop: int | None = None) -> Iterator[Refill]:
+        items = tuple(seq.items)
+        for buffer in sorted(self.buffers):
+            yield from self.of_buffer(buffer, items, around, loop)
+        for index, node in enumerate(items):
+            blocks = (*around, Block(items, index, loop))
+            own = node.point if isinstance(node, Loop) and not self.is_once(node) else None
+            for inner in _inner(node):
+                yield from self.seq(inner, blocks, own)
+
+    def of_buffer(
+        self, buffer: int, items: tuple[Node, ...], around: tuple[Block, ...], loop: int | None
+    ) -> Iterator[Refill]:
+        start, writes = -1, list[Write]()
+        for index, node in enumerate(items):
+            read, written, jumps = self.touched(node)
+            ends = buffer in read or jumps
+            if not ends and buffer in written and node.point in self.of.control.steady:
+                start = index if start < 0 else start
+                writes += self.writes(node, buffer, (), ())
+            if ends or index + 1 == len(items):
+                if writes and len(writes) <= _MOST_WRITES:
+                    blocks = (*around, Block(items, start, loop))
+                    yield Refill(items[start].point, buffer, blocks, tuple(writes))
+                start, writes = -1, []
+
+    def touched(self, node: Node) -> tuple[frozenset[int], frozenset[int], bool]:
+        """Buffers that are read, buffers that are written, and whether there is a jump."""
+        if isinstance(node, Access):
+            own = frozenset((node.buffer,))
+            reads = own if node.kind.reads and not node.lands else frozenset[int]()
+            return reads, own if node.kind is AccessKind.WRITE else frozenset(), False
+        found = self._touched.get(node.point) if _inner(node) else None
+        if found is None:
+            checkpoint()
+            inside = [self.touched(each) for seq in _inner(node) for each in seq.items]
+            found = (
+                frozenset().union(*(each[0] for each in inside)),
+                frozenset().union(*(each[1] for each in inside)),
+                isinstance(node, Jump) or any(each[2] for each in inside),
+            )
+            if _inner(node):
+                self._touched[node.point] = found
+        return found
+
+    def is_once(self, loop: Loop) -> bool:
+        facts = self.of.values.loops.get(loop.point)
+        return facts is not None and facts.once
+
+    def writes(
+        self, node: Node, buffer: int, guards: tuple[Guard, ...], loops: tuple[int, ...]
+    ) -> Iterator[Write]:
+        """Those of which is known under which conditions they run."""
+        values = self.of.values
+        if isinstance(node, Access):
+            if node.buffer == buffer and node.kind is AccessKind.WRITE:
+                yield Write(node, guards, loops)
+        elif isinstance(node, Branch):
+            term = values.conditions.get(node.point)
+            if term is not None:
+                for arm, taken in ((node.then, True), (node.otherwise, False)):
+                    for each in arm.items:
+                        yield from self.writes(each, buffer, (*guards, (term, taken)), loops)
+        elif isinstance(node, Loop) and node.point in values.loops:
+            inside = loops if self.is_once(node) else (*loops, node.point)
+            for each in node.body.items:
+                yield from self.writes(each, buffer, guards, inside)
+
+
+@dataclass
+class _Judge:
+    asker: Asker
+    facts: Facts
+    _answers: dict[tuple[int, int, int, frozenset[int]], bool] = field(default_factory=dict)
+
+    @cached_property
+    def open_before(self) -> Mapping[int, frozenset[int]]:
+        """Read (point) -> writes and landings of its buffer from which a path without a barrier leads to it."""
+        accesses = [node for node in self.asker.of.nodes if isinstance(node, Access)]
+        written: dict[int, int] = {}
+        for index, node in enumerate(accesses):
+            if node.kind.writes:
+                written[node.buffer] = written.get(node.buffer, 0) | 1 << index
+        interfering = [written.get(node.buffer, 0) if node.kind.reads else 0 for node in accesses]
+        hits = open_interfering(self.asker.of.kernel.body, self.facts, accesses, interfering)
+        return {
+            node.point: frozenset(other.point for number, other in enumerate(accesses) if met >> number & 1)
+            for node, met in zip(accesses, hits)
+        }
+
+    def covers(self, refill: Refill, kills: frozenset[tuple[int, int]]) -> bool:
+        """Does it write every byte that is read behind it, up to the next one of ``kills``?"""
+        return all(self.covers_read(refill, read, common) for read, common in _reads_behind(refill, kills))
+
+    def covers_read(self, refill: Refill, read: Access, common: frozenset[int]) -> bool:
+        key = refill.point, refill.buffer, read.point, common
+        found = self._answers.get(key)
+        if found is None:
+            found = len(self._answers) < _MOST_QUESTIONS and self._covers_read(refill, read, common)
+            self._answers[key] = found
+        return found
+
+    def _covers_read(self, refill: Refill, read: Access, common: frozenset[int]) -> bool:
+        checkpoint()
+        of, buffer = self.asker.of, self.asker.of.kernel.buffers[read.buffer]
+        if read.guess or read.part is not None or not buffer.placed:
+            return False
+        table = of.values.table
+        start, width = _bytes(of, read)
+        premises: list[tuple[Term, bool]] = []
+        if start is None or not width or read.start is not None:
+            low, high = read.within if read.within is not None else (0, buffer.bytes)
+            if high is None:
+                return False
+            start, width = table.opaque("lost"), 1
+            premises = [
+                (table.op(">=", start, table.const(low)), True),
+                (table.op("<", start, table.const(high)), True),
+            ]
+        writes = [each for each in refill.writes if self.counts(each, read)]
+        part = gcd(width, *(_bytes(of, each.access)[1] or width for each in writes))
+        if not writes or width // part > _MOST_PARTS:
+            return False
+        return all(
+            self.is_written(
+                refill, writes, read, table.op("+", start, table.const(place)), part, common, premises
+            )
+            for place in range(0, width, part)
+        )
+
+    def counts(self, write: Write, read: Access) -> bool:
+        """Is it known what is written, and is it there when it is read?"""
+        access = write.access
+        start, width = _bytes(self.asker.of, access)
+        if start is None or not width or access.guess or access.part is not None or access.rows:
+            return False
+        return not access.asynchronous or not self.is_open(write, read)
+
+    def is_open(self, write: Write, read: Access) -> bool:
+        """May the read come before a barrier behind the write, or behind the landing of the copy?"""
+        met = self.open_before.get(read.point, frozenset())
+        if write.access.point in met:
+            return True
+        landings = (n.point for n in self.asker.of.nodes if isinstance(n, Access) and n.lands)
+        return write.access.asynchronous and not met.isdisjoint(landings)
+
+    def is_written(
+        self,
+        refill: Refill,
+        writes: Sequence[Write],
+        read: Access,
+        byte: Term,
+        width: int,
+        common: frozenset[int],
+        premises: Sequence[Guard],
+    ) -> bool:
+        """Are these bytes, whoever reads them? First by any thread, then by the one that reads."""
+        ordered = [each for each in writes if not self.is_open(each, read)]
+        writers = Writers(self.asker, common, refill.loops - common)
+        position = self.asker.of.positions[read.point]
+        wanted = [(each.term, each.truth) for each in position.conditions] + list(premises)
+        for each in self.asker.of.positions[refill.point].conditions:
+            wanted.append((writers.kept(each.term), each.truth))
+        for own, those in ((False, ordered), (True, () if read.rows else writes)):
+            checkpoint()
+            encoder = self.asker.encoder()
+            encoder.loose = False
+            known = self.in_rows(read, encoder)
+            for term, holds in wanted:
+                found = encoder.holds(term, 0)
+                known.append(found if holds else negated(found))
+            tried = False
+            for write in those:
+                start, size = _bytes(self.asker.of, write.access)
+                assert start is not None and size
+                by = writers.of_byte(start, byte, write.guards, write.loops, own=own)
+                if by is not None:
+                    tried = True
+                    known.append(negated(self.does_write(by, write, start, size, byte, width, encoder)))
+            if tried:
+                asked = [*known, *encoder.side]
+                if self.asker.solve(encoder, asked, _TO_PROVE).outcome is solver.Outcome.NONE:
+                    return True
+        return False
+
+    def does_write(
+        self, by: Writer, write: Write, start: Term, size: int, byte: Term, width: int, encoder: Encoder
+    ) -> Formula:
+        """Is ``by`` a thread, in turns that its loops have, that comes to the write, and covers the bytes?"""
+        parts: list[Formula] = []
+        for axis, number in by.threads.items():
+            value = encoder.value(number, 0)
+            parts += [value >= 0, value < encoder.extent(axis)]
+        for loop in write.loops:
+            facts = self.asker.of.values.loops[loop]
+            turn = encoder.value(by.turns[loop], 0)
+            parts.append(turn >= 0)
+            if facts.trips is not None and not facts.exits:
+                parts.append(turn < facts.trips)
+            elif by.runs_on(facts):
+                head = encoder.holds(by.value(facts.head), 0)
+                parts.append(head if facts.tested else either(turn.equals(0), head))
+            else:
+                return truth(False)
+        for term, taken in write.guards:
+            found = encoder.holds(by.value(term), 0)
+            parts.append(found if taken else negated(found))
+        begin, wanted = encoder.value(by.value(start), 0), encoder.value(byte, 0)
+        parts += [begin <= wanted, wanted + width <= begin + size]
+        return both(*parts)
+
+    def in_rows(self, read: Access, encoder: Encoder) -> list[Formula]:
+        """No subscript of a read leaves its dimension: nothing else is meant by it."""
+        values, buffer = self.asker.of.values, self.asker.of.kernel.buffers[read.buffer]
+        found = []
+        for term, dim in zip(values.indices.get(read.point, ()), buffer.dims):
+            if dim is not None:
+                number = encoder.value(term, 0)
+                found += [number >= 0, number < dim]
+        return found
+
+
+def _bytes(of: Followed, access: Access) -> tuple[Term | None, int | None]:
+    """First byte of the buffer that the thread touches, and how many; None: not known."""
+    buffer = of.kernel.buffers[access.buffer]
+    if access.start is not None:
+        return (of.values.copied.get(access.point), access.size) if access.size else (None, None)
+    if access.is_unplaced:
+        return None, None
+    width = access.width if access.width is not None else buffer.element_bytes
+    return of.values.offset(access, buffer), width
+
+
+def _reads_behind(
+    refill: Refill, kills: frozenset[tuple[int, int]]
+) -> Iterator[tuple[Access, frozenset[int]]]:
+    """The reads that may follow with none of ``kills`` in between, each with the loops in whose same turn it stands."""
+    common, jumped = refill.loops, False
+    for block in reversed(refill.blocks):
+        for node in block.items[block.index + 1 :]:
+            if not jumped and (node.point, refill.buffer) in kills:
+                return
+            jumped = jumped or _leaves(node)
+            yield from ((read, common) for read in _reads(node, refill.buffer))
+        if block.loop is not None:
+            common, jumped = common - {block.loop}, False
+            for node in block.items:
+                if (node.point, refill.buffer) in kills:
+                    break
+                yield from ((read, common) for read in _reads(node, refill.buffer))
+
+
+def _reads(node: Node, buffer: int) -> Iterator[Access]:
+    checkpoint()
+    if isinstance(node, Access):
+        if node.buffer == buffer and node.kind.reads and not node.lands:
+            yield node
+    for seq in _inner(node):
+        for each in seq.items:
+            yield from _reads(each, buffer)
+
+
+def _leaves(node: Node) -> bool:
+    """May a thread go from here to the end or the next turn of a loop?"""
+    if isinstance(node, Jump):
+        return node.kind is not JumpKind.RETURN
+    return any(_leaves(each) for seq in _inner(node) for each in seq.items)

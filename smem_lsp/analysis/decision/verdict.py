@@ -1,0 +1,444 @@
+"""The verdict on a kernel: every pair of accesses of one barrier interval decided, or the reason why not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from smem_lsp.analysis.decision.barriers import BarrierJudge
+from smem_lsp.analysis.decision.encoding import Origin
+from smem_lsp.analysis.decision.followed import Followed, Ways
+from smem_lsp.analysis.decision.model import Answer, Decision, Undecided, Verdict, VerdictKind
+from smem_lsp.analysis.decision.parting import Reach
+from smem_lsp.analysis.decision.question import Asker, Reply
+from smem_lsp.analysis.decision.routes import SAME_TURN, InTurn, Mark, NotTaken, Ordering, Pair, Way
+from smem_lsp.analysis.threads.divergence import Verdicts
+from smem_lsp.analysis.threads.spin_loops import waits
+from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
+from smem_lsp.analysis.values.ranges import Bounds
+from smem_lsp.analysis.values.terms import LoopVar, Opaque
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.nodes import (
+    Access,
+    AccessKind,
+    Axes,
+    Barrier,
+    BarrierKind,
+    CopyWait,
+    CopyWaitKind,
+    Dims,
+    Kernel,
+    Loop,
+    Node,
+    Proxy,
+)
+from smem_lsp.source import Span, checkpoint, record
+from smem_lsp.targets.every import WARP_SIZE
+
+_MOST = 400  # accesses of a kernel
+_EFFORT = 700_000  # about all pairs of it, shared among the instances of a template
+_LEAST_TO_TELL = 120_000
+_LEAST_EFFORT = 250_000  # one hard pair
+_MANY_WAYS = 4  # that are asked about together first
+_OF_A_PAIR = 6_000  # effort about a pair that is easily decided
+_OF_THE_REST = 350_000  # where the kernel stays undecided whatever the rest comes to
+_MOST_HARD = 2  # pairs too hard, behind which others most likely are, too
+_LEAST_OF_BARRIERS = 150_000
+_OF_BARRIERS = 240_000  # effort about the barriers of a kernel
+TOO_HARD = "too hard within the budget"
+
+
+@record
+class Open:
+    """Two accesses that fall into one barrier interval on some ``ways``. ``surely``: those on which nothing that is not
+    known may order them. ``lanes``: of lanes of one warp; else of threads of different warps; None: of both; ``tile``:
+    only of lanes of different tiles of so many."""
+
+    first: Access
+    second: Access
+    ways: frozenset[Way]
+    surely: frozenset[Way]
+    lanes: bool | None
+    tile: int = 0
+
+
+@dataclass(slots=True)
+class Judge:
+    """Decides the pairs of accesses of one kernel. ``dims``: the block; None: every block with threads in ``axes``;
+    ``added``: places (points) where a barrier of the block is taken to stand; ``in_warps``: one of a warp;
+    ``covering``: waits for copies, as in ``Ordering``. What was decided once, for whatever use, is kept."""
+
+    of: Followed
+    verdicts: Verdicts
+    dims: Dims | None
+    added: frozenset[int] = frozenset()
+    in_warps: frozenset[int] = frozenset()
+    covering: frozenset[tuple[int, int]] = frozenset()
+    asker: Asker = field(init=False)
+    barriers: BarrierJudge = field(init=False)
+    _every: list[Open] | None = None
+    _given: int = 0
+
+    def __post_init__(self) -> None:
+        of = self.of
+        self.asker = asker_of(of, self.dims)
+        effort = max(_LEAST_OF_BARRIERS, _OF_BARRIERS // (of.kernel.siblings + 1))
+        asker = replace(self.asker, effort=effort)
+        self.barriers = BarrierJudge(asker, of.control, self.verdicts.paired)
+
+    def decisions(
+        self, asked: Collection[Pair] | None = None, *, to_tell: bool = False
+    ) -> Iterator[Decision]:
+        """Of all pairs that no proved barrier separates. ``asked``: only of these; ``to_tell``: only of those that may
+        be told, with known addresses and nothing unknown that may order them."""
+        kernel, accesses = self.of.kernel, self.of.accesses
+        if kernel.irregular is not None or len(accesses) > _MOST:
+            return
+        self.asker.to_tell = to_tell
+        if asked is None:
+            opened = self.every_pair()
+        else:
+            points = {point for pair in asked for point in pair}
+            opened = self.open_pairs([access for access in accesses if access.point in points])
+        share = max(_LEAST_TO_TELL, _EFFORT // (kernel.siblings + 1))
+        if not to_tell:
+            share = min(max(share, _LEAST_EFFORT, _OF_A_PAIR * len(opened)), 2 * share)
+        self.asker.effort = self._given = share
+        hard = 0
+        for each in opened:
+            checkpoint()
+            if to_tell:
+                if self.asker.effort <= 0:
+                    return
+                if not each.surely or not (self.is_followed(each.first) and self.is_followed(each.second)):
+                    continue
+                each = replace(each, ways=each.surely)
+            if asked is None or (each.first.point, each.second.point) in asked:
+                decision = decide(self.asker, each)
+                hard += decision.reason == TOO_HARD
+                settled = asked is None and not to_tell and decision.answer is Answer.UNDECIDED
+                if settled or hard >= _MOST_HARD:
+                    self.asker.effort = min(self.asker.effort, _OF_THE_REST)
+                yield decision
+
+    @property
+    def spent(self) -> int:
+        """Effort of the decisions that were asked for last."""
+        return self._given - self.asker.effort
+
+    def every_pair(self) -> list[Open]:
+        if self._every is None:
+            self._every = self.open_pairs(self.of.accesses)
+        return self._every
+
+    def is_followed(self, access: Access) -> bool:
+        """Is it known what the access touches?"""
+        if access.guess or access.is_unplaced:
+            return False
+        values = self.of.values
+        known = access.point in values.indices or access.point in values.offsets
+        return known or (access.asynchronous and access.point in values.copied)
+
+    def verdict(self, shape: BlockShape | None, decisions: Sequence[Decision]) -> Verdict:
+        """What the decisions on all pairs come to, under a block that is named, or under every one."""
+        kernel = self.of.kernel
+        reasons = list(_incomplete(self.of, self.barriers))
+        if len(self.of.accesses) > _MOST:
+            reasons.append(Undecided(kernel.line, f"more than {_MOST} accesses to shared memory"))
+        unsafe = [each for each in decisions if not each.answer.is_safe]
+        reasons += _reasons(unsafe)
+        racy = any(each.answer.is_race for each in unsafe)
+        kind = VerdictKind.RACY if racy else VerdictKind.UNDECIDED if reasons else VerdictKind.RACE_FREE
+        in_bounds = any(each.answer is Answer.IN_BOUNDS for each in decisions)
+        return Verdict(
+            kind,
+            () if shape is None else (shape,),
+            self.asker.axes,
+            len(decisions),
+            len(decisions) - len(unsafe),
+            (*(("no index leaves its buffer",) if in_bounds else ()), *kernel.assumed),
+            tuple(reasons),
+            tuple(unsafe),
+        )
+
+    def open_pairs(
+        self, accesses: Sequence[Access], removed: frozenset[int] | None = None, *, prove: bool = False
+    ) -> list[Open]:
+        """All pairs that may conflict and that no proved barrier separates. ``removed``: barriers that are taken away;
+        then nothing counts that holds only in runs without a race; ``prove``: nothing is to be told of them."""
+        of, control = self.of, self.of.control
+        if removed is None:
+            reached = self.barriers.reached
+            alike = control.alike | reached.uniform
+            proved = control.barriers | control.alike | self.verdicts.paired | reached.ordering
+        else:
+            alike, proved = frozenset[int](), control.barriers - removed
+        proved = proved & {node.point for node in of.barriers} | self.added
+        warps = self.in_warps.union(node.point for node in of.barriers if _orders_a_warp(of, node))
+        uniform = control.uniform | alike
+        plain = [Ordering(proved, uniform, covering=self.covering)]
+        if not prove:
+            doubtful = frozenset(
+                node.point
+                for node in of.barriers
+                if node.kind is not BarrierKind.WARP or (node.mask and node.point not in warps)
+            )
+            loops = (node for node in of.nodes if isinstance(node, Loop))
+            spins = frozenset(node.end_point for node in loops if waits(node, of.values))
+            calls = tuple(sorted(spins.union(of.kernel.opaque)))
+            doubtful |= {node.point for node in of.nodes if _is_doubtful_wait(node)}
+            plain.append(Ordering(proved | doubtful, uniform, calls, spins, self.covering))
+        across = [of.ways(accesses, each) for each in plain]
+        within = across
+        if warps:
+            within = [of.ways(accesses, replace(each, clears=each.clears | warps)) for each in plain]
+        nodes, ours = {access.point: access for access in accesses}, _collectives(of.accesses)
+        tiles = {node.point: node.lanes for node in of.barriers if _orders_a_tile(node)}
+        if not tiles:
+            return list(_opened(nodes, across, within, ours))
+        beside = [of.ways(accesses, replace(each, clears=each.clears.union(warps, tiles))) for each in plain]
+        one_size = len(set(tiles.values())) == 1
+        return [
+            *_opened(nodes, across, beside, ours),
+            *_beside(nodes, within, beside, min(tiles.values()), surely=one_size),
+        ]
+
+
+def _opened(
+    nodes: Mapping[int, Access],
+    across: Sequence[Ways],
+    within: Sequence[Ways],
+    collectives: Mapping[int, int],
+) -> Iterator[Open]:
+    none = frozenset[Way]()
+    for pair, ways in across[0].items():
+        first, second = nodes[pair[0]], nodes[pair[1]]
+        mine = collectives.get(first.point)
+        if mine is not None and mine == collectives.get(second.point) and ways <= {SAME_TURN}:
+            continue  # a collective orders its own threads
+        # threads that copy together divide the bytes among them
+        apart = frozenset((SAME_TURN,)) if first is second and first.divided else none
+        surely, near = (
+            found[1].get(pair, none) - apart if len(found) > 1 else none for found in (across, within)
+        )
+        ways, inside = ways - apart, within[0].get(pair, none) - apart
+        if ways and inside == ways and near == surely:
+            yield Open(first, second, ways, surely, None)
+            continue
+        if ways:
+            yield Open(first, second, ways, surely, lanes=False)
+        if inside:
+            yield Open(first, second, inside, near, lanes=True)
+
+
+def _beside(
+    nodes: Mapping[int, Access], within: Sequence[Ways], inside: Sequence[Ways], tile: int, *, surely: bool
+) -> Iterator[Open]:
+    """Pairs of lanes of one warp that only barriers of a tile order, for those of different tiles of ``tile`` lanes.
+    ``surely``: all barriers of tiles are for as many."""
+    none = frozenset[Way]()
+    for pair, ways in within[0].items():
+        left = ways - inside[0].get(pair, none)
+        if left:
+            known = within[1].get(pair, none) & left if surely and len(within) > 1 else none
+            yield Open(nodes[pair[0]], nodes[pair[1]], left, known, True, tile)
+
+
+def _collectives(accesses: Iterable[Access]) -> Mapping[int, int]:
+    """The collective call that an access (point) to its storage belongs to: each has one in front and one behind."""
+    calls: dict[int, int] = {}
+    open_: dict[
+        tuple[int, Span | None, int], int
+    ] = {}  # storage and place in the text -> the access in front
+    for access in sorted(accesses, key=lambda each: each.point):
+        if access.serves:
+            key = access.buffer, access.span, access.line
+            front = open_.pop(key, None)
+            if front is None:
+                open_[key] = front = access.point
+            calls[access.point] = front
+    return calls
+
+
+def _grid(kernel: Kernel, dims: Dims | None) -> Axes:
+    """Blocks at most, per axis, of the launches with this block; None where one is not known."""
+    sites = [site for site in kernel.launches if dims is None or site.block in (None, dims)]
+    if not sites:
+        return None, None, None
+    x, y, z = ([site.grid_axes[axis] for site in sites] for axis in range(3))
+    return _most(x), _most(y), _most(z)
+
+
+def _most(extents: Sequence[int | None]) -> int | None:
+    known = [each for each in extents if each is not None]
+    return max(known) if len(known) == len(extents) else None
+
+
+def asker_of(of: Followed, dims: Dims | None, effort: int = 0) -> Asker:
+    """Asks about the kernel in a block of ``dims``; None: in any block."""
+    most = most_threads(of.kernel) if dims is None else dims
+    bounds = Bounds(of.values.loops, most, exact=dims is not None)
+    return Asker(of, dims, _axes(of.values, dims), bounds, _grid(of.kernel, dims), effort=effort)
+
+
+def _axes(values: ValueFacts, dims: Dims | None) -> str:
+    if dims is None:
+        return values.axes() or "x"
+    return "".join(axis for axis, size in zip("xyz", dims) if size > 1) or "x"
+
+
+def decide(asker: Asker, pair: Open) -> Decision:
+    """The worst answer on any way."""
+    worst: Decision | None = None
+    for way in _left_open(asker, pair, sorted(_widest(pair.ways), key=_in_order)):
+        checkpoint()
+        unsure = way not in pair.surely or pair.first.guess or pair.second.guess
+        reply = asker.ask(pair.first, pair.second, way, lanes=pair.lanes, tile=pair.tile, prove=unsure)
+        if pair.lanes is None and reply.answer.is_race and not unsure:
+            # between warps, too? No barrier of a warp would do then
+            wider = asker.ask(pair.first, pair.second, way, lanes=False)
+            reply = wider if wider.answer.is_race else reply
+        decision = _decision(pair, way, reply)
+        if worst is None or _RANK[decision.answer] > _RANK[worst.answer]:
+            worst = decision
+        if worst.answer.is_race:
+            break
+    if worst is None:
+        return _decision(pair, next(iter(pair.ways)), Reply(Answer.APART))
+    return worst
+
+
+def _left_open(asker: Asker, pair: Open, ways: Sequence[Way]) -> list[Way]:
+    """Those that have to be asked about one by one: where there are many over one loop, or in one turn, one question
+    often shows that the accesses meet on none."""
+    alike: dict[Way, list[Way]] = {}
+    for way in ways:
+        alike.setdefault(way.widest, []).append(way)
+    answered = {
+        widest
+        for widest, found in alike.items()
+        if len(found) >= _MANY_WAYS
+        and asker.are_apart(pair.first, pair.second, widest, found, pair.lanes, pair.tile)
+    }
+    return [way for way in ways if way.widest not in answered]
+
+
+_RANK = {answer: rank for rank, answer in enumerate(Answer)}
+
+
+def _widest(ways: frozenset[Way]) -> frozenset[Way]:
+    """Without those that another one includes: several turns may be one."""
+    return frozenset(way for way in ways if way.several or way._replace(several=True, turns=1) not in ways)
+
+
+def _in_order(way: Way) -> tuple[object, ...]:
+    marks = sorted(map(_mark_in_order, way.decisions))
+    return way.crossed or 0, way.several, len(way.decisions), marks, way.turns, way.flight is not None
+
+
+def _mark_in_order(mark: Mark) -> tuple[object, ...]:
+    which = mark.arm if isinstance(mark, NotTaken) else mark.number if isinstance(mark, InTurn) else -1
+    return mark.point, type(mark).__name__, which, mark.before
+
+
+def _decision(pair: Open, way: Way, reply: Reply) -> Decision:
+    answer, reason = reply.answer, ""
+    if not answer.is_safe:
+        if way not in pair.surely:
+            answer, reason = Answer.UNDECIDED, "something that is not known may order the accesses"
+        elif pair.first.guess or pair.second.guess:
+            answer, reason = Answer.UNDECIDED, "it is not certain what is accessed"
+        elif answer is Answer.UNDECIDED:
+            reason = _why(reply, pair)
+    return Decision(
+        pair.first,
+        pair.second,
+        answer,
+        lanes=bool(pair.lanes),
+        back=way.crossed is not None,
+        witness=reply.witness,
+        reason=reason,
+    )
+
+
+def _why(reply: Reply, pair: Open) -> str:
+    if reply.no_solver:
+        return "the solver (package z3-solver) is not installed"
+    if reply.out_of_effort and Origin.UNKNOWN not in reply.origin:
+        return TOO_HARD
+    for term in reply.unknown:
+        if isinstance(term, LoopVar):
+            return "a loop variable is not followed"
+        if isinstance(term, Opaque):
+            return {
+                "call": "the value of a call is not known",
+                "exit": "a value behind a loop is not known",
+                "load": "a loaded value decides",
+            }.get(term.origin, "a value is not followed")
+    if reply.leaves_row:
+        return "an index may leave its row"
+    if reply.sign:
+        return "whether a number is negative is not known"
+    if pair.first.kind is AccessKind.WRITE and pair.second.kind is AccessKind.WRITE:
+        return "both write, perhaps the same value"
+    return "an address is not known"
+
+
+def _reasons(found: Iterable[Decision]) -> Iterator[Undecided]:
+    for each in found:
+        if each.answer is Answer.UNDECIDED:
+            yield Undecided(each.second.line, each.reason)
+        elif each.answer is Answer.DATA:
+            yield Undecided(each.second.line, "data decide")
+        elif each.answer is Answer.SIZES:
+            yield Undecided(each.second.line, "parameters decide")
+
+
+def _incomplete(of: Followed, barriers: BarrierJudge) -> Iterator[Undecided]:
+    """What keeps a kernel from a proof, whatever its pairs are."""
+    kernel = of.kernel
+    if kernel.irregular is not None:
+        yield Undecided(kernel.line, kernel.irregular)
+    if not kernel.complete:
+        yield Undecided(kernel.line, "a statement was not understood")
+    for reason in kernel.hidden:
+        yield Undecided(kernel.line, reason)
+    for reason in kernel.unknown:
+        yield Undecided(kernel.line, reason)
+    for buffer in kernel.buffers:
+        if not buffer.placed and not kernel.unknown:
+            yield Undecided(kernel.line, f"not every access to {buffer.name} is seen")
+    for site in barriers.sites:
+        if barriers.prove(site) is Reach.UNDECIDED:
+            yield Undecided(site.node.line, _MISSED[barriers.told(site).reach])
+    for node in of.nodes:
+        if isinstance(node, Proxy):
+            yield Undecided(node.line, "the asynchronous proxy accesses shared memory")
+
+
+_MISSED = dict.fromkeys(Reach, "not proved that all threads come to this barrier") | {
+    Reach.DATA: "data decide whether all threads come to this barrier",
+    Reach.SIZES: "parameters decide whether all threads come to this barrier",
+    Reach.CONDITION: "parameters decide whether all threads come to this barrier",
+    Reach.DIVERGES: "some threads miss this barrier and wait at another one",
+}
+
+
+def _orders_a_tile(node: Barrier) -> bool:
+    """Is it a barrier of tiles that are less than a warp?"""
+    return node.kind is BarrierKind.WARP and node.lanes < WARP_SIZE and not node.guess
+
+
+def _is_doubtful_wait(node: Node) -> bool:
+    """May it be a wait that copies land at, and is that not known?"""
+    return isinstance(node, CopyWait) and node.kind is CopyWaitKind.UNKNOWN
+
+
+def _orders_a_warp(of: Followed, node: Barrier) -> bool:
+    """Is it a barrier of whole warps?"""
+    if node.lanes < WARP_SIZE:
+        return False
+    if node.kind is not BarrierKind.WARP or node.guess or of.kernel.dialect.warp_sizes != (WARP_SIZE,):
+        return False
+    mask = of.values.masks.get(node.point)
+    return node.mask is None or (mask is not None and getattr(mask, "n", None) in (0xFFFFFFFF, -1))

@@ -1,0 +1,177 @@
+"""Races that were decided by their terms, replayed: both threads come to both accesses and touch the same byte.
+
+The decision takes the program to be its terms, one iteration of each loop at a time. The replay runs the whole block
+with the values of the witness; where data decide, which no run knows, the conditions and addresses of both threads are
+worked out again. What it does not show is not told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from smem_lsp.analysis.decision.conditions import Position, is_of_calls, positions
+from smem_lsp.analysis.decision.model import Answer, Decision, Witness
+from smem_lsp.analysis.execution.conflicting_accesses import Conflict
+from smem_lsp.analysis.execution.program import NONE_RACE_FREE
+from smem_lsp.analysis.hazards.every_block import search_for
+from smem_lsp.analysis.hazards.model import Race
+from smem_lsp.analysis.hazards.races import Search
+from smem_lsp.analysis.threads.block_shape import smallest_grid
+from smem_lsp.analysis.threads.divergence import Verdicts, assignments
+from smem_lsp.analysis.threads.uniformity import Control
+from smem_lsp.analysis.values.block_shape import Ground
+from smem_lsp.analysis.values.evaluate import Evaluator
+from smem_lsp.analysis.values.terms import LoopVar, Term
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.nodes import Access, Kernel
+
+_MOST = 12  # pairs of a kernel that are replayed
+
+
+def _likely(decision: Decision, witness: Witness, byte: int, ground: Ground, lanes: int) -> Race:
+    one, other = witness.threads
+    return Race(
+        decision.first,
+        decision.second,
+        byte,
+        (one, other),
+        witness.dims,
+        ground,
+        lanes=one // lanes == other // lanes,
+        data=True,
+        condition=witness.condition,
+    )
+
+
+@dataclass
+class Replay:
+    """Runs of one kernel with the values of witnesses."""
+
+    kernel: Kernel
+    values: ValueFacts
+    control: Control
+    verdicts: Verdicts
+    left: int = _MOST
+    _searches: dict[tuple[int, int], Search] = field(default_factory=dict)
+
+    def races(self, decisions: Iterable[Decision], ground: Ground) -> Iterator[Race]:
+        """The decided races that a run shows, in the block of their witness."""
+        for each in decisions:
+            if not each.answer.is_race or each.witness is None or self.left <= 0:
+                continue
+            self.left -= 1
+            if each.answer is Answer.LIKELY:
+                if ground.tried is not None:
+                    continue  # nobody names the block, and data decide: too little
+                byte = self.byte_of_both(each, each.witness)
+                if byte is not None:
+                    yield _likely(each, each.witness, byte, ground, self.kernel.dialect.lanes)
+                continue
+            for one, other in dict.fromkeys(((each.first, each.second), (each.second, each.first))):
+                conflict = self.shown(each, (one.point, other.point))
+                if conflict is not None:
+                    yield Race(
+                        one,
+                        other,
+                        conflict.byte,
+                        conflict.threads,
+                        each.witness.dims,
+                        ground,
+                        lanes=self.within_warp(conflict),
+                        data=conflict.data,
+                        exchanged=conflict.exchanged,
+                        pending=conflict.pending,
+                        condition=each.witness.condition,
+                    )
+                    break
+            else:
+                # no run passes a guard of which nothing is known
+                if ground.tried is None and self.is_guarded_by_calls(each):
+                    byte = self.byte_of_both(each, each.witness)
+                    if byte is not None:
+                        yield _likely(each, each.witness, byte, ground, self.kernel.dialect.lanes)
+
+    def is_guarded_by_calls(self, decision: Decision) -> bool:
+        """Does what a call returned decide whether threads come to both accesses?"""
+        guards = [self._positions[each.point].conditions for each in (decision.first, decision.second)]
+        return all(any(is_of_calls(each.term) for each in own) for own in guards)
+
+    def byte_of_both(self, decision: Decision, witness: Witness) -> int | None:
+        """A byte that both threads touch, by what their conditions and addresses come to where loaded values are those
+        of the witness; None: they do not, or it is not known."""
+        one, other = self.touched(decision.first, witness, 0), self.touched(decision.second, witness, 1)
+        both = set() if one is None or other is None else set(one) & set(other)
+        return min(both) if both else None
+
+    def touched(self, access: Access, witness: Witness, who: int) -> range | None:
+        """The bytes that a thread touches; None: it does not come there, or they are not known."""
+        given = {**witness.given[0], **witness.given[who]} if who else witness.given[0]
+        thread = witness.threads[who]
+        names = next(assignments(self._terms, witness.dims, smallest_grid(self.kernel)), {})
+        evaluator = Evaluator(
+            witness.dims,
+            names | dict(witness.sizes),
+            bound={term: value for term, value in given.items() if isinstance(term, LoopVar)},
+            threads=[thread],
+            exits={term: {thread: value} for term, value in given.items() if not isinstance(term, LoopVar)},
+        )
+        for each in self._positions[access.point].conditions:
+            truth = evaluator.constant(each.term)
+            if truth is None or bool(truth) != each.truth:
+                return None
+        buffer = self.kernel.buffers[access.buffer]
+        offset = self.values.offset(access, buffer)
+        start = None if offset is None else evaluator.constant(offset)
+        width = access.width if access.width is not None else buffer.element_bytes
+        return None if start is None or width is None else range(start, start + width)
+
+    @cached_property
+    def _positions(self) -> Mapping[int, Position]:
+        return positions(self.kernel.body, self.values)
+
+    @cached_property
+    def _terms(self) -> list[Term]:
+        found = [*self.values.conditions.values(), *self.values.offsets.values()]
+        return [*found, *(term for index in self.values.indices.values() for term in index)]
+
+    def within_warp(self, conflict: Conflict) -> bool:
+        one, other = (thread // self.kernel.dialect.lanes for thread in conflict.threads)
+        return one == other
+
+    def shown(self, decision: Decision, pair: tuple[int, int]) -> Conflict | None:
+        """The conflict of the two accesses in a run with the witness's values."""
+        assert decision.witness is not None
+        search = self._searches.get(pair)
+        if search is None:
+            wanted = [("across", *pair), ("within", *pair)]
+            search = self._searches[pair] = search_for(
+                self.kernel,
+                self.values,
+                self.control,
+                self.verdicts,
+                NONE_RACE_FREE,
+                wanted,
+            )
+        run = search.run(decision.witness.dims, self.symbols(search, decision.witness))
+        found = run.conflicts.across.get(pair)
+        if found is None:
+            found = run.conflicts.within.get(pair)
+        return found
+
+    def symbols(self, search: Search, witness: Witness) -> dict[str, int]:
+        """The values of the witness; for what it leaves open, ordinary ones."""
+        given = next(assignments(search.program.terms, witness.dims, smallest_grid(self.kernel)), {})
+        return given | {name: n for name, n in witness.sizes.items() if not name.startswith("blockDim.")}
+
+
+def without_unshown(decisions: Sequence[Decision], shown: Iterable[Race]) -> list[Decision]:
+    """The decisions, where a race that no run shows is undecided."""
+    pairs = {frozenset((race.first.point, race.second.point)) for race in shown}
+    return [
+        each
+        if not each.answer.is_race or frozenset((each.first.point, each.second.point)) in pairs
+        else replace(each, answer=Answer.UNDECIDED, reason="a race that no run shows")
+        for each in decisions
+    ]

@@ -1,0 +1,239 @@
+"""Ranges of dynamic shared memory in terms: ``float* vals = keys + n;`` begins 4·n bytes into the array.
+
+A range begins where a pointer begins that accesses go through, with a start that is the same for all threads and at all
+times; what is counted from it per thread or per turn stays in it, as elements of an array stay in their array. That is
+what the author means, not what anybody has proved, so it is an assumption that whoever shows the ranges says. Starts
+have to be in an order that holds for all sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from smem_lsp.analysis.storage.refusals import Dynamic, Refusal
+from smem_lsp.analysis.values.pointer_ranges import assignments, pointer_name, pointers_in
+from smem_lsp.analysis.values.sums import Sum, added, atoms_of, fixed_part, is_size, spelled, sum_of
+from smem_lsp.ir.nodes import Access, Branch, Buffer, Kernel, Loop, Node, Seq, walk
+from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var, operation
+from smem_lsp.source import checkpoint, record
+
+_MOST = 20  # pointers made of each other
+
+
+@record
+class TermRange:
+    """``index``: of the buffer that stands for it; ``begin``: bytes from the start of the array; ``size``: None for the
+    last one, which ends with the array."""
+
+    index: int
+    name: str
+    begin: Sum
+    size: Sum | None
+
+
+@record
+class TermPartition:
+    """``base``: the buffer that the ranges are in; ``of``: access (its point) -> range (its index); ``starts``: access
+    -> the pointer that it goes through, and where that begins; ``atoms``: what stands for itself in the sums."""
+
+    base: int
+    ranges: tuple[TermRange, ...]
+    of: Mapping[int, int]
+    starts: Mapping[int, tuple[str, Sum]]
+    atoms: Mapping[str, Value]
+    doubts: tuple[Refusal, ...] = ()  # accesses of which only the assumption says where they end
+
+    @property
+    def assumes(self) -> str:
+        """In words; empty: nothing."""
+        if len(self.ranges) < 2:
+            return ""
+        pairs = (f"`{a.name}` stays below `{b.name}`" for a, b in pairwise(self.ranges))
+        return f"assumes that what goes through {', '.join(pairs)}"
+
+    def applied(self, kernel: Kernel) -> Kernel:
+        """``kernel`` with the ranges as buffers behind its own, of unknown size; no access says which element."""
+        base = kernel.buffers[self.base]
+        made = (_buffer(base, each) for each in self.ranges)
+        return replace(kernel, buffers=(*kernel.buffers, *made), body=_retargeted(kernel.body, self.of))
+
+    def named(self, kernel: Kernel) -> Kernel | None:
+        """The same, where accesses say which byte of the whole array they touch; None: there are several arrays."""
+        base = kernel.buffers[self.base]
+        every = (node for node in walk(kernel.body) if isinstance(node, Access) and node.point in self.of)
+        if any(node.buffer != self.base for node in every):
+            return None
+        made = (replace(base, index=each.index, name=each.name) for each in self.ranges)
+        body = _retargeted(kernel.body, self.of, whole=True)
+        return replace(kernel, buffers=(*kernel.buffers, *made), body=body)
+
+
+def partition_in_terms(
+    kernel: Kernel, accesses: Sequence[Access], dynamic: Dynamic
+) -> TermPartition | tuple[Refusal, ...]:
+    """The ranges of all accesses to dynamic shared memory, or why they are not known."""
+    if any(buffer.kept for buffer in dynamic.values()):
+        return (Refusal(kernel.line, "an address in a part of the array is kept"),)
+    assigned = assignments(kernel)
+    begins: dict[int, _Start] = {}
+    refused: list[Refusal] = []
+    for access in accesses:
+        checkpoint()
+        found = _begin(kernel, access, assigned)
+        if isinstance(found, str):
+            refused.append(Refusal(access.line, found))
+        else:
+            begins[access.point] = found
+    if refused:
+        return tuple(dict.fromkeys(refused))
+    names: dict[str, tuple[Sum, str]] = {}
+    for each in begins.values():
+        names.setdefault(spelled(each.begin), (each.begin, each.name))
+    ordered = _ordered(names.values())
+    if isinstance(ordered, str):
+        return (Refusal(kernel.line, ordered),)
+    ends: list[Sum | None] = [begin for begin, _ in ordered[1:]]
+    first = len(kernel.buffers)
+    ranges = tuple(
+        TermRange(first + number, name, begin, None if end is None else added(end, begin, -1))
+        for number, ((begin, name), end) in enumerate(zip(ordered, [*ends, None]))
+    )
+    of = {point: _range_at(ranges, each) for point, each in begins.items()}
+    starts = {point: (each.name, each.begin) for point, each in begins.items()}
+    given = [values[0] for values in assigned.values() if len(values) == 1]
+    made = [*given, *(each.offset for each in accesses if each.offset is not None)]
+    named = {symbol for each in begins.values() for product in each.begin for symbol in product}
+    atoms = {text: atom for value in made for text, atom in atoms_of(value, assigned) if text in named}
+    return TermPartition(min(dynamic), ranges, of, starts, atoms) if ranges else ()
+
+
+def _range_at(ranges: Sequence[TermRange], start: _Start) -> int:
+    """The range of what begins there: the last one that surely begins no later."""
+    reached = (each.index for each in reversed(ranges) if is_size(added(start.least, each.begin, -1)))
+    return next(reached, ranges[0].index)
+
+
+@record
+class _Start:
+    """``begin``: of the pointer; ``least``: of what is accessed at the lowest."""
+
+    begin: Sum
+    name: str
+    least: Sum
+
+
+def _begin(kernel: Kernel, access: Access, assigned: Mapping[int, list[Value]]) -> _Start | str:
+    """Where the pointer of an access begins; in words why that is not known. What is written into each access counts
+    as the start of a pointer: ``smem[n + threadIdx.x]``."""
+    buffer = kernel.buffers[access.buffer]
+    if access.guess:
+        return f"an access to `{buffer.name}` rests on a guess of the parser"
+    if access.strayed or access.asynchronous:
+        return f"which bytes of `{buffer.name}` an access touches is not followed"
+    if access.part is not None:
+        return f"the layout of a class in `{buffer.name}` is not known"
+    offset = _offset(access, buffer)
+    if offset is None:
+        return f"where an access to `{buffer.name}` begins is not followed"
+    pending = pointers_in(kernel, offset)
+    own = fixed_part(offset, assigned)
+    if not pending:
+        begin = own if set(own) - {()} else {}
+        return _Start(begin, f"{buffer.name} + {spelled(begin)}" if begin else buffer.name, own)
+    seen: set[int] = set()
+    while len(pending) == 1 and pending[0] not in seen and len(seen) < _MOST:
+        (pointer,) = pending
+        seen.add(pointer)
+        given = assigned.get(pointer, [])
+        start = sum_of(given[0], assigned) if len(given) == 1 else None
+        if start is not None:
+            further = is_size(added(own, start, -1))
+            return _Start(start, pointer_name(kernel, pointer), own if further else start)
+        if not all(_is_followed(value, assigned, {pointer}) for value in given):
+            return f"where `{pointer_name(kernel, pointer)}` begins is not followed"
+        pending = list({each for value in given for each in pointers_in(kernel, value)} - {pointer})
+        plain = [value for value in given if not pointers_in(kernel, value)]
+        if plain and (pending or any(sum_of(value, assigned) not in ({}, None) for value in plain)):
+            return f"`{pointer_name(kernel, pointer)}` points to several places"
+        if not pending:
+            return _Start({}, buffer.name, {})  # counted from the array itself
+    names = ", ".join(f"`{pointer_name(kernel, each)}`" for each in pending)
+    return f"an access goes through one of several pointers: {names}"
+
+
+_NOT_MADE = (Operator.CONDITIONAL, Operator.CALL, Operator.LOAD, Operator.READONLY, Operator.ELEMENT)
+
+
+def _is_followed(value: Value, assigned: Mapping[int, list[Value]], seen: set[int]) -> bool:
+    """Is it made of the thread's number, of turns of loops, and of what is the same at all times?"""
+    checkpoint()
+    if isinstance(value, Var):
+        given = assigned.get(value.index, [])
+        if value.index in seen:
+            return True
+        seen.add(value.index)
+        return bool(given) and all(_is_followed(each, assigned, seen) for each in given)
+    if isinstance(value, Op):
+        return value.operator not in _NOT_MADE and all(
+            _is_followed(each, assigned, seen) for each in value.args
+        )
+    return not isinstance(value, Unknown)
+
+
+def _offset(access: Access, buffer: Buffer) -> Value | None:
+    if access.offset is not None or access.index is None:
+        return access.offset
+    if len(access.index) > 1:
+        return None
+    size = Const(buffer.element_bytes or 1)  # only whether it is 0 matters
+    return operation(Operator.MULTIPLY, access.index[0], size) if access.index else Const(0)
+
+
+def _ordered(found: Iterable[tuple[Sum, str]]) -> list[tuple[Sum, str]] | str:
+    """By their starts; in words which two have no order that holds for all sizes."""
+    ordered: list[tuple[Sum, str]] = []
+    for begin, name in found:
+        at = len(ordered)
+        for number, (other, its_name) in enumerate(ordered):
+            if is_size(added(other, begin, -1)):
+                at = number
+                break
+            if not is_size(added(begin, other, -1)):
+                return f"whether `{name}` or `{its_name}` begins first is not known"
+        ordered.insert(at, (begin, name))
+    return (
+        ordered if not ordered or is_size(ordered[0][0]) else f"`{ordered[0][1]}` may begin before the array"
+    )
+
+
+def _buffer(base: Buffer, each: TermRange) -> Buffer:
+    return replace(
+        base,
+        index=each.index,
+        name=each.name,
+        dims=(None,),
+        dims_text=(),
+        element_bytes=None,
+        bytes=None,
+        members=(),
+        kept=(),
+    )
+
+
+def _retargeted(seq: Seq, of: Mapping[int, int], *, whole: bool = False) -> Seq:
+    """``whole``: bytes stay those of the whole array."""
+    moved: list[Node] = []
+    for node in seq:
+        if isinstance(node, Access) and node.point in of:
+            node = replace(node, buffer=of[node.point])
+            if not whole:
+                node = replace(node, index=None, offset=None, within=None, subscripts=())
+        elif isinstance(node, Branch):
+            then, otherwise = (_retargeted(arm, of, whole=whole) for arm in (node.then, node.otherwise))
+            node = replace(node, then=then, otherwise=otherwise)
+        elif isinstance(node, Loop):
+            node = replace(node, body=_retargeted(node.body, of, whole=whole))
+        moved.append(node)
+    return Seq(tuple(moved))

@@ -1,0 +1,104 @@
+"""Why the ranges of dynamic shared memory are not known, in words: the access, its line, and what of it is open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from smem_lsp.analysis.values.pointer_ranges import pointers_of
+from smem_lsp.analysis.values.ranges import INFINITE, Bounds
+from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Sym, Term
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Buffer, Kernel
+from smem_lsp.source import checkpoint, listed, record
+
+_MOST = 3  # parts of an index that one refusal names
+_FAR = INFINITE >> 16  # a bound that only an unbounded number can lead to
+_ORIGINS = {
+    "load": "a loaded value",
+    "call": "the value of a call",
+    "exit": "a value behind a loop",
+    "unset": "a variable without a value",
+}
+_DOES = {AccessKind.READ: "read", AccessKind.WRITE: "write", AccessKind.UPDATE: "update"}
+
+
+@record
+class Refusal:
+    """``line``: of the access, or of the kernel where it is of no single one, 1-based; ``words``: what is not known."""
+
+    line: int
+    words: str
+
+
+Dynamic = Mapping[int, Buffer]
+"""The buffers in dynamic shared memory, by index."""
+
+
+def unseen(kernel: Kernel, dynamic: Dynamic) -> Iterator[Refusal]:
+    """Why not every use of the array is in sight."""
+    helpers = (each.function for each in kernel.helper_bytes if each.space is AddressSpace.DYNAMIC)
+    for helper in dict.fromkeys(helpers):
+        yield Refusal(kernel.line, f"`{helper}`, which is not followed, uses dynamic shared memory")
+    if not dynamic:
+        return
+    if kernel.irregular is not None:
+        yield Refusal(kernel.line, kernel.irregular)
+    if kernel.unknown_accesses:
+        for reason in kernel.unknown or ("an access is not resolved",):
+            yield Refusal(kernel.line, reason)
+    if kernel.shared_elsewhere:
+        yield Refusal(kernel.line, "a call that is not followed may use the same array")
+    elif kernel.opaque and kernel.unseen_arrays is not None:
+        yield Refusal(
+            kernel.line, f"a call that is not followed may use the same array: {kernel.unseen_arrays}"
+        )
+    for buffer in dynamic.values():
+        whole = [each.reason for each in buffer.kept if each.within is None]
+        if whole or not (buffer.placed or buffer.kept):
+            unknown = buffer.fixed or f"not every access to `{buffer.name}` is seen"
+            yield Refusal(kernel.line, whole[0] if whole else unknown)
+
+
+def unplaced(kernel: Kernel, values: ValueFacts, bounds: Bounds, access: Access, low: int | None) -> Refusal:
+    """Why it is not known which bytes an access may touch. ``low``: the first one; None: not known."""
+    buffer = kernel.buffers[access.buffer]
+    through = next(iter(pointers_of(kernel, access)), buffer.name)
+    kind = f"an asynchronous {_DOES[access.kind]}" if access.asynchronous else f"the {_DOES[access.kind]}"
+    what = f"{kind} through `{through}`"
+    if low is not None and low < 0:
+        return Refusal(access.line, f"{what} may begin {-low:,} B before `{buffer.name}`")
+    if access.guess:
+        return Refusal(access.line, f"{what} rests on a guess of the parser")
+    if access.part is not None:
+        path = ".".join(access.part.path) or "its elements"
+        return Refusal(access.line, f"where {what} to {path} begins: the layout of its class is not known")
+    if (access.width if access.width is not None else buffer.element_bytes) is None:
+        return Refusal(access.line, f"how many bytes {what} touches: the size of its type is not known")
+    offset = values.offset(access, buffer)
+    if offset is None:
+        return Refusal(access.line, f"where {what} begins is not followed")
+    causes = list(dict.fromkeys(_causes(kernel, bounds, offset)))[:_MOST]
+    why = f": nothing bounds {listed(causes)}" if causes else ""
+    return Refusal(access.line, f"how far {what} reaches is not known{why}")
+
+
+def _causes(kernel: Kernel, bounds: Bounds, offset: Term) -> Iterator[str]:
+    """The smallest parts of a term without bounds."""
+    stack, seen = [offset], set[Term]()
+    while stack:
+        checkpoint()
+        term = stack.pop()
+        if term in seen or max(map(abs, bounds.interval(term))) < _FAR:
+            continue
+        seen.add(term)
+        if isinstance(term, Sym):
+            yield f"`{term.name}`"
+        elif isinstance(term, LoopVar):
+            yield f"`{kernel.variables[term.variable].removesuffix(' in bytes')}`, which a loop changes"
+        elif isinstance(term, Opaque):
+            yield _ORIGINS.get(term.origin, "a value that is not followed")
+        elif isinstance(term, Op):
+            inner = [each for each in reversed(term.args) if max(map(abs, bounds.interval(each))) >= _FAR]
+            stack += inner
+            if not inner:
+                yield f"the result of `{term.operator}`"

@@ -1,0 +1,27 @@
+"""Functions of one number of 32 bits (CUDA math API, "Integer Intrinsics")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+_WORD = 0xFFFFFFFF
+
+
+def _reversed(n: int) -> int:
+    return int(f"{n & _WORD:032b}"[::-1], 2)
+
+
+def _first_set(n: int) -> int:
+    """The lowest bit that is set, counted from 1; 0: none."""
+    n &= _WORD
+    return (n & -n).bit_length()
+
+
+# by the spelling of the term
+BIT_FUNCTIONS: dict[str, Callable[[int], int]] = {
+    "__popc()": lambda n: (n & _WORD).bit_count(),
+    "__clz()": lambda n: 32 - (n & _WORD).bit_length(),
+    "__ffs()": _first_set,
+    "__brev()": _reversed,
+}
+MOST = {"__popc()": 32, "__clz()": 32, "__ffs()": 32, "__brev()": _WORD}  # none is negative

@@ -1,0 +1,112 @@
+"""What the conditions around an access say about the values in it.
+
+``if (tid < 16) s[tid] = x;`` touches 16 elements, whatever the block is. A condition holds where it was tested and in
+the arm behind it; behind ``if (tid >= 16) return;`` its opposite does. A term has one value from there to the access:
+loop variables are those of the iteration that both are in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from smem_lsp.analysis.values.ranges import INFINITE, Bounds, Interval
+from smem_lsp.analysis.values.terms import Op, Term
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.nodes import Access, Branch, Jump, Kernel, Loop, Seq
+from smem_lsp.ir.values import Reading
+from smem_lsp.source import checkpoint
+
+Guards = tuple[tuple[Term, bool], ...]
+"""Conditions, each with the value that it has."""
+
+_NOT = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
+_SIGNED = (Reading.INT, Reading.LONG)
+
+
+def guards_of(kernel: Kernel, values: ValueFacts) -> Mapping[int, Guards]:
+    """Access (its point) -> the conditions that hold whenever a thread runs it."""
+    found: dict[int, Guards] = {}
+    _guard(kernel.body, values, (), found)
+    return found
+
+
+def _guard(seq: Seq, values: ValueFacts, holds: Guards, found: dict[int, Guards]) -> None:
+    for node in seq:
+        checkpoint()
+        if isinstance(node, Access):
+            found[node.point] = holds
+        elif isinstance(node, Loop):
+            _guard(node.body, values, holds, found)
+        elif isinstance(node, Branch):
+            condition = values.conditions.get(node.point)
+            for arm, taken in ((node.then, True), (node.otherwise, False)):
+                inside = holds if condition is None else (*holds, (condition, taken))
+                _guard(arm, values, inside, found)
+            if condition is not None:  # who is behind the branch came through the arm that does not leave
+                holds += tuple(
+                    (condition, not taken)
+                    for arm, taken in ((node.then, True), (node.otherwise, False))
+                    if any(isinstance(each, Jump) for each in arm)
+                )
+
+
+@dataclass(slots=True)
+class Guarded:
+    """Bounds of terms under the conditions around an access. ``bounds``: without any."""
+
+    bounds: Bounds
+    guards: Mapping[int, Guards]
+    _known: dict[Guards, Bounds] = field(default_factory=dict)
+
+    def at(self, access: Access) -> Bounds:
+        """The bounds for the threads that run the access."""
+        guards = self.guards.get(access.point, ())
+        if not guards:
+            return self.bounds
+        made = self._known.get(guards)
+        if made is None:
+            given: dict[Term, Interval] = {}
+            for condition, value in guards:
+                for term, (low, high) in _implied(condition, value, self.bounds):
+                    before = given.get(term, self.bounds.interval(term))
+                    both = max(before[0], low), min(before[1], high)
+                    if both[0] <= both[1]:  # else no thread gets here
+                        given[term] = both
+            made = Bounds(self.bounds.loops, self.bounds.upper, self.bounds.exact, given=given)
+            self._known[guards] = made
+        return made
+
+
+def _implied(condition: Term, value: bool, bounds: Bounds) -> Iterator[tuple[Term, Interval]]:
+    """Terms with bounds that they have where the condition has this value."""
+    if not isinstance(condition, Op):
+        if not value:
+            yield condition, (0, 0)
+        return
+    name, args = condition.operator, condition.args
+    if name == "!":
+        yield from _implied(args[0], not value, bounds)
+    elif name == ("&&" if value else "||"):
+        for each in args:
+            yield from _implied(each, value, bounds)
+    elif name in _NOT:
+        a, b = (bounds.interval(each) for each in args)
+        if condition.reading not in _SIGNED and min(a[0], b[0]) < 0:
+            return  # an unsigned type may read a negative number as a large one
+        name = name if value else _NOT[name]
+        if name in _TURNED:
+            yield args[0], _beside(name, b)
+            yield args[1], _beside(_TURNED[name], a)
+    elif not value:
+        yield condition, (0, 0)
+
+
+def _beside(name: str, other: Interval) -> Interval:
+    """Of what stands in front of a comparison with something in ``other``."""
+    if name == "==":
+        return other
+    if name in ("<", "<="):
+        return -INFINITE, other[1] - (name == "<")
+    return other[0] + (name == ">"), INFINITE

@@ -1,0 +1,115 @@
+"""The races of a kernel that are decided by its terms, and its verdicts, for each block that is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from smem_lsp.analysis.decision.model import Answer, Verdict
+from smem_lsp.analysis.decision.routes import ALL_COPIES
+from smem_lsp.analysis.decision.verdict import Judge
+from smem_lsp.analysis.execution.program import NOTHING_ADDED, Added
+from smem_lsp.analysis.hazards.model import Hazards, Race
+from smem_lsp.analysis.hazards.replayed import Replay, without_unshown
+from smem_lsp.analysis.hazards.sample_blocks import sample_blocks
+from smem_lsp.analysis.threads.divergence import Verdicts
+from smem_lsp.analysis.values.block_shape import BlockShape, Ground, dims_of
+from smem_lsp.facts.data_flow import DataFlow
+from smem_lsp.ir.nodes import Dims
+
+_TO_REFUTE = 600_000  # effort about all races of a kernel that runs show
+Races = tuple[tuple[Race, ...], ...]  # for each block that is judged
+
+
+def decided_races(flow: DataFlow) -> Races:
+    """What is decided of the pairs that may be told, and shown by runs with the witnesses."""
+    return tuple(tuple(_races(flow, shape, verdicts)) for shape, verdicts in flow.judged)
+
+
+def verdicts_of(flow: DataFlow, races: Races) -> tuple[Verdict, ...]:
+    """The verdict for each block that is judged, from every pair of accesses. ``races``: those that are shown."""
+    return tuple(
+        _verdict(flow, shape, verdicts, found) for (shape, verdicts), found in zip(flow.judged, races)
+    )
+
+
+def not_refuted(flow: DataFlow, shown: Hazards) -> Hazards:
+    """``shown`` without races between accesses that are proved apart in their block: a run takes some of what it does
+    not know for granted. What is decided to rest on data is told so. Of very many races, only the first ones are looked
+    at, and kept."""
+    verdicts = dict(flow.judged)
+    kept, effort = [], _TO_REFUTE
+    for race in shown.races:
+        of_block = verdicts.get(race.ground.named[0] if race.ground.named else None)
+        if of_block is not None and not (race.named or race.first.serves):
+            if effort <= 0:
+                continue
+            judge = judge_of(flow, of_block, race.dims)
+            decided = list(judge.decisions({race.pair}))
+            effort -= judge.spent
+            if decided and all(each.answer.is_safe for each in decided):
+                continue
+            worst = max((each.answer for each in decided), key=list(Answer).index, default=Answer.UNDECIDED)
+            race = replace(race, data=race.data or worst in (Answer.DATA, Answer.LIKELY))
+        kept.append(race)
+    return replace(shown, races=tuple(kept))
+
+
+def still_racing(flow: DataFlow, races: Iterable[Race], added: Added) -> Iterator[Race]:
+    """Those of ``races`` that are not proved to be none with what is ``added`` to the kernel."""
+    verdicts = dict(flow.judged)
+    for race in races:
+        shape = race.ground.named[0] if race.ground.named else None
+        of_block = verdicts.get(shape)
+        if of_block is None:
+            yield race
+            continue
+        judge = judge_of(flow, of_block, race.dims, added)
+        if not all(each.answer.is_safe for each in judge.decisions({race.pair})):
+            yield race
+
+
+def under_conditions(shown: Hazards, decided: Races) -> Hazards:
+    """What runs show, which choose their parameters, with the condition where one was solved for: no run tells that it
+    needs one. A race that some block does not need it for keeps none."""
+    of_pairs: dict[frozenset[int], set[str]] = {}
+    for race in (each for of_block in decided for each in of_block):
+        of_pairs.setdefault(frozenset(race.pair), set()).add(race.condition)
+
+    def condition(race: Race) -> str:
+        found = of_pairs.get(frozenset(race.pair), {""})
+        return race.condition or (min(found) if "" not in found else "")
+
+    return replace(shown, races=tuple(replace(race, condition=condition(race)) for race in shown.races))
+
+
+def judge_of(flow: DataFlow, verdicts: Verdicts, dims: Dims | None, added: Added = NOTHING_ADDED) -> Judge:
+    """Decides the pairs of a kernel, with what is ``added``, in a block; None: in every one."""
+    if added is not NOTHING_ADDED:
+        waits = {point: ALL_COPIES if ungrouped else 0 for point, ungrouped in added.waits.items()}
+        covering = frozenset((waits | dict(added.left)).items())
+        return Judge(flow.followed, verdicts, dims, added.barriers, added.in_warps, covering)
+    known = flow.judges.get((verdicts, dims))
+    if known is None:
+        known = flow.judges[verdicts, dims] = Judge(flow.followed, verdicts, dims)
+    return known
+
+
+def _verdict(flow: DataFlow, shape: BlockShape | None, verdicts: Verdicts, races: Iterable[Race]) -> Verdict:
+    judge = judge_of(flow, verdicts, dims_of(shape))
+    return judge.verdict(shape, without_unshown(list(judge.decisions()), races))
+
+
+def _races(flow: DataFlow, shape: BlockShape | None, verdicts: Verdicts) -> Iterator[Race]:
+    """In the block that is named, else in one that the text of the kernel does not rule out."""
+    if shape is not None:
+        blocks, ground = [shape.dims], Ground(named=(shape,))
+    else:
+        in_terms = any(site.block is None for site in flow.kernel.launches)
+        samples = sample_blocks(
+            flow.kernel, flow.values, flow.control, None, in_warps=False, decided=in_terms
+        )
+        blocks, ground = list(samples.blocks[:1]), samples.ground
+    replay = Replay(flow.kernel, flow.values, flow.control, verdicts)
+    for dims in blocks:
+        yield from replay.races(judge_of(flow, verdicts, dims).decisions(to_tell=True), ground)

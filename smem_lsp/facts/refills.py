@@ -1,0 +1,61 @@
+"""What a plan rests on: the proved facts of a kernel, and which of its writes fill a buffer again.
+
+The solver is asked only about buffers that may share bytes if all that could be a refill were one.
+"""
+
+from __future__ import annotations
+
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.analysis.dataflow.interference import Interference, interference
+from smem_lsp.analysis.decision.followed import Followed
+from smem_lsp.analysis.decision.refills import possible_refills, proved_refills, with_kills
+from smem_lsp.analysis.decision.verdict import asker_of
+from smem_lsp.analysis.threads.uniformity import Control, prove_levels
+from smem_lsp.analysis.values.block_shape import BlockShape, dims_of, most_threads
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.nodes import Dims, Kernel
+
+_EFFORT = 1_500_000  # of the solver, for one kernel in one block
+
+
+def with_refills(
+    of: Followed, facts: Facts, fixed: frozenset[int], found: Interference, dims: Dims | None
+) -> tuple[Facts, Interference]:
+    """``facts`` with the refills of the kernel, and which buffers may share then. ``found``: which may by ``facts``;
+    ``fixed``: buffers that never share; ``dims``: of the block, where it is known."""
+    body = of.kernel.body
+    before = found.liveness.overwrites
+    holding = {buffer for pair in before if pair.isdisjoint(fixed) for buffer in pair}
+    possible = possible_refills(of, holding) if holding else ()
+    if not possible:
+        return facts, found
+    at_best = interference(body, with_kills(facts, possible, of), fixed, found).liveness.overwrites
+    wanted = {buffer for pair in before.keys() - at_best.keys() for buffer in pair}
+    possible = tuple(each for each in possible if each.buffer in wanted)
+    if not possible:
+        return facts, found
+    proved = proved_refills(asker_of(of, dims, _EFFORT), possible, facts)
+    if not proved:
+        return facts, found
+    more = with_kills(facts, proved, of)
+    return more, interference(body, more, fixed, found)
+
+
+def of_parts(
+    applied: Kernel,
+    values: ValueFacts,
+    control: Control,
+    facts: Facts,
+    fixed: frozenset[int],
+    found: Interference,
+    shape: BlockShape | None,
+) -> tuple[Facts, Interference]:
+    """The same for a kernel with the parts of a buffer as buffers of their own. ``values``: its own; ``control``: of
+    the kernel as it is."""
+    if not found.liveness.overwrites:
+        return facts, found
+    fact = shape if shape is not None and shape.fact else None
+    _, levels = prove_levels(
+        applied.body, values, buffers=applied.buffers, shape=fact, upper=most_threads(applied)
+    )
+    return with_refills(Followed(applied, values, control, levels), facts, fixed, found, dims_of(shape))

@@ -1,0 +1,102 @@
+"""A layout in terms of ranges of dynamic shared memory: ``8·n → 4·n bytes``, without an added barrier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from smem_lsp.analysis.dataflow.conflicts import Conflicts
+from smem_lsp.analysis.dataflow.interference import interference, relate
+from smem_lsp.analysis.storage.ranges_in_terms import TermPartition, TermRange
+from smem_lsp.analysis.threads.prove import prove
+from smem_lsp.analysis.threads.uniformity import Control
+from smem_lsp.analysis.values.sums import Sum, added, larger, spelled, total_of
+from smem_lsp.analysis.values.symbolic_execution import propagate
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.facts.refills import of_parts
+from smem_lsp.ir.nodes import Kernel
+from smem_lsp.source import checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class TermLayout:
+    """``columns``: ranges (their indices) that may begin at one place, one column behind the other; ``saved``: bytes
+    that this takes away."""
+
+    partition: TermPartition
+    columns: tuple[tuple[int, ...], ...]
+    saved: Sum
+
+    @property
+    def ranges(self) -> tuple[tuple[str, str, str | None], ...]:
+        """(name, first byte, bytes) of each; None: to the end of the array."""
+        return tuple(
+            (each.name, spelled(each.begin), None if each.size is None else spelled(each.size))
+            for each in self.partition.ranges
+        )
+
+    @property
+    def named_columns(self) -> tuple[tuple[str, ...], ...]:
+        own = {each.index: each.name for each in self.partition.ranges}
+        return tuple(tuple(own[index] for index in column) for column in self.columns)
+
+    @property
+    def saves(self) -> str | None:
+        return spelled(self.saved) if self.saved else None
+
+    @property
+    def before(self) -> str:
+        """Bytes up to the last range, which ends with the array."""
+        return spelled(self.partition.ranges[-1].begin)
+
+    @property
+    def after(self) -> str:
+        return spelled(added(self.partition.ranges[-1].begin, self.saved, -1))
+
+
+def layout_in_terms(
+    partition: TermPartition, kernel: Kernel, control: Control, values: ValueFacts
+) -> TermLayout:
+    """Each range in the first column in which it conflicts with none. The last one, whose end is not known, stays
+    alone. No element is told from another, so only barriers that are there keep two ranges apart; but what is filled
+    again is told by the bytes of the whole array."""
+    ranges = partition.ranges
+    if len(ranges) < 3:
+        return TermLayout(partition, tuple((each.index,) for each in ranges), {})
+    applied = partition.applied(kernel)
+    again = propagate(
+        applied.body, memory=kernel.memory, rows=values.table.rows, warp_sizes=values.table.warp_sizes
+    )
+    facts = prove(applied, control, None, again)
+    found = interference(applied.body, facts, frozenset())
+    named = partition.named(kernel)
+    if named is not None:
+        _, found = of_parts(named, values, control, facts, frozenset(), found, None)
+    conflicts = relate(found)
+    columns: list[list[TermRange]] = []
+    for each in ranges[:-1]:
+        checkpoint()
+        column = next((own for own in columns if _fits(each, own, conflicts)), None)
+        if column is None:
+            columns.append([each])
+        else:
+            column.append(each)
+    sizes = total_of(_largest(column) or {} for column in columns)
+    saved = added(added(ranges[-1].begin, ranges[0].begin, -1), sizes, -1)
+    return TermLayout(
+        partition, (*(tuple(each.index for each in column) for column in columns), (ranges[-1].index,)), saved
+    )
+
+
+def _fits(each: TermRange, column: Sequence[TermRange], conflicts: Conflicts) -> bool:
+    own = {frozenset((each.index, other.index)) for other in column}
+    apart = own & (conflicts.hard | conflicts.soft | conflicts.equal)
+    return not apart and _largest([*column, each]) is not None
+
+
+def _largest(column: Sequence[TermRange]) -> Sum | None:
+    """The bytes of a column; None: which of its ranges is the largest is not known."""
+    found: Sum | None = {}
+    for each in column:
+        found = None if found is None or each.size is None else larger(found, each.size)
+    return found

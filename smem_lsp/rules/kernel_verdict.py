@@ -1,0 +1,262 @@
+"""The verdict on the shared memory of a kernel, over all of its blocks, in the words that every output prints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from smem_lsp.analysis.decision.model import Answer, Decision, Undecided, Verdict, VerdictKind
+from smem_lsp.analysis.hazards.model import Race
+from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
+from smem_lsp.analysis.values.extents import Extent, extents
+from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Kernel, LaunchSite, walk
+from smem_lsp.rules import ground, racing
+from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.model import Severity
+from smem_lsp.source import listed, plural, record
+from smem_lsp.targets.every import MAX_BLOCK
+
+IN_BOUNDS = "no index leaves its buffer"
+AS_PASSED = "parameters are what the launches in sight pass"
+_BY_ANSWER = {Answer.DATA: "data decide", Answer.SIZES: "parameters decide"}
+_FLOW = ("data flow", "verdict")  # the analyses that it needs
+_OUTSIDE = "an index leaves its buffer"
+_MISSED = "lanes that its mask names do not come here"
+
+
+@record
+class Reason:
+    """Why a kernel is undecided. ``pairs``: of accesses that it leaves open; 0: all of them, whatever they are."""
+
+    line: int  # 1-based, where the kernel stands now
+    words: str
+    pairs: int = 0
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.words}"
+
+
+@record
+class KernelVerdict:
+    """Of the shared memory of one kernel. ``proved_for``: the blocks under which it is race-free, in words;
+    ``assumes``: what that takes for granted; ``pairs`` of accesses were asked about, ``apart`` of them are safe under
+    every block; ``reasons``: why it is undecided, the most limiting first; ``races``: what makes it racy, in words."""
+
+    kind: VerdictKind
+    proved_for: tuple[str, ...] = ()
+    assumes: tuple[str, ...] = ()
+    pairs: int = 0
+    apart: int = 0
+    reasons: tuple[Reason, ...] = ()
+    races: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """``race-free (12 pairs, the 256×1×1 block of line 40)``, ``undecided (3 of 12 pairs): line 40: a loaded value
+        decides (+3 more)``, ``racy: thread 0 writes …``."""
+        if self.kind is VerdictKind.RACE_FREE:
+            told = [plural(self.pairs, "pair"), *self.proved_for]
+            assumed = f"; assumes that {' and that '.join(self.assumes)}" if self.assumes else ""
+            return f"race-free ({', '.join(told)}{assumed})"
+        if self.kind is VerdictKind.RACY:
+            return f"racy: {self.races[0]}{_more(self.races)}" if self.races else "racy"
+        left = self.pairs - self.apart
+        of = f" ({left:,} of {plural(self.pairs, 'pair')})" if left else ""
+        why = f": {self.reasons[0]}{_more(self.reasons)}" if self.reasons else ""
+        return f"undecided{of}{why}"
+
+
+def not_asked() -> KernelVerdict:
+    """Of a kernel that nobody has judged."""
+    return KernelVerdict(VerdictKind.UNDECIDED)
+
+
+def _more(of: Sequence[object]) -> str:
+    return f" (+{len(of) - 1:,} more)" if len(of) > 1 else ""
+
+
+def concerns(kernel: Kernel) -> bool:
+    """Has the kernel shared memory?"""
+    return bool(kernel.buffers or kernel.helper_bytes)
+
+
+def kernel_verdict(facts: KernelFacts) -> KernelVerdict:
+    """What the verdicts under the blocks of a kernel come to: race-free only if all are, racy if one is."""
+    verdicts = _verdicts(facts)
+    if not verdicts:
+        return KernelVerdict(VerdictKind.UNDECIDED, reasons=tuple(_stopped(facts)))
+    outside, races = [*_outside(facts), *_missed(facts)], _races(facts, verdicts)
+    reasons = [*outside, *_not_looked_at(facts, verdicts), *_undecided(facts, verdicts)]
+    racy = bool(races) or any(each.kind is VerdictKind.RACY for each in verdicts)
+    free = [] if outside else [each for each in verdicts if _is_free(facts, each, races)]
+    pairs = max(each.pairs for each in verdicts)
+    unsafe = {_key(decision) for each in verdicts for decision in each.decisions}
+    return KernelVerdict(
+        VerdictKind.RACY if racy else VerdictKind.UNDECIDED if reasons else VerdictKind.RACE_FREE,
+        proved_for=tuple(_blocks(facts, free)),
+        assumes=tuple(dict.fromkeys(_assumed(facts, free))),
+        pairs=pairs,
+        apart=max(0, pairs - len(unsafe)),
+        reasons=tuple(reasons),
+        races=tuple(dict.fromkeys(_told(facts, races))),
+    )
+
+
+def _verdicts(facts: KernelFacts) -> Sequence[Verdict]:
+    """One for each block that somebody names; one for every block, if there are other launches and it is race-free."""
+    named = facts.analysis.verdicts
+    if not _other_launches(facts.kernel, named):
+        return named
+    every = facts.analysis.any_block if all(each.kind is VerdictKind.RACE_FREE for each in named) else None
+    return named if every is None or every.kind is not VerdictKind.RACE_FREE else (every,)
+
+
+def _is_free(facts: KernelFacts, verdict: Verdict, races: Sequence[Race]) -> bool:
+    """Under its block, of which no run has shown a race?"""
+    shown = [shape for race in races for shape in facts.ground(race).named]
+    seen = any(shape in shown for shape in verdict.blocks) if verdict.blocks else bool(races)
+    return verdict.kind is VerdictKind.RACE_FREE and not facts.kernel.helper_bytes and not seen
+
+
+def surely_race_free(facts: KernelFacts) -> bool:
+    """Is it race-free, and is there anything that could race? Where that cannot be, no pair is looked at."""
+    kernel = facts.kernel
+    if facts.withheld or not kernel.complete or kernel.hidden or kernel.unknown or kernel.helper_bytes:
+        return False
+    if kernel.assumed:
+        return False
+    found = kernel_verdict(facts)
+    return found.kind is VerdictKind.RACE_FREE and found.pairs > 0
+
+
+def _key(decision: Decision) -> tuple[int, int, bool]:
+    return decision.first.point, decision.second.point, decision.lanes
+
+
+def _stopped(facts: KernelFacts) -> Iterator[Reason]:
+    why = dict.fromkeys(each.why.value for each in facts.analysis.stopped if each.what in _FLOW)
+    for each in why or ("time",):
+        yield Reason(facts.kernel.line, each)
+
+
+def _outside(facts: KernelFacts) -> Iterator[Reason]:
+    """Accesses that are shown to leave their buffers, where a proof would take for granted that none does."""
+    for each in facts.hazards.overruns:
+        if facts.ground(each).is_certain:
+            yield Reason(_line(facts, each.access.line), _OUTSIDE)
+
+
+def _not_looked_at(facts: KernelFacts, verdicts: Sequence[Verdict]) -> Iterator[Reason]:
+    """Functions with shared memory that are not followed, and launches in sight with blocks that were not looked at."""
+    kernel = facts.kernel
+    for name in dict.fromkeys(buffer.function for buffer in kernel.helper_bytes):
+        yield Reason(kernel.line, f"`{name}` is not followed")
+    left = _other_launches(kernel, verdicts)
+    if left:
+        site, more = left[0], f", and of {len(left) - 1:,} more," if len(left) > 1 else ""
+        line = kernel.line if site.path is not None else site.line
+        yield Reason(line, f"the block of this launch{more} is not looked at")
+
+
+def _other_launches(kernel: Kernel, verdicts: Sequence[Verdict]) -> list[LaunchSite]:
+    """Those in sight whose block is none of those that the verdicts are about."""
+    shapes = [shape for each in verdicts for shape in each.blocks]
+    if kernel.stated.dims or any(shape.source != "launch" for shape in shapes) or not shapes:
+        return []
+    known = {shape.dims for shape in shapes}
+    return [site for site in kernel.launches if site.block not in known]
+
+
+def _undecided(facts: KernelFacts, verdicts: Sequence[Verdict]) -> list[Reason]:
+    """The reasons, each once a line: those that leave every pair open first, then by how many pairs they do."""
+    open_ = {
+        _key(each): each for verdict in verdicts for each in verdict.decisions if not each.answer.is_race
+    }
+    blocked = Counter(_reason(each) for each in open_.values())
+    whole = dict.fromkeys(each for verdict in verdicts for each in verdict.reasons if each not in blocked)
+    ordered = [*((each, 0) for each in whole), *blocked.most_common()]
+    found: dict[tuple[int, str], int] = {}
+    for each, pairs in ordered:
+        words = each.reason if facts.moves is None else facts.moves.words(each.reason)
+        found.setdefault((_line(facts, each.line), words), pairs)
+    return [Reason(line, words, pairs) for (line, words), pairs in found.items()]
+
+
+def _missed(facts: KernelFacts) -> Iterator[Reason]:
+    """Operations of a warp to which not all lanes of their mask come."""
+    for line in {each.node.point: each.node.line for each in facts.hazards.missing_lanes}.values():
+        yield Reason(_line(facts, line), _MISSED)
+
+
+def _reason(decision: Decision) -> Undecided:
+    return Undecided(decision.second.line, decision.reason or _BY_ANSWER.get(decision.answer, "not decided"))
+
+
+def _line(facts: KernelFacts, line: int) -> int:
+    return line if facts.moves is None else facts.moves.line(line)
+
+
+def _races(facts: KernelFacts, verdicts: Sequence[Verdict]) -> list[Race]:
+    """Races that are decided, and those that runs show, in a block that somebody names or in most of them."""
+    decided = {
+        frozenset((each.first.point, each.second.point))
+        for verdict in verdicts
+        for each in verdict.decisions
+        if each.answer.is_race
+    }
+
+    def counts(race: Race) -> bool:
+        if frozenset(race.pair) in decided:
+            return True
+        on = facts.ground(race)
+        return on.is_certain or on.covers_most or on.above == 0
+
+    return [race for race in facts.hazards.races if counts(race)]
+
+
+def _told(facts: KernelFacts, races: Sequence[Race]) -> Iterator[str]:
+    for race in races:
+        (here,) = racing.present(facts, [race])
+        back = race.first.point > race.second.point
+        yield str(racing.sentence(facts, here, back=back) + facts.graded(here, Severity.ERROR).words)
+
+
+def _blocks(facts: KernelFacts, verdicts: Sequence[Verdict]) -> Iterator[str]:
+    for each in verdicts:
+        for shape in each.blocks:
+            yield str(ground.block(facts.kernel, shape))
+        if not each.blocks:
+            yield _every(facts.kernel, each.axes)
+
+
+def _every(kernel: Kernel, axes: str) -> str:
+    """``every block of threads in x``, ``every block of threads in x and y, at most 256 in x and 256 in y``."""
+    words = f"every block of threads in {listed(axes)}"
+    limits = dict(zip("xyz", zip(most_threads(kernel), MAX_BLOCK)))
+    bounds = [f"{limits[axis][0]:,} in {axis}" for axis in axes if limits[axis][0] < limits[axis][1]]
+    return f"{words}, at most {listed(bounds)}" if bounds else words
+
+
+def _assumed(facts: KernelFacts, verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """What a proof takes for granted, in words."""
+    analysis = facts.analysis
+    for each in verdicts:
+        yield from each.assumes
+    if analysis.launched_flow is not analysis.flow:
+        yield AS_PASSED
+    if not all(_in_bounds(facts, shape) for each in verdicts for shape in each.blocks or (None,)):
+        yield IN_BOUNDS
+
+
+def _in_bounds(facts: KernelFacts, shape: BlockShape | None) -> bool:
+    """Is it proved of every access that it stays inside its buffer?"""
+    flow = facts.analysis.launched_flow
+    known = extents(flow.kernel, flow.values, shape)
+    used = {node.buffer for node in walk(flow.kernel.body) if isinstance(node, Access)}
+    return all(_inside(flow.kernel.buffers[index], known.get(index)) for index in used)
+
+
+def _inside(buffer: Buffer, extent: Extent | None) -> bool:
+    if buffer.space is not AddressSpace.STATIC or buffer.bytes is None or extent is None:
+        return False
+    return extent[0] >= 0 and extent[1] <= buffer.bytes

@@ -1,0 +1,173 @@
+"""Two threads touch the same shared bytes with nothing between them if loaded values are so.
+
+## Why
+
+A scatter through an index array, a histogram without atomics, a slot that a loaded key names: whether two threads meet
+there depends on data that no text shows. The author may know that keys are unique or that an index array is a
+permutation; then it is no race, and nothing in the kernel says so. The verdict on such a kernel is "undecided: data
+decide".
+
+This rule is off by default: `--select SMEM210`, or a severity for it in the settings, switches it on.
+
+## Example
+
+```cuda
+static __global__ void __launch_bounds__(256) k(const int* key, const float* in, float* out) {
+  __shared__ float s[256];
+  int tid = threadIdx.x;
+  s[tid] = 0.0f;
+  __syncthreads();
+  s[key[tid] & 255] = in[tid];
+  __syncthreads();
+  out[tid] = s[tid];
+}
+void host(const int* key, const float* in, float* out) {
+  k<<<1, 256>>>(key, in, out);
+}
+```
+
+## Use instead
+
+```cuda
+static __global__ void __launch_bounds__(256) k(const int* key, const int* in, int* out) {
+  __shared__ int s[256];
+  int tid = threadIdx.x;
+  s[tid] = 0;
+  __syncthreads();
+  atomicMax(&s[key[tid] & 255], in[tid]);
+  __syncthreads();
+  out[tid] = s[tid];
+}
+void host(const int* key, const int* in, int* out) {
+  k<<<1, 256>>>(key, in, out);
+}
+```
+
+## Limits
+
+One finding for each access that loaded values decide, at the first access that it may meet; the others are related
+places. Nothing is said of a pair that SMEM201, SMEM202 or SMEM205 tells, nor of one whose address or guard is not
+known for another reason: the verdict names those. Values that are loaded from one address count as one value as long as
+nobody writes it in between. Lanes of one warp are told only where threads of different warps cannot meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from smem_lsp.analysis.decision.model import Answer, Decision
+from smem_lsp.analysis.values.block_shape import BlockShape, Ground
+from smem_lsp.facts.data_dependence import Decides
+from smem_lsp.ir.nodes import Access, AccessKind, walk
+from smem_lsp.rules import ground, racing
+from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.model import DataValue, Finding, Severity, kernel_rule
+from smem_lsp.rules.places import DOES, line_of, related, where
+from smem_lsp.rules.words import Words, said
+from smem_lsp.source import checkpoint
+
+_PLAIN = {AccessKind.READ: "read", AccessKind.WRITE: "write", AccessKind.UPDATE: "update"}
+
+
+@kernel_rule("SMEM210", "data-dependent-race", Severity.INFO, portable=True, optional=True)
+def RULE(facts: KernelFacts) -> Iterator[Finding]:
+    if not racing.followed(facts):
+        return
+    decides = facts.analysis.data_dependences
+    for decisions in _by_cause(facts, decides):
+        checkpoint()
+        yield _finding(facts, decisions, decides)
+
+
+def _by_cause(facts: KernelFacts, decides: Mapping[int, Decides]) -> Iterator[list[Decision]]:
+    """The pairs that data decide and no other rule tells, those together that the same accesses are the cause of."""
+    told = {frozenset(race.pair) for race in facts.hazards.races}
+    found = [each for verdict in facts.analysis.verdicts for each in verdict.decisions]
+    open_ = [each for each in found if each.answer is Answer.DATA and frozenset(_pair(each)) not in told]
+    causes: dict[object, list[Decision]] = {}
+    for each in sorted(open_, key=lambda decision: (decision.lanes, _pair(decision))):
+        accesses = (each.first, each.second)
+        deciding = [access for access in accesses if access.point in decides] or accesses
+        key = each.first.buffer, frozenset((access.line, access.span) for access in deciding)
+        causes.setdefault(key, []).append(each)
+    yield from causes.values()
+
+
+def _pair(decision: Decision) -> tuple[int, int]:
+    return decision.first.point, decision.second.point
+
+
+def _finding(facts: KernelFacts, decisions: Sequence[Decision], decides: Mapping[int, Decides]) -> Finding:
+    decision, places = decisions[0], _present(facts, decisions)
+    first, second = (places[point] for point in _pair(decision))
+    others = [places[point] for each in decisions for point in _pair(each)]
+    return Finding(
+        "SMEM210",
+        _message(facts, decision, first, second, decides)
+        + ground.condition(facts.kernel, _ground(facts, decisions)),
+        where(facts, second),
+        Severity.INFO,
+        kernel=facts.kernel.name,
+        buffers=tuple(dict.fromkeys(facts.kernel.buffers[each.buffer].name for each in others)),
+        verdict="likely",
+        related=related(facts, where(facts, second), [first, *others]),
+        data=_numbers(decision),
+    )
+
+
+def _present(facts: KernelFacts, decisions: Sequence[Decision]) -> dict[int, Access]:
+    """The accesses where their kernel stands now."""
+    points = {point for each in decisions for point in _pair(each)}
+    nodes = (node for node in walk(facts.kernel.body) if isinstance(node, Access))
+    return {node.point: node for node in nodes if node.point in points}
+
+
+def _message(
+    facts: KernelFacts, decision: Decision, first: Access, second: Access, decides: Mapping[int, Decides]
+) -> Words:
+    name = f"`{facts.kernel.buffers[first.buffer].name}`"
+    who, one = ("lanes of one warp", "one lane of a warp") if decision.lanes else ("threads", "one thread")
+    does = _PLAIN[first.kind], DOES[second.kind]
+    if first.point == second.point:
+        words = said(f"two {who} may {does[0]} the same element of {name} (", line_of(first), ")")
+    else:
+        again = " in a later iteration" if decision.back else ""
+        words = said(
+            *(f"{one} may {does[0]} the element of {name} (", line_of(first)),
+            *(
+                f") that another one {does[1]}{again} (",
+                line_of(second),
+                ") with nothing between them",
+            ),
+        )
+    kinds = {decides[access.point] for access in (first, second) if access.point in decides}
+    guard = kinds == {Decides.GUARD}
+    return words + (
+        ": loaded values decide " + ("whether they come there" if guard else "which elements they touch")
+    )
+
+
+def _ground(facts: KernelFacts, decisions: Sequence[Decision]) -> Ground:
+    """The named blocks under which data decide."""
+    wanted = set(map(_pair, decisions))
+    verdicts = facts.analysis.verdicts
+    named: list[BlockShape] = [
+        shape
+        for verdict in verdicts
+        for shape in verdict.blocks
+        if any(each.answer is Answer.DATA and _pair(each) in wanted for each in verdict.decisions)
+    ]
+    return Ground(tuple(named), len(named) == len(verdicts))
+
+
+def _numbers(decision: Decision) -> dict[str, DataValue]:
+    """The witness, for tools: which data it needs is not said."""
+    witness = decision.witness
+    if witness is None:
+        return {}
+    return {
+        "threads": " x ".join(map(str, witness.dims)),
+        "thread_first": witness.threads[0],
+        "thread_second": witness.threads[1],
+        **racing.sizes(witness),
+    }

@@ -1,0 +1,267 @@
+"""What is said of random kernels, held against all conflicts of many launches.
+
+A verdict ``race-free``, and every pair of accesses that is taken to be safe, must have no conflict under any launch
+that the program may make; a race that is told must have one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from smem_lsp.analysis.decision.model import Decision, Verdict, VerdictKind
+from smem_lsp.analysis.hazards.model import Race
+from smem_lsp.engine import check
+from smem_lsp.ir.nodes import Access, AccessKind, Dims
+from smem_lsp.rules import racing
+from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.model import Severity
+
+from .random_programs import Program, program
+from .running import Conflict, Divergent, Launch, Run, Site, Undefined, run
+
+_LAUNCHES = 14  # of a kernel
+_AGAIN = 60  # more, at most, of one of which a race is told that none of those showed
+_MOST_THREADS = 256  # of a block that is run
+_KINDS = {
+    AccessKind.READ: frozenset("R"),
+    AccessKind.WRITE: frozenset("W"),
+    AccessKind.UPDATE: frozenset("RWA"),
+}
+
+
+@dataclass
+class Tally:
+    """``free``, ``racy``, ``undecided``: verdicts; ``conflicts``: kernels with one; ``idle``: those that have no launch
+    that counts; ``told``: races at warning or above, ``unshown``: of these, those that no launch could show because
+    none counts; ``reasons``: why kernels are undecided; ``wrong``: seed, what is wrong, and the launch."""
+
+    kernels: int = 0
+    free: int = 0
+    racy: int = 0
+    undecided: int = 0
+    conflicts: int = 0
+    found: int = 0
+    idle: int = 0
+    told: int = 0
+    unshown: int = 0
+    pairs: int = 0
+    open: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    wrong: list[tuple[int, str]] = field(default_factory=list)
+
+    def words(self) -> str:
+        """All counts."""
+        decided = self.free + self.racy
+        share = 100 * decided / self.kernels if self.kernels else 0.0
+        lines = [
+            f"{self.kernels} kernels, {self.idle} of them without a launch that counts; {self.conflicts} race",
+            f"race-free {self.free}, racy {self.racy}, undecided {self.undecided}: {share:.1f} % decided",
+            f"pairs {self.pairs}, not decided {self.open}",
+            f"of the kernels that race, {self.found} have a verdict racy",
+            f"races told at warning or above {self.told}, {self.unshown} of them not to be judged",
+            f"wrong {len(self.wrong)}",
+        ]
+        lines += [f"  {count:>6} {reason}" for reason, count in self.reasons.most_common(25)]
+        return "\n".join(lines)
+
+    def add(self, other: Tally) -> None:
+        for name in self.__dataclass_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+@dataclass(frozen=True)
+class Seen:
+    """``shown``: conflicts by launch; ``divergent``: a launch in which threads wait at different barriers."""
+
+    shown: Sequence[tuple[Launch, Sequence[Conflict]]]
+    divergent: Launch | None
+
+
+def judge(seeds: Iterable[int]) -> Tally:
+    """The kernels of these seeds."""
+    tally = Tally()
+    for seed in seeds:
+        one(seed, program(seed), tally)
+    return tally
+
+
+def one(seed: int, kernel: Program, tally: Tally) -> None:
+    """Judge one kernel."""
+    report = check(kernel.text)
+    tally.kernels += 1
+    if len(report.facts) != 1:
+        tally.undecided += 1
+        tally.reasons["not analysed"] += 1
+        return
+    facts = report.facts[0]
+    verdicts = facts.analysis.verdicts
+    _count(verdicts, tally)
+    seen = watched(kernel, kernel.launches(random.Random(seed), _LAUNCHES))
+    racing_launches = [(launch, found) for launch, found in seen.shown if found]
+    tally.idle += not seen.shown
+    tally.conflicts += bool(racing_launches)
+    tally.found += bool(racing_launches) and _is(verdicts, VerdictKind.RACY)
+    for wrong in _missed(kernel, verdicts, seen, racing_launches):
+        tally.wrong.append((seed, wrong))
+    for wrong in _false(seed, kernel, facts, seen, tally):
+        tally.wrong.append((seed, wrong))
+
+
+def watched(kernel: Program, launches: Iterable[Launch], *, strays: bool = False) -> Seen:
+    """What the launches show; those that a program may not make are left out, unless ``strays``."""
+    shown: list[tuple[Launch, Sequence[Conflict]]] = []
+    divergent = None
+    for launch in launches:
+        try:
+            found: Run = run(kernel.python, kernel.arrays, launch, strays=strays)
+        except Undefined:
+            continue
+        except Divergent:
+            divergent = launch
+            continue
+        shown.append((launch, tuple(found.conflicts.values())))
+    return Seen(shown, divergent)
+
+
+def _count(verdicts: Sequence[Verdict], tally: Tally) -> None:
+    tally.pairs += sum(each.pairs for each in verdicts)
+    tally.open += sum(each.pairs - each.apart for each in verdicts)
+    if _is(verdicts, VerdictKind.RACY):
+        tally.racy += 1
+    elif verdicts and all(each.kind is VerdictKind.RACE_FREE for each in verdicts):
+        tally.free += 1
+    else:
+        tally.undecided += 1
+        for reason in {each.reason for verdict in verdicts for each in verdict.reasons}:
+            tally.reasons[reason] += 1
+
+
+def _is(verdicts: Sequence[Verdict], kind: VerdictKind) -> bool:
+    return any(each.kind is kind for each in verdicts)
+
+
+def _missed(
+    kernel: Program,
+    verdicts: Sequence[Verdict],
+    seen: Seen,
+    racing_launches: Sequence[tuple[Launch, Sequence[Conflict]]],
+) -> Iterator[str]:
+    """Conflicts of what is taken to be safe. A race may make threads do what they do not without it."""
+    for verdict in verdicts:
+        free = verdict.kind is VerdictKind.RACE_FREE
+        if free and seen.divergent is not None and _speaks_of(verdict, seen.divergent.dims):
+            yield f"race-free, but threads wait at different barriers: {seen.divergent.words()}"
+        if not free and not verdict.pairs:
+            continue  # no pair was asked about
+        known: set[object] = set()
+        for launch, found in racing_launches:
+            if not _speaks_of(verdict, launch.dims):
+                continue
+            if kernel.feeds and any(
+                _is_of(each, conflict) for each in verdict.decisions for conflict in found
+            ):
+                continue
+            for conflict in found:
+                key = conflict.first, conflict.second
+                if key in known or any(_is_of(each, conflict) for each in verdict.decisions):
+                    continue
+                known.add(key)
+                what = "race-free" if free else "a pair is taken to be safe"
+                yield f"{what}, but {said(conflict)}: {launch.words()}"
+
+
+def _speaks_of(verdict: Verdict, dims: Dims) -> bool:
+    if verdict.blocks:
+        return any(shape.dims == dims for shape in verdict.blocks)
+    return all(size == 1 or axis in verdict.axes for axis, size in zip("xyz", dims))
+
+
+def said(conflict: Conflict) -> str:
+    one, other = conflict.threads
+    lanes = "lanes" if conflict.lanes else "threads"
+    first, second = (f"{site.kind} in line {site.line}" for site in (conflict.first, conflict.second))
+    return f"{lanes} {one} ({first}) and {other} ({second}) meet at byte {conflict.byte} of array {conflict.array}"
+
+
+def _is_of(decision: Decision | Race, conflict: Conflict) -> bool:
+    """Is it about these two accesses?"""
+    one, other = decision.first, decision.second
+    first, second = conflict.first, conflict.second
+    return (_stands(one, first) and _stands(other, second)) or (
+        _stands(one, second) and _stands(other, first)
+    )
+
+
+def _stands(access: Access, site: Site) -> bool:
+    return access.line in (site.line, site.call) and site.kind in _KINDS[access.kind]
+
+
+def told(facts: KernelFacts) -> list[Race]:
+    """The races that are told as errors and warnings."""
+    if not racing.followed(facts):
+        return []
+    races = racing.present(facts, facts.hazards.races)
+    return [each for each in races if facts.graded(each, Severity.ERROR).severity <= Severity.WARNING]
+
+
+def _false(seed: int, kernel: Program, facts: KernelFacts, seen: Seen, tally: Tally) -> Iterator[str]:
+    """Races that are told, and that no launch shows."""
+    races = told(facts)
+    tally.told += len(races)
+    left: dict[Dims, list[Race]] = {}
+    for race in races:
+        if not any(_is_of(race, each) for _, found in seen.shown for each in found):
+            left.setdefault(race.dims, []).append(race)
+    for dims, unshown in left.items():
+        x, y, z = dims
+        counted = False
+        if x * y * z <= _MOST_THREADS:
+            for launch in _launches(seed, kernel, facts, dims):
+                shown = watched(kernel, [launch], strays=True).shown
+                counted = counted or bool(shown)
+                unshown = [
+                    r for r in unshown if not any(_is_of(r, each) for _, found in shown for each in found)
+                ]
+                if not unshown:
+                    break
+        if (
+            not counted or seen.divergent is not None
+        ):  # behind a barrier that not all come to nothing is certain
+            tally.unshown += len(unshown)
+            continue
+        for race in unshown:
+            yield f"no run shows the race of lines {race.first.line} and {race.second.line}, block {race.dims}"
+
+
+def _launches(seed: int, kernel: Program, facts: KernelFacts, dims: Dims) -> Iterator[Launch]:
+    """Many, in the block of the witness: with its sizes first."""
+    chance = random.Random(seed + 1)
+    sizes = [
+        each.witness.sizes
+        for verdict in facts.analysis.verdicts
+        for each in verdict.decisions
+        if each.witness is not None
+    ]
+    for number, launch in enumerate(kernel.launches(chance, _AGAIN + 2 * len(sizes))):
+        given = dict(launch.arguments)
+        block, grid = launch.block, launch.grid
+        named = sizes[number // 2] if number < 2 * len(sizes) else {}
+        for parameter in kernel.types:
+            if parameter in kernel.fixed:
+                continue
+            if parameter in named:
+                given[parameter] = named[parameter]
+            elif chance.random() < 0.5:
+                given[parameter] = chance.randrange(140)
+        if kernel.by_argument:
+            given["n"] = dims[0]
+        if not kernel.grid:
+            block = named.get("blockIdx.x", block)
+            grid = named.get("gridDim.x", max(grid, block + 1))
+        yield Launch(dims, given, launch.data, block, grid)
+
+
+__all__ = ["Site", "Tally", "judge", "one", "said", "told", "watched"]

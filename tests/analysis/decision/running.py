@@ -1,0 +1,312 @@
+"""All threads of a block run, and the conflicts between their accesses to shared memory.
+
+A thread is a Python generator that stops at each barrier. Between two barriers the threads run one after the other, in
+an order drawn at random: one of the schedules that a GPU may choose, so that every address is one that can come about.
+Two accesses conflict when they touch one byte, one of them writes, no barrier orders them, and, of two writes, the
+values differ. Lanes of one warp are ordered by ``__syncwarp`` alone.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+Dims = tuple[int, int, int]
+Pointer = tuple[int, int]  # number of the array, first element
+Barrier = tuple[str, int]  # "block" or "warp", line
+Thread = Generator[Barrier, None, None]
+
+_MOST_STEPS = 30_000  # of one launch
+_GLOBAL = 1 << 20  # elements behind a pointer of the host
+
+
+class Undefined(Exception):
+    """The launch is none that a program may make, or does not end."""
+
+
+class Divergent(Exception):
+    """Threads wait at different barriers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A statement that accesses shared memory. ``kind``: R, W or A (an atomic update); ``call``: the line of the call
+    that leads there, or 0."""
+
+    line: int
+    kind: str
+    call: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two threads at the same byte of an array, one of them writing."""
+
+    first: Site
+    second: Site
+    threads: tuple[int, int]
+    array: int
+    byte: int
+    lanes: bool
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        low, high = sorted((self.first.line, self.second.line))
+        return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """``grid``: blocks in x, of which the one with number ``block`` runs; ``data``: chooses what is loaded."""
+
+    dims: Dims
+    arguments: Mapping[str, int]
+    data: int = 0
+    block: int = 0
+    grid: int = 1
+
+    def words(self) -> str:
+        numbers = " ".join(f"{key}={value}" for key, value in self.arguments.items())
+        return f"block {self.dims}, {self.block} of {self.grid}, {numbers}, data {self.data}"
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """In shared memory."""
+
+    name: str
+    type: str
+    elements: int
+    bytes: int  # of one element
+
+
+@dataclass(slots=True)
+class Run:
+    """One launch. ``strays``: an access outside of its array does nothing, instead of ending the run; ``events``: per
+    array and element, who touched it how since the last barrier of the block."""
+
+    arrays: Sequence[Array]
+    launch: Launch
+    strays: bool = False
+    conflicts: dict[tuple[Site, Site, bool], Conflict] = field(default_factory=dict)
+    memory: list[list[int]] = field(default_factory=list)
+    events: dict[tuple[int, int], list[tuple[int, int, Site, int]]] = field(default_factory=dict)
+    thread: int = 0
+    phase: int = 0  # of the warp that runs: its barriers since the last one of the block
+    steps: int = 0
+
+    def tick(self) -> None:
+        self.steps += 1
+        if self.steps > (_MOST_STEPS * 5 if self.strays else _MOST_STEPS):
+            raise Undefined
+
+    def note(self, pointer: Pointer, index: int, line: int, kind: str, value: int, call: int) -> int | None:
+        """The element; None: outside."""
+        number, element = pointer[0], pointer[1] + index
+        self.tick()
+        if not 0 <= element < self.arrays[number].elements:
+            if not self.strays:
+                raise Undefined
+            return None
+        self.events.setdefault((number, element), []).append(
+            (self.thread, self.phase, Site(line, kind, call), value)
+        )
+        return element
+
+    def read(self, pointer: Pointer, index: int, line: int, call: int = 0) -> int:
+        element = self.note(pointer, index, line, "R", 0, call)
+        return 0 if element is None else self.memory[pointer[0]][element]
+
+    def write(self, pointer: Pointer, index: int, value: int, line: int, call: int = 0) -> None:
+        value = _stored(self.arrays[pointer[0]].type, value)
+        element = self.note(pointer, index, line, "W", value, call)
+        if element is not None:
+            self.memory[pointer[0]][element] = value
+
+    def add(self, pointer: Pointer, index: int, value: int, line: int, call: int = 0) -> int:
+        element = self.note(pointer, index, line, "A", 0, call)
+        if element is None:
+            return 0
+        old = self.memory[pointer[0]][element]
+        self.memory[pointer[0]][element] = _stored(self.arrays[pointer[0]].type, old + value)
+        return old
+
+    def load(self, index: int) -> int:
+        """From global memory."""
+        if not 0 <= index < _GLOBAL and not self.strays:
+            raise Undefined
+        return (index * 2654435761 + self.launch.data * 40503 >> 7) % 11
+
+    def run(self, kernel: Callable[..., Thread]) -> None:
+        """Raises Undefined or Divergent."""
+        launch, chance = self.launch, random.Random(self.launch.data)
+        self.memory = [[chance.randrange(9) for _ in range(array.elements)] for array in self.arrays]
+        x, y, z = launch.dims
+        threads = x * y * z
+        left: dict[int, Thread] = {}
+        for number in range(threads):
+            place = (number % x, number // x % y, number // (x * y))
+            left[number] = kernel(*place, x, y, z, launch.block, launch.grid, **launch.arguments)
+        warps = [list(range(start, min(start + 32, threads))) for start in range(0, threads, 32)]
+        while left:
+            chance.shuffle(warps)
+            waiting: set[int] = set()
+            for warp in warps:
+                waiting |= self._warp([number for number in warp if number in left], left, chance)
+            self.settle()
+            if len(waiting) > 1:
+                raise Divergent
+
+    def _warp(self, lanes: list[int], left: dict[int, Thread], chance: random.Random) -> set[int]:
+        """The barriers (lines) at which its lanes wait."""
+        self.phase = 0
+        while True:
+            chance.shuffle(lanes)
+            at: dict[int, Barrier] = {}
+            for lane in lanes:
+                self.thread = lane
+                barrier = next(left[lane], None)
+                if barrier is None:
+                    del left[lane]
+                else:
+                    at[lane] = barrier
+            lanes = list(at)
+            kinds = {kind for kind, _ in at.values()}
+            if "warp" not in kinds:
+                return {line for _, line in at.values()}
+            if len(set(at.values())) > 1:
+                raise Divergent
+            self.phase += 1
+
+    def settle(self) -> None:
+        """All that happened between two barriers of the block."""
+        by_word = self.events
+        for (number, element), events in by_word.items():
+            if len(events) > 1 and any(site.kind != "R" for _, _, site, _ in events):
+                self._compare(number, element, list(dict.fromkeys(events)))
+        self.events = {}
+
+    def _compare(self, number: int, element: int, events: list[tuple[int, int, Site, int]]) -> None:
+        by_site: dict[Site, list[tuple[int, int, int]]] = {}
+        for thread, phase, site, value in events:
+            by_site.setdefault(site, []).append((thread, phase, value))
+        sites = sorted(by_site, key=lambda each: (each.line, each.kind, each.call))
+        for i, one in enumerate(sites):
+            for other in sites[i:]:
+                if one.kind == other.kind and one.kind in "RA":
+                    continue
+                if {(one, other, lanes) for lanes in (True, False)} <= self.conflicts.keys():
+                    continue
+                self._meet(one, other, by_site[one], by_site[other], number, element)
+
+    def _meet(
+        self,
+        one: Site,
+        other: Site,
+        first: list[tuple[int, int, int]],
+        second: list[tuple[int, int, int]],
+        number: int,
+        element: int,
+    ) -> None:
+        both_write = one.kind == other.kind == "W"
+        if both_write and len({value for _, _, value in (*first, *second)}) == 1:
+            return
+        for thread, phase, value in first:
+            for partner, its_phase, its_value in second:
+                if thread == partner or (both_write and value == its_value):
+                    continue
+                lanes = thread // 32 == partner // 32
+                if lanes and phase != its_phase:
+                    continue
+                key = one, other, lanes
+                if key not in self.conflicts:
+                    byte = element * self.arrays[number].bytes
+                    self.conflicts[key] = Conflict(one, other, (thread, partner), number, byte, lanes)
+
+
+def _stored(type_: str, value: int) -> int:
+    if type_ == "unsigned char":
+        return value & 255
+    if type_ in ("short", "int"):
+        bits = 16 if type_ == "short" else 32
+        half = 1 << (bits - 1)
+        return (value + half) % (2 * half) - half
+    return value
+
+
+def over(one: int, other: int) -> int:
+    """Division as C does it."""
+    if other == 0:
+        raise Undefined
+    quotient = abs(one) // abs(other)
+    return quotient if (one < 0) == (other < 0) else -quotient
+
+
+def rest(one: int, other: int) -> int:
+    return one - over(one, other) * other
+
+
+def shift(by: int, bits: int) -> int:
+    if not 0 <= by < bits:
+        raise Undefined
+    return by
+
+
+def whole(value: int, bits: int) -> int:
+    """A signed result: one that does not fit is undefined."""
+    if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
+        raise Undefined
+    return value
+
+
+def fits(value: int, bits: int) -> int:
+    """A conversion to a signed type."""
+    half = 1 << (bits - 1)
+    return (value + half) % (2 * half) - half
+
+
+def run(python: str, arrays: Sequence[Array], launch: Launch, *, strays: bool = False) -> Run:
+    """The conflicts of one launch of the kernel whose generator function is called ``kernel`` in ``python``.
+    ``strays``: accesses outside of their arrays are left out, and a run that goes wrong shows what it did until then.
+    Raises Undefined, or Divergent where threads wait at different barriers."""
+    found = Run(arrays, launch, strays)
+    names: dict[str, object] = {
+        "tick": found.tick,
+        "R": found.read,
+        "W": found.write,
+        "A": found.add,
+        "G": found.load,
+        "over": over,
+        "rest": rest,
+        "shift": shift,
+        "whole": whole,
+        "fits": fits,
+    }
+    if strays:  # any result will do
+        names["over"] = lambda one, other: over(one, other or 1)
+        names["rest"] = lambda one, other: rest(one, other or 1)
+        names["shift"] = lambda by, bits: by % bits
+        names["whole"] = fits
+    exec(compiled(python), names)
+    kernel = names["kernel"]
+    assert callable(kernel)
+    try:
+        found.run(kernel)
+    except (Undefined, Divergent):
+        if not strays:
+            raise
+        found.settle()
+    return found
+
+
+_compiled: dict[str, object] = {}
+
+
+def compiled(python: str) -> str:
+    """``python`` as code; that of the last kernel is kept."""
+    code = _compiled.get(python)
+    if code is None:
+        _compiled.clear()
+        code = _compiled[python] = compile(python, "<kernel>", "exec")
+    return code  # type: ignore[return-value]

@@ -1,0 +1,63 @@
+"""Blocks whose sizes are made of what the launch passes to the kernel."""
+
+from __future__ import annotations
+
+import pytest
+
+from smem_lsp.analysis.decision.model import Verdict, VerdictKind
+from smem_lsp.engine import check
+from smem_lsp.rules.kernel_verdict import AS_PASSED, kernel_verdict
+
+FREE = VerdictKind.RACE_FREE
+KERNEL = """\
+__global__ void k(const float *in, float *out, int width, int rows) {{
+  __shared__ float s[4096];
+  const int at = threadIdx.y * ({row}) + threadIdx.x;
+  s[at] = in[at];
+  __syncthreads();
+  out[at] = s[at];
+}}
+void go(const float *in, float *out, int width, int rows, int many) {{
+  {host}
+  {launch}
+}}
+"""
+CHECKED = "width >>= 2; if (width > 128 || width < 16) return;"
+LAUNCH = "k<<<7, dim3(width / rows, rows)>>>(in, out, width, rows);"
+
+
+def verdict(launch: str = LAUNCH, host: str = CHECKED, row: str = "width / rows") -> Verdict:
+    (facts,) = check(KERNEL.format(launch=launch, host=host, row=row)).facts
+    (found,) = facts.analysis.verdicts
+    if found.kind is FREE:
+        assert AS_PASSED in kernel_verdict(facts).assumes
+    return found
+
+
+def test_a_row_has_as_many_threads_as_elements() -> None:
+    found = verdict()
+    assert found.kind is FREE, found.reasons
+
+
+@pytest.mark.parametrize(
+    "launch",
+    [
+        LAUNCH.replace(
+            "width / rows", "width / rows + 1"
+        ),  # the last thread of a row is the first one of the next
+        LAUNCH.replace("width / rows", "2 * width / rows"),
+        LAUNCH.replace("in, out, width, rows", "in, out, width, 2 * rows"),
+        f"{LAUNCH} k<<<1, dim3(64, rows)>>>(in, out, width, rows);",  # one of two launches
+        LAUNCH.replace("width / rows", "many"),
+    ],
+)
+def test_other_launches(launch: str) -> None:
+    assert verdict(launch).kind is not FREE
+
+
+def test_rows_of_another_length() -> None:
+    assert verdict(row="width / rows - 1").kind is not FREE
+
+
+def test_a_kernel_that_nobody_launches() -> None:
+    assert verdict("").kind is not FREE

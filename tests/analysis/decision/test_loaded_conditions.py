@@ -1,0 +1,61 @@
+"""What is computed from loaded values, in whatever way, decides like loaded values do who comes to an access."""
+
+from __future__ import annotations
+
+import pytest
+
+from smem_lsp.analysis.decision.model import VerdictKind
+from smem_lsp.engine import check
+from smem_lsp.rules.kernel_verdict import KernelVerdict
+
+_FRAME = """
+__global__ void k(const float* in, const int* key, float* out, int n) {{
+  __shared__ float s[256];
+  __shared__ int count;
+  const int t = threadIdx.x;
+  float sum = 0;
+  for (int i = 0; i < n; ++i) sum += in[t * n + i];
+  int place = 0;
+  while (place < n) place += key[place + t];
+  {body}
+}}
+void host(const float* in, const int* key, float* out, int n) {{ k<<<8, 256>>>(in, key, out, n); }}
+"""
+
+
+def _verdict(body: str) -> KernelVerdict:
+    (kernel,) = check(_FRAME.format(body=body)).kernels
+    assert kernel.verdict is not None
+    return kernel.verdict
+
+
+def _data_decide(found: KernelVerdict) -> bool:
+    return any(each.words == "data decide" for each in found.reasons)
+
+
+@pytest.mark.parametrize("condition", ["sum > 1", "place == 5", "sqrtf(sum) < in[t]", "place % 3 == t"])
+def test_what_a_loop_makes_of_them_decides(condition: str) -> None:
+    """Nobody is told more than that: what it comes to may be the same for all."""
+    found = _verdict(f"if ({condition}) s[t] = 1; out[t] = s[255 - t];")
+    assert found.kind is VerdictKind.UNDECIDED and _data_decide(found)
+
+
+@pytest.mark.parametrize("condition", ["expf(in[t]) > in[0]", "isnan(in[t])", "__popc(key[t]) < 3"])
+def test_what_a_function_makes_of_them_decides(condition: str) -> None:
+    found = _verdict(f"if ({condition}) s[t] = 1; out[t] = s[255 - t];")
+    assert found.kind is VerdictKind.RACY and "may write" in found.races[0]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["clock() > 5", "place + clock() > 5", "atomicAdd(&count, 1) == 9", "place > atomicAdd(&count, 1)"],
+)
+def test_others_have_a_hand_in_it(condition: str) -> None:
+    body = f"if (t == 0) count = 0; __syncthreads(); if ({condition}) s[t] = 1; out[t] = s[255 - t];"
+    found = _verdict(body)
+    assert found.kind is VerdictKind.UNDECIDED and not _data_decide(found)
+
+
+def test_what_excludes_each_other() -> None:
+    body = "if (expf(sum) > 1) s[t] = 1; else return; __syncthreads(); out[t] = s[t];"
+    assert _verdict(body).kind is VerdictKind.RACE_FREE

@@ -1,0 +1,212 @@
+"""Ranges of dynamic shared memory whose bounds are parameters, and what could share bytes, in terms."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from harness import kernel_facts
+
+from smem_lsp.engine import check
+from smem_lsp.output.json_ import kernel_object
+
+KERNEL = """\
+__global__ void k(const float* in, float* out, int n) {
+  extern __shared__ float smem[];
+  float* x = smem;
+  float* y = smem + n;
+  float* z = y + n;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] = in[i];
+  __syncthreads();
+  float v = 0;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) v += x[n - 1 - i];
+  __syncthreads();
+  for (int i = threadIdx.x; i < n; i += blockDim.x) { y[i] = v; z[i] = v; }
+  __syncthreads();
+  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = y[n - 1 - i] + z[n - 1 - i];
+}
+"""
+
+Ranges = list[tuple[str, str, str | None]]
+
+
+def ranges(text: str) -> Ranges:
+    found = kernel_facts(text).dynamic_terms
+    return [] if found is None else list(found.ranges)
+
+
+def reading(places: str, access: str) -> str:
+    return f"""
+struct sizes {{ int rows; int columns; }};
+__global__ void k(float* out, int n, int m, sizes s) {{
+  extern __shared__ float smem[];
+  {places}
+  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = {access};
+}}
+"""
+
+
+def test_pointers_with_starts_in_terms_begin_ranges() -> None:
+    assert ranges(KERNEL) == [("x", "0", "4·n"), ("y", "4·n", "4·n"), ("z", "8·n", None)]
+    assert kernel_facts(KERNEL).dynamic_refusals == ()
+
+
+@pytest.mark.parametrize(
+    ("places", "access", "expected"),
+    [
+        ("float* a = smem; float* b = a + n * m;", "a[i] + b[i]", ["0", "4·m·n"]),
+        ("int size = n * m; float* b = smem + size;", "smem[i] + b[i]", ["0", "4·m·n"]),
+        ("int* b = (int*)(smem + n);", "smem[i] + b[i]", ["0", "4·n"]),
+        ("double* b = reinterpret_cast<double*>((char*)smem + 16 * n);", "smem[i] + b[i]", ["0", "16·n"]),
+        ("float* b = smem + blockDim.x;", "smem[i] + b[i]", ["0", "4·blockDim.x"]),
+        ("float* b = smem + s.rows * s.columns;", "smem[i] + b[i]", ["0", "4·s.columns·s.rows"]),
+        ("float* b = smem + (n + 31) / 32 * 32;", "smem[i] + b[i]", ["0", "128·((n + 31) / 32)"]),
+        # written into each access, with no pointer at all
+        ("", "smem[i] + smem[n + i]", ["0", "4·n"]),
+        # what is counted from a pointer per thread or per turn belongs to it
+        ("float* b = smem + n; float* row = b + threadIdx.x * m;", "smem[i] + row[i]", ["0", "4·n"]),
+        (
+            "float* b = smem + n; float* row = b; for (int j = 0; j < m; ++j) row += m;",
+            "smem[i] + row[i]",
+            ["0", "4·n"],
+        ),
+        # further behind than the next pointer: what is there
+        ("float* a = smem; float* b = smem + n;", "a[i] + a[n + i] + b[i]", ["0", "4·n"]),
+    ],
+)
+def test_starts(places: str, access: str, expected: list[str]) -> None:
+    text = reading(places, access)
+    assert [begin for _, begin, _ in ranges(text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("float* z = y + n;", "float* z = n > 8 ? smem : y + n;", "where `z` begins is not followed"),
+        ("float* z = y + n;", "float* z = smem + m;", "begins first is not known"),
+        ("float* z = y + n;", "float* z = y + n; if (m) z = smem;", "points to several places"),
+        ("float* z = y + n;", "float* z = smem - n;", ""),
+    ],
+)
+def test_what_has_no_order_is_refused(old: str, new: str, words: str) -> None:
+    text = KERNEL.replace("int n)", "int n, int m)").replace(old, new)
+    facts = kernel_facts(text)
+    assert facts.dynamic_terms is None
+    assert any(words in each.words for each in facts.dynamic_refusals)
+
+
+def test_what_is_dead_can_share_in_terms() -> None:
+    found = kernel_facts(KERNEL).dynamic_terms
+    assert found is not None
+    assert found.named_columns == (("x", "y"), ("z",))
+    assert (found.before, found.after) == ("8·n", "4·n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        # x is read while y holds a value
+        ("out[i] = y[n - 1 - i]", "out[i] = x[i] + y[n - 1 - i]"),
+        # no barrier between the last read of x and the first write of y
+        ("v += x[n - 1 - i];\n  __syncthreads();", "v += x[n - 1 - i];"),
+        # which of the two is the larger is not known
+        ("float* z = y + n;", "float* z = y + m;"),
+    ],
+)
+def test_what_cannot_share_stays(old: str, new: str) -> None:
+    text = KERNEL.replace("int n)", "int n, int m)").replace(old, new)
+    found = kernel_facts(text).dynamic_terms
+    assert found is not None
+    assert found.saves is None
+
+
+def test_a_smaller_range_shares_with_a_larger_one() -> None:
+    found = kernel_facts(KERNEL.replace("float* z = y + n;", "float* z = y + 2 * n;")).dynamic_terms
+    assert found is not None
+    assert (found.before, found.after) == ("12·n", "8·n")
+
+
+TURNS = """\
+__global__ void k(const float* in, float* out, unsigned n, unsigned m) {
+  extern __shared__ float smem[];
+  float* x = smem;
+  float* y = smem + n;
+  float* z = y + n;
+  z[threadIdx.x] = 0.0f;
+  for (int i = 0; i < 8; ++i) {
+    for (unsigned j = threadIdx.x; j < n; j += blockDim.x) x[j] = in[i * n + j];
+    __syncthreads();
+    for (unsigned j = threadIdx.x; j < n; j += blockDim.x) z[threadIdx.x] += x[n - 1 - j];
+    __syncthreads();
+    for (unsigned j = threadIdx.x; j < n; j += blockDim.x) y[j] = in[j];
+    __syncthreads();
+    for (unsigned j = threadIdx.x; j < n; j += blockDim.x) z[threadIdx.x] += y[n - 1 - j];
+    __syncthreads();
+  }
+  out[threadIdx.x] = z[threadIdx.x];
+}
+"""
+
+
+def test_ranges_that_each_turn_of_a_loop_fills_again_can_share_in_terms() -> None:
+    pytest.importorskip("z3")
+    found = kernel_facts(TURNS).dynamic_terms
+    assert found is not None
+    assert found.named_columns == (("x", "y"), ("z",))
+    assert (found.before, found.after) == ("8·n", "4·n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("j < n; j += blockDim.x) y[j]", "j < n - 1; j += blockDim.x) y[j]"),
+        ("j < n; j += blockDim.x) y[j]", "j < m; j += blockDim.x) y[j]"),
+        ("y[j] = in[j]", "y[j / 2] = in[j]"),
+        ("y[j] = in[j]", "if (in[j] > 0.0f) y[j] = in[j]"),
+        ("+= y[n - 1 - j]", "+= y[n - j]"),
+    ],
+)
+def test_ranges_that_are_filled_in_part_stay(old: str, new: str) -> None:
+    assert old in TURNS
+    found = kernel_facts(TURNS.replace(old, new)).dynamic_terms
+    assert found is not None
+    assert found.saves is None
+
+
+def test_what_the_ranges_rest_on_is_told() -> None:
+    report = check(KERNEL)
+    (kernel,) = (kernel_object(report.source, each) for each in report.kernels)
+    told = json.loads(json.dumps(kernel["carved_terms"]))
+    assert told["assumes"] == "assumes that what goes through `x` stays below `y`, `y` stays below `z`"
+    assert {each["line"] for each in told["open"]} == {6, 9, 11, 13}
+    assert kernel["carved"] is None
+
+
+def told_plans(text: str) -> list[tuple[int, str, str, int | None]]:
+    """(added barriers, bytes before, bytes after, line of what is not proved)"""
+    report = check(text)
+    (kernel,) = (kernel_object(report.source, each) for each in report.kernels)
+    return [
+        (
+            plan["barriers_added"],
+            plan["bytes_before"],
+            plan["bytes_after"],
+            plan["not_proved"] and plan["not_proved"]["line"],
+        )
+        for plan in kernel["carved_terms"]["plans"]
+    ]
+
+
+def test_what_a_rewrite_would_do_is_told() -> None:
+    pytest.importorskip("z3")
+    assert told_plans(KERNEL) == [(0, "12·n", "8·n", None)]
+    assert told_plans(TURNS) == [(0, "8·n", "4·n", None)]  # and `z`, which ends nobody knows where
+    beyond = KERNEL.replace("x[i] = in[i]", "x[i + 1] = in[i]")
+    assert told_plans(beyond) == [(0, "12·n", "8·n", 6)]
+    alive = KERNEL.replace("out[i] = y", "out[i] = x[i] + y")
+    assert told_plans(alive) == []
+
+
+def test_an_access_before_the_array_is_in_no_range() -> None:
+    text = KERNEL.replace("v += x[n - 1 - i];", "v += x[-1];")
+    assert kernel_facts(text).dynamic_terms is None
