@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from smem_lsp.fixes.barriers import insert_lines, spelling_at
 from smem_lsp.fixes.declarations import Refused
-from smem_lsp.ir.nodes import Access, Barrier, CopyWait, CopyWaitKind, Kernel, Place, walk
+from smem_lsp.ir.nodes import NO_OBJECT, Access, Barrier, CopyWait, CopyWaitKind, Kernel, Place, walk
 from smem_lsp.source import SourceText, Span, TextEdit
 
 _PRIMITIVES = "__pipeline_wait_prior(0);", "__pipeline_commit(); __pipeline_wait_prior(0);"
@@ -87,7 +87,7 @@ def _statements(kernel: Kernel, source: SourceText) -> dict[int, Span]:
             if place is not None and place.statement is not None and len(waits) == 1 and alone:
                 found[waits[0].point] = _whole(source, place.statement.start)
             place, waits, alone = node, [], not node.at_end
-        elif isinstance(node, CopyWait):
+        elif isinstance(node, CopyWait) and node.bound == NO_OBJECT:
             waits.append(node)
         elif isinstance(node, Barrier) or (isinstance(node, Access) and not node.asynchronous):
             alone = False

@@ -61,3 +61,11 @@ def assuming(facts: KernelFacts, title: str, edits: tuple[TextEdit, ...], *, pro
         assumed.append(f"checked for {kernel.instance}")
     title += f" ({', '.join(assumed)})" if assumed else ""
     return Fix(title, Safety.UNSAFE if assumed else Safety.SAFE, edits)
+
+
+def conditional_words(facts: KernelFacts, source: SourceText) -> list[str]:
+    """Code that this configuration leaves out was not checked."""
+    if not facts.kernel.conditional:
+        return []
+    line = source.line_number(facts.kernel.conditional[0].start)
+    return [f"the other branches of #if (line {line}) were not checked"]

@@ -46,15 +46,25 @@ def statement_of(buffer: Buffer) -> Span:
     return buffer.site.statement
 
 
+def declared_with(kernel: Kernel, buffer: Buffer) -> list[Buffer]:
+    """All that the statement that declares ``buffer`` declares, in order: they follow each other in the kernel."""
+    statement, buffers = statement_of(buffer), kernel.buffers
+    first = last = buffer.index
+    while first > 0 and buffers[first - 1].site.statement == statement:
+        first -= 1
+    while last + 1 < len(buffers) and buffers[last + 1].site.statement == statement:
+        last += 1
+    return list(buffers[first : last + 1])
+
+
 def by_statement(kernel: Kernel, buffers: Sequence[Buffer]) -> Iterator[tuple[list[Buffer], list[Buffer]]]:
     """Each statement that declares some of ``buffers``, in their order: all that it declares, and those of them."""
-    declaring = {statement_of(buffer).start: None for buffer in buffers}
-    for start in declaring:
+    declaring: dict[Span, list[Buffer]] = {}
+    for buffer in buffers:
+        declaring.setdefault(statement_of(buffer), []).append(buffer)
+    for here in declaring.values():
         checkpoint()
-        yield (
-            [b for b in kernel.buffers if b.site.statement is not None and statement_of(b).start == start],
-            [b for b in buffers if statement_of(b).start == start],
-        )
+        yield declared_with(kernel, here[0]), here
 
 
 def element_type(buffer: Buffer) -> str:

@@ -27,6 +27,7 @@ _FACTOR = re.compile(r"(?<![\w.])(\d+)[uUlLzZ]*(?![\w.])")
 _PRODUCT = re.compile(r"[\w\s*]*(?:sizeof\s*\([^()]*\)[\w\s*]*)?")  # nothing but factors
 _SIZEOF = re.compile(r"sizeof\s*\([^()]*\)")
 _MOST_ADDENDS = 8
+_BYTES_REGISTER = re.compile(r"%(?:dynamic|total|aggr)_smem_size\b")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _CALL = re.compile(r"(\w+)\s*\(([^()]*)\)")  # of a function, without calls among its arguments
 
@@ -61,24 +62,32 @@ def fewer_bytes(unit: TranslationUnit, kernel: str, launches: Sequence[LaunchSit
     constants: set[str] = set()
     assumed: dict[str, None] = {}
     passed: dict[str, LaunchSite] = {}  # by the expression
-    counts = [_of_launch(unit, kernel, launch, saved) for launch in launches]
+    asked = asks_for_bytes(unit.source)
+    counts = [None if asked else _of_launch(unit, kernel, launch, saved) for launch in launches]
     for launch, count in zip(launches, counts):
         why = "" if count is None else _held_back(unit, kernel, count, counts)
         if count is None or count.text is None or why:
             bytes_ = "its bytes" if launch.dynamic_bytes is None else f"{launch.dynamic_bytes:,} B"
-            still.append(f"the launch at {launch.place} still passes {bytes_}{why}")
+            still.append(f"the launch at {launch.place} still passes {bytes_}{why or asked}")
             continue
         edits[count.span] = TextEdit(count.span, count.text)
         constants |= count.constants
         passed[(launch.dynamic_expression or "").strip()] = launch
         if count.function is not None and not internally_linked(count.function):
             assumed[f"assumes that no other file uses {count.function.name}()"] = None
-    for span in () if still else _limits(unit, kernel):
+    for span in () if still else limits_of(unit, kernel):
         like = passed.get(unit.source.slice(span))
         text = None if like is None else _less(unit.source.slice(span), like, saved)
         if text is not None:
             edits[span] = TextEdit(span, text)
     return Passed(tuple(edits.values()), frozenset(constants), tuple(still), tuple(assumed))
+
+
+def asks_for_bytes(source: SourceText) -> str:
+    """Why no launch may pass other bytes, in words: a kernel reads how many there are (PTX ISA, "Special Registers").
+    Empty: none does."""
+    found = _BYTES_REGISTER.search(source.text)
+    return "" if found is None else f": line {source.line_number(found.start())} asks how many there are"
 
 
 def _held_back(unit: TranslationUnit, kernel: str, count: _Count, counts: Sequence[_Count | None]) -> str:
@@ -110,7 +119,7 @@ def _used_elsewhere(unit: TranslationUnit, kernel: str, function: Function) -> i
 
 def _counted_at(unit: TranslationUnit, kernel: str) -> Iterator[int]:
     """Where the bytes of launches of a kernel and of its limit begin, or those of a constant that nothing else uses."""
-    for span in _limits(unit, kernel):
+    for span in limits_of(unit, kernel):
         yield span.start
     for function in unit.functions:
         checkpoint()
@@ -118,7 +127,7 @@ def _counted_at(unit: TranslationUnit, kernel: str) -> Iterator[int]:
             if _launched(unit.source, opened.start) == kernel:
                 arguments = configuration(unit.source, opened)
                 if arguments is not None and len(arguments) > 2:
-                    made = _initializer(unit, kernel, opened, arguments[2])
+                    made = initializer_of(unit, kernel, opened, arguments[2])
                     yield (made or arguments[2]).start
 
 
@@ -138,7 +147,7 @@ def _of_launch(unit: TranslationUnit, kernel: str, launch: LaunchSite, saved: in
     text = _less(unit.source.slice(span), launch, saved)
     if text is not None:
         return _Count(span, text, _names(text))
-    made = _initializer(unit, kernel, launch.span, span)
+    made = initializer_of(unit, kernel, launch.span, span)
     text = None if made is None else _less(unit.source.slice(made), launch, saved)
     if made is not None and text is not None:
         return _Count(made, text, _names(text))
@@ -211,14 +220,14 @@ def _scaled(text: str, before: int, saved: int) -> str | None:
     return None
 
 
-def _initializer(unit: TranslationUnit, kernel: str, launch: Span, argument: Span) -> Span | None:
+def initializer_of(unit: TranslationUnit, kernel: str, launch: Span, argument: Span) -> Span | None:
     """Of a local constant that nothing but launches of the kernel and its limit use."""
     name = unit.source.slice(argument)
     around = [f for f in unit.functions if f.span.start <= launch.start < f.span.end]
     if not _WORD.fullmatch(name) or len(around) != 1:
         return None
     function = around[0]
-    allowed = {argument.start, *(span.start for span in _limits(unit, kernel))}
+    allowed = {argument.start, *(span.start for span in limits_of(unit, kernel))}
     for other in _opened(function):
         arguments = configuration(unit.source, other)
         if arguments is not None and len(arguments) > 2 and _launched(unit.source, other.start) == kernel:
@@ -269,7 +278,7 @@ def _launched(source: SourceText, opening: int) -> str:
     return before[1] if before is not None else ""
 
 
-def _limits(unit: TranslationUnit, kernel: str) -> Iterator[Span]:
+def limits_of(unit: TranslationUnit, kernel: str) -> Iterator[Span]:
     """The last argument of each call that raises the dynamic bytes that the kernel may get."""
     for function in unit.functions:
         checkpoint()
@@ -303,16 +312,38 @@ def configuration(source: SourceText, launch: Span) -> list[Span] | None:
     closing = source.text.find(">>>", opening, launch.end) if opening >= 0 else -1
     if closing < 0:
         return None
-    depth, ends, starts = 0, list[int](), [opening + 3]
-    for at in range(opening + 3, closing):
+    return _parts(source, Span(opening + 3, closing))
+
+
+def arguments_of(source: SourceText, launch: Span) -> list[Span] | None:
+    """The same of what the first launch in ``launch`` passes to its kernel."""
+    closing = source.text.find(">>>", launch.start, launch.end)
+    behind = re.compile(r">>>\s*\(").match(source.text, closing, launch.end) if closing >= 0 else None
+    if behind is None:
+        return None
+    depth = 1
+    for at in range(behind.end(), launch.end):
+        depth += (source.text[at] == "(") - (source.text[at] == ")")
+        if not depth:
+            return _parts(source, Span(behind.end(), at))
+    return None
+
+
+def _parts(source: SourceText, listed: Span) -> list[Span] | None:
+    """What stands between commas; None: something may hide one."""
+    depth, ends, starts = 0, list[int](), [listed.start]
+    for at in range(listed.start, listed.end):
         char = source.text[at]
         depth += (char in "([{") - (char in ")]}")
         if char == "," and not depth:
             ends.append(at)
             starts.append(at + 1)
-        if char in "/\"'<":  # comments, strings and template arguments
+        if char in "\"'<" or source.text[at : at + 2] in (
+            "//",
+            "/*",
+        ):  # strings, template arguments and comments
             return None
-    return [_stripped(source, Span(start, end)) for start, end in zip(starts, [*ends, closing])]
+    return [_stripped(source, Span(start, end)) for start, end in zip(starts, [*ends, listed.end])]
 
 
 def _stripped(source: SourceText, span: Span) -> Span:

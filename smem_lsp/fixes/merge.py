@@ -15,7 +15,7 @@ from smem_lsp.facts.layouts import Candidate
 from smem_lsp.fixes.barriers import insert_barriers
 from smem_lsp.fixes.byte_buffer import merge_as_bytes
 from smem_lsp.fixes.copy_waits import insert_last_wait
-from smem_lsp.fixes.cure import Cure
+from smem_lsp.fixes.cure import Cure, conditional_words
 from smem_lsp.fixes.declarations import Refused, require_editable
 from smem_lsp.fixes.guest import merge_into_host
 from smem_lsp.fixes.instances import aligned_for_all, require_right_in
@@ -68,7 +68,7 @@ def merge_fix(
         _require_disjoint(edits)
     except Refused as refusal:
         return Fix(f"Cannot {what}: {refusal}", Safety.DISPLAY, ())
-    assumptions = [*map(str, facts.assumptions(candidate)), *_conditional_words(facts, source)]
+    assumptions = [*map(str, facts.assumptions(candidate)), *conditional_words(facts, source)]
     count = len(candidate.plan.barriers)
     if candidate.plan.cost > count:
         assumptions.append(f"a barrier inside a loop: {candidate.plan.cost} executions per block")
@@ -99,14 +99,6 @@ def _of_wait(kernel: Kernel) -> Span | None:
     drained = kernel.drained
     places = (n for n in walk(kernel.body) if isinstance(n, Place) and drained and n.point == drained.place)
     return next((place.statement for place in places), None)
-
-
-def _conditional_words(facts: KernelFacts, source: SourceText) -> list[str]:
-    """Code that this configuration leaves out was not checked."""
-    if not facts.kernel.conditional:
-        return []
-    line = source.line_number(facts.kernel.conditional[0].start)
-    return [f"the other branches of #if (line {line}) were not checked"]
 
 
 def _groups(facts: KernelFacts, remedy: MergeBuffers, siblings: Sequence[KernelFacts]) -> list[Group]:

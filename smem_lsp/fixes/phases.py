@@ -16,6 +16,7 @@ from smem_lsp.allocation.plan import align_up
 from smem_lsp.fixes.barriers import above_attached
 from smem_lsp.fixes.declarations import (
     Refused,
+    by_statement,
     element_type,
     fitted,
     indentation,
@@ -81,11 +82,7 @@ def _references(
     kernel: Kernel, source: SourceText, group: Group, members: Mapping[int, str]
 ) -> Iterator[TextEdit]:
     """Every declaration of the group's buffers becomes one of references to ``members``, by buffer index."""
-    for start in dict.fromkeys(statement_of(buffer).start for buffer in group.buffers):
-        siblings = [
-            b for b in kernel.buffers if b.site.statement is not None and statement_of(b).start == start
-        ]
-        here = [b for b in group.buffers if statement_of(b).start == start]
+    for siblings, here in by_statement(kernel, group.buffers):
         lines = [f"auto& {b.name} = {members[b.index]};" for b in here]
         yield from replace_declarators(source, siblings, {b.index for b in here}, lines)
 

@@ -22,6 +22,8 @@ from smem_lsp.fixes import (
     show_caller_reuse,
     show_storage,
     show_swizzle,
+    term_ranges,
+    unmerge,
 )
 from smem_lsp.fixes.cure import Cure
 from smem_lsp.rules.model import Remedy
@@ -42,6 +44,8 @@ _ALL: tuple[Cure[Any], ...] = (
     show_caller_reuse.CURE,
     show_storage.CURE,
     show_swizzle.CURE,
+    term_ranges.CURE,
+    unmerge.CURE,
 )
 
 CURES: Mapping[type[Remedy], Cure[Any]] = MappingProxyType({cure.remedy: cure for cure in _ALL})

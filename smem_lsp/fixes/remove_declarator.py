@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smem_lsp.fixes.cure import CheckedKernel, Cure
-from smem_lsp.fixes.declarations import replace_declarators, require_editable, statement_of
+from smem_lsp.fixes.declarations import declared_with, replace_declarators, require_editable
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.rules.model import RemoveDeclarator
 
@@ -12,9 +12,7 @@ def _fix(remedy: RemoveDeclarator, at: CheckedKernel) -> Fix:
     buffers = at.kernel.buffers
     buffer = buffers[remedy.buffer]
     require_editable(at.kernel, at.source, buffer)
-    start = statement_of(buffer).start
-    beside = [b for b in buffers if b.site.statement is not None and statement_of(b).start == start]
-    edits = replace_declarators(at.source, beside, {buffer.index}, ())
+    edits = replace_declarators(at.source, declared_with(at.kernel, buffer), {buffer.index}, ())
     return Fix(f"Remove the declaration of `{buffer.name}`", Safety.SAFE, tuple(sorted(edits)))
 
 

@@ -209,7 +209,8 @@ def _claims(number: int, kernel: Kernel, report: Report, facts: KernelFacts) -> 
             yield Claim(number, what, (low, high), race.dims, not race.data)
     for decision in {shown.decision.point for shown in facts.mispaired}:
         alike = [shown for shown in facts.mispaired if shown.decision.point == decision]
-        yield Claim(number, "SMEM203", tuple(shown.barrier.line for shown in alike), alike[0].dims)
+        sure = not any(shown.data or shown.condition for shown in alike)
+        yield Claim(number, "SMEM203", tuple(shown.barrier.line for shown in alike), alike[0].dims, sure)
     for miscount in facts.hazards.miscounts:
         if miscount.kind == "few":
             yield Claim(number, "SMEM207", (miscount.barrier.line,), kernel.shape)

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 from smem_lsp.engine import check
 
+from .carved_kernels import CarvedKernel
 from .left_alone import left_over, touched
 from .model import Source
 from .programs import build_what_compiles
+from .refilled_kernels import RefilledKernel
 from .rewriting import differences, outcomes, rewrites_of
 from .written_kernels import WrittenKernel
 
@@ -40,7 +42,11 @@ class Result:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
-def check_kernels(seeds: list[int], schedules: int) -> Result:
+def check_kernels(
+    seeds: list[int],
+    schedules: int,
+    kind: type[WrittenKernel | RefilledKernel | CarvedKernel] = WrittenKernel,
+) -> Result:
     """Original and rewrites of the kernels of these seeds, each under ``schedules`` schedules.
 
     A kernel without a rewrite is not run.
@@ -49,7 +55,7 @@ def check_kernels(seeds: list[int], schedules: int) -> Result:
     started = time.perf_counter()
     sources, pairs = [], []
     for seed in seeds:
-        kernel = WrittenKernel(seed)
+        kernel = kind(seed)
         text = kernel.text()
         host = kernel.host()
         found = rewrites_of(check(text))

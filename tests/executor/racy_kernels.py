@@ -103,6 +103,7 @@ class Generator:
     names: int = 0
     groups: bool = False
     copies: bool = False
+    turns: tuple[str, ...] = ()  # statements that change which array a pointer leads into
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
@@ -136,7 +137,11 @@ class Generator:
             lines.append("__syncthreads();")  # at which a warp waits in vain for lanes that went another way
         head = "".join(
             f"#include <{name}>\n"
-            for name, used in (("cuda_pipeline.h", self.copies), ("cooperative_groups.h", self.groups))
+            for name, used in (
+                ("utility", self.turns),
+                ("cuda_pipeline.h", self.copies),
+                ("cooperative_groups.h", self.groups),
+            )
             if used
         )
         x, y, _ = self.shape
@@ -204,7 +209,27 @@ class Generator:
                 f"int* high = reinterpret_cast<int*>(dynamic + {by});",
             ]
             self.buffers += [Shared("low", "float", least), Shared("high", "int", least)]
-        return lines
+        return [*lines, *self.pointers()]
+
+    def pointers(self) -> list[str]:
+        """Two pointers into two arrays of one type, which may take turns."""
+        chance = random.Random(f"pointers {self.seed}")  # the kernels without them stay what they are
+        arrays = [each for each in self.buffers if each.name.startswith("b") and not each.columns]
+        if not arrays or chance.random() < 0.85:
+            return []
+        array = chance.choice(arrays)
+        kind, count = array.type, array.count
+        self.buffers += [Shared("front", kind, count), Shared("back", kind, count)] * 2
+        chosen = f"{chance.choice(('n & 1', 'n > 1', 'tid & 1', 'in[n] > 50.0f'))} ? {array.name} : twin"
+        swap = chance.choice(
+            ("std::swap(front, back);", f"{{ {kind}* other = front; front = back; back = other; }}")
+        )
+        self.turns = (swap, swap, f"front = {chosen};", f"back = {array.name};", f"if (tid < 32) {swap}")
+        return [
+            f"__shared__ {kind} twin[{count}];",
+            f"{kind}* front = {array.name};",
+            f"{kind}* back = {chance.choice((chosen, 'twin', 'twin'))};",
+        ]
 
     def buffer(self) -> Shared:
         return self.random.choice(self.buffers)
@@ -297,10 +322,14 @@ class Generator:
             (self.reduction, 2), (self.copy, 3), (self.shuffle, 3), (self.lambda_, 1), (self.fill, 3), (self.chosen, 9),
             (self.flagged, 4),
         ]  # fmt: skip
+        kinds += [(self.turn, 14)] if self.turns else []
         if place.depth >= 2:
             deep = (self.branch, self.loop, self.reduction, self.flagged)
             kinds = [each for each in kinds if each[0] not in deep]
         return self.random.choices([each for each, _ in kinds], [weight for _, weight in kinds])[0](place)
+
+    def turn(self, place: _Place) -> list[str]:
+        return [self.random.choice(self.turns)]
 
     def body(self, place: _Place, most: int = 4) -> list[str]:
         lines = [line for _ in range(self.random.randint(1, most)) for line in self.statement(place)]

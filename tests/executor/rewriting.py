@@ -12,6 +12,7 @@ from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.rules.model import (
     MergeBuffers,
     MoveRanges,
+    MoveTermRanges,
     MoveToDynamic,
     PadRows,
     ReorderDeclarations,
@@ -20,7 +21,7 @@ from smem_lsp.rules.model import (
 from .model import Outcome
 from .programs import Programs, Run
 
-_REMEDIES = (MergeBuffers, MoveRanges, MoveToDynamic, PadRows, ReorderDeclarations)
+_REMEDIES = (MergeBuffers, MoveRanges, MoveTermRanges, MoveToDynamic, PadRows, ReorderDeclarations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Rewrite:
 
     fix: Fix
     text: str
-    remedy: MergeBuffers | MoveRanges | MoveToDynamic | PadRows | ReorderDeclarations
+    remedy: MergeBuffers | MoveRanges | MoveTermRanges | MoveToDynamic | PadRows | ReorderDeclarations
 
     @property
     def title(self) -> str:

@@ -145,6 +145,48 @@ def test_a_pointer_that_is_set_later_stays() -> None:
     assert fix.title.endswith(": `z` is not set where it is declared")
 
 
+def test_what_a_configuration_leaves_out_was_not_checked() -> None:
+    text, fix = offered(end=";\n#ifdef MORE\n  out[0] = x[0]\n#endif\n ")
+    assert fix.safety is Safety.UNSAFE
+    assert "; the other branches of #if (line 15) were not checked" in fix.title
+    assert changes(text, fix)[0] == "float* z = x;"
+
+
+def test_a_pointer_of_one_configuration_stays() -> None:
+    _, fix = offered(z="\n#ifndef MORE\n  float* z = y + 256;\n#endif")
+    assert fix.title.endswith(": `z` is declared in an #if branch")
+
+
+@pytest.mark.parametrize("name", ["x", "z"])
+def test_what_nothing_else_may_lead_to_shares_with_nothing(name: str) -> None:
+    place = PLAIN[name].replace("float*", "float* __restrict__")
+    _, fix = offered(**{name: place})
+    assert (fix.safety, fix.edits) == (Safety.DISPLAY, ())
+    assert fix.title.endswith(f": `{name}` is `__restrict__`: no other pointer may lead to its bytes")
+
+
+def test_one_that_shares_with_nothing_may_stay_so() -> None:
+    text, fix = offered(y="float* __restrict__ y = smem + 256;")
+    assert changes(text, fix)[0] == "float* z = x;"
+
+
+@pytest.mark.parametrize(
+    ("end", "asked"),
+    [
+        ("+ (z - x)", True),
+        ("+ (x < z)", True),
+        ("+ (z != nullptr)", False),
+    ],
+)
+def test_what_asks_for_the_order_of_addresses_keeps_them(end: str, asked: bool) -> None:
+    text, fix = offered(end=end)
+    if asked:
+        assert (fix.safety, fix.edits) == (Safety.DISPLAY, ())
+        assert fix.title.endswith(": the distance of two addresses in `smem`, or their order, is asked for")
+    else:
+        assert changes(text, fix)[0] == "float* z = x;"
+
+
 LAUNCH = "  k<<<1, 256, 3072>>>(in, out);\n"
 LIMIT = "cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {});"
 
@@ -258,8 +300,9 @@ def test_instances_that_agree() -> None:
 
 def test_instances_that_do_not_agree() -> None:
     text = instances("float><<<1, 256, 3072", "char><<<1, 256, 3072").replace(
-        "z[tid] = y", "if (sizeof(T) == 1) x[tid] = 1;\n  out[tid] = x[tid];\n  z[tid] = y"
+        "out[tid] = z", "if (sizeof(T) == 1) out[tid + 256] = x[tid];\n  out[tid] = z"
     )
+    assert "x[tid];" in text
     report = check(text)
     assert not [
         fix
@@ -381,3 +424,40 @@ def test_another_body_of_the_function_is_seen_at_once() -> None:
         report = check(text, cache=cache)
         (launch,) = report.facts[0].kernel.launches
         assert launch.dynamic_bytes == count * 1024
+
+
+WITH_BARRIER = """\
+static __global__ void k(const float* in, float* out) {
+  extern __shared__ float smem[];
+  float* x = smem;
+  float* y = smem + 7000;
+  int tid = threadIdx.x;
+  for (int i = tid; i < 7000; i += 256) x[i] = in[i];
+  __syncthreads();
+  float s = x[6999 - tid];
+  for (int i = tid; i < 7000; i += 256) y[i] = s;
+  __syncthreads();
+  out[tid] = y[6999 - tid];
+}
+void run(const float* in, float* out) {
+  k<<<1, 256, 56000>>>(in, out);
+}
+"""
+
+
+def test_a_barrier_that_gains_a_block_is_told_and_put_in() -> None:
+    report = check(WITH_BARRIER)
+    (finding,) = (each for each in report.findings if each.code == "SMEM302")
+    assert "with 1 added barrier 56,000 → 28,000 B of dynamic shared memory" in str(finding.message)
+    (fix,) = report.fixes_for(finding)
+    assert fix.safety is Safety.SAFE
+    after = apply(WITH_BARRIER, fix)
+    assert "float* y = x;" in after and "k<<<1, 256, 28000>>>" in after
+    assert "  __syncthreads();  // y reuses x: every warp must be done reading it\n  for (int i" in after
+    (kernel,) = check(after).kernels
+    assert kernel.verdict.kind.value == "race-free"
+
+
+def test_a_barrier_that_gains_nothing_is_not_told() -> None:
+    small = WITH_BARRIER.replace("7000", "512").replace("6999", "511").replace("56000", "4096")
+    assert not [each for each in check(small).findings if each.code == "SMEM302"]

@@ -1,0 +1,163 @@
+"""Launches that count their dynamic bytes with what they pass to the kernel: ``2 * n * sizeof(float)`` becomes
+``n * sizeof(float)``.
+
+What the kernel calls ``n`` is what the launch passes for it, as it is written there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from smem_lsp.analysis.values.sums import Sum, spelled
+from smem_lsp.facts.term_plans import TermPlan
+from smem_lsp.fixes.launches import arguments_of, asks_for_bytes, configuration, initializer_of, limits_of
+from smem_lsp.ir.host_terms import HostTerm, apply, constant, multiplied, named, plus, replaced
+from smem_lsp.ir.nodes import LaunchSite
+from smem_lsp.ir.values import Const, Op, Sym, Value
+from smem_lsp.source import Span, TextEdit, checkpoint
+from smem_lsp.syntax.lexer import lex
+from smem_lsp.syntax.names_ahead import Symbols
+from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.unit.written_terms import less, value_of_text
+
+
+@dataclass(frozen=True, slots=True)
+class PassedInTerms:
+    """``edits``: of the bytes that launches pass; ``natural``: numbers of the host that may not be negative for that;
+    ``still``: in words, those that go on passing as many, and why."""
+
+    edits: tuple[TextEdit, ...]
+    natural: frozenset[str]
+    still: tuple[str, ...]
+
+
+def fewer_bytes_in_terms(
+    unit: TranslationUnit, kernel: Function, launches: Sequence[LaunchSite], plan: TermPlan
+) -> PassedInTerms:
+    """Let launches of a kernel pass as many bytes less as ``plan`` saves where they provably pass enough, and the
+    attribute that raises the limit name as many as they do."""
+    edits: dict[Span, TextEdit] = {}
+    still: list[str] = []
+    texts: dict[str, str] = {}
+    natural: set[str] = set()
+    asked = asks_for_bytes(unit.source)
+    for launch in launches:
+        checkpoint()
+        found: tuple[TextEdit, set[str]] | str
+        found = asked.removeprefix(": ") or _of_launch(unit, kernel, launch, plan)
+        if isinstance(found, str):
+            still.append(f"the launch at {launch.place} still passes its bytes: {found}")
+        else:
+            edit, names = found
+            natural |= names
+            edits[edit.span] = edit
+            texts[unit.source.slice(edit.span)] = edit.text
+    for span in () if still else limits_of(unit, kernel.name):
+        like = texts.get(unit.source.slice(span))
+        if like is not None:
+            edits[span] = TextEdit(span, like)
+    return PassedInTerms(tuple(edits.values()), frozenset(natural), tuple(still))
+
+
+def _of_launch(
+    unit: TranslationUnit, kernel: Function, launch: LaunchSite, plan: TermPlan
+) -> tuple[TextEdit, set[str]] | str:
+    """The edit of what a launch passes, and the numbers that may not be negative; in words why there is none."""
+    if launch.path is not None:
+        return "it is in another file"
+    configured = None if launch.extended else configuration(unit.source, launch.span)
+    given = None if configured is None else _given(unit, kernel, launch.span, configured)
+    if configured is None or given is None or len(configured) < 3:
+        return "what they are counted with is not known"
+    most, fewer = (_on_the_host(total, given, plan.partition.atoms) for total in (plan.before, plan.saved))
+    if most is None or fewer is None:
+        return "what they are counted with is not known"
+    span = configured[2]
+    if not _is_spelled(unit, launch.span.start, Span(configured[0].start, launch.span.end)):
+        return "a macro counts them"
+    made = initializer_of(unit, kernel.name, launch.span, span)
+    if made is not None and not _is_spelled(unit, launch.span.start, made):
+        return "a macro counts them"
+    if made is not None and _is_of_launch(launch, given, unit.source.slice(made), kernel.symbols):
+        span = made
+    passed = value_of_text(unit.source.slice(span), kernel.symbols)
+    spare = None if passed is None else plus(passed, most, times=-1)
+    if spare is None:
+        return "what they are counted with is not known"
+    if any(count < 0 for _, count in spare.products):
+        return f"they may be fewer than the {spelled(plan.before)} B that the ranges may reach"
+    text = less(unit.source.slice(span), fewer, kernel.symbols)
+    if text is None:
+        return "how to write fewer of them is not known"
+    return TextEdit(span, text), {symbol.name for symbol in spare.symbols}
+
+
+def _is_spelled(unit: TranslationUnit, inside: int, span: Span) -> bool:
+    """Does every word of ``span`` stand for itself, in the function around the place ``inside``?"""
+    for function in unit.functions:
+        if function.span.start <= inside < function.span.end:
+            tokens = function.body.tokens
+            own = dict(zip(tokens.offsets, tokens.texts))
+            read = lex(unit.source.slice(span))
+            words = zip(read.kinds, read.texts, read.offsets)
+            return all(own.get(span.start + at) == text for kind, text, at in words if kind == "NAME")
+    return False
+
+
+def _given(
+    unit: TranslationUnit, kernel: Function, launch: Span, configured: Sequence[Span]
+) -> Mapping[str, HostTerm] | None:
+    """What the launch passes for what the kernel's sizes are made of, as it is written; None: that is not known."""
+    texts = arguments_of(unit.source, launch)
+    declared = kernel.parameters or ()
+    if texts is None or len(texts) != len(declared):
+        return None
+    found: dict[str, HostTerm] = {}
+    pairs = [("blockDim.x", configured[1])]
+    for declaration, span in zip(declared, texts):
+        if len(declaration.declarators) == 1 and not declaration.declarators[0].pointers:
+            pairs.append((declaration.declarators[0].name, span))
+    for name, span in pairs:
+        value = value_of_text(unit.source.slice(span), kernel.symbols)
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def _is_of_launch(launch: LaunchSite, given: Mapping[str, HostTerm], text: str, symbols: Symbols) -> bool:
+    """Is the value of ``text``, further up, still what is written in it when the launch is reached?"""
+    terms = launch.terms
+    if terms.dynamic is None or launch.variants > 1 or launch.open:
+        return False
+    known = [terms.dynamic, *(each for each in (*terms.block, *terms.arguments) if each is not None)]
+    every = {symbol for term in known for symbol in term.symbols}
+    if len({symbol.name for symbol in every}) != len(every):
+        return False
+    plain = [replaced(term, {symbol: named(symbol.name) for symbol in term.symbols}) for term in known]
+    same = all(value.number is not None or value in plain for value in given.values())
+    return same and plain[0] == value_of_text(text, symbols)
+
+
+def _on_the_host(total: Sum, given: Mapping[str, HostTerm], atoms: Mapping[str, Value]) -> HostTerm | None:
+    """``total`` as the launch counts it."""
+    found: HostTerm | None = constant(0)
+    for product, n in total.items():
+        part: HostTerm | None = constant(n)
+        for symbol in product:
+            atom = atoms.get(symbol)
+            factor = given.get(symbol) if atom is None else _value(atom, given)
+            part = None if part is None or factor is None else multiplied(part, factor)
+        found = None if found is None or part is None else plus(found, part)
+    return found
+
+
+def _value(value: Value, given: Mapping[str, HostTerm]) -> HostTerm | None:
+    if isinstance(value, Const):
+        return constant(value.n)
+    if isinstance(value, Sym):
+        return given.get(value.name)
+    if not isinstance(value, Op) or len(value.args) != 2:
+        return None
+    left, right = (_value(each, given) for each in value.args)
+    return None if left is None or right is None else apply(value.operator.spelling, left, right)

@@ -1,0 +1,136 @@
+"""Random kernels that carve dynamic shared memory by numbers that they get when they run.
+
+Phases fill a range and read it, or one that was filled before; what a fill leaves out, and what is read of another
+range through a pointer, is there so that a plan that overlooks it changes what the kernel puts out.
+"""
+
+from __future__ import annotations
+
+import random
+
+NUMBERS = (0, 1, 7, 64, 130)  # what the kernel is carved by
+
+
+class CarvedKernel:
+    """One kernel, and after ``text`` what a rewrite may touch: ``declaring``, its declarations and launches by line."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.threads = self.random.choice((32, 64, 96))
+        count = self.random.randint(2, 4)
+        self.same = self.random.random() < 0.6
+        forms = ["n", "n", "m", "2 * n", "n + 8", "n + m", "blockDim.x", "(n + 3) / 4 * 4", "(n / 2 + m)"]
+        if self.same:
+            forms = [self.random.choice(("n", "n", "(n + 3) / 4 * 4"))]
+        self.sizes = {f"r{number}": self.random.choice(forms) for number in range(count)}
+        self.kind = self.random.choice(("int", "int", "unsigned"))
+        self.loop = self.random.random() < 0.5
+        self.declaring: set[str] = set()
+        self.read: set[str] = set()  # since the last barrier
+        self.filled: dict[str, None] = {}  # in order
+
+    def host(self) -> str:
+        return f"int main() {{ smem::call_each(run, {{{', '.join(map(str, NUMBERS))}}}); }}\n"
+
+    def text(self) -> str:
+        first = (
+            [line for name in self.sizes for line in self.fill(name, whole=True)] if self.once(0.25) else []
+        )
+        first += self.barrier() if first else []
+        chosen = [self.random.choice(list(self.sizes)) for _ in range(self.random.choice((0, 0, 0, 1, 2)))]
+        order = [*self.sizes, *chosen]
+        if self.once(0.2):
+            self.random.shuffle(order)
+        lines = [line for name in order for line in self.phase(name)]
+        if self.loop:
+            again = self.barrier() if self.read or self.once(0.3) else []
+            head = f"for ({self.kind} turn = 0; turn < 3; ++turn) {{"
+            lines = [head, *(f"  {line}" for line in [*lines, *again]), "}"]
+        declared, total = self.declarations()
+        launch = f"  k<<<2, {self.threads}, {total}>>>(in, out, n, m);"
+        self.declaring = {*declared, launch}
+        return "\n".join([
+            "#include <cuda_runtime.h>",
+            f"__global__ void k(const float* in, float* out, {self.kind} n, {self.kind} m) {{",
+            *declared,
+            "  float v = in[threadIdx.x];",
+            *(f"  {line}" for line in [*first, *lines]),
+            f"  out[blockIdx.x * {self.threads} + threadIdx.x] = v;",
+            "}",
+            "void call(const float* in, float* out, int n, int m) {",
+            launch,
+            "}",
+            "void run(const float* in, float* out, int n) { call(in, out, n, n / 2 + 3); }",
+            "",
+        ])  # fmt: skip
+
+    def once(self, chance: float) -> bool:
+        return self.random.random() < chance
+
+    def declarations(self) -> tuple[list[str], str]:
+        """Lines, and the bytes that they take in words of the host."""
+        lines, names = ["  extern __shared__ float smem[];"], list(self.sizes)
+        for at, name in enumerate(names):
+            before = [self.sizes[each] for each in names[:at]]
+            chain = f"{names[at - 1]} + {self.sizes[names[at - 1]]}" if at else "smem"
+            whole = " + ".join(["smem", *before])
+            place = self.random.choice((chain, chain, whole, f"(float*)((char*)smem + {_bytes(before)})"))
+            lines.append(f"  float* {name} = {place};")
+        sizes = [size.replace("blockDim.x", str(self.threads)) for size in self.sizes.values()]
+        if self.same and self.once(0.7):
+            size = sizes[0] if sizes[0].isalnum() else f"({sizes[0]})"
+            return lines, f"{len(sizes)} * {size} * sizeof(float)"
+        if self.once(0.5):
+            return lines, " + ".join(f"({each}) * sizeof(float)" for each in sizes)
+        return lines, f"({' + '.join(sizes)}) * sizeof(float)"
+
+    def barrier(self) -> list[str]:
+        self.read.clear()
+        return ["__syncthreads();"]
+
+    def phase(self, name: str) -> list[str]:
+        """A range is filled, and something is read."""
+        needed = self.barrier() if name in self.read or (self.loop and not self.filled) else []
+        lines = [*needed, *self.fill(name), *self.barrier()]
+        older = [each for each in self.filled if each != name]
+        if older and self.once(0.2):
+            lines += self.use(self.random.choice(older))
+        lines += self.use(name)
+        return [*lines, *self.barrier()] if self.once(0.6) else lines
+
+    def fill(self, name: str, *, whole: bool = False) -> list[str]:
+        size, kind = self.sizes[name], self.kind
+        head = f"for ({kind} i = threadIdx.x; i < {size}; i += blockDim.x)"
+        value = self.random.choice(("in[i] + v", "v * 0.5f + i", "in[i] * 2.0f"))
+        known = name in self.filled
+        self.filled[name] = None
+        forms = [f"{head} {name}[i] = {value};", f"{head} {name}[({size}) - 1 - i] = {value};"]
+        if known and not whole and self.once(0.6):
+            forms += [
+                f"{head} if (i % 3) {name}[i] = {value};",
+                f"for ({kind} i = threadIdx.x + 1; i < {size}; i += blockDim.x) {name}[i] = {value};",
+                f"if (m > 9) {head} {name}[i] = {value};",
+            ]
+        return [self.random.choice(forms)]
+
+    def use(self, name: str) -> list[str]:
+        self.read.add(name)
+        size, kind = self.sizes[name], self.kind
+        head = f"for ({kind} i = threadIdx.x; i < {size}; i += blockDim.x)"
+        names = list(self.sizes)
+        forms = [
+            f"{head} v += {name}[({size}) - 1 - i];",
+            f"{head} v -= {name}[i];",
+            f"for ({kind} i = 0; i < {size}; ++i) v += {name}[i] * 0.25f;",
+        ]
+        if name != names[0] and self.once(0.3):  # through the pointer in front of it
+            before = names[names.index(name) - 1]
+            forms = [f"{head} v += {before}[{self.sizes[before]} + i];"]
+        elif name != names[0] and self.once(0.1):  # which has another number when it moves
+            before = names[names.index(name) - 1]
+            forms.append(f"for ({kind} i = 0; i < {name} - {before}; ++i) v += in[i];")
+        return [self.random.choice(forms)]
+
+
+def _bytes(sizes: list[str]) -> str:
+    return f"({' + '.join(sizes) or '0'}) * sizeof(float)"

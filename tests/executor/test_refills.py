@@ -1,0 +1,111 @@
+"""Tiles that are filled again in a loop: what is offered, applied and run gives the bytes of the original.
+
+``python tests/benchmarks/executor.py --refilled --kernels 10000`` runs more random kernels.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from executor import Source, build
+from executor.merging import check_kernels
+from executor.refilled_kernels import RefilledKernel
+from executor.rewriting import differences, outcomes, rewrites
+from smem_lsp.engine import check
+
+pytest.importorskip("z3")
+
+KERNELS = int(os.environ.get("SMEM_REFILLED_KERNELS", "60"))
+_MAIN = "int main() { smem::call_each(run, {0, 1, 3}); }\n"
+
+STATIC = """#include <cuda_runtime.h>
+__global__ void k(const float* in, float* out, int n) {
+  __shared__ float a[1024];
+  __shared__ float b[1024];
+  float v = in[threadIdx.x];
+  for (int i = 0; i < n; ++i) {
+    a[threadIdx.x] = in[threadIdx.x] + i;
+    __syncthreads();
+    v += a[blockDim.x - 1 - threadIdx.x];
+    __syncthreads();
+    b[threadIdx.x] = v;
+    __syncthreads();
+    v += b[(threadIdx.x + 1) % blockDim.x];
+  }
+  out[blockIdx.x * blockDim.x + threadIdx.x] = v;
+}
+"""
+STATIC_HOST = "void run(const float* in, float* out, int n) { k<<<2, 128>>>(in, out, n); }\n"
+
+DYNAMIC = """#include <cuda_runtime.h>
+__global__ void k(const float* in, float* out, int n) {
+  extern __shared__ float raw[];
+  float* a = raw;
+  float* b = raw + 1024;
+  float v = in[threadIdx.x];
+  for (int i = 0; i < n; ++i) {
+    for (int j = threadIdx.x; j < 1024; j += blockDim.x) a[j] = in[j] + i;
+    __syncthreads();
+    for (int j = threadIdx.x; j < 1024; j += blockDim.x) v += a[1023 - j];
+    __syncthreads();
+    for (int j = threadIdx.x; j < 1024; j += blockDim.x) b[j] = v;
+    __syncthreads();
+    for (int j = threadIdx.x; j < 1024; j += blockDim.x) v += b[1023 - j];
+  }
+  out[blockIdx.x * blockDim.x + threadIdx.x] = v;
+}
+void run(const float* in, float* out, int n) { k<<<2, 128, 2048 * sizeof(float)>>>(in, out, n); }
+"""
+
+
+@pytest.mark.parametrize(("text", "host"), [(STATIC, STATIC_HOST), (DYNAMIC, "")], ids=["static", "dynamic"])
+def test_two_arrays_that_take_turns_share_with_one_barrier(text: str, host: str) -> None:
+    (rewrite,) = rewrites(text)
+    assert "8,192 → 4,096 B" in rewrite.title and "1 barrier added" in rewrite.title
+    before, after = text.splitlines(), rewrite.text.splitlines()
+    (barrier,) = [number for number, line in enumerate(after) if "__syncthreads();  //" in line]
+    assert after[barrier + 1] == "  }"  # at the end of the turn
+    assert len(after) == len(before) + 1
+    report = check(rewrite.text)
+    assert report.kernels[0].verdict.kind.value == "race-free"
+    with build(
+        [Source("before", text + host + _MAIN), Source("after", rewrite.text + host + _MAIN)]
+    ) as programs:
+        seen = outcomes(programs, ["before", "after"], range(6))
+    assert differences(seen["before"], seen["before"]) == ""
+    assert differences(seen["before"], seen["after"]) == ""
+
+
+def test_without_its_barrier_the_rewrite_races() -> None:
+    (rewrite,) = rewrites(STATIC)
+    lines = rewrite.text.splitlines(keepends=True)
+    wrong = "".join(line for line in lines if "__syncthreads();  //" not in line)
+    with build([Source("wrong", wrong + STATIC_HOST + _MAIN)]) as programs:
+        assert any(each.race_count for each in outcomes(programs, ["wrong"], range(3))["wrong"])
+
+
+def test_a_refill_that_leaves_out_one_element_is_not_offered() -> None:
+    for text in (
+        STATIC.replace("a[threadIdx.x] = in", "if (threadIdx.x) a[threadIdx.x] = in"),
+        DYNAMIC.replace("j < 1024; j += blockDim.x) a[j]", "j < 1023; j += blockDim.x) a[j]"),
+    ):
+        assert text not in (STATIC, DYNAMIC)
+        assert rewrites(text) == []
+
+
+@pytest.mark.slow(seconds=20)
+def test_random_tiles_keep_what_the_kernel_puts_out() -> None:
+    found = check_kernels(list(range(KERNELS)), 2, RefilledKernel)
+    assert found.unfit == []
+    assert found.mismatches == []
+    assert found.races == 0
+    assert found.rewritten > KERNELS // 4
+
+
+def test_a_refilled_kernel_comes_from_its_seed() -> None:
+    assert [RefilledKernel(seed).text() for seed in range(9)] == [
+        RefilledKernel(seed).text() for seed in range(9)
+    ]
+    assert len({RefilledKernel(seed).text() for seed in range(9)}) == 9
