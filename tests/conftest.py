@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import NoReturn
 
@@ -9,13 +10,25 @@ import pytest
 
 import smem_lsp.facts.attempts
 import smem_lsp.lowering.kernel
+import smem_lsp.source.budget
 
 TESTS = Path(__file__).parent
+LONG_SECONDS = 20  # real seconds of processor time in one of the budgets
 # Corpora are fetched and editors installed: as a whole these folders are slow, whatever each of their tests takes.
 SLOW_FOLDERS = frozenset({"corpora", "editor", "emacs", "neovim"})
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--part", metavar="K/N", help="run every Nth test only, from the Kth on: 1/2 and 2/2 are all"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    part = config.getoption("--part")
+    if part is not None:
+        first, _, every = part.partition("/")
+        items[:] = items[int(first) - 1 :: int(every)]
     for item in items:
         folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
         if folder in SLOW_FOLDERS:
@@ -38,3 +51,13 @@ def defects_are_failures(request: pytest.FixtureRequest, monkeypatch: pytest.Mon
         raise AssertionError("an analysis failed") from error
 
     monkeypatch.setattr(smem_lsp.facts.attempts, "described", fail)
+
+
+@pytest.fixture(autouse=True)
+def results_do_not_depend_on_the_machine(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Limits of time are for a user who waits. Here a busy machine would cost results, so its seconds are long; those
+    of tests about limits of time are not."""
+    if request.node.get_closest_marker("limits") is None:
+        monkeypatch.setattr(smem_lsp.source.budget, "_clock", lambda: time.thread_time() / LONG_SECONDS)

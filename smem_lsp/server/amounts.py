@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.nodes import Access, AddressSpace, walk
 from smem_lsp.rules.facts import KernelFacts
@@ -54,3 +56,39 @@ def best_bytes(facts: KernelFacts) -> int | None:
         return None
     free = [facts.total(c.plan.bytes) for c in facts.best if not c.plan.barriers]
     return min([facts.static_bytes, *free])
+
+
+@dataclass(frozen=True, slots=True)
+class BoundWords:
+    """``≤ 18 blocks/SM``, ``by shared memory alone``, and what is not known: ``block``, ``dynamic bytes``. ``differ``:
+    launches do, in their blocks."""
+
+    arch: str
+    held: str
+    by: str
+    unknown: tuple[str, ...]
+    differ: bool
+
+
+def bound_words(facts: KernelFacts) -> BoundWords | None:
+    """What bounds the blocks of an SM where not all that decides is known; None: nothing that is known does."""
+    bound = next(iter(facts.bounds), None)
+    total = facts.static_bytes
+    before = least_bytes(facts) if total is None else total
+    if bound is None or before > facts.static_limit:
+        return None
+    row = bound.row
+    now, limits = facts.resident(row, before)
+    after = best_bytes(facts) if bound.dynamic else None
+    held = blocks(row, now, now if after is None else facts.blocks(row, after))
+    if bound.block is not None:
+        by = f"with {bound.block} threads"
+    elif "warps" in limits:
+        by = f"with {row.threads} threads or more"
+    elif before or row.dynamic_bytes:
+        by = f"by {'shared memory' if bound.dynamic else 'static bytes'} alone"
+    else:
+        return None
+    differ = bound.block is None and bool(facts.shapes)
+    lacking = {"block": bound.block is None and not differ, "dynamic bytes": not bound.dynamic}
+    return BoundWords(row.arch, held, by, tuple(name for name, so in lacking.items() if so), differ)

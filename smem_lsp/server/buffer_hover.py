@@ -3,14 +3,17 @@ decide."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from math import gcd
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import KernelReport
 from smem_lsp.facts.partition import PartitionLayouts
+from smem_lsp.facts.term_plans import TermPlan
+from smem_lsp.facts.terms import TermLayout
 from smem_lsp.fixes.model import Safety
-from smem_lsp.ir.nodes import AddressSpace, Buffer
+from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Name, walk
 from smem_lsp.output.symbolic_size import symbolic_bytes
 from smem_lsp.rules.apart import open_pairs, why_open
 from smem_lsp.rules.facts import KernelFacts
@@ -36,6 +39,46 @@ def buffer_lines(
         yield step
 
 
+def reference_lines(report: KernelReport, facts: KernelFacts, name: Name) -> Iterator[str]:
+    """The same about a reference to a part of a buffer."""
+    buffer = facts.kernel.buffers[name.buffer]
+    start, end = name.within
+    dims = "".join(f"[{'?' if dim is None else dim}]" for dim in name.dims)
+    yield f"**`{name.type} {name.text}{dims}`** {end - start:,} B: bytes {start:,}–{end:,} of `{buffer.name}`"
+    divided = next((each for each in facts.class_partitions if each.partition.base == name.buffer), None)
+    purpose = None
+    if divided is not None:
+        purpose = next((each for each in divided.partition.ranges if name in each.names), None)
+    if divided is None or purpose is None:
+        points = [
+            n.point for n in walk(facts.kernel.body) if isinstance(n, Access) and n.buffer == name.buffer
+        ]
+        if not points:
+            yield "Never accessed"
+    else:
+        first, last = divided.lives.get(purpose.index, (0, 0))
+        yield f"Live: {_lines(*lines_of(report, first, last))}"
+        others = [
+            f"`{each.name}` ({_lines(*lines_of(report, *divided.lives[each.index]))})"
+            for each in divided.partition.ranges
+            if each is not purpose
+            and each.index in divided.lives
+            and each.offset < purpose.offset + purpose.size
+            and purpose.offset < each.offset + each.size
+        ]
+        if others:
+            yield f"Takes turns with {listed(others)} in the same bytes"
+    if step := _next_step(facts):
+        yield step
+
+
+def lines_of(report: KernelReport, first: int, last: int) -> tuple[int, int]:
+    """The lines of two points, 1-based; a point without one takes that of the point before it."""
+    known = sorted(report.point_lines)
+    a, b = (known[max(bisect_right(known, point) - 1, 0)] for point in (first, last))
+    return report.point_lines[a], report.point_lines[b]
+
+
 def _what(buffer: Buffer) -> str:
     dims = buffer.dims_text or tuple("?" if dim is None else str(dim) for dim in buffer.dims)
     unknown = f"{symbolic_bytes(buffer)} B" if symbolic_bytes(buffer) else "size not known"
@@ -58,6 +101,13 @@ def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffe
     for divided in facts.class_partitions:
         if buffer.index == divided.partition.base:
             return _ranges(facts, divided)
+    terms = facts.dynamic_terms
+    if terms is not None and buffer.index == terms.partition.base:
+        return _ranges_in_terms(terms, facts.term_plans)
+    if buffer.space is AddressSpace.DYNAMIC and facts.dynamic_refusals:
+        first, *more = facts.dynamic_refusals
+        rest = f" (and {plural(len(more), 'more reason')})" if more else ""
+        return f"Ranges not known: line {first.line}: {first.words}{rest}"
     if len(facts.items) < 2:
         return ""
     if buffer.fixed is not None:
@@ -101,12 +151,33 @@ def _ranges(facts: KernelFacts, divided: PartitionLayouts) -> str:
     ranges = (
         f"`{each.name}` {each.offset:,}–{each.offset + each.size:,}" for each in divided.partition.ranges
     )
-    words = f"{'Members' if divided.partition.ranges[0].members else 'Ranges'}: {', '.join(ranges)}"
+    what = "Members" if divided.partition.ranges[0].members else "Ranges"
+    words = f"{'Takes turns' if divided.by_names else what}: {', '.join(ranges)}"
     free = [each for each in divided.best if not each.plan.barriers]
     if not free or free[0].plan.bytes >= divided.declared.bytes:
         return words
     assumed = "".join(f"; {each}" for each in facts.assumptions(free[0]))
     return f"{words}; {free[0].plan.bytes:,} B would do{assumed}"
+
+
+def _ranges_in_terms(terms: TermLayout, plans: Sequence[TermPlan]) -> str:
+    """``Ranges: `x` from `0`, `y` from `4·n`, `z` from `8·n`; `x` and `y` can share bytes: 12·n → 8·n B``; where that
+    is not proved, what it assumes."""
+    words = f"Ranges: {', '.join(f'`{name}` from `{begin}`' for name, begin, _ in terms.ranges)}"
+    if plans and plans[0].doubt is None:
+        plan, *_ = plans
+        shared = [listed(f"`{each}`" for each in column) for column in plan.named_columns if len(column) > 1]
+        barriers = len(plan.candidate.plan.barriers)
+        added = f" after {plural(barriers, 'added barrier')}" if barriers else ""
+        return f"{words}; {', '.join(shared)} can share bytes{added}: {plan.words}{plan.below}"
+    if terms.saved:
+        shared = [listed(f"`{each}`" for each in column) for column in terms.named_columns if len(column) > 1]
+        words += f"; {', '.join(shared)} could share bytes: {terms.before} → {terms.after} B"
+        words += f" in front of `{terms.ranges[-1][0]}`"
+    if terms.partition.assumes:
+        words += f"; {terms.partition.assumes}"
+    doubts = terms.partition.doubts
+    return f"{words}; line {doubts[0].line}: {doubts[0].words}" if doubts else words
 
 
 def _price(report: KernelReport, plan: Plan) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from smem_lsp.engine import Report
-from smem_lsp.engine.merges import merge_finding, merges, parts
+from smem_lsp.engine.merges import merge_finding, merges, parts, unmerges
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, MergeBuffers
@@ -26,6 +26,7 @@ from smem_lsp.source import SourceText, Span, TextEdit
 QUICK_FIX = "quickfix"
 REWRITE = "refactor.rewrite"
 MERGE = "refactor.rewrite.mergeBuffers"
+UNMERGE = "refactor.rewrite.unmergeBuffers"
 FIX_ALL = "source.fixAll.smem"
 
 
@@ -72,6 +73,8 @@ def actions(analysis: Analysis, query: ActionQuery) -> list[Action]:
                 offered.add(fix.edits)
     if query.takes(MERGE):
         found += _merges(analysis, query, offered)
+    if query.takes(UNMERGE):
+        found += _unmerges(analysis, query)
     if query.takes(QUICK_FIX):
         found += _suppressions(report.source, touched)
     # Offered unasked, it would light the bulb everywhere in the file.
@@ -89,10 +92,11 @@ def edits_of(analysis: Analysis, key: str, check: Callable[[str], Report]) -> Se
         return _new_value(analysis.report.source, place)
     if key == "all":
         return fix_all(analysis.report, analysis.config, check)
-    if word == "merge":
+    if word in ("merge", "unmerge"):
         kernel, _, mark = place.partition(" ")
         if kernel.isdecimal() and int(kernel) < len(analysis.report.facts):
-            for fix in _whole_merges(analysis, int(kernel)):
+            of_kernel = _whole_merges if word == "merge" else _taken_apart
+            for fix in of_kernel(analysis, int(kernel)):
                 if _mark(fix) == mark:
                     return fix.edits
     if word == "part":
@@ -185,6 +189,25 @@ def _merges(analysis: Analysis, query: ActionQuery, offered: set[tuple[TextEdit,
                 offered.add(fix.edits)
                 chosen = ".".join(map(str, picked))
                 yield Action(fix.title, MERGE, f"part {index} {chosen} {_mark(fix)}")
+
+
+def _unmerges(analysis: Analysis, query: ActionQuery) -> Iterator[Action]:
+    """An array of its own for each purpose of the bytes that the kernel under the cursor shares out by hand."""
+    assert analysis.report is not None
+    index = kernel_at(analysis.report, Span(query.span.start, query.span.start))
+    if index is None or not (query.invoked or query.only is not None):
+        return
+    for fix in _taken_apart(analysis, index):
+        if fix.edits:
+            yield Action(fix.title, UNMERGE, f"unmerge {index} {_mark(fix)}")
+        else:
+            yield Action("Unmerge buffers", UNMERGE, "unmerge", refused=fix.title)
+
+
+def _taken_apart(analysis: Analysis, kernel: int) -> Iterator[Fix]:
+    assert analysis.report is not None
+    for number, finding in enumerate(unmerges(analysis.report.facts[kernel])):
+        yield analysis.fixes(f"unmerge {kernel} {number}", finding)[0]
 
 
 def _reached(facts: KernelFacts, query: ActionQuery) -> bool:

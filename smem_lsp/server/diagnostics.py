@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 
 from lsprotocol import types
 
-from smem_lsp.rules.model import Finding
+from smem_lsp.rules.model import Finding, Note
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.handshake import Features
 from smem_lsp.server.positions import ClientText, client_text
 from smem_lsp.server.to_lsp import to_range
-from smem_lsp.source import Span, printable
+from smem_lsp.server.uris import uri_of
+from smem_lsp.source import Span, printable, printable_path
 
 SOURCE = "smem"
 MOST = 200  # of one file: editors take longer to draw a thousand than we take to find them
@@ -49,6 +51,19 @@ def finding_id(finding: Finding) -> str:
     return f"{finding.code}:{finding.span.start}:{finding.span.end}"
 
 
+def _location(analysis: Analysis, seen: ClientText, note: Note, features: Features) -> types.Location:
+    if note.source is None:
+        return types.Location(analysis.snapshot.uri, to_range(seen, note.span))
+    there = client_text(note.source, features.encoding)
+    return types.Location(uri_of(os.path.abspath(note.source.path)), to_range(there, note.span))  # noqa: PTH100
+
+
+def _place(seen: ClientText, note: Note) -> str:
+    if note.source is None:
+        return f"line {seen.place(note.span.start)[0] + 1}"
+    return f"{printable_path(note.source.path)}:{note.source.line_number(note.span.start)}"
+
+
 def _gravest(findings: Sequence[Finding]) -> Sequence[Finding]:
     if len(findings) <= MOST:
         return findings
@@ -64,15 +79,12 @@ def _diagnostic(
     if finding.related and features.related_information:
         related = [
             types.DiagnosticRelatedInformation(
-                types.Location(analysis.snapshot.uri, to_range(seen, note.span)), printable(note.message)
+                _location(analysis, seen, note, features), printable(note.message)
             )
             for note in finding.related
         ]
     else:
-        message += "".join(
-            f"\nline {seen.place(note.span.start)[0] + 1}: {printable(note.message)}"
-            for note in finding.related
-        )
+        message += "".join(f"\n{_place(seen, note)}: {printable(note.message)}" for note in finding.related)
     faded = finding.unnecessary and features.unnecessary_tag
     return types.Diagnostic(
         range=to_range(seen, finding.span),

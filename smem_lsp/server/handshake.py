@@ -11,7 +11,10 @@ from smem_lsp.server.positions import PositionEncoding
 
 Json = Mapping[str, object]
 
-CODE_ACTION_KINDS = ("quickfix", "refactor.rewrite", "refactor.rewrite.mergeBuffers", "source.fixAll.smem")
+CODE_ACTION_KINDS = (
+    *("quickfix", "refactor.rewrite", "refactor.rewrite.mergeBuffers", "refactor.rewrite.unmergeBuffers"),
+    "source.fixAll.smem",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,12 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 from smem_lsp.engine.report import KernelReport, Report
-from smem_lsp.ir.nodes import Barrier, BarrierKind, Buffer, walk
+from smem_lsp.ir.nodes import Barrier, BarrierKind, Buffer, Kernel, Name, walk
+from smem_lsp.rules.contracts import contracts
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.registry import RESERVED, find_rule
 from smem_lsp.server.analysis import Analysis
-from smem_lsp.server.buffer_hover import buffer_lines
+from smem_lsp.server.buffer_hover import buffer_lines, reference_lines
 from smem_lsp.server.kernel_hover import kernel_lines, kernel_stairs
 from smem_lsp.server.markdown import markdown_line, plain_line
 from smem_lsp.source import SourceText, Span
@@ -21,6 +22,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _RULE = re.compile(r"[A-Za-z][\w-]*")
 _DIRECTIVE = re.compile(r"smem:[ \t]*[a-z-]+[ \t]*\[[^\]\r\n]*")
 _LAUNCH = re.compile(r"\s*(?:<[^<>;{}]*>\s*)?<<<")
+_CALLED = re.compile(r"\s*(?:<[^<>;{}]*>\s*)?\(")
 _MEMBER = re.compile(r"(?:\.|->|::)\s*\Z")
 
 
@@ -52,6 +54,9 @@ def hover_at(analysis: Analysis, offset: int) -> Hover | None:
     word = _word_at(source, offset, _WORD)
     if word is None:
         return None
+    function = _function(report, word)
+    if function is not None:
+        return function
     index = kernel_at(report, word) if _LAUNCH.match(source.text, word.end) is None else None
     if index is None:
         return _launched(report, word)
@@ -62,6 +67,19 @@ def kernel_at(report: Report, span: Span) -> int | None:
     """Index of the kernel whose definition holds ``span``. A binary search: looking at a kernel works out its place."""
     index = bisect_right(report.facts, span.start, key=lambda facts: facts.kernel.span.start) - 1
     return index if index >= 0 and report.facts[index].kernel.span.covers(span) else None
+
+
+def _function(report: Report, word: Span) -> Hover | None:
+    """The contract of a device function, where it is defined or called."""
+    name = report.source.slice(word)
+    if _CALLED.match(report.source.text, word.end) is None:
+        return None
+    if not any(call.name == name for facts in report.facts for call in facts.kernel.inlined):
+        return None
+    found = [each for each in contracts(report.facts) if each.name == name]
+    here = report.source.line_number(word.start)
+    shown = next((each for each in found if each.line == here), found[0] if len(found) == 1 else None)
+    return None if shown is None else Hover(shown.lines, word)
 
 
 def _launched(report: Report, word: Span) -> Hover | None:
@@ -86,8 +104,14 @@ def _in_kernel(analysis: Analysis, index: int, word: Span) -> Hover | None:
     for node in walk(kernel.body):
         if isinstance(node, Barrier) and node.span is not None and node.span.covers(word):
             return Hover(_barrier_lines(report, node), node.span)
-    buffer = _buffer_named(report, source.slice(word), word)
-    if buffer is None or _is_comment(source, kernel.span, word) or _is_member(source, word):
+    written = source.slice(word)
+    buffer, name = _buffer_named(report, written, word), _reference_named(kernel, written, word)
+    if _is_comment(source, kernel.span, word) or _is_member(source, word):
+        return None
+    scope = None if name is None else name.scope
+    if name is not None and (buffer is None or (scope is not None and buffer.site.scope.covers(scope))):
+        return Hover(tuple(reference_lines(report, facts, name)), word)
+    if buffer is None:
         return None
     return Hover(tuple(buffer_lines(analysis, report, facts, buffer)), word)
 
@@ -100,6 +124,14 @@ def _buffer_named(report: KernelReport, name: str, word: Span) -> Buffer | None:
         if buffer.name == name and (buffer.site.scope.covers(word) or buffer.declared.covers(word))
     ]
     return min(known, key=lambda buffer: buffer.site.scope.end - buffer.site.scope.start, default=None)
+
+
+def _reference_named(kernel: Kernel, written: str, word: Span) -> Name | None:
+    """The reference to a part of a buffer that ``written`` means at ``word``."""
+    known = [each for each in kernel.names if each.text == written and each.scope and each.scope.covers(word)]
+    return min(
+        known, key=lambda each: 0 if each.scope is None else each.scope.end - each.scope.start, default=None
+    )
 
 
 def _is_comment(source: SourceText, kernel: Span, word: Span) -> bool:
@@ -140,7 +172,7 @@ def _rule_at(source: SourceText, offset: int) -> Hover | None:
         written = source.slice(word)
         rule = find_rule(written)
         if rule is not None:
-            return Hover((f"**{rule.code}** `{rule.name}` ({rule.severity.label})", f"{rule.summary}."), word)
+            return Hover((f"**{rule.code}** `{rule.name}` ({rule.default})", f"{rule.summary}."), word)
         for code, name in RESERVED.items():
             if written.casefold() in (code.casefold(), name):
                 return Hover((f"**{code}** `{name}`", "This rule is not built yet."), word)

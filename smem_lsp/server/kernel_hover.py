@@ -15,7 +15,7 @@ from smem_lsp.output.staircase import staircases
 from smem_lsp.output.staircase_text import stairs_text
 from smem_lsp.rules.buffers import unsized
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.server.amounts import best_bytes, blocks, launch, least_bytes, shown_row
+from smem_lsp.server.amounts import best_bytes, blocks, bound_words, launch, least_bytes, shown_row
 from smem_lsp.source import listed, plural
 from smem_lsp.targets import target
 
@@ -39,13 +39,17 @@ UNIFIED_CACHE: Mapping[str, int] = MappingProxyType(
 
 
 def kernel_lines(report: KernelReport, facts: KernelFacts) -> Iterator[str]:
-    """Markdown: bytes, blocks/SM for each target, what the shared memory leaves for L1."""
+    """Markdown: bytes, blocks/SM for each target, what the shared memory leaves for L1, the verdict on it."""
     kernel = report.kernel
     name = f"**`{kernel.name}`**"
     if not kernel.buffers and not kernel.helper_bytes:
         yield f"{name} uses no shared memory of its own"
-    elif facts.static_bytes is None:
+        yield from _unit_lines(kernel)
+        return
+    if facts.static_bytes is None:
         yield f"{name} shared memory: {_unknown_size(facts)}"
+        if line := _bound_line(facts):
+            yield line
     else:
         before, after = facts.static_bytes, best_bytes(facts) or facts.static_bytes
         saved = f" → {after:,} B without an added barrier" if after < before else ""
@@ -54,6 +58,7 @@ def kernel_lines(report: KernelReport, facts: KernelFacts) -> Iterator[str]:
         if kernel.unknown_accesses or kernel.unknown_barriers:
             accesses = f"{kernel.unknown_accesses:,} access{'' if kernel.unknown_accesses == 1 else 'es'}"
             yield f"Not resolved: {accesses}, {plural(kernel.unknown_barriers, 'barrier')}"
+    yield f"Shared memory {report.verdict.words}"
     yield from _unit_lines(kernel)
 
 
@@ -114,13 +119,20 @@ def _block_line(facts: KernelFacts, before: int, after: int) -> Iterator[str]:
     if facts.occupied:
         yield f"Counted with {facts.block_words}"
         return
-    row = next(iter(facts.bounded_occupied), None)
-    if row is None or before > facts.static_limit:
-        yield "Blocks/SM unknown: no launch in sight gives the number of threads"
-        return
-    held = blocks(row, facts.blocks(row, before), facts.blocks(row, after))
-    why = "launches differ in their blocks" if facts.shapes else "the block is not known"
-    yield f"{held} by shared memory alone ({row.arch}): {why}"
+    yield _bound_line(facts) or "Blocks/SM unknown: no launch in sight gives the number of threads"
+
+
+def _bound_line(facts: KernelFacts) -> str | None:
+    """``≤ 18 blocks/SM by shared memory alone (sm_80): the block is not known``; None: nothing bounds them."""
+    words = bound_words(facts)
+    if words is None:
+        return None
+    why = "launches differ in their blocks" if words.differ else ""
+    if words.unknown:
+        are = "are" if words.unknown[-1].endswith("s") or len(words.unknown) > 1 else "is"
+        lacking = f"the {listed(words.unknown)} {are} not known"
+        why = f"{why}, {lacking}" if why else lacking
+    return f"{words.held} {words.by} ({words.arch}){f': {why}' if why else ''}"
 
 
 def _launches(facts: KernelFacts, static_bytes: int) -> Iterator[str]:

@@ -88,7 +88,8 @@ class Known:
         if any(each["dynamic_bytes"] is not None for each in sources):
             return "number"
         spelled = [text for each in sources if (text := each.get("dynamic_expression"))]
-        if any(not text.isidentifier() for text in spelled):
+        # an attribute of the device is a number on each target
+        if any(not text.isidentifier() or text.startswith("cudaDevAttr") for text in spelled):
             return "expression"
         return "name" if spelled else "nothing"
 
@@ -121,20 +122,20 @@ def run(checkout: Path, folder: Path, defines: Sequence[str], seconds: int) -> R
     """Check a project, in slices when it takes too long as a whole."""
     result = Run()
     started = time.perf_counter()
-    if not _check(checkout, [folder], defines, seconds, result):
+    if not check(checkout, [folder], defines, seconds, result):
         files = [path for path in sorted(folder.rglob("*")) if path.suffix in SUFFIXES and path.is_file()]
         for start in range(0, len(files), SLICE):
             result.slices += 1
             chosen = files[start : start + SLICE]
-            if not _check(checkout, chosen, defines, SLICE_SECONDS, result):
+            if not check(checkout, chosen, defines, SLICE_SECONDS, result):
                 for file in chosen:
-                    if not _check(checkout, [file], defines, FILE_SECONDS, result):
+                    if not check(checkout, [file], defines, FILE_SECONDS, result):
                         result.timed_out.append(str(file))
     result.seconds = time.perf_counter() - started
     return result
 
 
-def _check(checkout: Path, paths: Sequence[Path], defines: Sequence[str], seconds: int, result: Run) -> bool:
+def check(checkout: Path, paths: Sequence[Path], defines: Sequence[str], seconds: int, result: Run) -> bool:
     """Add what the tool says to ``result``; False when it takes longer than that."""
     flags = ["--isolated", "--no-cache", "--jobs", "1", "--exit-zero", "--output-format", "json"]
     command = [sys.executable, "-m", "smem_lsp", "check", *flags]
@@ -322,7 +323,7 @@ def _measure(checkout: Path, options: argparse.Namespace) -> list[tuple[str, str
         if options.lenses:
             from lenses import lenses
 
-            told += lenses(checkout, scan, options.lenses)
+            told += lenses(checkout, scan, options.lenses, defines)
         known += own
         runs.append(done)
         if options.nvcc:

@@ -63,8 +63,8 @@ def running(choices: Sequence[list[Source]], reasons: Counter[str]) -> list[Sour
     for number in range(max(map(len, choices), default=0)):
         left = [each for each in left if len(each) > number]
         asked = [each[number] for each in left]
-        results = _results(asked, refused)
-        clean = {source.name for source in asked if source.name in results and _runs(results[source.name])}
+        results = outcomes_of(asked, refused, range(1))
+        clean = {source.name for source in asked if source.name in results and _runs(results[source.name][0])}
         found += [source for source in asked if source.name in clean]
         left = [each for each in left if each[number].name not in clean | refused.keys()]
     reasons.update(map(_word, refused.values()))
@@ -83,8 +83,10 @@ def _word(message: str) -> str:
     )
 
 
-def _results(sources: Sequence[Source], failed: dict[str, str]) -> dict[str, Outcome]:
-    """One run of each; what cannot be built goes into ``failed``."""
+def outcomes_of(
+    sources: Sequence[Source], failed: dict[str, str], seeds: Sequence[int]
+) -> dict[str, list[Outcome]]:
+    """A run of each under each schedule; what cannot be built goes into ``failed``."""
     left = list(sources)
     while left:
         try:
@@ -99,8 +101,11 @@ def _results(sources: Sequence[Source], failed: dict[str, str]) -> dict[str, Out
         failed.update(refused)
         with programs:
             names = [each.name for each in left if each.name not in refused]
-            runs = [Run(name, budget=ACCESSES, seconds=SECONDS) for name in names]
-            return dict(zip(names, programs.run_all(runs)))
+            runs = [Run(name, seed, budget=ACCESSES, seconds=SECONDS) for name in names for seed in seeds]
+            found: dict[str, list[Outcome]] = {name: [] for name in names}
+            for run, outcome in zip(runs, programs.run_all(runs)):
+                found[run.program].append(outcome)
+            return found
     return {}
 
 

@@ -4,6 +4,8 @@
     python tests/benchmarks/executor.py [--kernels 5000] [--seed N] [--jobs N] [--schedules N]
 
 Prints what was run and how long it took, and every mismatch with the command that shows it again. Exits with 1 on one.
+``--refilled``: kernels with tiles that each turn of a loop fills again; ``--carved``: kernels that carve dynamic shared
+memory by numbers of the launch.
 ``--programs SEEDS``: instead, the reference programs, K1 to K30 and their rewrites, each under so many schedules;
 ``--only k``: of them those whose name begins so, K1 to K30 here.
 ``--show SEED`` prints one kernel, its rewrites, and what is wrong. ``--build N`` builds N kernels into one executable
@@ -18,15 +20,18 @@ import random
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS.parent)]
 
 from executor import build, missing  # noqa: E402
+from executor.carved_kernels import CarvedKernel  # noqa: E402
 from executor.merging import Result, check_kernels  # noqa: E402
 from executor.random_kernels import Generator  # noqa: E402
 from executor.references import check_references  # noqa: E402
+from executor.refilled_kernels import RefilledKernel  # noqa: E402
 from executor.rewriting import rewrites  # noqa: E402
 from executor.written_kernels import WrittenKernel  # noqa: E402
 
@@ -34,13 +39,12 @@ BATCH = 160  # kernels in one executable
 BEGINNINGS = ("0", "1", "2", "3", "4", "5", "k")  # of the names of the reference programs
 
 
-def show(seed: int, schedules: int) -> int:
-    generator = WrittenKernel(seed)
-    text = generator.text()
+def show(kind: type[WrittenKernel | RefilledKernel | CarvedKernel], seed: int, schedules: int) -> int:
+    text = kind(seed).text()
     print(text)
     for rewrite in rewrites(text):
         print(f"// ---- {rewrite.title}\n{rewrite.text}")
-    result = check_kernels([seed], schedules)
+    result = check_kernels([seed], schedules, kind)
     for _, title, wrong in result.mismatches:
         print(f"{title}\n{wrong}")
     for _, wrong in result.unfit:
@@ -87,9 +91,12 @@ def main() -> int:
     parser.add_argument("--schedules", type=int, default=3, help="of each program")
     parser.add_argument("--programs", type=int, metavar="SEEDS")
     parser.add_argument("--only", nargs="+", default=list(BEGINNINGS), metavar="BEGINNING")
+    parser.add_argument("--refilled", action="store_true", help="tiles that are filled again in a loop")
+    parser.add_argument("--carved", action="store_true", help="ranges that numbers of the launch carve")
     parser.add_argument("--show", type=int, metavar="SEED")
     parser.add_argument("--build", type=int, metavar="N")
     options = parser.parse_args()
+    kind = CarvedKernel if options.carved else RefilledKernel if options.refilled else WrittenKernel
     if missing():
         print(missing(), file=sys.stderr)
         return 2
@@ -98,7 +105,7 @@ def main() -> int:
     if options.build is not None:
         return time_build(options.build, options.seed)
     if options.show is not None:
-        return show(options.show, options.schedules)
+        return show(kind, options.show, options.schedules)
     print(
         f"{options.kernels} random kernels from seed {options.seed}, {options.schedules} schedules each",
         flush=True,
@@ -108,7 +115,7 @@ def main() -> int:
     total = Result()
     started = time.perf_counter()
     with ProcessPoolExecutor(options.jobs) as pool:
-        for result in pool.map(check_kernels, batches, [options.schedules] * len(batches)):
+        for result in pool.map(check_kernels, batches, repeat(options.schedules), repeat(kind)):
             total.add(result)
             if sys.stderr.isatty() or total.kernels % (4 * BATCH) == 0:
                 print(
@@ -118,8 +125,13 @@ def main() -> int:
                 )
     for seed, wrong in total.unfit:
         print(f"{seed}: the original is not clean: {wrong}")
+    again = (
+        "python tests/benchmarks/executor.py"
+        + " --refilled" * options.refilled
+        + " --carved" * options.carved
+    )
     for seed, title, wrong in total.mismatches:
-        print(f"{seed}: {title}\n  {wrong}\n  python tests/benchmarks/executor.py --show {seed}")
+        print(f"{seed}: {title}\n  {wrong}\n  {again} --show {seed}")
     seconds = time.perf_counter() - started
     print(
         f"{total.kernels} kernels, {total.rewritten} of them with {total.rewrites} rewrites; {total.runs} runs, "

@@ -1,7 +1,7 @@
 """Tries every hostile text at its full size: ``python tests/benchmarks/hostile.py``, ten minutes on one core.
 
 Each in a process of its own, as a user would run it. Prints processor time, memory, and what was cut; exits with 1 when
-one takes more than ten seconds or a gigabyte, has no answer, or ends in an error.
+one takes more than fifteen seconds or a gigabyte, has no answer, or ends in an error.
 """
 
 from __future__ import annotations

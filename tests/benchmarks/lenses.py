@@ -16,7 +16,11 @@ HEAD_LINES = 12  # `template <...>` above `__global__`
 
 
 def lenses(
-    checkout: Path, scan: Mapping[Path, Sequence[SharedKernel]], count: int, seconds: int = 30
+    checkout: Path,
+    scan: Mapping[Path, Sequence[SharedKernel]],
+    count: int,
+    defines: Sequence[str] = (),
+    seconds: int = 30,
 ) -> Counter[str]:
     """Kernels of every so-many-th file by what their lens says: ``exact``, ``bound`` (``≤``), ``nothing`` of blocks,
     ``no lens``; ``no answer``: the file took longer. The first answer counts, before any background compiler's."""
@@ -27,7 +31,8 @@ def lenses(
         command = ("env", f"PYTHONPATH={checkout}", sys.executable, "-m", "smem_lsp", "server")
         client = Client(command, cwd=checkout)
         try:
-            client.initialize(folders=(path.parent.as_uri(),))
+            settings = {"settings": {"defines": list(defines)}}
+            client.initialize(folders=(path.parent.as_uri(),), initializationOptions=settings)
             client.open(path.as_uri(), path.read_text(encoding="utf-8", errors="replace"))
             asked = client.ask("textDocument/codeLens", {"textDocument": {"uri": path.as_uri()}})
             titles = [

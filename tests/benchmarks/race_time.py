@@ -1,10 +1,11 @@
 """How long the search for races and barriers takes for each kernel of the corpora.
 
 ``SMEM_CORPORA_ALL=1 python tests/benchmarks/race_time.py [--only NAME ...] [--show 20] [--above 5]``: processor time
-of all that SMEM103, SMEM2xx and SMEM402 need beyond the values and the uniformity that other rules ask for, too:
-verdicts on barriers, runs of the block, the places where a barrier would help, redundant and mispaired barriers. One
-row for each kernel with shared memory, one for each instance of a template; of those above so many ms, the least of
-three.
+of the verdict, and of all that SMEM103, SMEM2xx and SMEM402 need beyond the values and the uniformity that other rules
+ask for, too: verdicts on barriers, pairs of accesses decided, runs of the block, the places where a barrier would help,
+redundant and mispaired barriers. One row for each kernel with shared memory, one for each instance of a template; of
+those above so many ms, the least of three. No answer of the solver is kept from one to the next; in a file, the
+instances of a template share them.
 """
 
 from __future__ import annotations
@@ -27,17 +28,22 @@ if __name__ == "__main__":
 
 from fetch import Corpus, Unavailable, corpora, fetch
 
+from smem_lsp.analysis.decision import solver
 from smem_lsp.config import Config
 from smem_lsp.engine import check
 from smem_lsp.environment import DiskReader, SourceError, read_source
 from smem_lsp.facts import data_flow, kernel_analysis
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.rules import smem103_uninitialized_read
+from smem_lsp.source.queries import PROCESS
 
 PARTS = (
     (data_flow, "judge"),
     (kernel_analysis, "race_free_accesses"),
     (kernel_analysis, "find_hazards"),
+    (kernel_analysis, "decided_races"),
+    (kernel_analysis, "not_refuted"),
+    (kernel_analysis, "verdicts_of"),
     (kernel_analysis, "warp_places"),
     (kernel_analysis, "find_missing_barriers"),
     (kernel_analysis, "redundant_barriers"),
@@ -94,9 +100,10 @@ def judged(kernel: Kernel, config: Config, place: str, above: float) -> Row:
     least: Row | None = None
     for _ in range(3):
         clock = Clock()
+        solver.ANSWERS.forget(PROCESS)  # as a new process has not asked yet
         with timing(clock):
             analysis = kernel_analysis.KernelAnalysis(kernel, config)
-            for _each in (analysis.missing_barriers, analysis.redundant, analysis.hoists):
+            for _each in (analysis.missing_barriers, analysis.redundant, analysis.hoists, analysis.verdicts):
                 pass
             smem103_uninitialized_read.unwritten_reads(kernel)
         row = Row(f"{place}:{kernel.line} {kernel.instance or kernel.name}", clock.parts)

@@ -3,7 +3,7 @@
 Run it by hand: ``python tests/benchmarks/rewrites.py [kernels|cases|corpora] ...``, without a word ``kernels``.
 ``kernels``: tests/kernels; ``cases``: K1 to K30 of tests/allocation/cases; ``corpora``: the files of the PyPI corpora
 that compile on their own, or with headers of ours (tests/corpora/standalone.txt). ``--arch`` names the targets;
-``--readme`` writes the ten kernels of the corpora that save most into README.md.
+``--readme`` writes the ten kernels of the corpora that save most into docs/rewrites.md.
 What a rewrite promises: that it compiles, the static bytes of its title, no resident block fewer, nothing more spilled,
 no new finding. What nvcc shows to cost a block is not offered; it is counted.
 """
@@ -37,7 +37,7 @@ from smem_lsp.ir.nodes import AddressSpace
 from smem_lsp.rules.facts import KernelFacts
 
 TESTS = Path(__file__).parents[1]
-README = TESTS.parent / "README.md"
+PAGE = TESTS.parent / "docs" / "rewrites.md"
 ROWS = 10  # of the table in it
 TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 
@@ -160,11 +160,11 @@ def _saved(row: Row) -> int:
     return 0 if row.before is None else row.before.bytes - row.after.bytes
 
 
-def write_readme(text: str) -> None:
+def write_page(text: str) -> None:
     block = re.compile(r"(<!-- corpora:begin -->\n).*?(<!-- corpora:end -->)", re.S)
-    readme = README.read_text(encoding="utf-8")
-    assert len(block.findall(readme)) == 1
-    README.write_text(block.sub(lambda match: f"{match[1]}{text}\n{match[2]}", readme), encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
+    assert len(block.findall(page)) == 1
+    PAGE.write_text(block.sub(lambda match: f"{match[1]}{text}\n{match[2]}", page), encoding="utf-8")
 
 
 def main() -> int:
@@ -201,7 +201,7 @@ def main() -> int:
         if what == "corpora":
             print(table(tally.kept))
             if flags.readme:
-                write_readme(table(tally.kept))
+                write_page(table(tally.kept))
         broken += len(tally.broken)
     return min(broken, 1)
 

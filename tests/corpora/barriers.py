@@ -29,8 +29,8 @@ from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
 
-_ORDER = ("", "proved", "paired", "divergent", "unknown")
-HEADER = f"{'corpus':<33} barriers proved paired divergent unknown decided"
+_ORDER = ("", "proved", "paired", "unknown")
+HEADER = f"{'corpus':<33} barriers proved paired unknown decided"
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class Count:
     def row(self) -> str:
         v = self.verdicts
         return (
-            f"{self.corpus.requirement:<33} {self.total:>8} {v['proved']:>6} {v['paired']:>6} {v['divergent']:>9} "
+            f"{self.corpus.requirement:<33} {self.total:>8} {v['proved']:>6} {v['paired']:>6} "
             f"{v['unknown']:>7} {100 * decided(v):>6.1f}%"
         )
 
@@ -109,8 +109,6 @@ def _kernel_barriers(kernel: Kernel) -> Iterator[tuple[int, tuple[str, str, int]
             yield barrier.line, ("proved", "", 0)
         elif barrier.point in verdicts.paired:
             yield barrier.line, ("paired", "", 0)
-        elif barrier.point in verdicts.divergent:
-            yield barrier.line, ("divergent", "", 0)
         else:
             guard, reason = _reason(guards[barrier.point], levels)
             yield barrier.line, ("unknown", reason, 0 if guard is None else guard.line)

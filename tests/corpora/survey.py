@@ -98,7 +98,7 @@ def survey(corpus: Corpus, folder: Path, seen: set[bytes] | None = None) -> Surv
 # Three times what users get: processor time depends on the machine and on what else it does, and a test must not.
 # How close real files come to the limit is the column "slowest" of the table that this program prints.
 _LIMITS = Limits(
-    *(3 * seconds for seconds in (LIMITS.file_seconds, LIMITS.kernel_seconds, LIMITS.pass_seconds))
+    *(5 * seconds for seconds in (LIMITS.file_seconds, LIMITS.kernel_seconds, LIMITS.pass_seconds))
 )
 
 
@@ -144,7 +144,7 @@ def _as_printed(
     findings: list[json_.JsonObject], kernels: list[json_.JsonObject], file: json_.JsonObject
 ) -> dict[str, Any]:
 
-    document: dict[str, Any] = json.loads(json_.document(findings, kernels, [file]))
+    document: dict[str, Any] = json.loads(json_.document(findings, kernels, [], [file]))
     return document
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from smem_lsp.rules.model import Severity
 from smem_lsp.source import Budget, OutOfBudget, Superseded, checkpoint
 from smem_lsp.source.budget import STEPS, look, used_up
 from smem_lsp.source.queries import Store
+
+pytestmark = pytest.mark.limits
 
 RACE = """\
 __global__ void {name}(float* g) {{
@@ -135,6 +138,82 @@ def test_what_was_stopped_with_its_file_is_asked_again() -> None:
     report = check(text, cache=cache)
     assert told(report) == []
     assert "SMEM201" in {each.code for each in report.findings}
+
+
+def test_a_kernel_whose_findings_have_no_time_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = iter((None,))
+
+    def look_once() -> None:
+        for _ in judged:
+            return
+        raise OutOfBudget("time")
+
+    monkeypatch.setattr(importlib.import_module("smem_lsp.engine.kernels"), "look", look_once)
+    report = check("".join(RACE.format(name=name) for name in ("first", "second", "third")))
+
+    assert [each.kernel for each in report.findings if each.code == "SMEM201"] == ["first"]
+    assert [each.words for each in report.stopped] == ["findings of second: time", "findings of third: time"]
+    assert [each.kernel.name for each in report.kernels] == ["first", "second", "third"]
+    last = report.kernels[2]
+    assert (last.static_bytes, [site.block for site in last.kernel.launches]) == (1024, [(256, 1, 1)])
+    assert "the analysis of `third` is not complete: no time was left for findings" in told(report)
+
+
+def test_nothing_is_rewritten_where_an_instance_was_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = RACE.replace("__global__", "template <int N> __global__").replace("{name}<<<", "{name}<{n}><<<")
+    text = text.replace("256", "N").replace("1, N>>>", "1, 256>>>").replace("255", "N - 1")
+    text = text.format(name="k", n=256) + "void other(float* g) { k<128><<<1, 128>>>(g); }\n"
+    whole = check(text)
+    (race,) = (each for each in whole.findings if each.code == "SMEM201")
+    assert whole.fixes_for(race)
+
+    judged = iter((None,))
+
+    def look_once() -> None:
+        for _ in judged:
+            return
+        raise OutOfBudget("time")
+
+    monkeypatch.setattr(importlib.import_module("smem_lsp.engine.kernels"), "look", look_once)
+    report = check(text)
+    (race,) = (each for each in report.findings if each.code == "SMEM201")
+    assert report.fixes_for(race) == ()
+    assert len(report.kernels) == 2
+    assert [each.words for each in report.stopped] == ["findings of k: time"]
+
+
+def test_every_kernel_is_judged_before_the_second_instance_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    import smem_lsp.facts.kernel_analysis as plan
+
+    search, order = plan.find_hazards, []
+
+    def noted(kernel, *arguments, **keywords):  # type: ignore[no-untyped-def]
+        order.append(kernel.instance or kernel.name)
+        return search(kernel, *arguments, **keywords)
+
+    monkeypatch.setattr(plan, "find_hazards", noted)
+    check(
+        """\
+template <int N> __global__ void many(float* g) {
+  __shared__ float s[N];
+  s[threadIdx.x] = g[threadIdx.x];
+  __syncthreads();
+  g[threadIdx.x] = s[N - 1 - threadIdx.x];
+}
+__global__ void one(float* g) {
+  __shared__ float s[64];
+  s[threadIdx.x] = g[threadIdx.x];
+  __syncthreads();
+  g[threadIdx.x] = s[63 - threadIdx.x];
+}
+void run(float* g) {
+  many<64><<<1, 64>>>(g);
+  many<128><<<1, 128>>>(g);
+  one<<<1, 64>>>(g);
+}
+"""
+    )
+    assert list(dict.fromkeys(order)) == ["many<64>", "one", "many<128>"]
 
 
 @pytest.mark.defects

@@ -1,4 +1,5 @@
-"""Hostile texts end within ten seconds of processor time and a gigabyte, and what was cut is told.
+"""Hostile texts end within fifteen seconds of processor time (ten where nothing else runs) and a gigabyte, and what was
+cut is told.
 
 Every fifth of them, at a third of its size: ``python tests/benchmarks/hostile.py`` tries all of them at full size.
 """

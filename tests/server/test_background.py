@@ -88,7 +88,7 @@ def test_registers_arrive_and_the_client_is_told_to_ask_again(tmp_path: Path) ->
         for what in ("diagnostic", "codeLens", "inlayHint"):
             client.wait_for(f"workspace/{what}/refresh")
         client.until(lambda: "6 blocks/SM" in lens(client, uri), "blocks with 40 registers")
-        assert lens(client, uri).endswith("6 blocks/SM (sm_90), limited by registers")
+        assert lens(client, uri).endswith("6 blocks/SM (sm_90), limited by registers · race-free ✓")
         line = next(i for i, text in enumerate(MERGEABLE.splitlines()) if "sum(" in text)
         hover = client.hover(uri, line, MERGEABLE.splitlines()[line].index("sum("))
         assert hover is not None

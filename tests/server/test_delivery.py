@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rules.race_texts import REDUCE, TWICE
 from server.client import PATIENCE, ResponseError, held_back, replacing, serving
 from server.samples import MERGEABLE, PULL, PUSH, UNUSED, diagnostic_codes, place
 
@@ -251,3 +252,27 @@ def test_hover_does_not_wait_for_an_analysis(tmp_path: Path) -> None:
         assert not [p for p in client.all_of("textDocument/publishDiagnostics") if p["version"] == 2]
         (tmp_path / "gate").touch()
         client.published(URI, 2)
+
+
+def test_a_place_in_a_header_has_the_location_of_the_header(tmp_path: Path) -> None:
+    (tmp_path / "reduce.cuh").write_text(REDUCE)
+    uri = (tmp_path / "k.cu").as_uri()
+    with serving(PUSH) as client:
+        client.open(uri, TWICE, version=1)
+        (race,) = [each for each in client.published(uri, 1) if each["code"] == "SMEM201"]
+    places = [
+        (each["location"]["uri"], each["location"]["range"]["start"]["line"])
+        for each in race["relatedInformation"]
+    ]
+    header = (tmp_path / "reduce.cuh").as_uri()
+    assert places == [(header, 13), (uri, 3), (header, 3), (header, 10)]
+
+
+def test_a_place_in_a_header_is_folded_in_with_its_path(tmp_path: Path) -> None:
+    (tmp_path / "reduce.cuh").write_text(REDUCE)
+    uri = (tmp_path / "k.cu").as_uri()
+    with serving({}) as client:
+        client.open(uri, TWICE)
+        (race,) = [each for each in client.published(uri, 1) if each["code"] == "SMEM201"]
+    assert "reduce.cuh:14: `slots` is read here" in race["message"]
+    assert "\nline 4: `block_sum` is called here" in race["message"]

@@ -48,6 +48,9 @@ __global__ void __launch_bounds__(256) k(const float* in, float* out) {
 """
 
 
+RACE_FREE = " · race-free ✓"
+
+
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     with serving(PUSH, initializationOptions={"settings": {"arch": ["sm_80"]}}) as client:
@@ -98,8 +101,9 @@ def test_hover_on_a_kernel(client: Client) -> None:
     assert lines[0] == "**`sum`** 5,248 B shared → 4,224 B without an added barrier"
     assert "blocks/SM (sm_80, 256 threads, 64 registers launch bounds), limited by registers" in lines[1]
     assert lines[2] == "Counted with the 256×1×1 block of line 14"
-    carve_out, drawn = lines[3].split("\n\n```text\n")
-    assert carve_out == "4 × (5.1 + 1 KiB reserved) = 24.5 → 32 KiB carve-out, L1 keeps 160 KiB (sm_80)"
+    assert lines[3] == "4 × (5.1 + 1 KiB reserved) = 24.5 → 32 KiB carve-out, L1 keeps 160 KiB (sm_80)"
+    verdict, drawn = lines[4].split("\n\n```text\n")
+    assert verdict == "Shared memory race-free (2 pairs, the 256×1×1 block of line 14)"
     assert drawn.startswith("blocks/SM up to this many bytes per block (sm_80)\n4 █")
     assert "  merged, you are here\n" in drawn and drawn.endswith(" B\n```")
 
@@ -126,8 +130,33 @@ def test_hover_on_a_kernel_without_shared_memory(client: Client) -> None:
 
 def test_hover_on_a_kernel_whose_bytes_are_not_known(client: Client) -> None:
     assert hover(client, "sized(") == [
-        "**`sized`** shared memory: bytes not known: the size of `part` of `[N]` is not known"
+        "**`sized`** shared memory: bytes not known: the size of `part` of `[N]` is not known",
+        "Shared memory undecided (1 of 2 pairs): line 35: a race that no run shows",
     ]
+
+
+def test_hover_on_a_device_function_says_what_its_callers_have_to_order() -> None:
+    text = """\
+__device__ void store(float* s, float v) {
+  __syncthreads();
+  s[threadIdx.x] = v;
+}
+__global__ void k(float* out) {
+  __shared__ float tile[256];
+  store(tile, out[threadIdx.x]);
+  __syncthreads();
+  out[threadIdx.x] = tile[255 - threadIdx.x];
+}
+"""
+    with serving(PUSH) as client:
+        client.open(URI, text)
+        wanted = [
+            "**`store`** has a barrier of the block: all threads must call it",
+            "Before the first barrier it touches no shared memory",
+            "Behind the last barrier it writes s\\[…\\]: that needs an order with what is done behind the call",
+        ]
+        for line, column in ((0, 17), (6, 4)):
+            assert (client.hover(URI, line, column) or "").split("  \n") == wanted
 
 
 def test_hover_on_barriers(client: Client) -> None:
@@ -171,7 +200,7 @@ def test_lenses(client: Client) -> None:
     lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": URI}})
     titles = [lens["command"]["title"] for lens in lenses]
     assert titles == [
-        "5.1 → 4.1 KiB shared · 4 blocks/SM (sm_80), limited by registers",
+        "5.1 → 4.1 KiB shared · 4 blocks/SM (sm_80), limited by registers · race-free ✓",
         "0 B shared",
         "54.7 KiB shared",
         "shared memory: bytes not known",
@@ -187,7 +216,7 @@ def test_a_lens_that_gains_blocks() -> None:
         client.open(URI, text)
         (lens,) = client.request("textDocument/codeLens", {"textDocument": {"uri": URI}})
         assert lens["command"]["title"] == (
-            "32.2 → 16.2 KiB shared · 4 → 8 blocks/SM (sm_80, 256 threads, 32 registers setting)"
+            "32.2 → 16.2 KiB shared · 4 → 8 blocks/SM (256 threads, 32 registers) · race-free ✓"
         )
 
 
@@ -197,7 +226,7 @@ def test_a_lens_says_what_the_next_block_would_take() -> None:
         (lens,) = client.request("textDocument/codeLens", {"textDocument": {"uri": URI}})
         assert (
             lens["command"]["title"]
-            == "23.4 KiB shared · 4 blocks/SM (sm_86), limited by shared: −4,544 B → 5"
+            == "23.4 KiB shared · 4 blocks/SM (sm_86), limited by shared: −4,544 B → 5 · race-free ✓"
         )
         (finding,) = client.published(URI, 1)
         assert "4,544 B less give 5, 576 B more cost none" in finding["message"]
@@ -326,6 +355,64 @@ void go(const float* in, float* out) { k<<<2, 256, 2048>>>(in, out); }
     )
 
 
+@pytest.mark.parametrize(
+    ("bound", "said"),
+    [
+        (
+            "n",
+            "Ranges: `x` from `0`, `y` from `4·n`; `x` and `y` can share bytes after 1 added barrier: 8·n → 4·n B",
+        ),
+        ("m", "Ranges: `x` from `0`, `y` from `4·n`; assumes that what goes through `x` stays below `y`"),
+    ],
+)
+def test_the_hover_on_dynamic_shared_memory_says_what_ranges_in_terms_can_save(bound: str, said: str) -> None:
+    pytest.importorskip("z3")
+    text = f"""\
+__global__ void k(const float* in, float* out, int n, int m) {{
+  extern __shared__ float smem[];
+  float* x = smem;
+  float* y = x + n;
+  for (int i = threadIdx.x; i < {bound}; i += blockDim.x) x[i] = in[i];
+  __syncthreads();
+  float v = 0;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) v += x[n - 1 - i];
+  for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = v;
+  __syncthreads();
+  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = y[n - 1 - i];
+}}
+"""
+    with serving(PUSH) as client:
+        client.open("file:///k.cu", text)
+        hover = client.hover("file:///k.cu", *place(text, "smem"))
+    assert hover is not None and said in hover
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        (
+            "out[threadIdx.x] = smem[in[threadIdx.x]];",
+            "Ranges: `smem` from `0`; line 4: how far the read through `smem` reaches is not known: nothing bounds a "
+            "loaded value",
+        ),
+        ("keep(smem);", "Ranges not known: line 1: line 4: the address of smem escapes (argument of keep)"),
+    ],
+)
+def test_the_hover_on_dynamic_shared_memory_says_what_is_not_known(statement: str, said: str) -> None:
+    text = f"""\
+__global__ void k(const int* in, float* out) {{
+  extern __shared__ float smem[];
+  smem[threadIdx.x] = 0;
+  {statement}
+}}
+"""
+    with serving(PUSH) as client:
+        client.open("file:///k.cu", text)
+        hover = client.hover("file:///k.cu", *place(text, "smem"))
+    assert hover is not None
+    assert said in hover
+
+
 def test_the_hover_on_a_buffer_says_what_is_no_barrier() -> None:
     text = """\
 __global__ void k(const float* in, float* out, int n) {
@@ -383,8 +470,18 @@ def test_hover_tells_the_alignment_that_copies_need() -> None:
         ),
         (
             "void h(float* p) { k<<<1, 256>>>(p); k<<<1, 512>>>(p); }",
-            "8.0 KiB shared · ≤ 8 blocks/SM by shared memory alone",
-            "≤ 8 blocks/SM by shared memory alone (sm_80): launches differ in their blocks",
+            "8.0 KiB shared · ≤ 8 blocks/SM with 256 threads or more",
+            "≤ 8 blocks/SM with 256 threads or more (sm_80): launches differ in their blocks",
+        ),
+        (
+            "void h(float* p, int n) { k<<<1, 256>>>(p); k<<<1, n>>>(p); }",
+            "8.0 KiB shared · ≤ 18 blocks/SM by shared memory alone",
+            "≤ 18 blocks/SM by shared memory alone (sm_80): launches differ in their blocks",
+        ),
+        (
+            "void h(float* p, int n) { k<<<1, dim3(n, 16, 16)>>>(p); }",
+            "8.0 KiB shared · ≤ 8 blocks/SM with 256 threads or more, block not known",
+            "≤ 8 blocks/SM with 256 threads or more (sm_80): the block is not known",
         ),
     ],
 )
@@ -403,5 +500,54 @@ __global__ void k(float* p) {{
     with serving(PUSH, initializationOptions={"settings": {"arch": ["sm_80"]}}) as client:
         client.open(URI, text)
         (lens,) = client.request("textDocument/codeLens", {"textDocument": {"uri": URI}})
-        assert lens["command"]["title"] == title and len(title) <= 90
+        shown = lens["command"]["title"]
+        assert (
+            shown.endswith(RACE_FREE) and title.startswith(shown.removesuffix(RACE_FREE)) and len(shown) <= 90
+        )
         assert counted in client.hover(URI, 0, 16)
+
+
+@pytest.mark.parametrize(
+    ("own", "launch", "title", "line"),
+    [
+        (
+            "",
+            "k<<<1, 512, 4 * n>>>(p);",
+            "0 B shared + dynamic · ≤ 4 blocks/SM with 512 threads, dynamic bytes not known",
+            "≤ 4 blocks/SM with 512 threads (sm_80): the dynamic bytes are not known",
+        ),
+        (
+            "__shared__ float s[2048]; s[threadIdx.x] = p[0]; __syncthreads(); p[0] = s[7 - threadIdx.x];",
+            "k<<<1, n, 4 * n>>>(p);",
+            "8.0 KiB shared + dynamic · ≤ 18 blocks/SM by static bytes alone, block and dynamic bytes not known",
+            "≤ 18 blocks/SM by static bytes alone (sm_80): the block and dynamic bytes are not known",
+        ),
+        (
+            "__shared__ Tile s; s.put(p[0]); __syncthreads(); p[0] = s.get();",
+            "k<<<1, 512, 4 * n>>>(p);",
+            "shared memory: bytes not known · ≤ 4 blocks/SM with 512 threads, dynamic bytes not known",
+            "≤ 4 blocks/SM with 512 threads (sm_80): the dynamic bytes are not known",
+        ),
+        ("", "", "0 B shared + dynamic", "Blocks/SM unknown: no launch in sight gives the number of threads"),
+    ],
+)
+def test_what_is_known_bounds_the_blocks_where_bytes_are_not(
+    own: str, launch: str, title: str, line: str
+) -> None:
+    text = f"""\
+__global__ void k(float* p) {{
+  extern __shared__ float d[];
+  {own}
+  d[threadIdx.x] = p[threadIdx.x];
+  __syncthreads();
+  p[threadIdx.x] = d[7 - threadIdx.x];
+}}
+void h(float* p, int n) {{ {launch} }}
+"""
+    with serving(PUSH, initializationOptions={"settings": {"arch": ["sm_80"]}}) as client:
+        client.open(URI, text)
+        (lens,) = client.request("textDocument/codeLens", {"textDocument": {"uri": URI}})
+        shown = lens["command"]["title"]
+        assert title.startswith(shown.removesuffix(RACE_FREE)) and len(shown) <= 90
+        assert "blocks/SM" in shown or not launch
+        assert line in client.hover(URI, 0, 16)

@@ -8,6 +8,10 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from smem_lsp.rules.model import Rule
 
 EXTENSION = Path(__file__).resolve().parents[1]
 PACKAGE = EXTENSION / "package.json"
@@ -36,10 +40,14 @@ def severity_settings() -> dict[str, object]:
             "enumDescriptions": list(WORDS.values()),
             "default": "default",
             "scope": "resource",
-            "markdownDescription": f"`{rule.name}`: {_sentence(rule.summary)} Default: `{rule.severity.label}`.",
+            "markdownDescription": f"`{rule.name}`: {_sentence(rule.summary)} Default: {_default(rule)}.",
         }
         for code, rule in RULES.items()
     }
+
+
+def _default(rule: Rule) -> str:
+    return f"`off`, else `{rule.severity.label}`" if rule.optional else f"`{rule.severity.label}`"
 
 
 def _sentence(summary: str) -> str:

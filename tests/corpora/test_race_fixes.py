@@ -1,0 +1,50 @@
+"""What counts as told of a bug that somebody mended."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "tests" / "benchmarks"))
+
+from race_fixes import bug, sums  # noqa: E402
+
+MENDED = """__global__ void __launch_bounds__(256) k(float* out) {
+  __shared__ float tile[256];
+  tile[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = tile[255 - threadIdx.x];
+}
+void run(float* out) { k<<<1, 256>>>(out); }
+"""
+
+
+def folder(root: Path, kind: str, before: str, after: str, **about: object) -> Path:
+    for name, text in (("before", before), ("after", after)):
+        (root / name).mkdir(parents=True)
+        (root / name / "k.cu").write_text(text)
+    (root / "about.json").write_text(json.dumps({"kind": kind, "path": "k.cu", **about}))
+    return root
+
+
+def test_a_race_is_told_before_the_fix_and_not_behind_it(tmp_path: Path) -> None:
+    racy = MENDED.replace("  __syncthreads();\n", "")
+    found = bug(folder(tmp_path / "one", "race", racy, MENDED, racing_lines_before=[3, 4]), ROOT)
+    assert (bool(found.before), found.above, found.after, found.failed) == (True, True, (), "")
+    assert "races told at warning or above         1 of   1  100.0 %" in list(sums([found]))
+
+
+def test_a_race_that_is_not_mended_is_still_told(tmp_path: Path) -> None:
+    racy = MENDED.replace("  __syncthreads();\n", "")
+    found = bug(
+        folder(tmp_path / "one", "race", racy, "// no change\n" + racy, racing_lines_before=[3, 4]), ROOT
+    )
+    assert found.after
+
+
+def test_a_useless_barrier_is_told(tmp_path: Path) -> None:
+    twice = MENDED.replace("__syncthreads();", "__syncthreads();\n  __syncthreads();")
+    found = bug(folder(tmp_path / "one", "removed", twice, MENDED, line=5), ROOT)
+    assert [each.code for each in found.before] == ["SMEM204"]
