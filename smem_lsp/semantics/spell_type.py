@@ -58,8 +58,10 @@ def spell_type(kind: Type | None) -> str:
             return kind.decl.name
         case Record():
             return _record(kind)
-        case Named() | Storage():
+        case Storage():
             return kind.name
+        case Named():
+            return f"{kind.name}<{', '.join(map(spell_argument, kind.arguments))}>"
     return type(kind).__name__.lower()
 
 

@@ -52,7 +52,7 @@ _VALUE_TRAITS = frozenset(
     " rank integral_constant bool_constant tuple_size".split()
 )
 _OTHERS = frozenset(
-    ("array", "numeric_limits", "true_type", "false_type", "aligned_storage", "aligned_storage_t")
+    ("array", "numeric_limits", "true_type", "false_type", "aligned_storage", "aligned_storage_t", "variant")
 )
 _BLOCK_SCOPE = 2  # cuda::thread_scope_block
 _COMPLEX = {"float": (8, 4), "double": (16, 8)}

@@ -13,6 +13,7 @@ from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.function_scope import function_scope, parameters_of
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.types import Type
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 from smem_lsp.targets.every import MAX_THREADS, WARP_SIZE
@@ -33,6 +34,7 @@ from smem_lsp.unit.host_values import (
 )
 from smem_lsp.unit.kernel_tables import KernelTable
 from smem_lsp.unit.torch_dispatch import dispatched
+from smem_lsp.unit.variants import generic, visited
 
 _DEEPEST = 3  # calls of lambdas
 _MOST_DISPATCHES = 16  # walks of one lambda for different types
@@ -333,6 +335,10 @@ class Calls(Statements):
         if kinds is not None:
             self._dispatch(path, *kinds, given)
             return (None,)
+        calls = visited(name, given, self.frame.scope)
+        if calls and isinstance(given[0], tree.Lambda):
+            self._visit(path, given[0], calls)
+            return (None,)
         return None
 
     def _least(self, path: Path, name: str, expr: tree.Call) -> HostValue | None:
@@ -389,14 +395,20 @@ class Calls(Statements):
         self.frame.scope, self.frame.bound = outer, names
         self.disturb(path)
 
+    def _visit(self, path: Path, visitor: tree.Lambda, calls: Sequence[Sequence[Type]]) -> None:
+        """``std::visit``: the lambda is called once, with arguments of one of these lists of types."""
+        number = self._new_closure(visitor)
+        self._dispatches *= len(calls)
+        for types in calls if self._dispatches <= _MOST_DISPATCHES else [()]:
+            self._walk_closure(path, number, None, types)
+        self._dispatches //= len(calls)
+        self.disturb(path)
+
     # ---- lambdas -------------------------------------------------------------------------------------------------
 
     def closure(self, path: Path, expr: tree.Lambda) -> HostValue | None:
         frame = self.frame
-        number = self.fresh()
-        self._closures[number] = _Closure(
-            expr, frame, frame.base, list(frame.blocks), frame.scope, frame.bound
-        )
+        number = self._new_closure(expr)
         lo, hi = frame.base + expr.body[0], frame.base + expr.body[1]
         kinds, texts = frame.body.tokens.kinds, frame.body.tokens.texts
         inside = set(texts[lo:hi])
@@ -405,6 +417,14 @@ class Calls(Statements):
         if not self._called_by_name(lo, kinds, texts):
             self._walk_closure(path, number, None)
         return LambdaName(number)
+
+    def _new_closure(self, expr: tree.Lambda) -> int:
+        frame = self.frame
+        number = self.fresh()
+        self._closures[number] = _Closure(
+            expr, frame, frame.base, list(frame.blocks), frame.scope, frame.bound
+        )
+        return number
 
     def _called_by_name(self, lo: int, kinds: Sequence[str], texts: Sequence[str]) -> bool:
         """``auto f = [...] ...`` that is called as ``f(...)`` and used for nothing else."""
@@ -443,9 +463,14 @@ class Calls(Statements):
         return results.pop() if len(results) == 1 else None
 
     def _walk_closure(
-        self, path: Path, number: int, given: Sequence[HostValue | None] | None
+        self,
+        path: Path,
+        number: int,
+        given: Sequence[HostValue | None] | None,
+        types: Sequence[Type] = (),
     ) -> list[tuple[Path, HostValue | None, tree.Expr | None]]:
-        """Walk the body of a lambda; ``given`` None: it is called by somebody else, perhaps later."""
+        """Walk the body of a lambda; ``given`` None: it is called by somebody else, perhaps later. ``types``: of the
+        arguments of a generic one."""
         made = self._closures[number]
         node, source = made.node, made.frame
         frame = Frame(
@@ -480,7 +505,11 @@ class Calls(Statements):
             parsed = frame.body.chunk(
                 "parameters", (made.base + node.parameters[0], made.base + node.parameters[1])
             )
-            self._parameters(inner, parsed or (), given or ())
+            known = generic(parsed or (), types)
+            constants = [None if n is None else Number(constant(n)) for n in known.numbers]
+            self._parameters(inner, parsed or (), given or constants)
+            frame.scope.bound.update(known.values)
+            frame.bound = {**frame.bound, **known.types}
         self.block([inner], frame.body.block(lo, hi))
         self._running.pop()
         self.frame, self.breaks = outer, breaks

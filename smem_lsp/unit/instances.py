@@ -31,6 +31,7 @@ from smem_lsp.syntax.parse import OTHER_FILE, Function, TranslationUnit
 from smem_lsp.unit.kernel_tables import IN_TABLE, kernel_tables
 from smem_lsp.unit.overloads import argument_type, is_for, is_specialization, meant
 from smem_lsp.unit.torch_dispatch import dispatched
+from smem_lsp.unit.variants import generic, visited
 
 MOST_INSTANCES = 8  # of one template
 MOST_VISITS = 200  # of functions of one file
@@ -472,6 +473,13 @@ class _Walk:
         if kinds is not None:
             self._dispatch(node, *kinds)
             return
+        visitor = node.arguments[0] if node.arguments else None
+        if isinstance(callee, tree.Name) and isinstance(visitor, tree.Lambda):
+            calls = visited(callee.text, node.arguments, self.scope)
+            for types in calls:
+                self._lambda(visitor, types)
+            if calls:
+                return
         if isinstance(callee, tree.Name) and callee.text.rpartition("::")[2] in self.search.templates:
             given = [argument_type(argument, self.scope) for argument in node.arguments]
             made = self.search.mention(callee, self.scope, given, self.function)
@@ -509,14 +517,18 @@ class _Walk:
         explicit = bool(node.arguments) and node.arguments[-1] is not None
         self._note(node, self.search.mention(node, self.scope, None if explicit else ()))
 
-    def _lambda(self, node: tree.Lambda) -> None:
-        outer, base = self.scope, self.base
+    def _lambda(self, node: tree.Lambda, types: Sequence[Type] = ()) -> None:
+        """``types``: of the arguments that it is called with."""
+        outer, base, bound = self.scope, self.base, self.bound
         self.scope = outer.child()
         if node.parameters is not None:
             parsed = self.body.chunk("parameters", (base + node.parameters[0], base + node.parameters[1]))
             declare_parameters(parsed or (), self.scope)
+            known = generic(parsed or (), types)
+            self.scope.bound.update(known.values)
+            self.bound = {**bound, **known.types}
         self._block(self.body.block(base + node.body[0], base + node.body[1]))
-        self.scope, self.base = outer, base
+        self.scope, self.base, self.bound = outer, base, bound
 
     def _not_read(self, lo: int, hi: int) -> None:
         for text in set(self.body.tokens.texts[lo:hi]) & self.search.templates.keys():

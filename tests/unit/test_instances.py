@@ -58,6 +58,18 @@ def kernels(text: str) -> list[Kernel]:
             " k<2, scalar_t><<<1, 1>>>(t.data_ptr<scalar_t>()); })); }",
             ["2, double", "2, float", "2, at::Half"],
         ),
+        (
+            "struct S { static constexpr int n = 3; }; struct L { static constexpr int n = 9; };"
+            " void go(std::variant<S, L> v, float* x) {"
+            " std::visit([&](auto c) { using C = decltype(c); k<C::n><<<1, C::n>>>(x); }, v); }",
+            ["3, float", "9, float"],
+        ),
+        (
+            "using Flag = std::variant<std::true_type, std::false_type>;"
+            " void go(Flag f, std::variant<float*, double*> p) {"
+            " std::visit([=](const auto& f, auto q) { k<f ? 8 : 4><<<1, 1>>>(q); }, f, p); }",
+            ["8, float", "8, double", "4, float", "4, double"],
+        ),
         ("void (*table[])(float*) = {k<2>, &k<4>, ::k<2>};", ["2, float", "4, float"]),
         ("auto one = k<16>; void go(float* x) { one<<<1, 1>>>(x); }", ["16, float"]),
         (
@@ -221,3 +233,14 @@ void go(torch::Tensor& x, int n) {{
     assert [each.instance for each in found] == expected
     for kernel in found:
         assert [str(site.terms.block[0]) for site in kernel.launches] == ["min(n, 1024)"]
+
+
+def test_a_visitor_gives_each_instance_its_own_block() -> None:
+    text = (
+        "template <bool W> __global__ void k(float* x) { __shared__ float s[W ? 256 : 128]; s[threadIdx.x] = 1;"
+        " __syncthreads(); x[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x]; }"
+        " void go(std::variant<std::true_type, std::false_type> f, float* x) {"
+        " std::visit([=](auto w) { constexpr int t = w ? 256 : 128; k<w><<<1, t>>>(x); }, f); }"
+    )
+    blocks = {k.instance: [launch.block for launch in k.launches] for k in kernels(text)}
+    assert blocks == {"k<true>": [(256, 1, 1)], "k<false>": [(128, 1, 1)]}
