@@ -15,6 +15,7 @@ import pytest
 from server.samples import MERGEABLE, PULL, PUSH, UNUSED, diagnostic_codes, place
 
 from smem_lsp.server.in_process import InProcessServer
+from smem_lsp.server.worker import Worker
 
 K = "file:///k.cu"
 PATIENCE = 60.0  # seconds; only a server that hangs needs them
@@ -181,8 +182,10 @@ def test_the_host_says_when_it_is_idle() -> None:
 
 
 @pytest.mark.usefixtures("one_thread")
-def test_others_are_answered_while_a_long_document_is_analysed() -> None:
-    """Between two slices of it messages are read, and no kernel is analysed twice for ever."""
+def test_others_are_answered_while_a_long_document_is_analysed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two slices of it messages are read, and no kernel is analysed twice for ever. Turns are measured in
+    processor time: what else the machine does is no matter."""
+    monkeypatch.setattr(Worker, "clock", staticmethod(time.thread_time))
     long = "".join(
         MERGEABLE.replace("sum(", f"sum{n}(").replace("[256]", f"[{256 + n}]").replace("sum<<<", f"sum{n}<<<")
         for n in range(150)
@@ -197,13 +200,13 @@ def test_others_are_answered_while_a_long_document_is_analysed() -> None:
         await asyncio.sleep(0)
         times: list[float] = []
         for version in range(2, 5):
-            began = time.perf_counter()
+            began = time.thread_time()
             page.change(K, version, UNUSED.replace("scratch", f"scratch{version}"))
             assert f"scratch{version}" in str(await page.published(K, version))
-            times.append(time.perf_counter() - began)
+            times.append(time.thread_time() - began)
         print(f"diagnostics beside a long document: {max(times):.3f} s at most")
         assert len(await page.published("file:///long.cu", 1)) >= 150
-        assert max(times) < 5.0  # the aim is a slice, of a machine with nothing else to do
+        assert max(times) < 5.0  # seconds of the processor; the aim is a slice
         await page.leave()
 
     asyncio.run(story())

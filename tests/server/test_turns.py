@@ -17,7 +17,7 @@ TEXT = "".join(
     MERGEABLE.replace("sum(", f"sum{n}(").replace("[256]", f"[{256 + n}]").replace("sum<<<", f"sum{n}<<<")
     for n in range(1200)
 )
-ENOUGH = 5.0  # seconds; one is the aim, of a machine with nothing else to do
+ENOUGH = 15.0  # seconds; one is the aim, of a machine with nothing else to do
 
 
 @pytest.fixture
