@@ -170,3 +170,30 @@ def test_what_a_loop_leaves_is_one_number(
     text = COUNTED.format(start=start, place=place, read=read, barrier=barrier)
     (found,) = check(text).facts[0].analysis.verdicts
     assert (found.kind is FREE) == free, found.reasons
+
+
+CHUNKS = """
+__global__ void k(float *out, unsigned n) {{
+  extern __shared__ float s[];
+  const unsigned each = (n + blockDim.x - 1) / blockDim.x;
+  for (unsigned i = {first}; i < {end}; i++) s[i] = i{value};
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x];
+}}
+void go(float *out, unsigned n) {{ k<<<1, 256, n * 4>>>(out, n); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "end", "free"),
+    [
+        ("each * threadIdx.x", "min(each * (threadIdx.x + 1), n)", True),
+        ("each * threadIdx.x", "max(each * (threadIdx.x + 1), n)", False),
+        ("each * threadIdx.x", "min(each * (threadIdx.x + 2), n)", False),
+    ],
+)
+def test_each_thread_has_its_run_of_elements(first: str, end: str, *, free: bool) -> None:
+    """What is compared with the smaller of two unsigned numbers is compared as one."""
+    text = CHUNKS.format(first=first, end=end, value=" + threadIdx.x")
+    (found,) = check(text).facts[0].analysis.verdicts
+    assert (found.kind is FREE) == free, found.reasons
