@@ -367,10 +367,10 @@ def call(
         return UNKNOWN
     if name in ("max", "min") and len(arguments) == 1 and not callee.templated:
         return _extreme_of(name, arguments[0].type)
-    if any(a.n is None for a in arguments):
-        return UNKNOWN
     if name in ("max", "min") and len(arguments) == 2:
         return _extreme(path, callee, arguments, scope)
+    if any(a.n is None for a in arguments):
+        return UNKNOWN
     if name == "abs" and len(arguments) == 1 and arguments[0].n is not None:
         kind = arguments[0].type
         return TypedConstant(kind, abs(arguments[0].n)) if kind == INT else UNKNOWN
@@ -389,14 +389,16 @@ def _extreme_of(name: str, of: Type | None) -> TypedConstant:
 def _extreme(
     path: tuple[str, ...], callee: tree.Name, arguments: Sequence[TypedConstant], scope: Scope
 ) -> TypedConstant:
-    """``max`` and ``min`` of two constants."""
+    """``max`` and ``min`` of two numbers; without a value unless both are constants."""
     first, second = arguments
     kind = arithmetic.common_type(first.type, second.type)
-    values = [arithmetic.converted(a.n, a.type, kind) for a in arguments]
-    if kind is None or None in values:
+    if kind is None:
         return UNKNOWN
-    if len(path) > 1 and first.type != second.type and not callee.templated:
-        return UNKNOWN  # no such std::max
+    if len(path) > 1 and not callee.templated:
+        if first.type != second.type:
+            return UNKNOWN  # no such std::max
+        kind = first.type  # it is not promoted
+    values = [arithmetic.converted(a.n, a.type, kind) for a in arguments]
     explicit = callee.arguments[-1] if callee.arguments else None
     if explicit:
         wanted = scope.argument(explicit[0])
@@ -406,7 +408,7 @@ def _extreme(
         values = [arithmetic.converted(a.n, a.type, kind) for a in arguments]
     known = [value for value in values if value is not None]
     if len(known) != len(values):
-        return UNKNOWN
+        return TypedConstant(kind)
     return TypedConstant(kind, max(known) if path[-1] == "max" else min(known))
 
 

@@ -69,13 +69,15 @@ class Origin(Flag):
 class Turns:
     """In which turns of the loops around two accesses they stand to each other. ``common``: loops (points) in whose one
     turn both happen; ``crossed``: the loop whose back edge lies between, ``apart`` times; ``several``: perhaps more
-    often; ``known``: the number (from 0 on) of the turn that a thread is in, by loop and thread."""
+    often; ``known``: the number (from 0 on) of the turn that a thread is in, by loop and thread; ``left``: what loops
+    that are over have left in front of both."""
 
     common: frozenset[int]
     crossed: int | None = None
     several: bool = False
     apart: int = 1
     known: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    left: frozenset[Term] = frozenset()
 
     @property
     def next(self) -> bool:
@@ -122,6 +124,7 @@ class Encoder:
     _places: dict[tuple[Term, int], tuple[Expression, Formula]] = field(default_factory=dict)
     _quotients: dict[tuple[int, int], dict[str, Expression]] = field(default_factory=dict)
     _integers: dict[tuple[Term, int, int], Expression] = field(default_factory=dict)
+    _of_turn: dict[Term, bool] = field(default_factory=dict)
     _tied: set[LoopVar] = field(default_factory=set)
     _later: set[int] = field(default_factory=set)  # loops whose turns are put in order
     digits: Digits = field(init=False)
@@ -697,15 +700,26 @@ class Encoder:
     def is_common(self, term: Term) -> bool:
         """Is the value, made in one turn of the loops around, the same for both accesses?"""
         crossed = self.turns.crossed
-        for atom in term.carried:
-            if isinstance(atom, LoopVar) and atom.loop not in self.turns.common:
-                return False
-        if isinstance(term, LoopVar):
-            return term.loop in self.turns.common
+        if not self.is_of_turn(term):
+            return False
         if crossed is None:
             return True
         loop = self.levels.values.loops.get(crossed)
         return loop is not None and term.serial <= loop.begins
+
+    def is_of_turn(self, term: Term) -> bool:
+        """Do no loops move it but those in whose one turn both accesses happen, and those that are over?"""
+        found = self._of_turn.get(term)
+        if found is None:
+            if isinstance(term, LoopVar):
+                found = term.loop in self.turns.common
+            else:
+                moving = (each.loop for each in term.carried if isinstance(each, LoopVar))
+                found = term in self.turns.left or all(each in self.turns.common for each in moving)
+            if not found and isinstance(term, Op):
+                found = all(map(self.is_of_turn, term.args))
+            self._of_turn[term] = found
+        return found
 
 
 def _is_made(term: Term) -> bool:

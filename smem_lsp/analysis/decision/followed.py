@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -95,6 +95,16 @@ class Followed:
     def updates(self) -> frozenset[int]:
         """Accesses (points) that read and write at once."""
         return frozenset(each.point for each in self.accesses if each.kind is AccessKind.UPDATE)
+
+    def left_behind(self, common: frozenset[int], around: Collection[int]) -> frozenset[Term]:
+        """What loops that are over leave, one value for all that stand in one turn of the loops ``common`` (points).
+        ``around``: the loops around them, which are not over."""
+        over = (
+            exits
+            for point, exits in self.values.exits.items()
+            if point not in around and common.issuperset(self.positions[point].loops)
+        )
+        return frozenset(each.value for exits in over for each in exits)
 
     def ways(self, accesses: Sequence[Access], ordering: Ordering) -> Ways:
         """Along which ways two of ``accesses`` fall into one barrier interval."""

@@ -364,7 +364,8 @@ class _Pair:
             for each in self.way.decisions
             if isinstance(each, InTurn)
         }
-        turns = Turns(frozenset(common), self.way.crossed, self.way.several, self.way.turns, known)
+        left = asker.of.left_behind(frozenset(common), frozenset((*one, *other)))
+        turns = Turns(frozenset(common), self.way.crossed, self.way.several, self.way.turns, known, left)
         return Encoder(
             asker.of.levels,
             asker.bounds,

@@ -91,6 +91,8 @@ class Bounds:
         mask = term.reading.mask
         if mask is not None:
             a, b = _wrapped(a, mask), b if name == ">>" else _wrapped(b, mask)
+        if name == "<<" and a[0] >= 0:
+            b = max(b[0], 0), max(b[1], 0)  # nothing is shifted by less, nor out of its type
         if name in _COMPARED:
             return _COMPARED[name](a, b)
         if name in ("&&", "||"):

@@ -339,6 +339,8 @@ class Table:
                 return {"/": self.const(0), "%": a, "<": self.const(1), ">=": self.const(0)}.get(operator)
             if operator in ("min", "max") and a is b:
                 return a
+            if operator in ("+", "-"):
+                return self._fold_division(operator, a, b)
         elif len(args) == 1 and isinstance(args[0], Const):
             n = args[0].n
             if operator in BIT_FUNCTIONS:
@@ -350,6 +352,34 @@ class Table:
                 return args[1] if args[0].n else args[2]
             if args[1] is args[2]:
                 return args[1]
+        return None
+
+    def _fold_division(self, operator: str, a: Term, b: Term) -> Term | None:
+        """``n / d * d + n % d`` is ``n``, and ``n - n / d * d`` is ``n % d``, whatever ``d`` is but 0."""
+        if operator == "-":
+            known = self._rounded(b)
+            if known is None or known.args[0] is not a:
+                return None
+            return self.op("%", *known.args, reading=known.reading)
+        for one, other in ((a, b), (b, a)):
+            if not (isinstance(other, Op) and other.operator == "%"):
+                continue
+            summands = one.args if isinstance(one, Op) and one.operator == "+" else (one,)
+            for place, each in enumerate(summands):
+                known = self._rounded(each)
+                if known is not None and known.args == other.args and known.reading is other.reading:
+                    rest = summands[1 - place] if len(summands) == 2 else self.const(0)
+                    return self.op("+", rest, known.args[0])
+        return None
+
+    def _rounded(self, term: Term) -> Op | None:
+        """``n / d`` of a term ``n / d * d``, where no type that it may have makes another number of ``n``."""
+        if not (isinstance(term, Op) and term.operator == "*"):
+            return None
+        for quotient, by in (term.args, term.args[::-1]):
+            if isinstance(quotient, Op) and quotient.operator == "/" and quotient.args[1] is by:
+                signed = quotient.reading in (Reading.INT, Reading.LONG)
+                return quotient if signed or not self.may_fall(quotient.args[0]) else None
         return None
 
     def _fold_constants(self, operator: str, a: int, b: int, reading: Reading) -> Term | None:

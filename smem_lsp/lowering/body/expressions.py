@@ -595,7 +595,7 @@ def _member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Value | Ref:
     if expr.operator == "->":
         ctx.clobber(place, expr.lo, expr.hi)
         ctx.out.touch(AccessKind.READ)
-        return Op(Operator.LOAD, (place, Const(0)))
+        return Op(Operator.LOAD, (place, Sym(f"->{expr.name}")))  # as far behind it as the member lies
     while isinstance(place, Op) and place.operator is Operator.SET_MEMBER:
         if place.name == expr.name:
             return place.args[1]

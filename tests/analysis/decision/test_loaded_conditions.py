@@ -59,3 +59,27 @@ def test_others_have_a_hand_in_it(condition: str) -> None:
 def test_what_excludes_each_other() -> None:
     body = "if (expf(sum) > 1) s[t] = 1; else return; __syncthreads(); out[t] = s[t];"
     assert _verdict(body).kind is VerdictKind.RACE_FREE
+
+
+_MEMBERS = """
+struct Task {{ int first, second; }};
+__global__ void k(const Task* task, const float* in, float* out) {{
+  __shared__ float s[256];
+  if ({one}) s[threadIdx.x] = in[threadIdx.x];
+  if ({other}) out[threadIdx.x] = s[255 - threadIdx.x];
+}}
+void host(const Task* task, const float* in, float* out) {{ k<<<8, 256>>>(task, in, out); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kind"),
+    [
+        ("task->first", "!task->second", VerdictKind.RACY),  # two numbers
+        ("task->first", "task->first", VerdictKind.RACY),
+        ("task->first", "!task->first", VerdictKind.UNDECIDED),  # most likely one number
+    ],
+)
+def test_members_behind_a_pointer_are_loaded_one_by_one(one: str, other: str, kind: VerdictKind) -> None:
+    (kernel,) = check(_MEMBERS.format(one=one, other=other)).kernels
+    assert kernel.verdict is not None and kernel.verdict.kind is kind, kernel.verdict.reasons

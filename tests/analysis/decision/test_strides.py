@@ -87,3 +87,113 @@ def test_parts_of_threads_lie_whole_parts_apart(span: int, apart: int, back: str
     text = BLOCKS.format(span=span, apart=apart, back=back)
     (found,) = check(text).facts[0].analysis.verdicts
     assert found.kind is kind, found.reasons
+
+
+SORT = """\
+__global__ void order(const float *keys, short *out, const int n) {{
+  __shared__ short place[1024];
+  place[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  int depth = 1, size = 1;
+  for (int left = n - 1; left > 0; left >>= 1) {{
+    size <<= 1;
+    ++depth;
+  }}
+  for (int outer = depth - 1; outer >= 1; --outer) {{
+    for (int inner = outer; inner < depth; ++inner) {{
+      const int whole = 1 << (depth - inner);
+      const int half = whole >> 1;
+      if (threadIdx.x < size && (threadIdx.x / {span}) % 2 == 0) {{
+        const int other = threadIdx.x + {apart};
+        if (keys[place[threadIdx.x]] > keys[place[other]]) {{
+          const short kept = place[threadIdx.x];
+          place[threadIdx.x] = place[other];
+          place[other] = kept;
+        }}
+      }}
+      {barrier}
+    }}
+  }}
+  out[threadIdx.x] = place[threadIdx.x];
+}}
+void go(const float *keys, short *out, int n) {{ order<<<1, 1024>>>(keys, out, n); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("span", "apart", "barrier", "free"),
+    [
+        ("half", "half", SYNC, True),
+        ("half", "half", "", False),  # the next turn reads what others write
+        ("half", "whole", SYNC, False),  # the next even part compares, too
+        ("whole", "half", SYNC, False),  # within one part
+        ("half", "(half - 1)", SYNC, False),
+    ],
+)
+def test_a_sort_of_a_depth_that_a_loop_counts(span: str, apart: str, barrier: str, *, free: bool) -> None:
+    """The depth is one number for all threads, whatever it is, and what is shifted by it at least what it was."""
+    (found,) = check(SORT.format(span=span, apart=apart, barrier=barrier)).facts[0].analysis.verdicts
+    assert (found.kind is FREE) == free, found.reasons
+
+
+COUNTED = """\
+__global__ void k(const int *in, int *out, const int n) {{
+  __shared__ int s[512];
+  const int t = threadIdx.x;
+  for (int row = 0; row < n; ++row) {{
+    int far = 0;
+    for (int i = {start}; i > 0; i >>= 1) ++far;
+    if (far < 256) {{
+      s[t + {place}] = in[t];
+      out[t] = s[t + {read}];
+    }}
+    {barrier}
+  }}
+}}
+void go(const int *in, int *out, int n) {{ k<<<1, 256>>>(in, out, n); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "place", "read", "barrier", "free"),
+    [
+        ("n", "far", "far", SYNC, True),  # the same for all threads
+        ("n + row", "far", "far", SYNC, True),
+        ("n + row", "far", "far", "", False),  # another thread may be in another turn
+        ("t", "far", "far", SYNC, False),  # each thread's own
+        ("n", "far", "0", SYNC, False),
+    ],
+)
+def test_what_a_loop_leaves_is_one_number(
+    start: str, place: str, read: str, barrier: str, *, free: bool
+) -> None:
+    text = COUNTED.format(start=start, place=place, read=read, barrier=barrier)
+    (found,) = check(text).facts[0].analysis.verdicts
+    assert (found.kind is FREE) == free, found.reasons
+
+
+CHUNKS = """
+__global__ void k(float *out, unsigned n) {{
+  extern __shared__ float s[];
+  const unsigned each = (n + blockDim.x - 1) / blockDim.x;
+  for (unsigned i = {first}; i < {end}; i++) s[i] = i{value};
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x];
+}}
+void go(float *out, unsigned n) {{ k<<<1, 256, n * 4>>>(out, n); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "end", "free"),
+    [
+        ("each * threadIdx.x", "min(each * (threadIdx.x + 1), n)", True),
+        ("each * threadIdx.x", "max(each * (threadIdx.x + 1), n)", False),
+        ("each * threadIdx.x", "min(each * (threadIdx.x + 2), n)", False),
+    ],
+)
+def test_each_thread_has_its_run_of_elements(first: str, end: str, *, free: bool) -> None:
+    """What is compared with the smaller of two unsigned numbers is compared as one."""
+    text = CHUNKS.format(first=first, end=end, value=" + threadIdx.x")
+    (found,) = check(text).facts[0].analysis.verdicts
+    assert (found.kind is FREE) == free, found.reasons

@@ -45,6 +45,29 @@ def test_folded(index: str, folded: int) -> None:
     assert term.n == folded
 
 
+@pytest.mark.parametrize(
+    ("index", "same"),
+    [
+        ("tid / n * n + tid % n", "tid"),
+        ("tid % n + n * (tid / n)", "tid"),
+        ("m + tid / n * n + tid % n", "m + tid"),
+        ("tid - tid / n * n", "tid % n"),
+        ("m / n * n + m % n", "m"),  # towards zero, of a negative number, too
+    ],
+)
+def test_a_quotient_and_its_rest_are_one_number(index: str, same: str) -> None:
+    found = analyse(f"s[{index}] = s[{same}];", parameters="int n, int m")
+    assert found.index(0) is found.index(1)
+
+
+@pytest.mark.parametrize(
+    "index", ["tid / n * m + tid % n", "tid / m * n + tid % n", "tid / n * n + m % n", "m - tid / n * n"]
+)
+def test_other_quotients_are_not(index: str) -> None:
+    found = analyse(f"s[{index}] = s[tid];", parameters="int n, int m")
+    assert found.index(0) is not found.index(1)
+
+
 def test_a_parameter_may_be_no_number() -> None:
     term = analyse("s[n == n] = 0;", parameters="float n").index()
     assert not isinstance(term, Const)
