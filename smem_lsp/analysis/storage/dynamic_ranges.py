@@ -106,7 +106,8 @@ def partition_of(
     if refused or not dynamic:
         return refused
     every = [node for node in walk(kernel.body) if isinstance(node, Access)]
-    accesses = [node for node in every if node.buffer in dynamic and not landed(node)]
+    # what may run only perhaps, in one of several functions that a call may mean, touches these bytes or none
+    accesses = [replace(node, guess=False) for node in every if node.buffer in dynamic and not landed(node)]
     names = named_pointers(kernel, accesses)
     reached, shaped, refused = _reached(kernel, values, shape, accesses, dynamic, names)
     if refused:

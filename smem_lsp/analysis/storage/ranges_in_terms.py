@@ -128,8 +128,6 @@ def _begin(kernel: Kernel, access: Access, assigned: Mapping[int, list[Value]]) 
     """Where the pointer of an access begins; in words why that is not known. What is written into each access counts
     as the start of a pointer: ``smem[n + threadIdx.x]``."""
     buffer = kernel.buffers[access.buffer]
-    if access.guess:
-        return f"an access to `{buffer.name}` rests on a guess of the parser"
     if access.strayed or access.asynchronous:
         return f"which bytes of `{buffer.name}` an access touches is not followed"
     if access.part is not None:
@@ -169,6 +167,8 @@ _NOT_MADE = (Operator.CONDITIONAL, Operator.CALL, Operator.LOAD, Operator.READON
 def _is_followed(value: Value, assigned: Mapping[int, list[Value]], seen: set[int]) -> bool:
     """Is it made of the thread's number, of turns of loops, and of what is the same at all times?"""
     checkpoint()
+    if sum_of(value, assigned) is not None:
+        return True
     if isinstance(value, Var):
         given = assigned.get(value.index, [])
         if value.index in seen:

@@ -67,8 +67,6 @@ def unplaced(kernel: Kernel, values: ValueFacts, bounds: Bounds, access: Access,
     what = f"{kind} through `{through}`"
     if low is not None and low < 0:
         return Refusal(access.line, f"{what} may begin {-low:,} B before `{buffer.name}`")
-    if access.guess:
-        return Refusal(access.line, f"{what} rests on a guess of the parser")
     if access.part is not None:
         path = ".".join(access.part.path) or "its elements"
         return Refusal(access.line, f"where {what} to {path} begins: the layout of its class is not known")

@@ -79,6 +79,31 @@ def test_starts(places: str, access: str, expected: list[str]) -> None:
     assert [begin for _, begin, _ in ranges(text)] == expected
 
 
+def test_what_a_call_gives_is_a_size_where_it_is_the_same_at_all_times() -> None:
+    places = "int w = t.size(0); float* b = smem + w; float* row = b; for (int j = 0; j < m; ++j) row += w;"
+    text = reading(places, "smem[i] + row[i]").replace(
+        "sizes s)", "torch::PackedTensorAccessor32<float, 2> t)"
+    )
+    assert [begin for _, begin, _ in ranges(text)] == ["0", "4·size(t, 0)"]
+    assert ranges(text.replace("row += w", "row += t.size(j)")) == []
+
+
+def test_what_one_of_several_functions_does_stays_in_its_range_too() -> None:
+    text = """
+__device__ float of(float* from, int i) { return from[i]; }
+__device__ float of(float* from, long i) { return from[i + 1]; }
+template <typename T> __global__ void k(float* out, T n) {
+  extern __shared__ float smem[];
+  float* b = smem + n;
+  smem[threadIdx.x] = 1;
+  b[threadIdx.x] = 1;
+  __syncthreads();
+  out[threadIdx.x] = of(b, n) + of(smem, n);
+}
+"""
+    assert ranges(text) == [("smem", "0", "4·n"), ("b", "4·n", None)]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
