@@ -54,7 +54,7 @@ def unseen(kernel: Kernel, dynamic: Dynamic) -> Iterator[Refusal]:
         )
     for buffer in dynamic.values():
         whole = [each.reason for each in buffer.kept if each.within is None]
-        if whole or not (buffer.placed or buffer.kept):
+        if not buffer.placed and (whole or not buffer.kept):
             unknown = buffer.fixed or f"not every access to `{buffer.name}` is seen"
             yield Refusal(kernel.line, whole[0] if whole else unknown)
 
