@@ -39,7 +39,8 @@ class TermRange:
 class TermPartition:
     """``base``: the buffer that the ranges are in; ``of``: access (its point) -> range (its index); ``starts``: access
     -> the pointer that it goes through, and where that begins; ``atoms``: what stands for itself in the sums;
-    ``stays``: no range shares bytes, because something keeps an address of one, or copies land beside the thread."""
+    ``stays``: no range shares bytes, because something keeps an address of one, copies land beside the thread, or one
+    holds an object whose layout is not known."""
 
     base: int
     ranges: tuple[TermRange, ...]
@@ -87,7 +88,8 @@ def partition_in_terms(
     for access in accesses:
         checkpoint()
         offset = None if access.offset is None else settled.of(access.offset)
-        found = _begin(kernel, replace(access, offset=offset), assigned)
+        part = None if access.part is None else replace(access.part, base=settled.of(access.part.base))
+        found = _begin(kernel, replace(access, offset=offset, part=part), assigned)
         if isinstance(found, str):
             refused.append(Refusal(access.line, found))
         else:
@@ -116,7 +118,9 @@ def partition_in_terms(
     made = [*given, *(each.offset for each in accesses if each.offset is not None)]
     named = {symbol for each in begins.values() for product in each.begin for symbol in product}
     atoms = {text: atom for value in made for text, atom in atoms_of(value, assigned) if text in named}
-    stays = any(buffer.kept for buffer in dynamic.values()) or any(each.asynchronous for each in accesses)
+    stays = any(buffer.kept for buffer in dynamic.values()) or any(
+        each.asynchronous or each.part is not None for each in accesses
+    )
     return TermPartition(min(dynamic), ranges, of, starts, atoms, stays) if ranges else ()
 
 
@@ -188,9 +192,8 @@ def _begin(kernel: Kernel, access: Access, assigned: Mapping[int, list[Value]]) 
     buffer = kernel.buffers[access.buffer]
     if access.strayed:
         return f"which bytes of `{buffer.name}` an access touches is not followed"
-    if access.part is not None:
-        return f"the layout of a class in `{buffer.name}` is not known"
-    offset = _offset(access, buffer)
+    # of an object whose layout is not known: somewhere in it
+    offset = _offset(access, buffer) if access.part is None else access.part.base
     if offset is None:
         return f"where an access to `{buffer.name}` begins is not followed"
     pending = pointers_in(kernel, offset)
@@ -198,7 +201,7 @@ def _begin(kernel: Kernel, access: Access, assigned: Mapping[int, list[Value]]) 
     if not pending:
         begin = own if set(own) - {()} else {}
         name = f"{buffer.name} + {spelled(begin)}" if begin else buffer.name
-        return _Start(begin, name, own, pointer=False)
+        return _Start(begin, name, own, pointer=access.part is not None)
     seen: set[int] = set()
     while len(pending) == 1 and pending[0] not in seen and len(seen) < _MOST:
         (pointer,) = pending

@@ -320,3 +320,28 @@ def test_copies_have_ranges_that_stay(wait: str) -> None:
     facts = kernel_facts(text)
     assert facts.dynamic_terms is not None and facts.dynamic_terms.saves is None
     assert facts.term_plans == ()
+
+
+OBJECT = """\
+template <typename T> struct Tiles { typename T::A a; typename T::B b; float scale; };
+template <typename T> __global__ void k(float* out, int n) {
+  extern __shared__ char raw[];
+  auto& tiles = *reinterpret_cast<Tiles<T>*>(raw);
+  float* more = reinterpret_cast<float*>(raw + n);
+  tiles.scale = out[0];
+  more[threadIdx.x] = 1;
+  __syncthreads();
+  out[threadIdx.x] = tiles.scale + more[threadIdx.x ^ 1];
+}
+"""
+
+
+def test_an_object_whose_layout_is_not_known_is_one_range() -> None:
+    assert ranges(OBJECT) == [("raw", "0", "n"), ("more", "n", None)]
+    swapped = OBJECT.replace("(raw + n)", "(raw)").replace("Tiles<T>*>(raw)", "Tiles<T>*>(raw + n)")
+    assert [begin for _, begin, _ in ranges(swapped)] == ["0", "n"]
+    facts = kernel_facts(OBJECT)
+    assert facts.term_plans == ()
+    assert facts.dynamic_terms is not None
+    told = [each.words for each in facts.dynamic_terms.partition.doubts]
+    assert "where the write through `raw` to scale begins: the layout of its class is not known" in told
