@@ -93,7 +93,7 @@ class TermPlan:
 def plans_in_terms(partition: TermPartition, flow: DataFlow) -> tuple[TermPlan, ...]:
     """Plans that save bytes, rising in added barriers, each saving more than the one before for all sizes."""
     base = flow.kernel.buffers[partition.base]
-    if len(partition.ranges) < 2 or not base.seen:
+    if len(partition.ranges) < 2 or partition.stays or not base.seen:
         return ()
     asker = asker_of(flow.followed, dims_of(flow.fact), _EFFORT)
     through = _accesses(partition, flow)

@@ -61,7 +61,7 @@ def layout_in_terms(
     alone. No element is told from another, so only barriers that are there keep two ranges apart; but what is filled
     again is told by the bytes of the whole array."""
     ranges = partition.ranges
-    if len(ranges) < 3:
+    if len(ranges) < 3 or partition.stays:
         return TermLayout(partition, tuple((each.index,) for each in ranges), {})
     applied = partition.applied(kernel)
     again = propagate(

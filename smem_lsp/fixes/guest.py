@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from smem_lsp.fixes.declarations import (
@@ -27,6 +27,12 @@ from smem_lsp.ir.nodes import Access, Buffer, Kernel, walk
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.syntax.lexer import comments
 
+# What a merge has made of a guest, with the assertion that it fits.
+_GUEST = re.compile(
+    r"(?P<reference>[^=;\n]*?) = (?:(?P<whole>\w+)|\*reinterpret_cast<[^;\n]*>\(&(?P<host>\w+)\));"
+    r"  // shares (?P<of>\w+)'s bytes: [^\r\n]*"
+    r"(?:\r?\n[ \t]*static_assert\(sizeof\(\w+\) <= sizeof\((?P=of)\), \"[^\"\n]*\"\);)?"
+)
 _WORDS = frozenset(("int", "unsigned", "unsigned int", "float", "int32_t", "uint32_t"))  # of 4 bytes each
 
 
@@ -60,6 +66,7 @@ def merge_into_host(
     edits += _in_place(kernel, source, group, host, [guest for guest in guests if guest not in moved])
     if moved:
         edits += _moved(kernel, source, group, host, moved)
+    edits += [edit for guest in guests for edit in _guests_of(kernel, source, guest, host)]
     return GroupRewrite(
         anchor=host.declared.start,  # of several declarators in one statement it is not the first
         size=group.item(host).size,
@@ -147,24 +154,60 @@ def reference_lines(kernel: Kernel, group: Group, guest: Buffer, host: Buffer) -
     reference = f"{reference_to(guest)} = *reinterpret_cast<{pointer_type(guest)}>(&{host.name});{why}"
     if all(not each.dims and each.type_text in _WORDS and not each.pointer_text for each in (guest, host)):
         return [reference]
-    return [
-        reference,
-        f'static_assert(sizeof({guest.name}) <= sizeof({host.name}), "{guest.name} must fit in {host.name}");',
-    ]
+    return [reference, _fits(guest.name, host.name)]
+
+
+def _fits(guest: str, host: str) -> str:
+    return f'static_assert(sizeof({guest}) <= sizeof({host}), "{guest} must fit in {host}");'
 
 
 def _reason(kernel: Kernel, group: Group, guest: Buffer, host: Buffer) -> str:
     if group.same_offset_only(guest, host):
         return "each thread uses only its own elements"
-    points = {
-        b.index: [n.point for n in walk(kernel.body) if isinstance(n, Access) and n.buffer == b.index] or [0]
-        for b in (guest, host)
-    }
-    if points[host.index][-1] < points[guest.index][0]:
-        return f"{host.name} is dead by then"
-    if points[guest.index][-1] < points[host.index][0]:
-        return f"{guest.name} is dead before {host.name} is written"
+    return _order(_points(kernel, guest), _points(kernel, host), guest.name, host.name)
+
+
+def _order(own: Sequence[int], of_host: Sequence[int], guest: str, host: str) -> str:
+    if of_host[-1] < own[0]:
+        return f"{host} is dead by then"
+    if own[-1] < of_host[0]:
+        return f"{guest} is dead before {host} is written"
     return "they are never live together"
+
+
+def _points(kernel: Kernel, buffer: Buffer) -> list[int]:
+    """Of the accesses to a buffer by its own name; what others that share its bytes do is another purpose."""
+    every = [n for n in walk(kernel.body) if isinstance(n, Access) and n.buffer == buffer.index]
+    own = [n for n in every if n.name < 0 or kernel.names[n.name].site is None]
+    return [n.point for n in own or every] or [0]
+
+
+def _guests_of(kernel: Kernel, source: SourceText, between: Buffer, host: Buffer) -> Iterator[TextEdit]:
+    """Guests that a merge before this one gave to a buffer, which now is a guest itself: they go to its host, as if all
+    of them had been merged at once."""
+    for number, name in enumerate(kernel.names):
+        checkpoint()
+        if name.buffer != between.index or name.site is None or name.site.statement is None:
+            continue
+        start = name.site.statement.start
+        written = _GUEST.match(source.text, start)
+        if written is None or between.name not in (written["whole"], written["host"]):
+            continue
+        if written["of"] != between.name or start < statement_of(host).start:
+            continue
+        reference = written["reference"]
+        pointer = re.sub(rf"&\s*{name.text}\b", "*", reference).strip()
+        points = [n.point for n in walk(kernel.body) if isinstance(n, Access) and n.name == number] or [0]
+        why = (
+            f"  // shares {host.name}'s bytes: {_order(points, _points(kernel, host), name.text, host.name)}"
+        )
+        if re.sub(rf"&\s*{name.text}\b", f"&{host.name}", reference) == reference_to(host):
+            text = f"{reference} = {host.name};{why}"
+        else:
+            text = f"{reference} = *reinterpret_cast<{pointer}>(&{host.name});{why}"
+            if host.dims or "[" in reference:
+                text += f"{source.newline}{indentation(source, start)}{_fits(name.text, host.name)}"
+        yield TextEdit(Span(start, written.end()), text)
 
 
 def _in_place(

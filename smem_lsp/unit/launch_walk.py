@@ -29,6 +29,9 @@ from smem_lsp.unit.host_values import (
 from smem_lsp.unit.overloads import argument_type, meant, signature
 
 NO_AXES: Axes = (None, None, None)
+_MOST_BYTES = (
+    1 << 31
+) - 1  # more has no value where it is counted in ``int``, and types are not followed here
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,7 @@ class LaunchFinder(Calls):
         frame = self.frame
         span = frame.body.site(frame.base + expr.lo, frame.base + expr.hi)
         n = None if passed is None else passed.term.number
-        if n is not None and n < 0:
+        if n is not None and not 0 <= n <= _MOST_BYTES:
             n, passed = None, None
         terms = (*block, *grid, None if passed is None else passed.term, *arguments)
         symbols: set[Symbol] = set()

@@ -1,11 +1,13 @@
 """How often the exact layout is proved, how fast, and what liveness and plans cost on real kernels.
 
-Run it by hand: ``python tests/benchmarks/plans.py [search|brute|walks|corpora] ...``, without a word all of them.
+Run it by hand: ``python tests/benchmarks/plans.py [search|brute|walks|ranges|corpora] ...``, without a word all.
 ``search``: random lives, sizes from 4 B to 32 KiB, alignments 4, 16, 128 and 1024; how many layouts are proved
 optimal within 5 ms, and the gap of the others. ``brute``: the bytes against trying every order. ``walks``: the two
-walks against two threads that run random region trees. ``corpora``: liveness and all plans of every kernel of the
-PyPI corpora (``SMEM_CORPORA_ALL=1``: all of them; they are fetched when they are not in the cache), processor time,
-the best of three. ``--seed N`` repeats a run.
+walks against two threads that run random region trees. ``ranges``: liveness and all plans of kernels with 40 ranges
+of dynamic shared memory and 12 loops, in each of which some are filled and read; and the same with finding the ranges
+and with all that is proved of them. ``corpora``: liveness and all plans of every kernel of the PyPI corpora
+(``SMEM_CORPORA_ALL=1``: all of them; they are fetched when they are not in the cache). Times are processor time, the
+best of three. ``--seed N`` repeats a run.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from smem_lsp.allocation.best import best
 from smem_lsp.allocation.layouts import best_layouts, layouts, task
 from smem_lsp.allocation.plan import Item
 from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
+from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import Interference, conflicts, interference
 from smem_lsp.analysis.dataflow.liveness import Life
 from smem_lsp.analysis.threads.block_shape import block_shape
@@ -41,8 +44,10 @@ from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import prove_levels
 from smem_lsp.analysis.values.block_shape import most_threads
 from smem_lsp.analysis.values.symbolic_execution import propagate
+from smem_lsp.facts.dynamic_partition import partition_dynamic
 from smem_lsp.facts.layouts import items_of, kept_buffers, pinned_buffers
 from smem_lsp.facts.nesting import bounded
+from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
@@ -60,8 +65,10 @@ BUFFERS = (
     (20, 400),
     (30, 400),
 )  # (buffers, instances)
+PARTS = ["search", "brute", "walks", "ranges", "corpora"]
 BRUTE = 2000
 TREES = 20_000
+RANGES, RANGES_LOOPS, RANGES_KERNELS = 40, 12, 40
 
 
 def instance(
@@ -172,6 +179,71 @@ def walks(seed: int) -> None:
     )
 
 
+def ranges(seed: int) -> None:
+    plans: list[float] = []
+    whole: list[float] = []
+    saved = known = 0
+    for number in range(RANGES_KERNELS):
+        text = carved(random.Random(f"{seed} ranges {number}"))
+        (kernel,) = build_kernels(parse_text(SourceText(text, "k.cu")))
+        kernel = bounded(kernel)
+        shape = block_shape(kernel, assumed={}, setting=None)
+        assert shape is not None
+        values = propagate(kernel.body, memory=kernel.memory, rows=True)
+        upper = most_threads(kernel)
+        control, _ = prove_levels(kernel.body, values, buffers=kernel.buffers, shape=shape, upper=upper)
+        found = partition_dynamic(kernel, control, values, shape)
+        assert isinstance(found, PartitionLayouts), found
+        known += len(found.items) == RANGES
+        saved += found.best[-1].plan.bytes < found.declared.bytes
+        applied = found.partition.applied(kernel)
+        facts = prove(applied, control, shape, propagate(applied.body, memory=kernel.memory, rows=True))
+
+        def plan(
+            items: tuple[Item, ...] = found.items, applied: Kernel = applied, facts: Facts = facts
+        ) -> None:
+            lives = interference(applied.body, facts, frozenset())
+            best_layouts(task(items, applied.body, facts, frozenset(), lives))
+
+        plans.append(milliseconds(plan))
+        whole.append(milliseconds(partial(partition_dynamic, kernel, control, values, shape)))
+    print(
+        f"ranges: {RANGES} ranges and {RANGES_LOOPS} loops, {RANGES_KERNELS} kernels (seed {seed}), milliseconds"
+    )
+    print(f"  all ranges known {known}, bytes saved {saved}")
+    print(f"  liveness and all plans   {quantiles(plans)}")
+    print(f"  with ranges and proofs   {quantiles(whole)}")
+
+
+def carved(rng: random.Random) -> str:
+    """A kernel with ``RANGES`` ranges and ``RANGES_LOOPS`` loops, for a block of 128 threads."""
+    sizes = [rng.choice((128, 256, 512)) for _ in range(RANGES)]
+    lines = [
+        "__global__ void __launch_bounds__(128) k(const float* in, float* out, int n) {",
+        "  extern __shared__ float smem[];",
+        *(f"  float* r{at} = smem + {sum(sizes[:at])};" for at in range(RANGES)),
+        "  int tid = threadIdx.x;",
+        "  float v = 0;",
+    ]
+    order = list(range(RANGES))
+    rng.shuffle(order)
+    for loop in range(RANGES_LOOPS):
+        own = order[loop * RANGES // RANGES_LOOPS : (loop + 1) * RANGES // RANGES_LOOPS]
+        lines.append(f"  for (int k{loop} = 0; k{loop} < n; ++k{loop}) {{")
+        lines += [
+            f"    for (int i = tid; i < {sizes[at]}; i += 128) r{at}[i] = in[i + k{loop} * {sizes[at]}];"
+            for at in own
+        ]
+        lines.append("    __syncthreads();")
+        lines += [f"    v += r{at}[(tid * 7 + k{loop}) & {sizes[at] - 1}];" for at in own]
+        lines += ["    __syncthreads();", "  }"]
+    lines += ["  out[tid] = v;", "}"]
+    lines.append(
+        f"void go(const float* in, float* out, int n) {{ k<<<1, 128, {4 * sum(sizes)}>>>(in, out, n); }}"
+    )
+    return "\n".join(lines) + "\n"
+
+
 def on_real_kernels() -> None:
     times: list[tuple[float, str]] = []
     without = 0
@@ -221,10 +293,10 @@ def _main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("parts", nargs="*", choices=["search", "brute", "walks", "corpora"])
+    options.add_argument("parts", nargs="*", choices=PARTS)
     options.add_argument("--seed", type=int, default=random.randrange(10_000))
     wanted = options.parse_args()
-    parts = wanted.parts or ["search", "brute", "walks", "corpora"]
+    parts = wanted.parts or PARTS
     print(f"load {os.getloadavg()[0]:.1f}")
     if "search" in parts:
         search(wanted.seed)
@@ -232,6 +304,8 @@ def _main() -> None:
         brute(wanted.seed)
     if "walks" in parts:
         walks(wanted.seed)
+    if "ranges" in parts:
+        ranges(wanted.seed)
     if "corpora" in parts:
         on_real_kernels()
 

@@ -168,16 +168,36 @@ def merged_in_part(text: str, names: str) -> str:
     return apply(text, fix)
 
 
-def test_one_merge_after_the_other_gives_what_both_at_once_give() -> None:
-    text = IN_TURN + LAUNCH
+@pytest.mark.parametrize(
+    "orders", [("ab", "ac"), ("ab", "bc"), ("ac", "ab"), ("ac", "bc"), ("bc", "ab"), ("bc", "ac")]
+)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", ""),
+        ("float c[256]", "int c[256]"),  # of another type than all
+        ("float c[256]", "float c[512]"),  # as the host
+    ],
+)
+def test_one_merge_after_the_other_gives_what_both_at_once_give(
+    orders: tuple[str, str], old: str, new: str, newline: str
+) -> None:
+    text = (IN_TURN + LAUNCH).replace(old, new).replace("\n", newline)
+    first, second = orders
     at_once = once_merged(text)
-    assert merged_in_part(merged_in_part(text, "ab"), "ac") == at_once
-    chained = merged_in_part(merged_in_part(text, "bc"), "ab")
-    assert check(chained).kernels[0].static_bytes == check(at_once).kernels[0].static_bytes == 2048
+    in_turn = merged_in_part(merged_in_part(text, first), second)
+    assert check(at_once).kernels[0].static_bytes == check(in_turn).kernels[0].static_bytes == 2048
+    if "512" in new and first == "bc":  # `b` is a guest of `c` by then, which is as large as `a`
+        assert "float (&b)[256] = *reinterpret_cast<float (*)[256]>(&a);  // shares a's bytes" in in_turn
+    else:
+        assert in_turn == at_once
 
 
 def test_a_guest_of_a_guest_is_taken_apart_in_one_go() -> None:
     text = IN_TURN + LAUNCH
-    chained = merged_in_part(merged_in_part(text, "bc"), "ab")
+    chained = once_merged(text).replace(
+        "float (&c)[256] = *reinterpret_cast<float (*)[256]>(&a);", "float (&c)[256] = b;"
+    )
     (fix,) = offered(check(chained))
     assert apply(chained, fix) == text

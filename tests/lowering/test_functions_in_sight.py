@@ -28,6 +28,8 @@ __global__ void k(float* p) {{
         ("", "__low2float(h2sqrt(__float2half2_rn(p[0])))", True),
         ("", "curand_uniform(&state)", True),
         ("", "cub::Max()(p[0], p[1])", True),
+        ("", "float(__shfl_xor_sync(uint32_t(-1), p[0], 1))", True),
+        ("using index_t = long;", "index_t(p[0])", True),
         ("", "unseen(p[0])", False),
         ("__device__ float declared(float);", "declared(p[0])", False),
         ('#include "gone.cuh"', "gone::unseen(p)", False),

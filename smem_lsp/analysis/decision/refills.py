@@ -118,8 +118,10 @@ class _Finder:
 
     def seq(self, seq: Seq, around: tuple[Block, ...], loop: int | None = None) -> Iterator[Refill]:
         items = tuple(seq.items)
-        for buffer in sorted(self.buffers):
-            yield from self.of_buffer(buffer, items, around, loop)
+        told = [self.touched(node) for node in items]
+        written = frozenset[int]().union(*(each[1] for each in told))
+        for buffer in sorted(self.buffers & written):
+            yield from self.of_buffer(buffer, items, told, around, loop)
         for index, node in enumerate(items):
             blocks = (*around, Block(items, index, loop))
             own = node.point if isinstance(node, Loop) and not self.is_once(node) else None
@@ -127,11 +129,16 @@ class _Finder:
                 yield from self.seq(inner, blocks, own)
 
     def of_buffer(
-        self, buffer: int, items: tuple[Node, ...], around: tuple[Block, ...], loop: int | None
+        self,
+        buffer: int,
+        items: tuple[Node, ...],
+        told: Sequence[tuple[frozenset[int], frozenset[int], bool]],
+        around: tuple[Block, ...],
+        loop: int | None,
     ) -> Iterator[Refill]:
+        """``told``: of each item, what is ``touched`` in it."""
         start, writes = -1, list[Write]()
-        for index, node in enumerate(items):
-            read, written, jumps = self.touched(node)
+        for index, (node, (read, written, jumps)) in enumerate(zip(items, told)):
             ends = buffer in read or jumps
             if not ends and buffer in written and node.point in self.of.control.steady:
                 start = index if start < 0 else start

@@ -106,13 +106,15 @@ def partition_of(
     if refused or not dynamic:
         return refused
     every = [node for node in walk(kernel.body) if isinstance(node, Access)]
-    accesses = [node for node in every if node.buffer in dynamic and not landed(node)]
+    # what may run only perhaps, in one of several functions that a call may mean, touches these bytes or none
+    accesses = [replace(node, guess=False) for node in every if node.buffer in dynamic and not landed(node)]
     names = named_pointers(kernel, accesses)
-    reached, shaped, refused = _reached(kernel, values, shape, accesses, dynamic, names)
+    reached, shaped, before, refused = _reached(kernel, values, shape, accesses, dynamic, names)
     if refused:
-        if any(-INFINITE < low < 0 for low, _ in reached.values()):
+        if before:
             return refused
-        found = partition_in_terms(kernel, accesses, dynamic)
+        bounded = {point: each for point, each in reached.items() if each[0] >= 0 and each[1] < INFINITE}
+        found = partition_in_terms(kernel, accesses, dynamic, bounded)
         return found if isinstance(found, tuple) else replace(found, doubts=refused)
     whole = dynamic[min(dynamic)].name
     names.setdefault(0, whole)
@@ -192,17 +194,18 @@ def _reached(
     accesses: Iterable[Access],
     dynamic: Mapping[int, Buffer],
     edges: Iterable[int],
-) -> tuple[dict[int, Extent], bool, tuple[Refusal, ...]]:
-    """(bytes that each access (its point) may touch, whether this depends on a shape of the block that is no fact, why
-    some may touch any byte). ``edges``: where pointers start."""
+) -> tuple[dict[int, Extent], bool, bool, tuple[Refusal, ...]]:
+    """(bytes that each access (its point) may touch, whether this depends on a shape of the block that is no fact,
+    whether one surely touches bytes before the array, why some may touch any byte). ``edges``: where pointers start."""
     kept = [each.within for buffer in dynamic.values() for each in buffer.kept]
+    kept = [] if None in kept else kept
     named = Reach(kernel, values, shape)
     guards = guards_of(kernel, values)
     every = Guarded(Bounds(values.loops, most_threads(kernel)), guards)
     here = every if shape is None else Guarded(Bounds(values.loops, shape.dims, exact=True), guards)
     reached: dict[int, Extent] = {}
     asked: set[int] = set()
-    shaped = False
+    shaped = before = False
     for access in accesses:
         extent = kept[0] if access.strayed and kept else named.of(access)
         if extent is None:
@@ -217,6 +220,7 @@ def _reached(
     if shape is not None and asked:
         for point, extent in touched(kernel, values, shape.dims, frozenset(asked)).items():
             low, high = reached[point]
+            before = before or (extent is not None and extent[0] < 0)
             if extent is not None and low <= extent[0] and extent[1] <= high and extent != (low, high):
                 reached[point] = extent
                 shaped = shaped or not shape.fact
@@ -226,7 +230,8 @@ def _reached(
         for low, high in (reached[access.point],)
         if low < 0 or high >= INFINITE
     )
-    return reached, shaped, tuple(refused)
+    before = before or any(-INFINITE < low < 0 and high <= 0 for low, high in reached.values())
+    return reached, shaped, before, tuple(refused)
 
 
 def _element(kernel: Kernel, inside: Iterable[Access], low: int, size: int) -> int | None:
@@ -255,7 +260,7 @@ def _may_move(dynamic: Iterable[Buffer], members: Iterable[StorageMember], low: 
     """Have these bytes no constructor and no stored address?"""
     kept = (each.within for buffer in dynamic for each in buffer.kept)
     return all(member.plain for member in members) and not any(
-        part and part[0] < end and low < part[1] for part in kept
+        part is None or (part[0] < end and low < part[1]) for part in kept
     )
 
 

@@ -8,15 +8,17 @@ have to be in an order that holds for all sizes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from smem_lsp.analysis.storage.refusals import Dynamic, Refusal
+from smem_lsp.analysis.values.extents import Extent
+from smem_lsp.analysis.values.invariant_loads import Untouched, untouched
 from smem_lsp.analysis.values.pointer_ranges import assignments, pointer_name, pointers_in
 from smem_lsp.analysis.values.sums import Sum, added, atoms_of, fixed_part, is_size, spelled, sum_of
 from smem_lsp.ir.nodes import Access, Branch, Buffer, Kernel, Loop, Node, Seq, walk
-from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var, operation
+from smem_lsp.ir.values import Const, Op, Operator, Sym, Unknown, Value, Var, operation
 from smem_lsp.source import checkpoint, record
 
 _MOST = 20  # pointers made of each other
@@ -36,13 +38,16 @@ class TermRange:
 @record
 class TermPartition:
     """``base``: the buffer that the ranges are in; ``of``: access (its point) -> range (its index); ``starts``: access
-    -> the pointer that it goes through, and where that begins; ``atoms``: what stands for itself in the sums."""
+    -> the pointer that it goes through, and where that begins; ``atoms``: what stands for itself in the sums;
+    ``stays``: no range shares bytes, because something keeps an address of one, copies land beside the thread, or one
+    holds an object whose layout is not known."""
 
     base: int
     ranges: tuple[TermRange, ...]
     of: Mapping[int, int]
     starts: Mapping[int, tuple[str, Sum]]
     atoms: Mapping[str, Value]
+    stays: bool = False
     doubts: tuple[Refusal, ...] = ()  # accesses of which only the assumption says where they end
 
     @property
@@ -71,17 +76,20 @@ class TermPartition:
 
 
 def partition_in_terms(
-    kernel: Kernel, accesses: Sequence[Access], dynamic: Dynamic
+    kernel: Kernel, accesses: Sequence[Access], dynamic: Dynamic, reached: Mapping[int, Extent]
 ) -> TermPartition | tuple[Refusal, ...]:
-    """The ranges of all accesses to dynamic shared memory, or why they are not known."""
-    if any(buffer.kept for buffer in dynamic.values()):
-        return (Refusal(kernel.line, "an address in a part of the array is kept"),)
-    assigned = assignments(kernel)
+    """The ranges of all accesses to dynamic shared memory, or why they are not known. ``reached``: the bytes that an
+    access (its point) may touch, where that is known: what one crosses is one range."""
+    every = assignments(kernel)
+    settled = _Settled(kernel, every, untouched(kernel.memory, every))
+    assigned = {variable: [settled.of(each) for each in given] for variable, given in every.items()}
     begins: dict[int, _Start] = {}
     refused: list[Refusal] = []
     for access in accesses:
         checkpoint()
-        found = _begin(kernel, access, assigned)
+        offset = None if access.offset is None else settled.of(access.offset)
+        part = None if access.part is None else replace(access.part, base=settled.of(access.part.base))
+        found = _begin(kernel, replace(access, offset=offset, part=part), assigned)
         if isinstance(found, str):
             refused.append(Refusal(access.line, found))
         else:
@@ -94,6 +102,10 @@ def partition_in_terms(
     ordered = _ordered(names.values())
     if isinstance(ordered, str):
         return (Refusal(kernel.line, ordered),)
+    ordered = [each for each in ordered if not _is_crossed(each[0], reached.values())]
+    refused = list(_through_all(begins, accesses, reached)) if len(ordered) > 1 else []
+    if refused:
+        return tuple(dict.fromkeys(refused))
     ends: list[Sum | None] = [begin for begin, _ in ordered[1:]]
     first = len(kernel.buffers)
     ranges = tuple(
@@ -106,7 +118,56 @@ def partition_in_terms(
     made = [*given, *(each.offset for each in accesses if each.offset is not None)]
     named = {symbol for each in begins.values() for product in each.begin for symbol in product}
     atoms = {text: atom for value in made for text, atom in atoms_of(value, assigned) if text in named}
-    return TermPartition(min(dynamic), ranges, of, starts, atoms) if ranges else ()
+    stays = any(buffer.kept for buffer in dynamic.values()) or any(
+        each.asynchronous or each.part is not None for each in accesses
+    )
+    return TermPartition(min(dynamic), ranges, of, starts, atoms, stays) if ranges else ()
+
+
+@record
+class _Settled:
+    """Values in which what is loaded from memory that the kernel leaves alone is the same at all times."""
+
+    kernel: Kernel
+    assigned: Mapping[int, list[Value]]
+    memory: Untouched
+
+    def of(self, value: Value) -> Value:
+        checkpoint()
+        if not isinstance(value, Op):
+            return value
+        args = tuple(map(self.of, value.args))
+        alone = value.operator is Operator.LOAD and self._is_alone(args[0])
+        operator = Operator.READONLY if alone else value.operator
+        return value if args == value.args and not alone else replace(value, operator=operator, args=args)
+
+    def _is_alone(self, base: Value) -> bool:
+        given = self.assigned.get(base.index, []) if isinstance(base, Var) else []
+        base = given[0] if len(given) == 1 else base
+        return (
+            isinstance(base, Sym)
+            and base.name in self.kernel.memory.pointers
+            and self.memory.leaves_alone(base.name)
+        )
+
+
+def _is_crossed(begin: Sum, reached: Iterable[Extent]) -> bool:
+    """Does an access reach from one side of it to the other?"""
+    if set(begin) != {()}:
+        return False
+    return any(low < begin[()] < high for low, high in reached)
+
+
+def _through_all(
+    begins: Mapping[int, _Start], accesses: Iterable[Access], reached: Mapping[int, Extent]
+) -> Iterator[Refusal]:
+    """What may reach through every range: it goes through the array itself, beside a pointer to the first range."""
+    pointers = [each.name for each in begins.values() if each.pointer and not each.begin]
+    for access in accesses if pointers else ():
+        start = begins[access.point]
+        if not start.pointer and not start.least and access.point not in reached:
+            words = f"how far `{start.name}` reaches is not known, of which `{pointers[0]}` is only a part"
+            yield Refusal(access.line, words)
 
 
 def _range_at(ranges: Sequence[TermRange], start: _Start) -> int:
@@ -117,31 +178,30 @@ def _range_at(ranges: Sequence[TermRange], start: _Start) -> int:
 
 @record
 class _Start:
-    """``begin``: of the pointer; ``least``: of what is accessed at the lowest."""
+    """``begin``: of the pointer; ``least``: of what is accessed at the lowest; ``pointer``: is it none of the array?"""
 
     begin: Sum
     name: str
     least: Sum
+    pointer: bool = True
 
 
 def _begin(kernel: Kernel, access: Access, assigned: Mapping[int, list[Value]]) -> _Start | str:
     """Where the pointer of an access begins; in words why that is not known. What is written into each access counts
     as the start of a pointer: ``smem[n + threadIdx.x]``."""
     buffer = kernel.buffers[access.buffer]
-    if access.guess:
-        return f"an access to `{buffer.name}` rests on a guess of the parser"
-    if access.strayed or access.asynchronous:
+    if access.strayed:
         return f"which bytes of `{buffer.name}` an access touches is not followed"
-    if access.part is not None:
-        return f"the layout of a class in `{buffer.name}` is not known"
-    offset = _offset(access, buffer)
+    # of an object whose layout is not known: somewhere in it
+    offset = _offset(access, buffer) if access.part is None else access.part.base
     if offset is None:
         return f"where an access to `{buffer.name}` begins is not followed"
     pending = pointers_in(kernel, offset)
     own = fixed_part(offset, assigned)
     if not pending:
         begin = own if set(own) - {()} else {}
-        return _Start(begin, f"{buffer.name} + {spelled(begin)}" if begin else buffer.name, own)
+        name = f"{buffer.name} + {spelled(begin)}" if begin else buffer.name
+        return _Start(begin, name, own, pointer=access.part is not None)
     seen: set[int] = set()
     while len(pending) == 1 and pending[0] not in seen and len(seen) < _MOST:
         (pointer,) = pending
@@ -163,23 +223,57 @@ def _begin(kernel: Kernel, access: Access, assigned: Mapping[int, list[Value]]) 
     return f"an access goes through one of several pointers: {names}"
 
 
-_NOT_MADE = (Operator.CONDITIONAL, Operator.CALL, Operator.LOAD, Operator.READONLY, Operator.ELEMENT)
+_LOADED = (Operator.LOAD, Operator.READONLY, Operator.ELEMENT, Operator.CALL)
 
 
 def _is_followed(value: Value, assigned: Mapping[int, list[Value]], seen: set[int]) -> bool:
-    """Is it made of the thread's number, of turns of loops, and of what is the same at all times?"""
+    """Is it made of the thread's number, of turns of loops, and of what is the same at all times? What is loaded is,
+    where the place that it is loaded from is not the same for all threads and at all times: no range begins there."""
     checkpoint()
+    if sum_of(value, assigned) is not None:
+        return True
     if isinstance(value, Var):
         given = assigned.get(value.index, [])
         if value.index in seen:
             return True
+        fixed = [total for total in (sum_of(each, assigned) for each in given) if total is not None]
+        if len(given) > 1 and any(fixed) and not _is_carried(value.index, assigned):
+            return False
         seen.add(value.index)
         return bool(given) and all(_is_followed(each, assigned, seen) for each in given)
-    if isinstance(value, Op):
-        return value.operator not in _NOT_MADE and all(
-            _is_followed(each, assigned, seen) for each in value.args
-        )
-    return not isinstance(value, Unknown)
+    if not isinstance(value, Op):
+        return not isinstance(value, Unknown)
+    if value.operator is Operator.CONDITIONAL:
+        return False
+    if value.operator in _LOADED:
+        base, *indices = value.args
+        if value.operator is Operator.CALL:
+            return any(_varies(each, assigned, seen) for each in value.args)
+        part = isinstance(base, Op) and base.operator in _LOADED
+        return any(_varies(each, assigned, seen) for each in (*indices, *((base,) if part else ())))
+    return all(_is_followed(each, assigned, seen) for each in value.args)
+
+
+def _varies(value: Value, assigned: Mapping[int, list[Value]], seen: set[int]) -> bool:
+    """Is it followed, and not the same for all threads and at all times?"""
+    return sum_of(value, assigned) is None and _is_followed(value, assigned, seen)
+
+
+def _is_carried(variable: int, assigned: Mapping[int, list[Value]]) -> bool:
+    """Is it made of what it was in the turn before?"""
+    seen: set[int] = set()
+    pending = list(assigned.get(variable, ()))
+    while pending:
+        checkpoint()
+        value = pending.pop()
+        if isinstance(value, Op):
+            pending += value.args
+        elif isinstance(value, Var) and value.index not in seen:
+            if value.index == variable:
+                return True
+            seen.add(value.index)
+            pending += assigned.get(value.index, ())
+    return False
 
 
 def _offset(access: Access, buffer: Buffer) -> Value | None:

@@ -54,7 +54,7 @@ def unseen(kernel: Kernel, dynamic: Dynamic) -> Iterator[Refusal]:
         )
     for buffer in dynamic.values():
         whole = [each.reason for each in buffer.kept if each.within is None]
-        if whole or not (buffer.placed or buffer.kept):
+        if not buffer.placed and (whole or not buffer.kept):
             unknown = buffer.fixed or f"not every access to `{buffer.name}` is seen"
             yield Refusal(kernel.line, whole[0] if whole else unknown)
 
@@ -67,8 +67,6 @@ def unplaced(kernel: Kernel, values: ValueFacts, bounds: Bounds, access: Access,
     what = f"{kind} through `{through}`"
     if low is not None and low < 0:
         return Refusal(access.line, f"{what} may begin {-low:,} B before `{buffer.name}`")
-    if access.guess:
-        return Refusal(access.line, f"{what} rests on a guess of the parser")
     if access.part is not None:
         path = ".".join(access.part.path) or "its elements"
         return Refusal(access.line, f"where {what} to {path} begins: the layout of its class is not known")

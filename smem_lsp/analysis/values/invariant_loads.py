@@ -35,9 +35,10 @@ class Untouched:
             if any(isinstance(leaf, Opaque) for leaf in leaves) or not any("." in name for name in names):
                 return False
             pointers = [name for name in names if "." in name]
-        return all(self._left_alone(name) for name in pointers)
+        return all(self.leaves_alone(name) for name in pointers)
 
-    def _left_alone(self, name: str) -> bool:
+    def leaves_alone(self, name: str) -> bool:
+        """Does the kernel leave the memory unchanged that a parameter, or a member of one, leads to?"""
         if name.startswith("::"):  # an array that is a constant of the file; a pointer ends in a star
             return not name.endswith("*")
         if name in self.memory.constant:

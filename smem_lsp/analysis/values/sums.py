@@ -32,13 +32,16 @@ def sum_of(value: Value, assigned: Mapping[int, list[Value]], depth: int = 0) ->
     if isinstance(value, Var):
         given = assigned.get(value.index, ())
         return sum_of(given[0], assigned, depth + 1) if len(given) == 1 else None
-    if not isinstance(value, Op):
+    if not isinstance(value, Op) or value.operator in _DATA:
         return None
     if value.operator is Operator.MEMBER:
         return _member(value, assigned)
     args = [sum_of(each, assigned, depth + 1) for each in value.args]
     known = [each for each in args if each is not None]
     return _operation(value, known) if args and len(known) == len(args) else None
+
+
+_DATA = frozenset((Operator.LOAD, Operator.ELEMENT))  # another value each time that it is read, perhaps
 
 
 def atoms_of(value: Value, assigned: Mapping[int, list[Value]]) -> Iterator[tuple[str, Value]]:
@@ -185,6 +188,8 @@ def _operation(value: Op, args: list[Sum]) -> Sum | None:
         return None
     texts = [f"({spelled(each)})" if len(each) > 1 else spelled(each) for each in args]
     operator = value.spelling
+    if name is Operator.READONLY:
+        return {(f"{texts[0]}[{', '.join(texts[1:])}]",): 1}
     if operator.isidentifier() or operator.endswith("()"):
         return {(f"{operator.removesuffix('()')}({', '.join(texts)})",): 1}
     return {(f"({f' {operator} '.join(texts)})" if len(texts) == 2 else f"{operator}{texts[0]}",): 1}

@@ -31,6 +31,8 @@ from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, Closure, LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.lowering.state.template_header import type_parameters
+from smem_lsp.semantics import type_of
+from smem_lsp.semantics.types import is_number
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
@@ -63,12 +65,7 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
     known = table.function_call(ctx, expr, name, scope)
     if known is not None:
         return known
-    if (
-        meaning is None
-        and len(expr.arguments) == 1
-        and callee.text in ctx.at.template_parameters
-        and callee.text in type_parameters(ctx.at.function.definition)
-    ):
+    if meaning is None and len(expr.arguments) == 1 and _is_type(ctx, callee, scope):
         return expressions.converted(ctx, expr, callee, scope)
     if takes_values(callee.text) and not table.is_own(ctx, name):
         return value_call(ctx, expr, name, scope)
@@ -88,6 +85,13 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
         result = unknown_calls.unknown_call(ctx, expr, scope, callee.text)
         return ctx.lost_address(held | ctx.points_to.may_point_to(result))
     return unknown_calls.unknown_call(ctx, expr, scope, callee.text)
+
+
+def _is_type(ctx: Context, callee: tree.Name, scope: LocalScope) -> bool:
+    """Is ``T(x)`` a conversion: to a type parameter, or to a number of a type that is named?"""
+    if callee.text in ctx.at.template_parameters:
+        return callee.text in type_parameters(ctx.at.function.definition)
+    return is_number(type_of.named(callee, scope.constant_scope()))
 
 
 def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope) -> Value | Ref:

@@ -636,7 +636,7 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref
 
 
 def converted(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref:
-    """``T(x)`` of a template parameter ``T``."""
+    """``T(x)`` of a type that is a name."""
     named = tree.TypeId(callee.lo, callee.hi, [callee.text], [], [], [callee])
     return _cast(ctx, tree.Cast(expr.lo, expr.hi, "functional", named, expr.arguments[0]), scope)
 

@@ -346,7 +346,9 @@ def test_copies_land_in_the_ranges_that_they_are_issued_into() -> None:
         "  out[tid]", '  asm volatile("cp.async.wait_group 0;");\n  out[tid]'
     )
     assert best(late) == [(0, 4096)]  # until then they may land in any of the bytes
-    assert ranges(COPIED.replace('  asm volatile("cp.async.wait_group 0;");\n', "", 1)) == []
+    never = COPIED.replace('  asm volatile("cp.async.wait_group 0;");\n', "", 1)
+    assert ranges(never) == ranges(COPIED)
+    assert best(never) == [(0, 4096)]  # they may land when the kernel has ended
 
 
 def test_a_call_that_is_not_followed_but_in_sight_has_no_shared_memory_of_its_own() -> None:
@@ -364,6 +366,44 @@ def test_a_call_that_is_not_followed_but_in_sight_has_no_shared_memory_of_its_ow
     outside = "extern __shared__ float smem[];\n" + hidden.replace("extern __shared__ float smem[]; if", "if")
     assert ranges(outside) == []
     assert ranges(text.replace(other, "template <int N> __device__ void apply(float* v);\n")) == []
+
+
+CHOSEN = """\
+__device__ void put(float* to, int i, float v) { to[i] = v; }
+__device__ void put(float* to, int i, int v) { to[i] = v; }
+template <typename T> __global__ void k(const T* in, float* out) {
+  extern __shared__ float smem[];
+  float* x = smem;
+  float* y = smem + 256;
+  int tid = threadIdx.x;
+  y[tid] = 1;
+  __syncthreads();
+  x[tid] = in[tid];
+  __syncthreads();
+  float v = x[255 - tid];
+  __syncthreads();
+  typename traits<T>::type first = in[0];
+  put(y, tid, first);
+  __syncthreads();
+  out[tid] = y[tid ^ 1] + v;
+}
+void go(const float* in, float* out) { k<<<2, 256, 512 * sizeof(float)>>>(in, out); }
+"""
+
+
+def test_one_of_several_functions_touches_the_bytes_of_each() -> None:
+    assert ranges(CHOSEN) == [("x", 0, 1024), ("y", 1024, 1024)]
+    partly = CHOSEN.replace("int v) { to[i]", "int v) { if (v > 0) to[i]")
+    further = CHOSEN.replace("int v) { to[i]", "int v) { to[i - 1]")
+    assert ranges(partly) == [("x", 0, 1024), ("y", 1024, 1024)]
+    whole = kernel_facts(further).undivided_dynamic
+    assert whole is not None and whole.partition.bytes == 2048  # it may cross from one to the other
+    assert ranges(further) == []
+    sizes = [
+        min(each.plan.bytes for each in kernel_facts(text).dynamic_partition.best)  # type: ignore[union-attr]
+        for text in (CHOSEN, partly)
+    ]
+    assert sizes == [1024, 2048]  # where only one of them overwrites all of `y`, it holds its first values
 
 
 REFILLED = """\

@@ -79,6 +79,31 @@ def test_starts(places: str, access: str, expected: list[str]) -> None:
     assert [begin for _, begin, _ in ranges(text)] == expected
 
 
+def test_what_a_call_gives_is_a_size_where_it_is_the_same_at_all_times() -> None:
+    places = "int w = t.size(0); float* b = smem + w; float* row = b; for (int j = 0; j < m; ++j) row += w;"
+    text = reading(places, "smem[i] + row[i]").replace(
+        "sizes s)", "torch::PackedTensorAccessor32<float, 2> t)"
+    )
+    assert [begin for _, begin, _ in ranges(text)] == ["0", "4·size(t, 0)"]
+    assert ranges(text.replace("row += w", "row += (int)out[0]")) == []
+
+
+def test_what_one_of_several_functions_does_stays_in_its_range_too() -> None:
+    text = """
+__device__ float of(float* from, int i) { return from[i]; }
+__device__ float of(float* from, long i) { return from[i + 1]; }
+template <typename T> __global__ void k(float* out, T n) {
+  extern __shared__ float smem[];
+  float* b = smem + n;
+  smem[threadIdx.x] = 1;
+  b[threadIdx.x] = 1;
+  __syncthreads();
+  out[threadIdx.x] = of(b, n) + of(smem, n);
+}
+"""
+    assert ranges(text) == [("smem", "0", "4·n"), ("b", "4·n", None)]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -210,3 +235,113 @@ def test_what_a_rewrite_would_do_is_told() -> None:
 def test_an_access_before_the_array_is_in_no_range() -> None:
     text = KERNEL.replace("v += x[n - 1 - i];", "v += x[-1];")
     assert kernel_facts(text).dynamic_terms is None
+    # of a remainder only its bounds are known, and those of a signed one begin below 0: nobody says that it gets there
+    loose = KERNEL.replace("v += x[n - 1 - i];", "v += x[i % 32];").replace(
+        "int i = threadIdx.x;", "int i = n;"
+    )
+    assert ranges(loose) == [("x", "0", "4·n"), ("y", "4·n", "4·n"), ("z", "8·n", None)]
+
+
+def test_what_is_known_to_cross_from_one_range_to_the_next_joins_them() -> None:
+    places = "float* a = smem; float* b = smem + 64; float* c = smem + 128; float* d = c + n;"
+    apart = reading(places, "a[i & 31] + b[i] + c[i] + d[i]")
+    assert [begin for _, begin, _ in ranges(apart)] == ["0", "256", "512", "4·n + 512"]
+    joined = reading(places, "a[i & 127] + b[i] + c[i] + d[i]")
+    assert [begin for _, begin, _ in ranges(joined)] == ["0", "512", "4·n + 512"]
+
+
+def test_the_array_itself_beside_a_pointer_to_its_start_may_mean_all_of_it() -> None:
+    places = "float* a = smem; float* b = smem + n;"
+    assert [begin for _, begin, _ in ranges(reading(places, "a[i] + b[i] + smem[threadIdx.x & 7]"))] == [
+        "0",
+        "4·n",
+    ]
+    (refusal,) = kernel_facts(reading(places, "a[i] + b[i] + smem[i]")).dynamic_refusals
+    assert refusal.words == "how far `smem` reaches is not known, of which `a` is only a part"
+
+
+@pytest.mark.parametrize(
+    ("places", "found"),
+    [
+        # a number of each thread, or of each turn, counts from where the pointer begins
+        ("float* b = smem + n; float* at = b + order[threadIdx.x];", True),
+        ("float* b = smem + n; float* at = b; for (int j = 0; j < m; ++j) at = b + order[j];", True),
+        # one that is the same for all may be where another range begins
+        ("float* b = smem + n; float* at = b + order[0];", False),
+        ("float* b = smem + n; float* at = b + order[n];", False),
+        ("float* b = smem + n; float* at = smem + order[0];", False),
+        ("float* b = smem + n; int far = 0; if (m) far = n; float* at = smem + far;", False),
+    ],
+)
+def test_ranges_that_begin_where_data_says_are_refused(places: str, found: bool) -> None:
+    text = reading(places, "smem[i] + b[i] + at[i]").replace("int m,", "int m, int* order,")
+    text = text.replace("out[i] =", "order[i] = 0; out[i] =")
+    assert ranges(text) == ([("smem", "0", "4·n"), ("b", "4·n", None)] if found else [])
+    assert found or any("`at`" in each.words for each in kernel_facts(text).dynamic_refusals)
+
+
+def test_a_number_from_memory_that_the_kernel_leaves_alone_is_a_size() -> None:
+    text = reading("float* b = smem + order[blockIdx.x];", "smem[i] + b[i]").replace(
+        "int m,", "int m, int* order,"
+    )
+    assert ranges(text) == [("smem", "0", "4·order[blockIdx.x]"), ("b", "4·order[blockIdx.x]", None)]
+    written = text.replace("out[i] =", "order[i] = 0; out[i] =")
+    assert ranges(written) == []
+    assert [each.words for each in kernel_facts(written).dynamic_refusals] == [
+        "where `b` begins is not followed"
+    ]
+
+
+COPIED = """\
+__global__ void k(const float* in, float* out, int n) {
+  extern __shared__ float smem[];
+  float* a = smem;
+  float* b = smem + n;
+  float* c = b + n;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    unsigned to = __cvta_generic_to_shared(a + i);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(to), "l"(in + i));
+  }
+  asm volatile("cp.async.wait_all;");
+  __syncthreads();
+  for (int i = threadIdx.x; i < n; i += blockDim.x) { b[i] = a[n - 1 - i]; }
+  __syncthreads();
+  for (int i = threadIdx.x; i < n; i += blockDim.x) { c[i] = b[n - 1 - i]; }
+  __syncthreads();
+  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = c[n - 1 - i];
+}
+"""
+
+
+@pytest.mark.parametrize("wait", ['asm volatile("cp.async.wait_all;");', ""])
+def test_copies_have_ranges_that_stay(wait: str) -> None:
+    text = COPIED.replace('asm volatile("cp.async.wait_all;");', wait)
+    assert ranges(text) == [("a", "0", "4·n"), ("b", "4·n", "4·n"), ("c", "8·n", None)]
+    facts = kernel_facts(text)
+    assert facts.dynamic_terms is not None and facts.dynamic_terms.saves is None
+    assert facts.term_plans == ()
+
+
+OBJECT = """\
+template <typename T> struct Tiles { typename T::A a; typename T::B b; float scale; };
+template <typename T> __global__ void k(float* out, int n) {
+  extern __shared__ char raw[];
+  auto& tiles = *reinterpret_cast<Tiles<T>*>(raw);
+  float* more = reinterpret_cast<float*>(raw + n);
+  tiles.scale = out[0];
+  more[threadIdx.x] = 1;
+  __syncthreads();
+  out[threadIdx.x] = tiles.scale + more[threadIdx.x ^ 1];
+}
+"""
+
+
+def test_an_object_whose_layout_is_not_known_is_one_range() -> None:
+    assert ranges(OBJECT) == [("raw", "0", "n"), ("more", "n", None)]
+    swapped = OBJECT.replace("(raw + n)", "(raw)").replace("Tiles<T>*>(raw)", "Tiles<T>*>(raw + n)")
+    assert [begin for _, begin, _ in ranges(swapped)] == ["0", "n"]
+    facts = kernel_facts(OBJECT)
+    assert facts.term_plans == ()
+    assert facts.dynamic_terms is not None
+    told = [each.words for each in facts.dynamic_terms.partition.doubts]
+    assert "where the write through `raw` to scale begins: the layout of its class is not known" in told
