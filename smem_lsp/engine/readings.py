@@ -84,7 +84,10 @@ def readings_of(units: Sequence[UnitFacts]) -> list[tuple[Reading, ...]]:
 
 def _counted(readings: tuple[Reading, ...]) -> tuple[Reading, ...]:
     instances = tuple(each for each in readings if each.binding is not None)
-    readings = instances or readings  # a unit that makes no instance of a template tells nothing of it
+    made = tuple(each for each in instances if each.binding is not None and each.binding.made)
+    readings = (
+        made or instances or readings
+    )  # a unit that makes no instance of a template tells nothing of it
     if len(readings) == 1:
         return readings
     spelled = [None if each.binding is None else each.binding.text for each in readings]

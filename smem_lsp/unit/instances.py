@@ -1,6 +1,7 @@
 """The instances that a file makes of its templates: by explicit instantiations, launches and every other mention.
 
-A mention `k<N, float>` inside another template is evaluated once for each instance of that template.
+A mention `k<N, float>` inside another template is evaluated once for each instance of that template. Where nothing
+makes one, the mention is evaluated all the same, for kernels without an instance: of ``k<T, 8>`` the 8 is known.
 A template in a source file has only the instances that the file mentions; one in a header may have others.
 """
 
@@ -39,10 +40,12 @@ MOST_VISITS = 200  # of functions of one file
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """The template arguments of one instance. ``text``: ``float, 32``, as a mention would spell them."""
+    """The template arguments of one instance. ``text``: ``float, 32``, as a mention would spell them; ``made``: the
+    file makes it; else only a template names it of which the file makes no instance."""
 
     arguments: tuple[tuple[str, Argument], ...]
     text: str
+    made: bool = True
 
     @property
     def names(self) -> dict[str, Argument]:
@@ -104,6 +107,8 @@ class _Search:
         self.templates: dict[str, list[Function]] = {}
         self.found: dict[int, _Found] = {}
         self.waiting: deque[tuple[Function, Binding | None]] = deque()
+        self.unmade: frozenset[int] | None = None  # the only ones that may get instances yet
+        self.open: set[int] = set()  # templates of which one has arguments of which none is known
 
         for function in self._leading():
             self.templates.setdefault(function.name, []).append(function)
@@ -137,12 +142,8 @@ class _Search:
         for function in self.mentioning:
             if not function.island.template:
                 self.waiting.append((function, None))
-        visits = 0
-        while self.waiting and visits < MOST_VISITS:
-            function, binding = self.waiting.popleft()
-            visits += 1
-            names = {} if binding is None else binding.names
-            _Walk(self, function, function_scope(self.top, function, names or None), names).run()
+        visits = self._visit(0)
+        self._unentered(visits)
         if self.waiting:
             for found in self.found.values():
                 found.why = found.why or "the file makes too many instances"
@@ -151,6 +152,37 @@ class _Search:
             number: Instances(tuple(found.bindings.values()), found.why, tuple(found.mentions))
             for number, found in self.found.items()
         }
+
+    def _visit(self, visits: int) -> int:
+        """Walk what is waiting. ``visits``: so many functions before."""
+        while self.waiting and visits < MOST_VISITS:
+            function, binding = self.waiting.popleft()
+            visits += 1
+            names = {} if binding is None else binding.names
+            _Walk(self, function, function_scope(self.top, function, names or None), names).run()
+        return visits
+
+    def _unentered(self, visits: int) -> None:
+        """Templates that nothing makes an instance of, for the kernels without one: the outer ones first."""
+        hosts = [f for f in self.mentioning if f.island.template and not f.is_kernel]
+        kernels = [f for found in self.templates.values() for f in found if f.is_kernel]
+        bare = {f.number for f in (*hosts, *kernels) if not self._has_instances(f)}
+        if bare.isdisjoint(f.number for f in kernels):
+            return
+        self.unmade = frozenset(bare)
+        named = [name for f in hosts for name in self.templates.keys() & f.definition.body_words]
+        for function in sorted(hosts, key=lambda f: f.name in named):
+            checkpoint()
+            if function.number in bare and not self._has_instances(function):
+                self.waiting.append((function, None))
+                visits = self._visit(visits)
+        for kernel in kernels:
+            if kernel.number in self.open & bare:  # what is known of the others does not hold for all
+                self.found[kernel.number] = _Found(why=self.found[kernel.number].why)
+
+    def _has_instances(self, function: Function) -> bool:
+        found = self.found.get(function.number)
+        return found is not None and bool(found.bindings)
 
     def _leading(self) -> list[Function]:
         """Kernels that are templates, and the functions that lead to them."""
@@ -280,12 +312,12 @@ class _Search:
                 fitting.append((special, None))
                 continue
             found = self.found[function.number]
-            if any(is_open(argument) for argument in bound):
+            if self.unmade is None and any(is_open(argument) for argument in bound):
                 found.why = found.why or "the arguments of one instance are not known"
             binding = self._add(function, bound)
             if binding is not None:
                 fitting.append((function, binding))
-        if not fitting:
+        if not fitting and self.unmade is None:
             self._unclear(last, "the arguments of one instance are not known")
         return fitting
 
@@ -322,6 +354,12 @@ class _Search:
 
     def _add(self, function: Function, bound: tuple[Argument, ...]) -> Binding | None:
         found = self.found[function.number]
+        if self.unmade is not None:
+            if all(argument is None for argument in bound):
+                self.open.add(function.number)
+                return None
+            if function.number not in self.unmade:
+                return None
         key: _Values = tuple(a.n if isinstance(a, TypedConstant) else a for a in bound)
         if key in found.bindings:
             return found.bindings[key]
@@ -331,6 +369,7 @@ class _Search:
         binding = Binding(
             tuple((p.name, a) for p, a in zip(parameters_of(function), bound) if p.name),
             ", ".join(spell_argument(argument) for argument in bound),
+            made=self.unmade is None,
         )
         found.bindings[key] = binding
         if not function.is_kernel:

@@ -22,7 +22,7 @@ from smem_lsp.ir.host_terms import (
 )
 from smem_lsp.ir.nodes import Comparison, HostTerms, InWords, LaunchFact, LaunchSite
 from smem_lsp.ir.values import Sym, Value, operator_of
-from smem_lsp.semantics.entities import Argument, TypedConstant
+from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
 from smem_lsp.semantics.function_scope import counts, function_scope, parameters_of
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
@@ -39,7 +39,11 @@ def in_kernel_words(
     terms = site.terms
     if terms == NO_TERMS:
         return site
-    parameters = {} if bound else dict(_template(terms.template, kernel))
+    parameters = {
+        name: term
+        for name, term in _template(terms.template, kernel)
+        if not bound or is_open(bound.get(name))
+    }
     words = [
         *parameters.items(),
         *_passed(terms.arguments, kernel, function_scope(top, kernel, bound).child()),

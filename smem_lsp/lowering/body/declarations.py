@@ -374,8 +374,9 @@ class Typed(Protocol):
 
 
 def is_plain(ctx: Context, typed: Typed, pointers: list[str], scope: LocalScope | None = None) -> bool:
-    """Is this type a number, a vector, a pointer, a reference, or whatever ``auto``, template parameters and what the
-    function names after them stand for? Anything else may have constructors, which may write and keep what they get."""
+    """Is this type a number, a vector, a pointer, a reference, or whatever ``auto``, parameters of a function template,
+    unknown ones of a class template and what the function names after them stand for? Anything else may have
+    constructors, which may write and keep what they get."""
     words = typed.words
     if pointers or {"auto", "decltype"} & set(words):
         return True
@@ -384,7 +385,7 @@ def is_plain(ctx: Context, typed: Typed, pointers: list[str], scope: LocalScope 
         return True
     constants = ctx.around.constants if scope is None else scope.constant_scope()
     return is_plain_type(words, typed.names, constants) or any(
-        _rests_on_parameter(ctx, word, constants) for word in named
+        constants.bound_to(word) == (None,) or _rests_on_parameter(ctx, word, constants) for word in named
     )
 
 

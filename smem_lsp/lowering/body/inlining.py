@@ -289,7 +289,7 @@ def bind(
             continue
         if _bind_object(ctx, parameter, argument, scope, inner, function):
             continue
-        if not parameter.reference and not _is_plain(ctx, parameter, function):
+        if not parameter.reference and not _is_plain(ctx, parameter, function, inner):
             unknown_calls.pass_by_reference(ctx, [argument], scope, "a constructor")
             if parameter.name:
                 _new_parameter(ctx, parameter, inner, ctx.out.fresh(), function)
@@ -414,12 +414,12 @@ def _bind_handle(
     return group is not None
 
 
-def _is_plain(ctx: Context, parameter: Parameter, function: Function | None) -> bool:
+def _is_plain(ctx: Context, parameter: Parameter, function: Function | None, inner: LocalScope) -> bool:
     """Is the argument just copied? A parameter of class type has a constructor that may do anything with it."""
     if parameter.declarator is None or function is None:
         return True
     with ctx.at.within(function):
-        return declarations.is_plain(ctx, parameter, parameter.declarator.pointers)
+        return declarations.is_plain(ctx, parameter, parameter.declarator.pointers, inner)
 
 
 def _new_parameter(

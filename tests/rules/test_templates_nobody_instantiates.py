@@ -1,0 +1,87 @@
+"""Kernels of a header that only templates launch: what of their arguments is known, and copies of an unknown type."""
+
+from __future__ import annotations
+
+import pytest
+
+from smem_lsp.engine import check
+from smem_lsp.rules.model import Severity
+from smem_lsp.unit.instances import Binding
+
+HEADER = """\
+enum Mode {{ ADD, MUL }};
+template <typename V, Mode M> struct Combine {{
+  __device__ V operator()(V a, V b) {{ return M == ADD ? a + b : a * b; }}
+}};
+template <typename T, Mode M, unsigned ROWS> __global__ void carry(const T* in, T* out, int turns) {{
+  __shared__ T last[32];
+  Combine<T, M> combine;
+  T value = in[threadIdx.x];
+  const bool ends = threadIdx.y == ROWS - 1;
+  for (int k = 0; k < turns; k++) {{
+    if (ends) last[threadIdx.x] = value;
+    __syncthreads();
+    value = combine(value, last[threadIdx.x]);
+    out[(k * ROWS + threadIdx.y) * 32 + threadIdx.x] = value;
+{end}  }}
+}}
+template <typename T, Mode M> void run(const T* in, T* out, int turns, unsigned rows) {{
+  dim3 threads(32, rows);
+  switch (rows) {{
+    case 8: carry<T, M, 8><<<1, threads>>>(in, out, turns); break;
+    case 4: carry<T, M, 4><<<1, threads>>>(in, out, turns); break;
+  }}
+}}
+{more}
+"""
+
+
+def told(end: str, more: str = "") -> list[tuple[str, Severity, str]]:
+    report = check(HEADER.format(end=end, more=more), path="carry.cuh")
+    return [(each.code, each.severity, each.message) for each in report.findings if each.code == "SMEM201"]
+
+
+def test_the_known_argument_tells_which_row_stores() -> None:
+    ((_, severity, message),) = told("")
+    assert severity is Severity.ERROR
+    assert "thread 0 reads `last[0]` (line 13), thread 224 writes it in the next iteration" in message
+    assert not told("    __syncthreads();\n")
+
+
+def test_each_launch_is_one_instance() -> None:
+    report = check(HEADER.format(end="", more=""), path="carry.cuh")
+    assert [(each.kernel.instance, *(s.block for s in each.kernel.launches)) for each in report.kernels] == [
+        ("carry<?, ?, 8>", (32, 8, 1)),
+        ("carry<?, ?, 4>", (32, 4, 1)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "instances"),
+    [
+        # instances that are made are all that is looked at
+        (
+            "template void run<float, MUL>(const float*, float*, int, unsigned);",
+            ["carry<float, 1, 8>", "carry<float, 1, 4>"],
+        ),
+        # of one launch nothing is known, so nothing is taken to be known
+        (
+            "template <typename T, Mode M, unsigned N> void other(const T* in, T* out, int turns) {\n"
+            "  carry<T, M, N><<<1, dim3(32, N)>>>(in, out, turns);\n}",
+            [None],
+        ),
+    ],
+)
+def test_what_is_an_instance(more: str, instances: list[str | None]) -> None:
+    report = check(HEADER.format(end="", more=more), path="carry.cuh")
+    assert [each.kernel.instance for each in report.kernels] == instances
+
+
+def test_a_parameter_of_a_class_template_is_copied() -> None:
+    """It is called what the class calls it, whatever the kernel calls it: the element is read, not changed."""
+    report = check(HEADER.format(end="    __syncthreads();\n", more=""), path="carry.cuh")
+    assert [each.kernel.unknown for each in report.kernels] == [(), ()]
+
+
+def test_an_instance_that_is_made_is_no_other_than_one_that_is_not() -> None:
+    assert Binding((), "8") != Binding((), "8", made=False)
