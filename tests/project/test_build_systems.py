@@ -82,7 +82,8 @@ def understood(project: Path, database: Path | None = None) -> None:
 def test_cmake(project: Path, generator: str) -> None:
     """Makefiles put include folders into a file, Ninja does not."""
     if generator == "Unix Makefiles":
-        tool("make")
+        if shutil.which("make") is None:
+            pytest.skip("no make here, which CMake's Makefiles are for")
     else:
         tool("ninja")
     configure(project, tool("cmake"), "-G", generator, "-S", ".", "-B", "build")

@@ -153,6 +153,18 @@ def judged(command: list[str]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("page", ["settings", "build-systems"])
+def test_settings_are_taken(page: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    blocks = [body for language, _, body in _BLOCK.findall(text) if language == "toml"]
+    assert blocks
+    (tmp_path / "include").mkdir()
+    for block in blocks:
+        (tmp_path / "smem.toml").write_text(block, encoding="utf-8")
+        assert main(["config", str(tmp_path)]) == 0
+        assert capsys.readouterr().err == ""
+
+
 def test_examples_of_the_api() -> None:
     results = doctest.testfile(str(DOCS / "api.md"), module_relative=False, encoding="utf-8")
     assert results.failed == 0 and results.attempted >= 8
