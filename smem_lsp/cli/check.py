@@ -79,6 +79,13 @@ def run(flags: argparse.Namespace) -> int:
     if flags.write_baseline is not None:
         if flags.baseline is not None:
             raise UsageError("--baseline and --write-baseline contradict each other")
+    if flags.executor is not None:
+        if flags.fix and not flags.diff:
+            raise UsageError(
+                "--executor and --fix contradict each other: files are written on this machine only"
+            )
+        if flags.jobs is not None:
+            raise UsageError("--executor and --jobs contradict each other: the cluster has its own processes")
     if flags.watch:
         if flags.write_baseline is not None or flags.stdin_filename or _STDIN in flags.paths:
             raise UsageError("--watch takes files and folders, not stdin, and no --write-baseline")
@@ -242,7 +249,7 @@ def _print_all(
     """``out``: where the findings go."""
     progress = Progress(len(tasks), enabled=not flags.quiet)
     outcomes: list[FileOutcome] = []
-    with closing(_outcomes(tasks, options, flags.jobs)) as arriving:
+    with closing(_outcomes(tasks, options, flags.jobs, flags.executor)) as arriving:
         for outcome in arriving:
             outcomes.append(outcome)
             totals.add(outcome)
@@ -267,9 +274,17 @@ def _print_all(
 
 
 def _outcomes(
-    tasks: Sequence[FileTask | FileOutcome], options: Options, wanted: int | None
+    tasks: Sequence[FileTask | FileOutcome], options: Options, wanted: int | None, executor: str | None
 ) -> Generator[FileOutcome, None, None]:
     """In the order of ``tasks``, whichever process does them."""
+    if executor is not None:
+        if not any(isinstance(task, FileTask) for task in tasks):
+            yield from (task for task in tasks if isinstance(task, FileOutcome))
+            return
+        from smem_lsp.cli.cluster import check_on_cluster
+
+        yield from check_on_cluster(tasks, options, executor)
+        return
     processes = min(
         wanted or os.cpu_count() or 1, max(1, len(tasks) // (1 if wanted else _FILES_PER_PROCESS))
     )

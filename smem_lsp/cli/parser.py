@@ -246,6 +246,11 @@ def _check_flags(parser: argparse.ArgumentParser) -> None:
     add("--stdin-filename", metavar="PATH", help="name of what is read from stdin")
     add("-j", "--jobs", type=_positive, metavar="N", help="processes (default: as many as pay off)")
     add(
+        "--executor",
+        metavar="dask://HOST:PORT",
+        help="check on this Dask cluster, whose workers see the same files (pip install 'smem-lsp[dask]')",
+    )
+    add(
         "--watch",
         action="store_true",
         help="check again when a file of these paths or its settings change, until Ctrl-C",

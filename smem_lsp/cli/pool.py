@@ -50,7 +50,7 @@ class _Pool:
         # Not a condition: Ctrl-C in the moment in which it takes its lock again leaves it without.
         self._answers: queue.SimpleQueue[tuple[int, FileOutcome]] = queue.SimpleQueue()
         self._done: dict[int, FileOutcome] = {}  # of the thread that waits
-        self._children: set[_Child] = set()
+        self._children: set[Child] = set()
         self._ended = False
         self._lock = threading.Lock()
 
@@ -76,7 +76,7 @@ class _Pool:
             child.end(max(0.0, end - time.monotonic()))
 
     def _serve(self) -> None:
-        child: _Child | None = None
+        child: Child | None = None
         while (found := self._next()) is not None:
             index, task = found
             try:
@@ -93,8 +93,8 @@ class _Pool:
         with self._lock:
             return self._waiting.popleft() if self._waiting and not self._ended else None
 
-    def _new_child(self) -> _Child:
-        child = _Child(self._options)
+    def _new_child(self) -> Child:
+        child = Child(self._options)
         with self._lock:
             self._children.add(child)
             ended = self._ended
@@ -102,7 +102,7 @@ class _Pool:
             child.end(0)
         return child
 
-    def _leave(self, child: _Child | None) -> None:
+    def _leave(self, child: Child | None) -> None:
         if child is not None:
             child.leave()
             with self._lock:
@@ -117,19 +117,20 @@ def _why(error: Exception) -> str:
     return internal_error(error)
 
 
-class _Child:
+class Child:
     """A child process in a session of its own, so that Ctrl-C reaches only this process."""
 
     __slots__ = ("_input", "_output", "_process")
 
-    def __init__(self, options: Options) -> None:
-        """Raises OSError."""
+    def __init__(self, options: Options, folder: str | None = None) -> None:
+        """``folder``: the current one of the child; None: ours. Raises OSError."""
         flags = ["-I", "-X", f"utf8={sys.flags.utf8_mode}", *(["-B"] if sys.dont_write_bytecode else [])]
         self._process = subprocess.Popen(
             [sys.executable, *flags, "-c", _START, *module_paths()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
+            cwd=folder,
         )
         assert self._process.stdin is not None and self._process.stdout is not None
         self._input, self._output = self._process.stdin, self._process.stdout

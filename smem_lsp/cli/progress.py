@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 
 _AFTER = 1.0  # seconds
 _WIDTH = 30  # columns
+_HOUR = 3600  # seconds
 
 
 class Progress:
@@ -21,11 +23,12 @@ class Progress:
         self._drawn = False
 
     def show(self, done: int) -> None:
-        if not self._enabled or time.monotonic() - self._start < _AFTER:
+        seconds = time.monotonic() - self._start
+        if not self._enabled or seconds < _AFTER:
             return
-        filled = _WIDTH * done // self._total
-        bar = "#" * filled + "-" * (_WIDTH - filled)
-        print(f"\r[{bar}] {done}/{self._total} files", end="", file=sys.stderr, flush=True)
+        # A line that is broken could not be cleared again.
+        line = bar(done, self._total, seconds)[: shutil.get_terminal_size().columns - 1]
+        print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
         self._drawn = True
 
     def clear(self) -> None:
@@ -33,3 +36,26 @@ class Progress:
         if self._drawn:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
             self._drawn = False
+
+
+def bar(done: int, total: int, seconds: float) -> str:
+    """The share that is done as a bar, the files, how many of them in a second of the ``seconds`` so far, and how long
+    the others will take if they are like these."""
+    filled = _WIDTH * done // total
+    drawn = f"[{'#' * filled}{'-' * (_WIDTH - filled)}] {done:,}/{total:,} files"
+    if not done or seconds <= 0:
+        return drawn
+    rate = done / seconds
+    return f"{drawn}, {_rate(rate)}, {_clock((total - done) / rate)} left"
+
+
+def _rate(files: float) -> str:
+    """``files``: in a second."""
+    return f"{files:,.0f}/s" if files >= 10 else f"{files:.1f}/s" if files >= 0.1 else f"{files * 60:.1f}/min"
+
+
+def _clock(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < _HOUR:
+        return f"{whole // 60}:{whole % 60:02}"
+    return f"{whole // _HOUR}:{whole % _HOUR // 60:02}:{whole % 60:02}"

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from smem_lsp.environment.options_files import expanded, split
 from smem_lsp.source import NO_FLAGS, CompileFlags, is_file, is_folder, read_regular
 from smem_lsp.targets.dialects import SUFFIXES
 
@@ -286,13 +286,9 @@ def _read_flags(entry: _Entry) -> CompileFlags | str:
     """The flags that the preprocessor needs; or a line that says why the command is not read."""
     if sum(map(len, entry.words)) > MAX_COMMAND:
         return f"the command of {entry.file} is longer than {MAX_COMMAND:,} characters"
-    if isinstance(entry.words, tuple):
-        words: Sequence[str] = entry.words
-    else:
-        try:
-            words = shlex.split(entry.words)
-        except ValueError:  # a quote that is never closed
-            words = entry.words.split()
+    words = expanded(entry.words if isinstance(entry.words, tuple) else split(entry.words), entry.directory)
+    if sum(map(len, words)) > MAX_COMMAND:
+        return f"the command of {entry.file} is longer than {MAX_COMMAND:,} characters"
     found: dict[str, list[str]] = {kind: [] for kind in set(_VALUED.values())}
     macros: dict[str, str | None] = {}  # name -> definition; None: undefined
     for number, (kind, value) in enumerate(_values(words)):

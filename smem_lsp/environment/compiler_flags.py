@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from smem_lsp.environment.options_files import expanded, split
 
 # Everything else could run a program or write a file.
 _WITH_VALUE = ("-D", "-U", "-I", "-isystem", "-include", "-std", "-arch", "-gencode", "-maxrregcount", "-rdc")
@@ -74,7 +75,8 @@ def command_flags(words: Sequence[str] | str, directory: str) -> tuple[str, ...]
     reads them. Targets are left out, because each run chooses its own, and so is ``-rdc``: with it ptxas reports too
     few registers, and no error, for kernels that call functions of other files."""
     if isinstance(words, str):
-        words = _split(words)
+        words = split(words)
+    words = expanded(words, directory)
     found: list[str] = []
     for name, value, spelled in _read(words[1:]):
         if name in ("-arch", "-gencode", "-rdc"):
@@ -84,13 +86,6 @@ def command_flags(words: Sequence[str] | str, directory: str) -> tuple[str, ...]
         else:
             found += spelled
     return tuple(found)
-
-
-def _split(command: str) -> list[str]:
-    try:
-        return shlex.split(command)
-    except ValueError:  # a quote that is never closed
-        return command.split()
 
 
 def prepare(flags: Sequence[str]) -> Prepared:

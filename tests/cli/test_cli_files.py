@@ -99,7 +99,7 @@ def test_links_that_lead_nowhere(smem: Command) -> None:
     Path("gone.cu").symlink_to("nowhere.cu")
     Path(".gitignore").symlink_to("nowhere")
     code, out, err = smem("check", *CONCISE)
-    assert (code, checked(out), err) == (2, ["a.cu"], "smem-lsp: gone.cu: no such file or folder\n")
+    assert (code, checked(out), err) == (2, ["a.cu"], "smem-lsp: gone.cu: a link that leads nowhere\n")
     write("ignored", text="gone.cu\n")
     Path(".gitignore").unlink()
     Path(".gitignore").symlink_to("ignored")

@@ -10,6 +10,7 @@ import pytest
 
 from smem_lsp.environment import CompileCommands
 from smem_lsp.environment.compile_commands import NAME
+from smem_lsp.environment.compiler_commands import CompilerCommands
 from smem_lsp.source import CompileFlags
 
 
@@ -54,6 +55,24 @@ def test_flags_of_a_command(tmp_path: Path) -> None:
         includes=(str(tmp_path / "pre.h"),),
         arch="sm_90a",
     )
+
+
+@pytest.mark.parametrize(
+    "spelled", ["--options-file one.rsp", "-optf=one.rsp,none.rsp", "@one.rsp", "--options-file=one.rsp"]
+)
+def test_flags_in_a_file(spelled: str, tmp_path: Path) -> None:
+    """CMake's Makefiles put the include folders of CUDA files into one."""
+    (tmp_path / "one.rsp").write_text('-I"a b" -DN=4 @two.rsp @one.rsp\n')
+    (tmp_path / "two.rsp").write_text("-isystem sys")
+    found = flags("a.cu", f"nvcc -DM {spelled} -DN=5 -c a.cu")
+    assert found.defines == ("M", "N=5")
+    assert found.include_dirs == (str(tmp_path / "a b"), str(tmp_path / "sys"))
+    assert CompilerCommands().nvcc_flags("a.cu")[:3] == ("-DM", "-I", str(tmp_path / "a b"))
+
+
+def test_no_file_of_flags_is_no_problem(tmp_path: Path) -> None:
+    (tmp_path / "fifo").mkdir()
+    assert flags("a.cu", "nvcc --options-file none.rsp @fifo @ -DN -optf").defines == ("N",)
 
 
 def test_arguments_need_no_shell() -> None:

@@ -134,6 +134,7 @@ HANDOVER = ("smem_lsp/cli/server.py", "smem_lsp.server")
 OWNED = {  # distribution's top module -> the only package that may import it
     "lark": "syntax",
     "z3": "analysis/decision",
+    "distributed": "cli",
     "pygls": "server",
     "lsprotocol": "server",
 }

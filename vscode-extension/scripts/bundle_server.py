@@ -38,7 +38,7 @@ def source_tree(folder: Path) -> Path:
     """A copy of what the wheel is built from, with a short description: the long one is the extension's README."""
     for name in ("smem_lsp", "grammar"):
         shutil.copytree(CHECKOUT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "LICENSE"):
+    for name in ("pyproject.toml", "hatch_build.py", "LICENSE"):
         shutil.copy(CHECKOUT / name, folder)
     (folder / "README.md").write_text("smem-lsp\n", encoding="utf-8")
     return folder

@@ -1,0 +1,63 @@
+"""Files of flags that a command names: ``--options-file`` of nvcc, which CMake's Makefiles use for include folders, and
+``@FILE`` of other compilers.
+
+They are read, nothing in them is run. One that cannot be read adds nothing.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from smem_lsp.source import read_regular
+
+MAX_BYTES = 1_000_000  # of one file
+MOST_FILES = 16  # of one command, those that files name included
+_NAMED = ("--options-file", "-optf")
+
+
+def split(text: str) -> list[str]:
+    """The words of a command as a shell reads them."""
+    try:
+        return shlex.split(text)
+    except ValueError:  # a quote that is never closed
+        return text.split()
+
+
+def expanded(words: Sequence[str], directory: str) -> list[str]:
+    """The words with those of the files in their places. ``directory``: what file names are relative to."""
+    left = _Left(MOST_FILES)
+    return list(_expanded(words, directory, left))
+
+
+@dataclass(slots=True)
+class _Left:
+    files: int
+
+
+def _expanded(words: Sequence[str], directory: str, left: _Left) -> Iterator[str]:
+    rest = iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if word in _NAMED:
+            named = next(rest, "").split(",")  # nvcc takes a list
+        elif equals and name in _NAMED:
+            named = value.split(",")
+        elif word.startswith("@") and len(word) > 1:
+            named = [word[1:]]
+        else:
+            yield word
+            continue
+        for file in filter(None, named):
+            if left.files:
+                left.files -= 1
+                yield from _expanded(_words_of(file, directory), directory, left)
+
+
+def _words_of(file: str, directory: str) -> list[str]:
+    try:
+        return split(read_regular(str(Path(directory, file)), MAX_BYTES).decode("utf-8", "replace"))
+    except (OSError, OverflowError):
+        return []

@@ -1,0 +1,125 @@
+"""The project of docs/examples/built under the build systems that docs/build-systems.md names.
+
+What they write is enough to find the header that only the build knows, the macro that only the build sets, and the race
+behind both."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import toolchain
+
+from smem_lsp.environment import CompileCommands
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "docs" / "examples" / "built"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return shutil.copytree(EXAMPLE, tmp_path / "project")
+
+
+def tool(name: str) -> Path:
+    """Of this environment, else of the machine."""
+    beside = Path(sys.executable).parent / name
+    found = str(beside) if beside.exists() else shutil.which(name)
+    return toolchain.require(Path(found) if found else None, f"no {name} here: pip install '.[dev]'")
+
+
+def configure(project: Path, *command: str | Path) -> None:
+    nvcc = toolchain.require(toolchain.nvcc(), "no nvcc: build systems try the compiler")
+    programs = (Path(sys.executable).parent, nvcc.parent)
+    done = subprocess.run(
+        command,
+        cwd=project,
+        env={
+            **os.environ,
+            "PATH": os.pathsep.join([*map(str, programs), os.environ["PATH"]]),
+            "LIBRARY_PATH": str(nvcc.parent.parent / "lib"),  # where the wheels of PyPI have the runtime
+            "CUDACXX": str(nvcc),
+        },
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def understood(project: Path, database: Path | None = None) -> None:
+    """``database``: named by a flag; None: found."""
+    found = CompileCommands().command(str(project / "sum.cu"), database and str(database))
+    assert found.problem is None
+    assert "ROWS=8" in found.flags.defines
+    assert str(project / "include") in found.flags.include_dirs
+    assert found.flags.arch == "sm_90"
+    flags = [] if database is None else ["--compile-commands", str(database)]
+    done = subprocess.run(
+        [sys.executable, "-m", "smem_lsp", "check", "sum.cu", "--no-cache", "--format", "json", *flags],
+        cwd=project,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    answer = json.loads(done.stdout)
+    (kernel,) = answer["kernels"]
+    assert [each["bytes"] for each in kernel["buffers"]] == [8 * 32 * 4]
+    (race,) = answer["findings"]
+    assert race["code"] == "SMEM201"
+
+
+@pytest.mark.slow(seconds=10)
+@pytest.mark.parametrize("generator", ["Unix Makefiles", "Ninja"])
+def test_cmake(project: Path, generator: str) -> None:
+    """Makefiles put include folders into a file, Ninja does not."""
+    if generator == "Unix Makefiles":
+        if shutil.which("make") is None:
+            pytest.skip("no make here, which CMake's Makefiles are for")
+    else:
+        tool("ninja")
+    configure(project, tool("cmake"), "-G", generator, "-S", ".", "-B", "build")
+    understood(project)
+
+
+@pytest.mark.slow(seconds=12)
+def test_meson(project: Path) -> None:
+    tool("ninja")
+    configure(project, tool("meson"), "setup", "build")
+    understood(project)
+
+
+BUILD_NINJA = """\
+ninja_required_version = 1.3
+cxx = c++
+nvcc = nvcc
+cuda_cflags = -DTORCH_EXTENSION_NAME=sum -I{project}/include -DROWS=8 -gencode=arch=compute_90,code=sm_90 --compiler-options '-fPIC' -std=c++17
+cuda_post_cflags =
+
+rule cuda_compile
+  depfile = $out.d
+  deps = gcc
+  command = $nvcc --generate-dependencies-with-compile --dependency-output $out.d $cuda_cflags -c $in -o $out $cuda_post_cflags
+
+build sum.cuda.o: cuda_compile {project}/sum.cu
+"""  # noqa: E501
+
+
+@pytest.mark.slow(seconds=3)
+def test_pytorch(project: Path) -> None:
+    """torch.utils.cpp_extension compiles with ninja, from a file of this form; ninja itself tells the commands. PyTorch
+    is too large for a test."""
+    build = project / "build"
+    build.mkdir()
+    (build / "build.ninja").write_text(BUILD_NINJA.format(project=project))
+    with (build / "compile_commands.json").open("w") as out:
+        subprocess.run([tool("ninja"), "-C", build, "-t", "compdb"], stdout=out, check=True)
+    understood(project)
