@@ -77,16 +77,18 @@ class Kernel:
         """With a host program. ``shape``: another block; ``sizes``: for its threads, with more blocks if they are
         ``many``."""
         x, y, z = shape or self.shape
-        program = host_program((x, y, z), sizes(x * y * z), 6 if sizes is many else 2)
+        program = host_program((x, y, z), sizes(x * y * z), thorough=sizes is many)
         return Source(name, self.text + program)
 
 
-def host_program(shape: tuple[int, int, int], sizes: Sizes, blocks: int) -> str:
-    """A ``main`` that launches the kernel with every pair of sizes."""
+def host_program(shape: tuple[int, int, int], sizes: Sizes, *, thorough: bool) -> str:
+    """A ``main`` that launches the kernel with every pair of sizes; ``thorough``: with more blocks, and once more with
+    large values for small ones."""
     trips, extents = (", ".join(map(str, each)) for each in (sizes.trips, sizes.extents))
     dims = ", ".join(map(str, shape))
     sizes_of = f"{{{trips}}}, {{{extents}}}"
-    return f"int main() {{ smem::launch_each(k, dim3({dims}), {_DYNAMIC_BYTES}, {sizes_of}, {blocks}); }}\n"
+    more = "6, true" if thorough else "2"
+    return f"int main() {{ smem::launch_each(k, dim3({dims}), {_DYNAMIC_BYTES}, {sizes_of}, {more}); }}\n"
 
 
 @dataclass(slots=True)

@@ -91,14 +91,20 @@ inline void call_each(void (*run)(const float*, float*, int), std::initializer_l
   }
 }
 // The same for each pair of trips and extent, the last two arguments of the kernel, with dynamic shared memory.
+// ``mirrored``: once more with large values where there were small ones, so that no condition on one of them is always
+// or never true.
 inline void launch_each(void (*kernel)(const float*, float*, int, int), dim3 block, size_t dynamic_bytes,
-                        std::initializer_list<int> trips, std::initializer_list<int> extents, unsigned blocks = 2) {
-  for (int n : trips)
-    for (int m : extents) {
-      const float* in = input<float>(8192);
-      float* out = output<float>(blocks * block.x * block.y * block.z);
-      Launch(blocks, block, dynamic_bytes)([=] { kernel(in, out, n, m); });
-    }
+                        std::initializer_list<int> trips, std::initializer_list<int> extents, unsigned blocks = 2,
+                        bool mirrored = false) {
+  constexpr size_t count = 8192;
+  for (int mirror = 0; mirror <= mirrored; ++mirror)
+    for (int n : trips)
+      for (int m : extents) {
+        float* in = input<float>(count);
+        for (size_t i = 0; mirror && i < count; ++i) in[i] = 128 - in[i];
+        float* out = output<float>(blocks * block.x * block.y * block.z);
+        Launch(blocks, block, dynamic_bytes)([=] { kernel(in, out, n, m); });
+      }
 }
 // A call of a host function with an input for each pointer to const, an output for each other pointer, and numbers.
 struct Given {
