@@ -25,9 +25,13 @@ def findings(facts: KernelFacts, code: str, severity: Severity) -> Iterator[Find
     """The races of a kernel that the rule ``code`` reports, one for each gap where a barrier is missing."""
     if not followed(facts):
         return
+    # the condition of a loop is read in front of it and behind each turn: one text
+    told = set[tuple[object, int]]()
     for gap in facts.missing_barriers.across:
         checkpoint()
         races = [race for race in present(facts, gap.races) if _code(facts, race) == code]
+        races = [race for race in races if (race.first.span, race.second.point) not in told]
+        told.update((race.first.span, race.second.point) for race in races)
         if races:
             yield _finding(facts, gap, races, code, severity)
 

@@ -87,6 +87,13 @@ class Followed:
         return frozenset((each.term, each.truth) for each in every if is_of_calls(each.term)) - self.of_block
 
     @cached_property
+    def agreed(self) -> frozenset[tuple[Term, bool]]:
+        """Conditions that ask for what all threads read from one place: where they do not agree on one, a write that
+        nothing orders has changed the place between two reads, and that is a race already."""
+        every = (each for position in self.positions.values() for each in position.conditions)
+        return frozenset((each.term, each.truth) for each in every if each.branch in self.control.alike)
+
+    @cached_property
     def parts(self) -> Mapping[int, Extent]:
         """By point: the part of its buffer that an access is meant for."""
         return parts(self.kernel)

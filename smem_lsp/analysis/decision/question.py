@@ -198,7 +198,9 @@ class Asker:
 
         def find() -> bool:
             pair = _Pair(self, access, access, SAME_TURN, lanes is True)
-            return not pair.excludes() and not pair.encoder.origin & (Origin.DATA | Origin.UNKNOWN)
+            return not pair.excludes(agreed=False) and not pair.encoder.origin & (
+                Origin.DATA | Origin.UNKNOWN
+            )
 
         return self._kept((access.point, lanes is True), find)
 
@@ -207,7 +209,7 @@ class Asker:
 
         def find() -> bool:
             pair = _Pair(self, access, access, SAME_TURN, None)
-            pair.excludes()
+            pair.excludes(agreed=False)
             pair.bytes_of(access, 0)
             return not pair.encoder.origin & (Origin.DATA | Origin.UNKNOWN)
 
@@ -526,14 +528,16 @@ class _Pair:
                 return Reply(answer)
         return None
 
-    def excludes(self) -> bool:
-        """Can no two threads come to both accesses at all?"""
+    def excludes(self, *, agreed: bool = True) -> bool:
+        """Can no two threads come to both accesses at all? ``agreed``: what all of them read from one place counts."""
         self.encoder = encoder = self.encoder_of(loose=True)
         formulas = [self.different_threads()]
         for who, access in enumerate((self.first, self.second)):
             own = self.asker.of.positions[access.point].conditions
-            of_block = self.asker.of.of_block | self.asker.of.meant
-            formulas += [self.holds(each, who) for each in own if (each.term, each.truth) not in of_block]
+            of_all = self.asker.of.of_block | self.asker.of.meant
+            if not agreed:
+                of_all |= self.asker.of.agreed
+            formulas += [self.holds(each, who) for each in own if (each.term, each.truth) not in of_all]
         found = self.asker.solve(encoder, [*formulas, *encoder.side])
         return found.outcome is solver.Outcome.NONE
 

@@ -1,16 +1,17 @@
 """Loops that may wait for another thread to change shared memory: a flag, a lock, a counter.
 
-A loop that counts up to a number it reads does not wait, nor one that reads another element in every iteration.
+A loop that counts up to a number it reads does not wait, nor one that reads another element in every iteration, of a
+ring buffer, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 
-from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Op, Opaque, Term
+from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Op, Opaque, Term, parts_of
 from smem_lsp.analysis.values.value_facts import LoopFacts, ValueFacts
 from smem_lsp.ir.nodes import Access, AccessKind, Loop, walk
-from smem_lsp.source import checkpoint
+from smem_lsp.source import checkpoint, record
 
 _COMPARISONS = frozenset(("<", "<=", ">", ">=", "!="))
 
@@ -25,7 +26,7 @@ def may_wait(node: Loop, values: ValueFacts) -> bool:
     """May it run until another thread has written something?"""
     facts = values.loops[node.point]
     counters = _counters(facts)
-    deciding = [term for term in (facts.head, facts.again, *facts.exits) if not _counts(term, counters)]
+    deciding = [term for term in (facts.head, facts.again, *_exits(facts)) if not _counts(term, counters)]
     if all(term.known for term in deciding):
         return False  # nothing is read
     inside = {each.point: each.kind for each in walk(node.body) if isinstance(each, Access)}
@@ -51,7 +52,7 @@ def _polls(facts: LoopFacts) -> bool:
     moves = {each.atom: each for each in facts.recurrences}
     counters = _counters(facts)
     stack: list[Term] = [
-        term for term in (facts.first, facts.head, facts.again, *facts.exits) if not _counts(term, counters)
+        term for term in (facts.first, facts.head, facts.again, *_exits(facts)) if not _counts(term, counters)
     ]
     seen: set[Term] = set()
     while stack:
@@ -77,16 +78,37 @@ def _polls(facts: LoopFacts) -> bool:
     return False
 
 
-def _counters(facts: LoopFacts) -> set[LoopVar]:
-    """Variables that the loop moves by the same step in every iteration."""
-    return {
-        each.atom
+def _exits(facts: LoopFacts) -> Iterator[Term]:
+    """Without ``if (next == at) break;``: while it goes on ``at`` becomes another one, so it walks, down a heap say."""
+    steps = {(each.atom, each.next) for each in facts.recurrences}
+    for term in facts.exits:
+        pair = term.args if isinstance(term, Op) and term.operator == "==" else ()
+        if len(pair) != 2 or not ({pair, pair[::-1]} & steps):
+            yield term
+
+
+@record
+class _Counters:
+    """Variables that a loop moves by the same step in every iteration, each with the step; what was known before it
+    ``begins`` (number of a term) stays as it is."""
+
+    steps: Mapping[LoopVar, Term | None]
+    begins: int
+
+    def __contains__(self, term: Term) -> bool:
+        return term in self.steps
+
+
+def _counters(facts: LoopFacts) -> _Counters:
+    steps = {
+        each.atom: each.by
         for each in facts.recurrences
         if each.kind == "affine" and not (isinstance(each.by, Const) and each.by.n == 0)
     }
+    return _Counters(steps, facts.begins)
 
 
-def _counts(condition: Term, counters: Collection[LoopVar]) -> bool:
+def _counts(condition: Term, counters: _Counters) -> bool:
     """Does a counter of the loop alone decide the condition?"""
     if not isinstance(condition, Op):
         return False
@@ -95,15 +117,49 @@ def _counts(condition: Term, counters: Collection[LoopVar]) -> bool:
     return condition.operator in _COMPARISONS and any(_moves(arg, counters) for arg in condition.args)
 
 
-def _moves(term: Term, counters: Collection[LoopVar]) -> bool:
+def _moves(term: Term, counters: _Counters) -> bool:
     """Does the term change in every iteration?"""
-    if isinstance(term, Op) and len(term.args) == 2 and term.known:
+    if isinstance(term, Op) and len(term.args) == 2:
         moving = [_moves(arg, counters) for arg in term.args]
         still = [arg for arg, moves in zip(term.args, moving) if not moves]
+        if len(still) != 1:
+            return False
+        (other,) = still
         if term.operator in ("+", "-"):
-            return len(still) == 1 and not any(isinstance(each, LoopVar) for each in still[0].carried)
-        return term.operator == "*" and len(still) == 1 and isinstance(still[0], Const) and still[0].n != 0
+            return _stays(other, counters)
+        if term.operator in ("&", "%") and isinstance(other, Const) and other is term.args[1]:
+            return _goes_round(term.args[0], other.n + (term.operator == "&"), counters)
+        return term.operator == "*" and isinstance(other, Const) and other.n != 0
     return term in counters
+
+
+def _stays(term: Term, counters: _Counters) -> bool:
+    """Is it the same in every iteration? What is not known has to be from before the loop."""
+    if any(isinstance(each, LoopVar) for each in term.carried):
+        return False
+    return all(each.serial <= counters.begins for each in parts_of(term) if isinstance(each, Opaque))
+
+
+def _goes_round(term: Term, places: int, counters: _Counters) -> bool:
+    """Is the next one of so many places another one, round and round: an element of a ring?"""
+    step = _step(term, counters)
+    return places > 0 and step is not None and step % places != 0
+
+
+def _step(term: Term, counters: _Counters) -> int | None:
+    """By how much a term that moves does so in each iteration; None: not known."""
+    if isinstance(term, LoopVar):
+        by = counters.steps[term]
+        return by.n if isinstance(by, Const) else None
+    assert isinstance(term, Op)
+    (moving,) = (arg for arg in term.args if _moves(arg, counters))
+    step = _step(moving, counters)
+    if step is None or term.operator not in ("+", "-", "*"):
+        return None
+    if term.operator == "*":
+        (factor,) = (arg.n for arg in term.args if isinstance(arg, Const))
+        return step * factor
+    return -step if term.operator == "-" and moving is term.args[1] else step
 
 
 def _loads(terms: Collection[Term]) -> set[int]:

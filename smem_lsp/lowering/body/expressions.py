@@ -19,6 +19,7 @@ from smem_lsp.ir.values import (
     operator_of,
 )
 from smem_lsp.lowering.body import calls, declarations, members, objects, temporaries, unknown_calls
+from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.library.cooperative_groups import coordinates
 from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context
@@ -40,7 +41,7 @@ from smem_lsp.semantics.arithmetic import literal
 from smem_lsp.semantics.declarations import VariableDecl
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.sizes import size_of, size_of_type
-from smem_lsp.semantics.types import Array, Record, Sequence, plain_type
+from smem_lsp.semantics.types import Array, Record, Sequence, is_number, plain_type
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import remembered
 from smem_lsp.syntax import tree
@@ -238,7 +239,8 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
     left = load(ctx, operand(ctx, expr.left, scope), expr.left)
     if operator in ("<<", ">>") and _may_be_object(left):
         meaning = scope.lookup(expr.left.text) if isinstance(expr.left, tree.Name) else None
-        if not (isinstance(meaning, Variable) and meaning.plain):  # perhaps a stream's operator
+        plain = isinstance(meaning, Variable) and meaning.plain
+        if not (plain or is_number(overloads.argument_type(ctx, expr.left, scope))):  # a stream, perhaps
             unknown_calls.pass_by_reference(ctx, [expr.right], scope, f"operator{operator}")
             return ctx.out.fresh()
     right = load(ctx, operand(ctx, expr.right, scope), expr.right)

@@ -59,7 +59,7 @@ def call_shared(
     ctx: Context, place: Ref, expr: tree.Call, callee: tree.Member, scope: LocalScope
 ) -> Value | Ref | None:
     """``object.method(...)`` of an object in shared memory; None: not followed."""
-    record = objects.followed(place.kind)
+    record = objects.placed(place.kind)
     if record is None or place.shape:
         return None
     if callee.operator == "->":

@@ -34,7 +34,7 @@ from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import BEHIND, Function
 
-_MOST_MEMBERS = 24  # of a class; those of its members and bases count
+_MOST_MEMBERS = 24  # that become variables, of a class; those of its bases count
 _MAX_NESTING = 4  # classes in each other
 
 
@@ -62,6 +62,12 @@ def record_of(declaration: tree.Declaration, declarator: tree.Declarator, consta
 
 def followed(kind: Type | None) -> Record | None:
     """A class whose members are variables of their own; None: another type."""
+    record = placed(kind)
+    return None if record is None or len(fields(record) or ()) > _MOST_MEMBERS else record
+
+
+def placed(kind: Type | None) -> Record | None:
+    """A class whose members are known, however many: in memory each is a place. None: another type."""
     record = plain_type(kind)
     return record if isinstance(record, Record) and fields(record) is not None else None
 
@@ -79,7 +85,7 @@ def _fields(record: Record, depth: int) -> tuple[Field, ...] | None:
     if decl.body is None or decl.tag == "union" or depth > _MAX_NESTING:
         return None
     inside = collect.inside(decl)
-    if inside.odd or inside.virtual or inside.unnamed or len(inside.members) > _MOST_MEMBERS:
+    if inside.odd or inside.virtual or inside.unnamed:
         return None
     found: list[Field] = []
     for base in bases(record):
@@ -102,7 +108,7 @@ def _fields(record: Record, depth: int) -> tuple[Field, ...] | None:
             kind = type_of.variable_value(parsed, declarator, record.scope).type
             found.append(Field(declarator.name, parsed, declarator, kind, record.scope))
     names = {field.name for field in found}
-    return tuple(found) if len(names) == len(found) <= _MOST_MEMBERS else None
+    return tuple(found) if len(names) == len(found) else None
 
 
 def bases(record: Record) -> list[Record | None]:
