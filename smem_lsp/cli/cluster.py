@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import pickle
+import socket
 import sys
 import threading
 import uuid
@@ -27,7 +28,8 @@ from smem_lsp.output.version import VERSION
 from smem_lsp.source import clipped
 
 SCHEME = "dask://"
-_CONNECT = 10  # seconds
+_CONNECT = 10  # seconds for the machine to take a connection
+_ANSWER = 30  # seconds for the scheduler to say what it is
 _AHEAD = 4  # tasks for each thread of the cluster that are sent before the first of them is needed
 _IDLE = 60.0  # seconds after which a worker ends a process that nobody uses
 _SAMPLES = 20  # files that are compared before the run
@@ -45,6 +47,11 @@ def address(executor: str) -> str:
     return f"tcp://{host}:{port}"
 
 
+def _host_and_port(address: str) -> tuple[str, int]:
+    host, _, port = address.removeprefix("tcp://").rpartition(":")
+    return host.strip("[]"), int(port)
+
+
 def check_on_cluster(
     tasks: Sequence[FileTask | FileOutcome], options: Options, executor: str
 ) -> Iterator[FileOutcome]:
@@ -56,7 +63,9 @@ def check_on_cluster(
         raise UsageError("--executor needs Dask: pip install 'smem-lsp[dask]'") from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # its lines are no findings
     try:
-        client = distributed.Client(scheduler, timeout=_CONNECT, set_as_default=False)
+        # Dask would go on trying where nobody listens.
+        socket.create_connection(_host_and_port(scheduler), timeout=_CONNECT).close()
+        client = distributed.Client(scheduler, timeout=_ANSWER, set_as_default=False)
     except (OSError, ValueError, RuntimeError) as error:
         raise UsageError(f"--executor {executor}: no scheduler answers: {_first_line(error)}") from None
     try:
@@ -165,7 +174,8 @@ def _result(task: FileTask, future: Any) -> FileOutcome:
 
 
 def _first_line(error: object) -> str:
-    lines = str(error).strip().splitlines()
+    words = error.strerror if isinstance(error, OSError) else None
+    lines = (words or str(error)).strip().splitlines()
     return clipped(lines[0]) if lines else type(error).__name__
 
 

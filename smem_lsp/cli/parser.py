@@ -132,7 +132,7 @@ def _build() -> _Parser:
 
 def _layout_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE[:KERNEL]")
-    parser.add_argument("--format", default="text", choices=("text", "json", "html", "svg"))
+    _format(parser, "text", "json", "html", "svg")
     _launch_flags(parser)
     _target_flags(parser)
 
@@ -207,7 +207,12 @@ def _color(parser: argparse.ArgumentParser) -> None:
 
 
 def _text_or_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", default="text", choices=("text", "json"))
+    _format(parser, "text", "json")
+
+
+def _format(parser: argparse.ArgumentParser, *formats: str) -> None:
+    """The first is the default."""
+    parser.add_argument("--format", "--output-format", dest="format", default=formats[0], choices=formats)
 
 
 def _check_flags(parser: argparse.ArgumentParser) -> None:

@@ -93,7 +93,9 @@ def read_source(path: str) -> SourceFile:
         text, encoding = decode(data)
     except FileNotFoundError:
         nowhere = Path(path).is_symlink()
-        raise SourceError(path, "a link that leads nowhere" if nowhere else "no such file or folder") from None
+        raise SourceError(
+            path, "a link that leads nowhere" if nowhere else "no such file or folder"
+        ) from None
     except OverflowError:
         raise SourceError(path, f"larger than {MAX_BYTES // 1024 // 1024} MB, not read") from None
     except UnicodeDecodeError as error:

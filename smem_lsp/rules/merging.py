@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -116,13 +117,24 @@ def names(buffers: Iterable[Buffer]) -> str:
     return ", ".join(f"`{buffer.name}`" for buffer in buffers)
 
 
-def headline(facts: KernelFacts, candidate: Candidate, merged: list[Buffer]) -> str:
+def named(facts: KernelFacts, buffers: Iterable[Buffer]) -> Words:
+    """Their names, and the lines of those that share one with another buffer of the kernel."""
+    count = Counter(buffer.name for buffer in facts.kernel.buffers)
+    found = said()
+    for buffer in buffers:
+        found += f"{', ' if found else ''}`{buffer.name}`"
+        if count[buffer.name] > 1:
+            found = said(found, " of line ", Line(facts.source.line_number(buffer.declared.start)))
+    return found
+
+
+def headline(facts: KernelFacts, candidate: Candidate, merged: list[Buffer]) -> Words:
     """ "`Cs` can reuse `As`, `Bs`"."""
     last = merged[-1]
     others = partners(facts, candidate.plan, last, merged)
     rest = [b for b in merged[:-1] if b not in others]
-    more = f"; {names(rest)} share{'s' if len(rest) == 1 else ''} too" if rest else ""
-    return f"`{last.name}` can reuse {names(others)}{more}"
+    more = said("; ", named(facts, rest), f" share{'s' if len(rest) == 1 else ''} too") if rest else said()
+    return said(named(facts, [last]), " can reuse ", named(facts, others), more)
 
 
 def reason(facts: KernelFacts, candidate: Candidate, merged: list[Buffer]) -> Words:
@@ -131,12 +143,20 @@ def reason(facts: KernelFacts, candidate: Candidate, merged: list[Buffer]) -> Wo
     return why_free(facts, candidate, merged[-1], others)
 
 
+def _others(buffer: Buffer, others: Sequence[Buffer]) -> str:
+    """Those of its own name are counted: a note has no lines to tell them apart."""
+    alike = sum(other.name == buffer.name for other in others)
+    told = [names(other for other in others if other.name != buffer.name)]
+    told.append(f"another `{buffer.name}`" if alike == 1 else f"{alike} others of its name" if alike else "")
+    return ", ".join(filter(None, told))
+
+
 def related_notes(candidate: Candidate, merged: list[Buffer], facts: KernelFacts) -> tuple[Note, ...]:
     """The other merged buffers, and with whom each would share."""
     return tuple(
         Note(
             b.declared,
-            f"`{b.name}` would share its bytes with {names(partners(facts, candidate.plan, b, merged))}",
+            f"`{b.name}` would share its bytes with {_others(b, partners(facts, candidate.plan, b, merged))}",
         )
         for b in merged[:-1]
     )

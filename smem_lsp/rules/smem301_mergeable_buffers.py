@@ -126,7 +126,8 @@ def _merge(facts: KernelFacts) -> Iterator[Finding]:
     yield Finding(
         "SMEM301",
         said(
-            f"{headline(facts, candidate, merged)}: {message}, no barrier added (",
+            headline(facts, candidate, merged),
+            f": {message}, no barrier added (",
             reason(facts, candidate, merged),
             ")",
             assumption_words(facts, candidate),
@@ -213,7 +214,8 @@ def _ranges(facts: KernelFacts) -> Iterator[Finding]:
     yield Finding(
         "SMEM301",
         said(
-            f"{headline(ranges, candidate, merged)} in `{base.name}`: {before:,} → {after:,} B of dynamic shared memory"
+            headline(ranges, candidate, merged),
+            f" in `{base.name}`: {before:,} → {after:,} B of dynamic shared memory"
             f"{gained}, no barrier added (",
             reason(ranges, candidate, merged),
             ")",
@@ -246,7 +248,8 @@ def _members(facts: KernelFacts, divided: PartitionLayouts) -> Iterator[Finding]
     yield Finding(
         "SMEM301",
         said(
-            f"{headline(members, candidate, merged)} in `{buffer.name}`: {message}, no barrier added (",
+            headline(members, candidate, merged),
+            f" in `{buffer.name}`: {message}, no barrier added (",
             reason(members, candidate, merged),
             ")",
             assumption_words(facts, candidate),

@@ -102,7 +102,7 @@ def _ranges(facts: KernelFacts) -> Iterator[Finding]:
             continue
         merged = merged_buffers(ranges, plan)
         message = (
-            f"{headline(ranges, candidate, merged)} in `{base.name}`: with {_added(plan, waits=False)} "
+            f" in `{base.name}`: with {_added(plan, waits=False)} "
             f"{before:,} → {plan.bytes:,} B of dynamic shared memory"
         )
         if least < before:
@@ -110,6 +110,7 @@ def _ranges(facts: KernelFacts) -> Iterator[Finding]:
         yield Finding(
             "SMEM302",
             said(
+                headline(ranges, candidate, merged),
                 f"{message}, {step.words()}; ",
                 reason(ranges, candidate, merged),
                 assumption_words(ranges, candidate),
@@ -145,9 +146,7 @@ def _merge(facts: KernelFacts) -> Iterator[Finding]:
     merged = merged_buffers(facts, plan)
     if not merged:
         return
-    message = (
-        f"{headline(facts, candidate, merged)}: with {_added(plan, waits=waits)} {before:,} → {after:,} B"
-    )
+    message = f": with {_added(plan, waits=waits)} {before:,} → {after:,} B"
     if without < before:
         message += f" ({without:,} without)"
     if limit:
@@ -161,7 +160,13 @@ def _merge(facts: KernelFacts) -> Iterator[Finding]:
     shown = best_step(facts, before, after)
     yield Finding(
         "SMEM302",
-        said(message, "; ", reason(facts, candidate, merged), assumption_words(facts, candidate)),
+        said(
+            headline(facts, candidate, merged),
+            message,
+            "; ",
+            reason(facts, candidate, merged),
+            assumption_words(facts, candidate),
+        ),
         merged[-1].declared,
         Severity.WARNING if limit or (gains and known) else Severity.INFO,
         kernel=facts.kernel.name,

@@ -173,14 +173,27 @@ def test_a_cluster_with_other_code_is_refused(
     assert re.fullmatch(line, done.stderr), done.stderr
 
 
-@pytest.mark.slow(seconds=14)
+@pytest.mark.slow(seconds=3)
 def test_a_cluster_that_is_not_there(cluster: Cluster, project: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"dask://127.0.0.1:{free.getsockname()[1]}"
     code, out, err = run(project, "--executor", url)
     assert (code, out) == (2, "")
-    assert err.startswith(f"smem-lsp: --executor {url}: no scheduler answers: ") and err.count("\n") == 1
+    assert err == f"smem-lsp: --executor {url}: no scheduler answers: Connection refused\n"
+
+
+@pytest.mark.slow(seconds=5)
+def test_a_cluster_without_workers(cluster: Cluster, project: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    cluster.start("dask_scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard")
+    number = len(cluster.processes) - 1
+    until(lambda: "Scheduler at" in cluster.log(number))
+    code, out, err = run(project, "--executor", f"dask://127.0.0.1:{port}")
+    assert (code, out) == (2, "")
+    assert err == f"smem-lsp: --executor dask://127.0.0.1:{port}: the cluster has no workers\n"
 
 
 @pytest.mark.parametrize(

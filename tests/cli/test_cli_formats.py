@@ -19,6 +19,21 @@ def test_both_spellings_are_one_flag(smem: Command) -> None:
     assert smem("check", "a.cu", "--format", "concise") == smem("check", "a.cu", "--output-format", "concise")
 
 
+@pytest.mark.real_engine
+@pytest.mark.parametrize(
+    "command",
+    [("rules",), ("explain", "SMEM101"), ("layout", "a.cu"), ("trace", "a.cu")],
+    ids=lambda words: words[0],
+)
+def test_every_command_takes_both(smem: Command, command: tuple[str, ...]) -> None:
+    Path("a.cu").write_text(
+        "__global__ void k(int* o) { __shared__ int s[64]; s[threadIdx.x] = 1; *o = s[0]; }\n"
+    )
+    answer = smem(*command, "--format", "json")
+    assert answer[0] == 0 and json.loads(answer[1])
+    assert smem(*command, "--output-format", "json") == answer
+
+
 def test_gitlab(smem: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     Path("a.cu").write_text("BUG\nBUG COST\n")
     monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path.parent))

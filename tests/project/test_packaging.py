@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import email
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -11,6 +13,8 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 import pytest
+
+from smem_lsp.output.version import VERSION
 
 ROOT = Path(__file__).parents[2]
 
@@ -62,8 +66,14 @@ def test_contents_of_the_wheel(wheel: Path) -> None:
         metadata = next(name for name in names if name.endswith(".dist-info/METADATA"))
         scripts = next(name for name in names if name.endswith(".dist-info/entry_points.txt"))
         assert "smem-lsp = smem_lsp.cli:main" in archive.read(scripts).decode()
-        assert "Requires-Python: >=3.10" in archive.read(metadata).decode()
+        told = email.message_from_bytes(archive.read(metadata))
         assert archive.read("smem_lsp/_grammar/cuda.lark") == (ROOT / "grammar/cuda.lark").read_bytes()
+    assert (told["Version"], told["Requires-Python"]) == (VERSION, ">=3.10")
+    assert "Environment :: GPU :: NVIDIA CUDA" in told.get_all("Classifier", [])
+    description = str(told.get_payload())
+    assert description.startswith("# smem-lsp\n") and "<!--" not in description
+    links = re.findall(r"\]\(([^)]+)\)", description)
+    assert [link for link in links if not link.startswith("https://")] == []  # which lead nowhere on PyPI
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "smem_lsp").rglob("*.py")}
     assert modules <= names
     assert {"smem_lsp/py.typed", "smem_lsp/output/schema.json"} <= names
@@ -109,6 +119,8 @@ def test_a_wheel_of_the_sdist_is_complete(wheel: Path, tmp_path: Path) -> None:
             "tests/run",
             "LICENSE",
             "README.md",
+            "CHANGELOG.md",
+            "hatch_build.py",
             "pyproject.toml",
         )
         assert {PurePosixPath(name) for name in wanted} <= names

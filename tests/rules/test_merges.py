@@ -237,3 +237,27 @@ __global__ void k(const float* in, float* out) {
 """
     expect(source)
     check_layout(source, declared=248, best=[(0, 124)])
+
+
+def test_buffers_of_one_name_are_told_apart_by_their_lines() -> None:
+    report = check(
+        """\
+__global__ void k(const float* in, float* out) {
+  {
+    __shared__ float buf[256];
+    buf[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = buf[255 - threadIdx.x];
+  }
+  __syncthreads();
+  __shared__ float buf[256];
+  buf[threadIdx.x] = in[threadIdx.x + 256];
+  __syncthreads();
+  out[threadIdx.x + 256] = buf[255 - threadIdx.x];
+}
+void run(const float* a, float* b) { k<<<1, 256>>>(a, b); }
+"""
+    )
+    (finding,) = [each for each in report.findings if each.code == "SMEM301"]
+    assert str(finding.message).startswith("`buf` of line 9 can reuse `buf` of line 3: 2,048 → 1,024 B")
+    assert [each.message for each in finding.related] == ["`buf` would share its bytes with another `buf`"]
