@@ -40,7 +40,7 @@ from smem_lsp.semantics.arithmetic import literal
 from smem_lsp.semantics.declarations import VariableDecl
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.sizes import size_of, size_of_type
-from smem_lsp.semantics.types import Array, Record, Sequence, plain_type
+from smem_lsp.semantics.types import Array, Record, Sequence, is_number, plain_type
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import remembered
 from smem_lsp.syntax import tree
@@ -662,7 +662,8 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
             return _cast_address(ctx, expr, inner_loaded, scope)
         inner = inner_loaded
     if expr.style == "functional" and isinstance(expr.operand, tree.Braces):
-        return ctx.out.fresh()
+        kind = type_of.type_id(type_id, scope.constant_scope())
+        return Const(0) if not expr.operand.items and is_number(kind) else ctx.out.fresh()
     if "&" in type_id.pointers or "&&" in type_id.pointers:
         return ctx.out.fresh()
     if type_id.pointers:  # the same address
