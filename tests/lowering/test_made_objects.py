@@ -43,3 +43,18 @@ def test_a_constructor_is_followed(statement: str) -> None:
 @pytest.mark.parametrize("statement", ["Sum<int>(out);", "Sum<int> s(out);"])
 def test_one_that_is_not_followed_leaves_no_proof(statement: str) -> None:
     assert kind(OPEN, "", statement) is not VerdictKind.RACE_FREE
+
+
+def test_a_number_that_is_made_of_nothing_is_zero() -> None:
+    text = """
+    template <typename T> __device__ T zero() {{ return T{{}}; }}
+    __global__ void k(int* out) {{
+      __shared__ int s[64];
+      s[threadIdx.x + {offset}] = threadIdx.x;
+      out[threadIdx.x] = s[threadIdx.x];
+    }}
+    void host(int* out) {{ k<<<1, 64>>>(out); }}
+    """
+    for offset in ("zero<int>()", "int{}", "static_cast<int>(unsigned{})"):
+        (found,) = check(text.format(offset=offset)).facts[0].analysis.verdicts
+        assert found.kind is VerdictKind.RACE_FREE

@@ -664,7 +664,8 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
             return _cast_address(ctx, expr, inner_loaded, scope)
         inner = inner_loaded
     if expr.style == "functional" and isinstance(expr.operand, tree.Braces):
-        return ctx.out.fresh()
+        kind = type_of.type_id(type_id, scope.constant_scope())
+        return Const(0) if not expr.operand.items and is_number(kind) else ctx.out.fresh()
     if "&" in type_id.pointers or "&&" in type_id.pointers:
         return ctx.out.fresh()
     if type_id.pointers:  # the same address

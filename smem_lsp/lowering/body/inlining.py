@@ -419,7 +419,9 @@ def _is_plain(ctx: Context, parameter: Parameter, function: Function | None, inn
     if parameter.declarator is None or function is None:
         return True
     with ctx.at.within(function):
-        return declarations.is_plain(ctx, parameter, parameter.declarator.pointers, inner)
+        pointers = parameter.declarator.pointers
+        # what the class binds is seen in the body, what the call binds where it stands
+        return any(declarations.is_plain(ctx, parameter, pointers, scope) for scope in (inner, None))
 
 
 def _new_parameter(
