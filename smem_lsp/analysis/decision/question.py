@@ -555,13 +555,21 @@ class _Pair:
         either the same for all threads of the block, or lets some thread come to one access, one certain thread where
         it stores, while threads that nothing but their number chooses come to the other. An atomic operation is there
         because several threads come to it: what others store meanwhile, whatever data are, wipes out what they did.
-        Which of the elements they do it to may be anyone's data if the kernel keeps it inside of the buffer."""
+        Which of the elements they do it to may be anyone's data if the kernel keeps it inside of the buffer. The same
+        goes for an element that each thread reads and writes back: it is counted there, and no key is unique; and where
+        each thread reads its own of the elements right behind that others still count into."""
         pair = self.first, self.second
         for atomic, other in (pair, pair[::-1]):
             if atomic.kind is AccessKind.UPDATE and not atomic.plain and _stores(other):
                 if self.way.decisions or Origin.UNKNOWN in origin or not self.asker.asks_no_data(other):
                     return False
                 return self.followed or self.asker.stays_inside(atomic)
+        if self.reads_counts():
+            return self.asker.asks_no_data(self.second) and self.asker.stays_inside(self.first)
+        if self.counts_by_data():
+            kinds = (True, False) if self.lanes is None else (self.lanes,)
+            many = any(self.asker.is_for_many(self.first, lanes) for lanes in kinds)
+            return many and self.asker.stays_inside(self.first)
         both_store = all(map(_stores, pair))
         decided = any(each != InTurn(each.point) for each in self.way.decisions)  # but in the first turn
         if self.first is self.second or not self.followed or both_store or decided or self.encoder.gathered:
@@ -579,6 +587,24 @@ class _Pair:
         if self.asker.is_for_one(guarded):
             return True
         return Origin.UNKNOWN not in origin and not self.asker.stores_flag(guarded)
+
+    def counts_by_data(self) -> bool:
+        """Does every thread read and write back, without an atomic operation, an element that its data choose, as where
+        a histogram is made?"""
+        alone = self.first is self.second and self.way == SAME_TURN
+        return (
+            alone and self.first.kind is AccessKind.UPDATE and self.first.plain and not self.encoder.gathered
+        )
+
+    def reads_counts(self) -> bool:
+        """Does each thread read elements of its own behind an atomic operation that the others' data choose? What all
+        threads read alike may be polled, and in a later turn of a loop it may be meant to see what is there so far."""
+        atomic = self.first.kind is AccessKind.UPDATE and not self.first.plain
+        if not atomic or self.second.kind is not AccessKind.READ or self.way != SAME_TURN:
+            return False
+        values, buffers = self.asker.of.values, self.asker.of.kernel.buffers
+        read = values.offset(self.second, buffers[self.second.buffer])
+        return read is not None and not self.asker.of.levels.uniform(read) and not self.encoder.gathered
 
     def for_sizes(self, formulas: list[Formula], origin: Origin) -> Reply:
         """They do touch one byte for some sizes: for all, or from which number on?"""
