@@ -10,7 +10,7 @@ from smem_lsp.analysis.decision.routes import ALL_COPIES
 from smem_lsp.analysis.decision.verdict import Judge
 from smem_lsp.analysis.execution.program import NOTHING_ADDED, Added
 from smem_lsp.analysis.hazards.model import Hazards, Race
-from smem_lsp.analysis.hazards.replayed import Replay, without_unshown
+from smem_lsp.analysis.hazards.replayed import Replay, as_shown
 from smem_lsp.analysis.hazards.sample_blocks import sample_blocks
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.values.block_shape import BlockShape, Ground, dims_of
@@ -97,7 +97,7 @@ def judge_of(flow: DataFlow, verdicts: Verdicts, dims: Dims | None, added: Added
 
 def _verdict(flow: DataFlow, shape: BlockShape | None, verdicts: Verdicts, races: Iterable[Race]) -> Verdict:
     judge = judge_of(flow, verdicts, dims_of(shape))
-    return judge.verdict(shape, without_unshown(list(judge.decisions()), races))
+    return judge.verdict(shape, as_shown(judge.decisions(), races))
 
 
 def _races(flow: DataFlow, shape: BlockShape | None, verdicts: Verdicts) -> Iterator[Race]:

@@ -400,7 +400,8 @@ class KernelAnalysis(Passes):
 
     @property
     def _decided_races(self) -> tuple[Race, ...]:
-        return joined_races(self._decided)
+        told = (tuple(race for race in of_block if not race.untold) for of_block in self._decided)
+        return joined_races(tuple(told))
 
     @run_once(
         "places of missing barriers",

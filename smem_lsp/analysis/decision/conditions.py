@@ -67,11 +67,22 @@ class _Finder:
             self.seq(node.otherwise.items, loops, holds)
             return holds
         yes, no = (tuple(conditions_of(term, truth, node.point)) for truth in (True, False))
-        self.seq(node.then.items, loops, (*holds, *yes))
-        self.seq(node.otherwise.items, loops, (*holds, *no))
+        then = self.seq(node.then.items, loops, (*holds, *yes))
+        otherwise = self.seq(node.otherwise.items, loops, (*holds, *no))
         if always_jumps(node.then):
-            return (*holds, *no)
-        return (*holds, *yes) if always_jumps(node.otherwise) else holds
+            return otherwise
+        if always_jumps(node.otherwise):
+            return then
+        left = (then[len(holds) + len(yes) :], True), (otherwise[len(holds) + len(no) :], False)
+        return (*holds, *(self.if_taken(term, truth, each, node) for found, truth in left for each in found))
+
+    def if_taken(self, term: Term, truth: bool, inside: Condition, node: Branch) -> Condition:
+        """What holds behind a branch, because ``inside`` holds at the end of the arm for which ``term`` is ``truth``: a
+        thread that jumped away in it does not come there."""
+        op = self.values.table.op
+        other = op("!", term) if truth else term
+        found = inside.term if inside.truth else op("!", inside.term)
+        return Condition(op("||", other, found), True, node.point)
 
     def loop(self, node: Loop, loops: tuple[int, ...], holds: tuple[Condition, ...]) -> None:
         facts = self.values.loops.get(node.point)

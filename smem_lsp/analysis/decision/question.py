@@ -192,15 +192,19 @@ class Asker:
             self.effort -= found.effort
         return found
 
+    def alone(self, access: Access, lanes: bool | None = None) -> _Pair:
+        """The access against itself, of two threads in one turn of all loops, before anything is asked."""
+        return _Pair(self, access, access, SAME_TURN, lanes).loosely()
+
     def is_for_many(self, access: Access, lanes: bool | None) -> bool:
         """Do nothing but the numbers of threads, and what the block agrees on, decide who comes to it, and do several
         warps, or lanes of one?"""
 
         def find() -> bool:
-            pair = _Pair(self, access, access, SAME_TURN, lanes is True)
-            return not pair.excludes(agreed=False) and not pair.encoder.origin & (
-                Origin.DATA | Origin.UNKNOWN
-            )
+            pair = self.alone(access, lanes is True)
+            if pair.excludes(agreed=False):
+                return False
+            return not pair.encoder.origin & (Origin.DATA | Origin.UNKNOWN)
 
         return self._kept((access.point, lanes is True), find)
 
@@ -208,7 +212,7 @@ class Asker:
         """Do no loaded values decide which threads come to it, nor what they touch?"""
 
         def find() -> bool:
-            pair = _Pair(self, access, access, SAME_TURN, None)
+            pair = self.alone(access)
             pair.excludes(agreed=False)
             pair.bytes_of(access, 0)
             return not pair.encoder.origin & (Origin.DATA | Origin.UNKNOWN)
@@ -223,19 +227,18 @@ class Asker:
         most = buffer.bytes
 
         def find() -> bool:
-            pair = _Pair(self, access, access, SAME_TURN, None)
-            pair.encoder = encoder = pair.encoder_of(loose=True)
+            pair = self.alone(access)
             start, end = pair.bytes_of(access, 0)
-            own = [pair.holds(each, 0) for each in self.of.positions[access.point].conditions]
-            leaves = either(start < 0, end > most)
-            return self.solve(encoder, [*own, *encoder.side, leaves]).outcome is solver.Outcome.NONE
+            own = [pair.holds(each, who) for each, who in pair.guards() if who == 0]
+            asked = [*own, *pair.encoder.side, either(start < 0, end > most)]
+            return self.solve(pair.encoder, asked).outcome is solver.Outcome.NONE
 
         return self._kept((access.point, "inside"), find)
 
     def are_excluded(self, first: Access, second: Access, way: Way, lanes: bool | None) -> bool:
         """Can no two threads come to both, whatever the two touch?"""
         key = self.of.positions[first.point], self.of.positions[second.point], way, lanes
-        return self._kept(key, _Pair(self, first, second, way, lanes).excludes)
+        return self._kept(key, lambda: _Pair(self, first, second, way, lanes).loosely().excludes())
 
     def _kept(self, key: object, find: Callable[[], bool]) -> bool:
         """What is found, once; without effort nothing is found that counts for later questions."""
@@ -290,7 +293,7 @@ class Asker:
 
     def is_for_one(self, access: Access) -> bool:
         """Does at most one thread of the block come to it?"""
-        return self._kept(access.point, _Pair(self, access, access, SAME_TURN, None).excludes)
+        return self._kept(access.point, lambda: self.alone(access).excludes())
 
     def stores_flag(self, access: Access) -> bool:
         """Does it store what the block agrees on, so that who is first may not matter?"""
@@ -381,6 +384,17 @@ class _Pair:
             skipped=frozenset(each.point for each in self.way.decisions if isinstance(each, NotTaken)),
         )
 
+    def loosely(self) -> _Pair:
+        """Itself, to be asked about with more than a program can do: what is not possible then is not possible."""
+        self.encoder = self.encoder_of(loose=True)
+        return self
+
+    def guards(self) -> Iterator[tuple[Condition, int]]:
+        """What holds for the thread that comes to each of the two accesses."""
+        for who, access in enumerate((self.first, self.second)):
+            for each in self.asker.of.positions[access.point].conditions:
+                yield each, who
+
     def reply(self) -> Reply:
         found = self.answered()
         if not found.out_of_effort or not self.encoder.few:
@@ -448,7 +462,7 @@ class _Pair:
         return Reply(Answer.UNDECIDED, origin, reasons, leaves_row=leaves, sign=not leaves)
 
     def never_meet(self) -> bool:
-        self.encoder = encoder = self.encoder_of(loose=True)
+        encoder = self.loosely().encoder
         self.met()
         asked = concerned(self.meet, [*self.facts(), *encoder.side])
         return self.asker.solve(encoder, asked, _OF_MANY).outcome is solver.Outcome.NONE
@@ -530,15 +544,11 @@ class _Pair:
 
     def excludes(self, *, agreed: bool = True) -> bool:
         """Can no two threads come to both accesses at all? ``agreed``: what all of them read from one place counts."""
-        self.encoder = encoder = self.encoder_of(loose=True)
-        formulas = [self.different_threads()]
-        for who, access in enumerate((self.first, self.second)):
-            own = self.asker.of.positions[access.point].conditions
-            of_all = self.asker.of.of_block | self.asker.of.meant
-            if not agreed:
-                of_all |= self.asker.of.agreed
-            formulas += [self.holds(each, who) for each in own if (each.term, each.truth) not in of_all]
-        found = self.asker.solve(encoder, [*formulas, *encoder.side])
+        of_all = self.asker.of.of_block | self.asker.of.meant
+        if not agreed:
+            of_all |= self.asker.of.agreed
+        own = [self.holds(each, who) for each, who in self.guards() if (each.term, each.truth) not in of_all]
+        found = self.asker.solve(self.encoder, [self.different_threads(), *own, *self.encoder.side])
         return found.outcome is solver.Outcome.NONE
 
     def seen(self, formulas: list[Formula], origin: Origin, reasons: tuple[Term, ...]) -> Reply:
@@ -560,13 +570,21 @@ class _Pair:
         either the same for all threads of the block, or lets some thread come to one access, one certain thread where
         it stores, while threads that nothing but their number chooses come to the other. An atomic operation is there
         because several threads come to it: what others store meanwhile, whatever data are, wipes out what they did.
-        Which of the elements they do it to may be anyone's data if the kernel keeps it inside of the buffer."""
+        Which of the elements they do it to may be anyone's data if the kernel keeps it inside of the buffer. The same
+        goes for an element that each thread reads and writes back: it is counted there, and no key is unique; and where
+        each thread reads its own of the elements right behind that others still count into."""
         pair = self.first, self.second
         for atomic, other in (pair, pair[::-1]):
             if atomic.kind is AccessKind.UPDATE and not atomic.plain and _stores(other):
                 if self.way.decisions or Origin.UNKNOWN in origin or not self.asker.asks_no_data(other):
                     return False
                 return self.followed or self.asker.stays_inside(atomic)
+        if self.reads_counts():
+            return self.asker.asks_no_data(self.second) and self.asker.stays_inside(self.first)
+        if self.counts_by_data():
+            kinds = (True, False) if self.lanes is None else (self.lanes,)
+            many = any(self.asker.is_for_many(self.first, lanes) for lanes in kinds)
+            return many and self.asker.stays_inside(self.first)
         both_store = all(map(_stores, pair))
         decided = any(each != InTurn(each.point) for each in self.way.decisions)  # but in the first turn
         if self.first is self.second or not self.followed or both_store or decided or self.encoder.gathered:
@@ -584,6 +602,24 @@ class _Pair:
         if self.asker.is_for_one(guarded):
             return True
         return Origin.UNKNOWN not in origin and not self.asker.stores_flag(guarded)
+
+    def counts_by_data(self) -> bool:
+        """Does every thread read and write back, without an atomic operation, an element that its data choose, as where
+        a histogram is made?"""
+        alone = self.first is self.second and self.way == SAME_TURN
+        return (
+            alone and self.first.kind is AccessKind.UPDATE and self.first.plain and not self.encoder.gathered
+        )
+
+    def reads_counts(self) -> bool:
+        """Does each thread read elements of its own behind an atomic operation that the others' data choose? What all
+        threads read alike may be polled, and in a later turn of a loop it may be meant to see what is there so far."""
+        atomic = self.first.kind is AccessKind.UPDATE and not self.first.plain
+        if not atomic or self.second.kind is not AccessKind.READ or self.way != SAME_TURN:
+            return False
+        values, buffers = self.asker.of.values, self.asker.of.kernel.buffers
+        read = values.offset(self.second, buffers[self.second.buffer])
+        return read is not None and not self.asker.of.levels.uniform(read) and not self.encoder.gathered
 
     def for_sizes(self, formulas: list[Formula], origin: Origin) -> Reply:
         """They do touch one byte for some sizes: for all, or from which number on?"""
@@ -619,26 +655,20 @@ class _Pair:
     def keeps_away(self, given: Mapping[str, int]) -> bool:
         """Are sizes, for which no two threads come to both accesses, sizes like any other? They are not if something
         that the block agrees on keeps all threads away."""
-        conditions = [
-            (each, who)
-            for who, access in enumerate((self.first, self.second))
-            for each in self.asker.of.positions[access.point].conditions
-        ]
         uniform = [
-            self.holds(each, who) for each, who in conditions if self.asker.of.levels.uniform(each.term)
+            self.holds(each, who) for each, who in self.guards() if self.asker.of.levels.uniform(each.term)
         ]
-        around = [*self.decisions(), self.different_threads(), *self.encoder.side]
-        return self.is_possible([*uniform, *around], given) and not self.come(given, self.decisions())
+        decisions = self.decisions()
+        return self.come_under(uniform, given, decisions) and not self.come(given, decisions)
 
     def come(self, given: Mapping[str, int], decisions: Iterable[Formula] = ()) -> bool:
         """Can two threads come to the accesses, whatever these touch? ``decisions``: on this way."""
-        guards = [
-            self.holds(each, who)
-            for who, access in enumerate((self.first, self.second))
-            for each in self.asker.of.positions[access.point].conditions
-        ]
-        around = [*decisions, self.different_threads(), *self.encoder.side]
-        return self.is_possible([*guards, *around], given)
+        return self.come_under([self.holds(each, who) for each, who in self.guards()], given, decisions)
+
+    def come_under(
+        self, guards: Iterable[Formula], given: Mapping[str, int], decisions: Iterable[Formula]
+    ) -> bool:
+        return self.is_possible([*guards, *decisions, self.different_threads(), *self.encoder.side], given)
 
     def places(self) -> dict[str, int]:
         """Blocks that surely run: the first one, where it is not known how many there are."""

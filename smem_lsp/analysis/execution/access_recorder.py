@@ -12,6 +12,7 @@ from smem_lsp.analysis.execution.conflicting_accesses import ConflictingAccesses
 from smem_lsp.analysis.execution.events import ANY, Event
 from smem_lsp.analysis.execution.frame import Frame
 from smem_lsp.analysis.execution.program import Program
+from smem_lsp.analysis.execution.shared_contents import SharedContents
 from smem_lsp.analysis.execution.warp_traces import Traces
 from smem_lsp.analysis.values.evaluate import Evaluator, Vector, asks
 from smem_lsp.analysis.values.extents import Extent
@@ -123,6 +124,10 @@ class AccessRecorder:
     strays: bool = False  # has any thread left a buffer?
     outgrows: bool = False  # has one, by an address that is made of its number alone?
     _touched: dict[int, _Touched] = field(default_factory=dict)  # by access: last time
+    _contents: SharedContents = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._contents = SharedContents(self.kernel, self.values)
 
     @contextmanager
     def at_most(self, accesses: int) -> Iterator[None]:
@@ -324,6 +329,7 @@ class AccessRecorder:
             interval.exchanged,
             None if either else self.values.stored.get(access.point),
             here,
+            self._contents,
             may_be_flag="volatile" in buffer.qualifiers and not buffer.dims,
             decisions=frame.decisions,
             assumed=frame.assumed,

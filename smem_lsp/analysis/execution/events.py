@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from smem_lsp.analysis.execution.shared_contents import SharedContents
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.terms import Level, Op, Opaque, Term
 from smem_lsp.ir.nodes import Access
@@ -64,7 +66,8 @@ class Event:
     """One access of one iteration by all threads that make it.
 
     ``low``, ``high``: unit -> lowest, and highest, thread that touches it; ``synced``: warp -> number of its barriers
-    before the access; ``exchanged``: number of exchanges before it; ``here``: evaluates what is stored;
+    before the access; ``exchanged``: number of exchanges before it; ``here``: evaluates what is stored,
+    of which ``contents`` tells what was loaded from shared memory;
     ``may_be_flag``: a ``volatile`` scalar, with which warps may wait for each other, so only lanes of one warp are
     compared; ``decisions``: branches and loops around it that depend on the kernel's inputs, and the way each goes;
     ``assumed``: this run need not come to it; ``data_address``: data decide its address, it may be any unit;
@@ -79,6 +82,7 @@ class Event:
     exchanged: int
     stored: Term | None
     here: Evaluator
+    contents: SharedContents
     may_be_flag: bool = False
     decisions: frozenset[Decision] = frozenset()
     assumed: bool = False
@@ -97,12 +101,14 @@ class Event:
     def form(self) -> Form | None:
         """What is stored, in all threads at once; None: not known."""
         if not self._form_known:
-            self._form = None if self.stored is None else _Forms(self.here).of(self.stored)
+            self._form = None if self.stored is None else _Forms(self.here, self.contents).of(self.stored)
             self._form_known = True
         return self._form
 
 
 _MOST_NODES = 60  # of a stored value that is looked at
+_EXACT: Mapping[str, Callable[[int, int], int]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_COMBINED = _EXACT.keys() | {"&"}  # a narrower number has the last bits
 
 
 def differ(one: Event, thread: int, other: Event, second: int) -> bool:
@@ -161,6 +167,7 @@ class _Forms:
     """Makes the form of a term in all threads of ``here`` at once. ``left``: terms that are still looked at."""
 
     here: Evaluator
+    contents: SharedContents
     left: int = _MOST_NODES
 
     def of(self, term: Term) -> Form | None:
@@ -170,15 +177,30 @@ class _Forms:
         found = self.here.value(term)
         if found is not None:
             return found
-        if isinstance(term, Opaque) and term.origin == LOAD and term.access is None and term.sources:
-            loaded = self._combination(LOAD, term.sources)
+        if isinstance(term, Opaque) and term.origin == LOAD:
+            loaded = self._loaded(term)
             if loaded is not None:
                 return loaded
         if term.level <= Level.BLOCK and not term.carried:
             return SameForAll(term.serial)
-        if isinstance(term, Op) and term.operator in ("+", "-", "*"):
+        if isinstance(term, Op) and term.operator in _COMBINED:
             return self._combination(term.operator, term.args)
         return None
+
+    def _loaded(self, term: Opaque) -> Form | None:
+        """By what the load's address is made of."""
+        if term.access is None:
+            return self._combination(LOAD, term.sources) if term.sources else None
+        place = self.contents.place(term)
+        if place is None:
+            return None
+        start = self.here.value(place.offset)
+        if start is None:
+            return None
+        first, last = (start, start) if isinstance(start, int) else (min(start), max(start))
+        if first < 0 or (place.end is not None and last >= place.end):
+            return None  # nothing is there
+        return Combination(LOAD, (SameForAll(-1 - place.buffer), start))
 
     def _combination(self, operator: str, terms: Iterable[Term]) -> Form | None:
         parts: list[Form] = []
@@ -187,4 +209,17 @@ class _Forms:
             if part is None:
                 return None
             parts.append(part)
+        known = _EXACT.get(operator)
+        if known is not None and all(isinstance(part, int | list) for part in parts):
+            return _folded(known, parts)
         return Combination(operator, tuple(parts))
+
+
+def _folded(exact: Callable[[int, int], int], parts: Sequence[Form]) -> Form:
+    """The numbers that known numbers come to, in whatever width."""
+    one, other = parts
+    if isinstance(one, int) and isinstance(other, int):
+        return exact(one, other)
+    threads = len(one) if isinstance(one, list) else len(other) if isinstance(other, list) else 0
+    rows = ([part] * threads if isinstance(part, int) else part for part in (one, other))
+    return [exact(a, b) for a, b in zip(*rows)]

@@ -7,7 +7,7 @@ worked out again. What it does not show is not told.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -42,6 +42,7 @@ def _likely(decision: Decision, witness: Witness, byte: int, ground: Ground, lan
         lanes=one // lanes == other // lanes,
         data=True,
         condition=witness.condition,
+        untold=ground.tried is not None,
     )
 
 
@@ -63,8 +64,6 @@ class Replay:
                 continue
             self.left -= 1
             if each.answer is Answer.LIKELY:
-                if ground.tried is not None:
-                    continue  # nobody names the block, and data decide: too little
                 byte = self.byte_of_both(each, each.witness)
                 if byte is not None:
                     yield _likely(each, each.witness, byte, ground, self.kernel.dialect.lanes)
@@ -166,12 +165,18 @@ class Replay:
         return given | {name: n for name, n in witness.sizes.items() if not name.startswith("blockDim.")}
 
 
-def without_unshown(decisions: Sequence[Decision], shown: Iterable[Race]) -> list[Decision]:
-    """The decisions, where a race that no run shows is undecided."""
-    pairs = {frozenset((race.first.point, race.second.point)) for race in shown}
+def as_shown(decisions: Iterable[Decision], shown: Iterable[Race]) -> list[Decision]:
+    """The decisions, where a race that no run shows is undecided, and one that a run shows is none less for the blocks
+    for which it is not known."""
+    races = {frozenset(race.pair): race for race in shown}
     return [
-        each
-        if not each.answer.is_race or frozenset((each.first.point, each.second.point)) in pairs
-        else replace(each, answer=Answer.UNDECIDED, reason="a race that no run shows")
-        for each in decisions
+        _as_shown(each, races.get(frozenset((each.first.point, each.second.point)))) for each in decisions
     ]
+
+
+def _as_shown(decision: Decision, race: Race | None) -> Decision:
+    if race is None and decision.answer.is_race:
+        return replace(decision, answer=Answer.UNDECIDED, reason="a race that no run shows")
+    if race is not None and decision.answer is Answer.UNDECIDED:
+        return replace(decision, answer=Answer.LIKELY if race.data else Answer.RACE, reason="")
+    return decision

@@ -7,8 +7,9 @@ that the program may make; a race that is told must have one.
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.decision.model import Decision, Verdict, VerdictKind
@@ -24,6 +25,8 @@ from .running import Conflict, Divergent, Launch, Run, Site, Undefined, run
 
 _LAUNCHES = 14  # of a kernel
 _AGAIN = 60  # more, at most, of one of which a race is told that none of those showed
+_MOST_WITNESSES = 6
+_OF_A_WITNESS = 12  # of these, with its sizes and other data
 _MOST_THREADS = 256  # of a block that is run
 _KINDS = {
     AccessKind.READ: frozenset("R"),
@@ -35,8 +38,9 @@ _KINDS = {
 @dataclass
 class Tally:
     """``free``, ``racy``, ``undecided``: verdicts; ``conflicts``: kernels with one; ``idle``: those that have no launch
-    that counts; ``told``: races at warning or above, ``unshown``: of these, those that no launch could show because
-    none counts; ``reasons``: why kernels are undecided; ``wrong``: seed, what is wrong, and the launch."""
+    that counts, ``settled``: decided ones of the others; ``told``: races at warning or above, ``unshown``: of these,
+    those that no launch could show because none counts; ``reasons``: why kernels are undecided; ``wrong``: seed, what
+    is wrong, and the launch."""
 
     kernels: int = 0
     free: int = 0
@@ -45,6 +49,7 @@ class Tally:
     conflicts: int = 0
     found: int = 0
     idle: int = 0
+    settled: int = 0
     told: int = 0
     unshown: int = 0
     pairs: int = 0
@@ -56,9 +61,11 @@ class Tally:
         """All counts."""
         decided = self.free + self.racy
         share = 100 * decided / self.kernels if self.kernels else 0.0
+        judged = self.kernels - self.idle
         lines = [
             f"{self.kernels} kernels, {self.idle} of them without a launch that counts; {self.conflicts} race",
             f"race-free {self.free}, racy {self.racy}, undecided {self.undecided}: {share:.1f} % decided",
+            f"of the {judged} with a launch that counts: {100 * self.settled / max(judged, 1):.1f} % decided",
             f"pairs {self.pairs}, not decided {self.open}",
             f"of the kernels that race, {self.found} have a verdict racy",
             f"races told at warning or above {self.told}, {self.unshown} of them not to be judged",
@@ -98,10 +105,11 @@ def one(seed: int, kernel: Program, tally: Tally) -> None:
         return
     facts = report.facts[0]
     verdicts = facts.analysis.verdicts
-    _count(verdicts, tally)
+    decided = _count(verdicts, tally)
     seen = watched(kernel, kernel.launches(random.Random(seed), _LAUNCHES))
     racing_launches = [(launch, found) for launch, found in seen.shown if found]
     tally.idle += not seen.shown
+    tally.settled += bool(seen.shown) and decided
     tally.conflicts += bool(racing_launches)
     tally.found += bool(racing_launches) and _is(verdicts, VerdictKind.RACY)
     for wrong in _missed(kernel, verdicts, seen, racing_launches):
@@ -126,7 +134,8 @@ def watched(kernel: Program, launches: Iterable[Launch], *, strays: bool = False
     return Seen(shown, divergent)
 
 
-def _count(verdicts: Sequence[Verdict], tally: Tally) -> None:
+def _count(verdicts: Sequence[Verdict], tally: Tally) -> bool:
+    """Is the kernel decided?"""
     tally.pairs += sum(each.pairs for each in verdicts)
     tally.open += sum(each.pairs - each.apart for each in verdicts)
     if _is(verdicts, VerdictKind.RACY):
@@ -137,6 +146,8 @@ def _count(verdicts: Sequence[Verdict], tally: Tally) -> None:
         tally.undecided += 1
         for reason in {each.reason for verdict in verdicts for each in verdict.reasons}:
             tally.reasons[reason] += 1
+        return False
+    return True
 
 
 def _is(verdicts: Sequence[Verdict], kind: VerdictKind) -> bool:
@@ -208,18 +219,18 @@ def told(facts: KernelFacts) -> list[Race]:
 
 
 def _false(seed: int, kernel: Program, facts: KernelFacts, seen: Seen, tally: Tally) -> Iterator[str]:
-    """Races that are told, and that no launch shows."""
+    """Races that are told, or that a verdict counts, and that no launch shows."""
     races = told(facts)
     tally.told += len(races)
-    left: dict[Dims, list[Race]] = {}
-    for race in races:
+    left: dict[Dims, list[Race | Decision]] = {}
+    for race, dims in _claimed(facts, races):
         if not any(_is_of(race, each) for _, found in seen.shown for each in found):
-            left.setdefault(race.dims, []).append(race)
+            left.setdefault(dims, []).append(race)
     for dims, unshown in left.items():
         x, y, z = dims
         counted = False
         if x * y * z <= _MOST_THREADS:
-            for launch in _launches(seed, kernel, facts, dims):
+            for launch in _launches(seed, kernel, facts, dims, unshown):
                 shown = watched(kernel, [launch], strays=True).shown
                 counted = counted or bool(shown)
                 unshown = [
@@ -233,34 +244,52 @@ def _false(seed: int, kernel: Program, facts: KernelFacts, seen: Seen, tally: Ta
             tally.unshown += len(unshown)
             continue
         for race in unshown:
-            yield f"no run shows the race of lines {race.first.line} and {race.second.line}, block {race.dims}"
+            yield f"no run shows the race of lines {race.first.line} and {race.second.line}, block {dims}"
 
 
-def _launches(seed: int, kernel: Program, facts: KernelFacts, dims: Dims) -> Iterator[Launch]:
-    """Many, in the block of the witness: with its sizes first."""
+def _claimed(facts: KernelFacts, races: Iterable[Race]) -> Iterator[tuple[Race | Decision, Dims]]:
+    """Each race with the block that shows it."""
+    yield from ((race, race.dims) for race in races)
+    known = {frozenset(race.pair) for race in races}
+    for verdict in facts.analysis.verdicts:
+        for each in verdict.decisions:
+            pair = frozenset((each.first.point, each.second.point))
+            if each.answer.is_race and each.witness is not None and pair not in known:
+                yield each, each.witness.dims
+
+
+def _launches(
+    seed: int, kernel: Program, facts: KernelFacts, dims: Dims, unshown: Iterable[Race | Decision]
+) -> Iterator[Launch]:
+    """Many, in the block of the witness: with the sizes of the ``unshown`` ones first."""
     chance = random.Random(seed + 1)
-    sizes = [
-        each.witness.sizes
-        for verdict in facts.analysis.verdicts
-        for each in verdict.decisions
-        if each.witness is not None
-    ]
-    for number, launch in enumerate(kernel.launches(chance, _AGAIN + 2 * len(sizes))):
+    pairs = {frozenset((each.first.point, each.second.point)) for each in unshown}
+    decided = (each for verdict in facts.analysis.verdicts for each in verdict.decisions)
+    wanted = (each for each in decided if frozenset((each.first.point, each.second.point)) in pairs)
+    sizes: list[Mapping[str, int]] = []
+    for each in wanted:
+        if each.witness is not None and each.witness.sizes not in sizes and len(sizes) < _MOST_WITNESSES:
+            sizes.append(each.witness.sizes)
+    asked = [int(number) for number in re.findall(r"\b\d+\b", kernel.text)]  # what a guard may compare with
+    for number, launch in enumerate(kernel.launches(chance, _AGAIN + _OF_A_WITNESS * len(sizes))):
         given = dict(launch.arguments)
         block, grid = launch.block, launch.grid
-        named = sizes[number // 2] if number < 2 * len(sizes) else {}
+        named = sizes[number // _OF_A_WITNESS] if number < _OF_A_WITNESS * len(sizes) else {}
         for parameter in kernel.types:
             if parameter in kernel.fixed:
                 continue
             if parameter in named:
                 given[parameter] = named[parameter]
-            elif chance.random() < 0.5:
+            elif (kind := chance.random()) < 0.3:
                 given[parameter] = chance.randrange(140)
+            elif kind < 0.5:
+                given[parameter] = chance.choice(asked)
         if kernel.by_argument:
             given["n"] = dims[0]
         if not kernel.grid:
-            block = named.get("blockIdx.x", block)
             grid = named.get("gridDim.x", max(grid, block + 1))
+            block = named.get("blockIdx.x", block % grid)
+            grid = max(grid, block + 1)
         yield Launch(dims, given, launch.data, block, grid)
 
 

@@ -112,6 +112,10 @@ class Generator:
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
 
+    def count_with(self, counter: Expr) -> None:
+        """A loop's counter, for expressions to use."""
+        self.variables.append(_Variable(counter, counter=True, agreed=True))
+
     # ---- expressions -----------------------------------------------------------------------------------------------
 
     def fresh(self, prefix: str = "v") -> str:

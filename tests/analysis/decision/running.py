@@ -8,7 +8,9 @@ values differ. Lanes of one warp are ordered by ``__syncwarp`` alone.
 
 from __future__ import annotations
 
+import math
 import random
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -18,11 +20,16 @@ Barrier = tuple[str, int]  # "block" or "warp", line
 Thread = Generator[Barrier, None, None]
 
 _MOST_STEPS = 30_000  # of one launch
+_MOST_OF_ALL = 150_000  # of one with ``strays``, shared among its threads
 _GLOBAL = 1 << 20  # elements behind a pointer of the host
 
 
 class Undefined(Exception):
     """The launch is none that a program may make, or does not end."""
+
+
+class Stopped(Exception):
+    """A thread has had its share of a run that does not end."""
 
 
 class Divergent(Exception):
@@ -95,10 +102,15 @@ class Run:
     thread: int = 0
     phase: int = 0  # of the warp that runs: its barriers since the last one of the block
     steps: int = 0
+    taken: Counter[int] = field(default_factory=Counter)  # steps, by thread
 
     def tick(self) -> None:
         self.steps += 1
-        if self.steps > (_MOST_STEPS * 5 if self.strays else _MOST_STEPS):
+        self.taken[self.thread] += 1
+        if self.strays:
+            if self.taken[self.thread] > _MOST_OF_ALL // math.prod(self.launch.dims):
+                raise Stopped
+        elif self.steps > _MOST_STEPS:
             raise Undefined
 
     def note(self, pointer: Pointer, index: int, line: int, kind: str, value: int, call: int) -> int | None:
@@ -136,7 +148,7 @@ class Run:
         """From global memory."""
         if not 0 <= index < _GLOBAL and not self.strays:
             raise Undefined
-        return (index * 2654435761 + self.launch.data * 40503 >> 7) % 11
+        return loaded(index, self.launch.data)
 
     def run(self, kernel: Callable[..., Thread]) -> None:
         """Raises Undefined or Divergent."""
@@ -166,7 +178,10 @@ class Run:
             at: dict[int, Barrier] = {}
             for lane in lanes:
                 self.thread = lane
-                barrier = next(left[lane], None)
+                try:
+                    barrier = next(left[lane], None)
+                except Stopped:
+                    barrier = None  # the others go on, so that all have their share of the run
                 if barrier is None:
                     del left[lane]
                 else:
@@ -266,6 +281,21 @@ def fits(value: int, bits: int) -> int:
     return (value + half) % (2 * half) - half
 
 
+ARITHMETIC: Mapping[str, Callable[..., int]] = {
+    "over": over,
+    "rest": rest,
+    "shift": shift,
+    "whole": whole,
+    "fits": fits,
+}
+"""What the Python text of an expression calls."""
+
+
+def loaded(index: int, data: int) -> int:
+    """An element of global memory. ``data``: chooses what is there."""
+    return (index * 2654435761 + data * 40503 >> 7) % 11
+
+
 def run(python: str, arrays: Sequence[Array], launch: Launch, *, strays: bool = False) -> Run:
     """The conflicts of one launch of the kernel whose generator function is called ``kernel`` in ``python``.
     ``strays``: accesses outside of their arrays are left out, and a run that goes wrong shows what it did until then.
@@ -277,11 +307,7 @@ def run(python: str, arrays: Sequence[Array], launch: Launch, *, strays: bool = 
         "W": found.write,
         "A": found.add,
         "G": found.load,
-        "over": over,
-        "rest": rest,
-        "shift": shift,
-        "whole": whole,
-        "fits": fits,
+        **ARITHMETIC,
     }
     if strays:  # any result will do
         names["over"] = lambda one, other: over(one, other or 1)

@@ -1,0 +1,43 @@
+"""Answers on random pairs of accesses, against bounded enumeration; the benchmark judges as many others as one likes,
+``python tests/benchmarks/pairs.py --pairs 10000``.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from smem_lsp.analysis.decision.model import Answer
+
+from .pairs import decided, drawn, judge, launches, meetings
+
+KERNELS = 30
+
+
+@pytest.mark.slow(seconds=10)
+def test_no_answer_is_contradicted() -> None:
+    found = judge(range(KERNELS))
+    assert found.wrong == [], "python tests/benchmarks/pairs.py --show SEED"
+    assert found.pairs > 3 * KERNELS
+    assert found.met > found.pairs // 5
+    assert found.answers[Answer.APART.value] > found.pairs // 5
+
+
+def test_enumeration_refutes_a_proof_that_is_wrong() -> None:
+    for seed in range(KERNELS):
+        kernel = drawn(seed)
+        met = {
+            pair
+            for given in launches(kernel, random.Random(seed))
+            for pair in meetings(kernel, given)[Answer.APART]
+        }
+        if met:
+            one, other = min(met)
+            lines = {kernel.steps[one].line, kernel.steps[other].line}
+            answers = {
+                each.answer for each in decided(kernel) if {each.first.line, each.second.line} == lines
+            }
+            assert answers - {Answer.APART}
+            return
+    raise AssertionError("no kernel has accesses that meet")

@@ -1,0 +1,82 @@
+"""Which decided races a run shows, and what the verdict says of the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from smem_lsp.analysis.decision.model import VerdictKind
+from smem_lsp.engine import check
+from smem_lsp.rules.model import Severity
+
+HEAD = """\
+__global__ void k(const int* __restrict__ in, int* out, int n) {
+  __shared__ int s[256]; __shared__ int u[256]; __shared__ float f[256]; __shared__ unsigned char c[256];
+  int t = threadIdx.x;
+"""
+LAUNCHED = "\n}\nvoid host(const int* in, int* out, int n) { k<<<4, 64>>>(in, out, n); }\n"
+FREE, RACY, UNDECIDED = VerdictKind.RACE_FREE, VerdictKind.RACY, VerdictKind.UNDECIDED
+
+
+def judged(body: str, tail: str = LAUNCHED) -> tuple[VerdictKind, list[Severity]]:
+    report = check(HEAD + body + tail)
+    (verdict,) = report.facts[0].analysis.verdicts
+    return verdict.kind, [each.severity for each in report.findings if each.code in ("SMEM201", "SMEM202")]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("u[t] = in[t]; __syncthreads(); s[n] = u[t];", RACY),
+        ("u[t] = t; __syncthreads(); s[n] = u[63 - t] + 1;", RACY),
+        ("u[t] = 5; __syncthreads(); s[n] = u[t];", UNDECIDED),  # every element is 5
+        ("u[t] = n; __syncthreads(); s[n] = u[t];", UNDECIDED),
+        ("u[t] = in[t]; __syncthreads(); s[n] = u[n];", UNDECIDED),  # one element
+        ("f[n] = t + t;", RACY),
+        ("c[n] = in[t];", RACY),
+    ],
+)
+def test_threads_that_store_what_they_loaded_from_different_places_race(body: str, kind: VerdictKind) -> None:
+    found, told = judged(body + " __syncthreads(); out[t] = s[t] + u[t] + f[t] + c[t];")
+    assert found is kind or (kind is UNDECIDED and found is FREE)
+    assert bool(told) == (kind is RACY)
+
+
+HISTOGRAM = "s[t] = 0; __syncthreads(); {count} {barrier} out[t] = {read};"
+
+
+@pytest.mark.parametrize(
+    ("count", "barrier", "read", "warned"),
+    [
+        ("s[in[t] & 63] += 1;", "__syncthreads();", "s[t]", True),
+        ("s[in[t]] += 1;", "__syncthreads();", "s[t]", False),  # perhaps a permutation
+        ("if (t == 0) s[in[t] & 63] += 1;", "__syncthreads();", "s[t]", False),
+        ("atomicAdd(&s[in[t] & 63], 1);", "__syncthreads();", "s[t]", False),
+        ("atomicAdd(&s[in[t] & 63], 1);", "", "s[63 - t]", True),
+        ("if (in[t] > 5) atomicAdd(&s[7], 1);", "", "s[63 - t]", True),
+        ("atomicAdd(&s[in[t] & 63], 1);", "", "s[n & 63]", False),  # a look at how far it is
+    ],
+)
+def test_a_histogram_needs_atomics_and_a_barrier(count: str, barrier: str, read: str, warned: bool) -> None:
+    _, told = judged(HISTOGRAM.format(count=count, barrier=barrier, read=read))
+    assert told == ([Severity.WARNING] if warned else [])
+
+
+def test_a_verdict_counts_what_is_not_told_because_nobody_names_the_block() -> None:
+    body = "if (t < 64) s[t] = 0; if (t < 64) atomicAdd(&s[in[t] & 63], 1);"
+    assert judged(body + " __syncthreads(); out[t] = s[t & 63];", "\n}\n")[0] is RACY
+
+
+@pytest.mark.parametrize(
+    ("leave", "kind"),
+    [
+        ("if (n > 9) { out[t] = 0; } else { if (t != 5) return; }", RACY),  # where n > 9
+        ("if (n > 9) { if (t != 5) { return; } out[t] = 0; } else if (t != 6) return;", FREE),
+        (
+            "if (n > 9) { if (n > 99) { if (t != 5) return; } else if (t != 6) return; } else if (t != 7) return;",
+            FREE,
+        ),
+    ],
+)
+def test_who_returned_in_an_arm_does_not_come_behind_the_branch(leave: str, kind: VerdictKind) -> None:
+    found, told = judged(leave + " if (in[t] > 6) s[0] = t; out[t] = s[0];")
+    assert (found, bool(told)) == (kind, kind is RACY)
