@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.decision import solver
-from smem_lsp.analysis.decision.encoding import Origin
 from smem_lsp.analysis.decision.forks import Fork, Site, Wait, is_idle, may_call, sites, waits
 from smem_lsp.analysis.decision.parting import DATA, TO_PROVE, Asked, ForkQuestion, Parted, Reach, for_sizes
 from smem_lsp.analysis.decision.question import Asker
+from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.ir.nodes import Barrier, BarrierKind, Branch, Jump, Loop, Seq, walk
 from smem_lsp.source import checkpoint, record

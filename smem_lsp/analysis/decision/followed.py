@@ -8,7 +8,8 @@ from functools import cached_property
 
 from smem_lsp.analysis.dataflow.interfering import interfering_accesses
 from smem_lsp.analysis.decision.conditions import Position, is_of_calls, positions
-from smem_lsp.analysis.decision.routes import Ordering, Pair, Way, ways_between
+from smem_lsp.analysis.decision.routes import ways_between
+from smem_lsp.analysis.decision.ways import Ordering, Pair, Way
 from smem_lsp.analysis.threads.uniformity import Control, Levels
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.pointer_ranges import parts

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 from smem_lsp.analysis.decision import solver
 from smem_lsp.analysis.decision.barriers import BarrierJudge
-from smem_lsp.analysis.decision.encoding import Origin
 from smem_lsp.analysis.decision.forks import Fork, Site, is_idle, sites
 from smem_lsp.analysis.decision.formulas import Formula, either
 from smem_lsp.analysis.decision.mispaired import come
 from smem_lsp.analysis.decision.parting import DATA, TO_PROVE, Asked, ForkQuestion, Parted, Reach, for_sizes
+from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.values.terms import Const, Level
 from smem_lsp.ir.nodes import Barrier, BarrierKind, Exchange
 from smem_lsp.source import checkpoint, record

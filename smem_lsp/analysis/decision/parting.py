@@ -8,13 +8,14 @@ from enum import IntEnum
 
 from smem_lsp.analysis.decision import solver
 from smem_lsp.analysis.decision.conditions import Condition
-from smem_lsp.analysis.decision.encoding import Encoder, Origin, Turns
+from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.forks import Fork, Site
 from smem_lsp.analysis.decision.formulas import Formula, both, either, negated
 from smem_lsp.analysis.decision.loaded_values import inputs_of
 from smem_lsp.analysis.decision.model import Witness
 from smem_lsp.analysis.decision.question import Asker
 from smem_lsp.analysis.decision.size_conditions import About, SizeCondition, condition_on
+from smem_lsp.analysis.decision.unknowns import Origin, Turns
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.ir.nodes import Barrier, Dims, Loop, Node
 from smem_lsp.source import record

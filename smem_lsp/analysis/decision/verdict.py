@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.analysis.decision.barriers import BarrierJudge
-from smem_lsp.analysis.decision.encoding import Origin
 from smem_lsp.analysis.decision.followed import Followed, Ways
 from smem_lsp.analysis.decision.model import Answer, Decision, Undecided, Verdict, VerdictKind
 from smem_lsp.analysis.decision.parting import Reach
-from smem_lsp.analysis.decision.question import Asker, Reply
-from smem_lsp.analysis.decision.routes import SAME_TURN, InTurn, Mark, NotTaken, Ordering, Pair, Way
+from smem_lsp.analysis.decision.question import Asker
+from smem_lsp.analysis.decision.reply import Reply
+from smem_lsp.analysis.decision.unknowns import Origin
+from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn, Mark, NotTaken, Ordering, Pair, Way
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.spin_loops import waits
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads

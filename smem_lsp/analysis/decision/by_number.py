@@ -1,0 +1,139 @@
+"""Divisions, shifts and operations on bits, as C computes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from smem_lsp.analysis.decision.formulas import (
+    Expression,
+    both,
+    either,
+    number,
+)
+from smem_lsp.analysis.decision.hidden_values import HiddenValues
+from smem_lsp.analysis.values.terms import (
+    Const,
+    Op,
+    Term,
+)
+
+_MOST_HINTS = 48
+_WIDTH = 16  # bits of which a conjunction or a difference of two unknown numbers is made
+
+
+@dataclass(slots=True)
+class ByNumber(HiddenValues):
+    """Operations of which one operand is a number, or as good as one."""
+
+    def by_number(
+        self, term: Op, who: int, ahead: int, left: Expression, right: Expression
+    ) -> Expression | None:
+        """Divisions, shifts and operations on bits."""
+        name, (a, b) = term.operator, term.args
+        if name in ("/", "%"):
+            quotient = self.quotient(term, who, ahead, left, right)
+            if quotient is None:
+                return None
+            return quotient if name == "/" else left - quotient * right
+        if name in ("<<", ">>") and isinstance(b, Const) and 0 <= b.n < 63:
+            if name == ">>" and self.is_ambiguous(term):
+                self.natural.append(left >= 0)
+            if name == "<<":
+                return left * (1 << b.n)
+            return self.divided(left, 1 << b.n, who)  # of a negative number, too
+        if name == "<<":
+            return self.power(a, b, left, right)
+        if name in ("&", "|", "^"):
+            return self.of_bits(name, a, b, left, right)
+        return None
+
+    def quotient(
+        self, term: Op, who: int, ahead: int, left: Expression, right: Expression
+    ) -> Expression | None:
+        """As C divides: towards zero. Nothing is said of a division by zero."""
+        a, b = term.args
+        if isinstance(b, Const):
+            if b.n <= 0:
+                return None
+            if term.reading.mask is not None or not self.may_be_negative(a):
+                return self.divided(left, b.n, who)
+            if self.is_ambiguous(term):
+                self.natural.append(left >= 0)
+            return self.digits.chosen(
+                left >= 0, self.digits.divided(left, b.n)[0], -self.digits.divided(-left, b.n)[0]
+            )
+        if right.known is not None and right.known > 0 and not self.may_be_negative(a):
+            return self.digits.divided(left, right.known)[0]
+        # the solver is good at products, not at quotients of two unknown numbers
+        found = self.variable(f"quotient{a.serial}/{b.serial}.{who}.{ahead}")
+        rest = left - found * right
+        below = either(both(left >= 0, rest >= 0, rest < right), both(left < 0, rest <= 0, rest > -right))
+        self.side.append(either(right <= 0, below))
+        self.natural += [right > 0, left >= 0] if self.is_ambiguous(term) else [right.differs(0)]
+        return found
+
+    def divided(self, left: Expression, by: int, who: int) -> Expression:
+        """Rounded down. That quotients of the two threads by one number lie a whole number apart is what a solver does
+        not look for: it tries one quotient after the other."""
+        found = self.digits.divided(left, by)[0]
+        if found.known is None and by > 1:
+            ours, others = (self._quotients.setdefault((by, each), {}) for each in (who, 1 - who))
+            if found.text not in ours:
+                ours[found.text] = found
+                for other in others.values():
+                    if other.text != found.text and len(self.hints) < _MOST_HINTS:
+                        apart = self.variable(f"apart{len(self.hints)}")
+                        self.hints.append(apart.equals(found - other))
+        return found
+
+    def power(self, a: Term, b: Term, left: Expression, right: Expression) -> Expression | None:
+        low, high = self.bounds.interval(b)
+        if low < 0 or high > 31:
+            return None
+        found = left * (1 << high)
+        for shift in range(high - 1, low - 1, -1):
+            found = self.digits.chosen(right.equals(shift), left * (1 << shift), found)
+        return found
+
+    def of_bits(self, name: str, a: Term, b: Term, left: Expression, right: Expression) -> Expression | None:
+        """``&``, ``|`` and ``^``: by division where one side is a mask, else bit by bit."""
+        if isinstance(a, Const):
+            a, b, left, right = b, a, right, left
+        if isinstance(b, Const):
+            return self.with_mask(name, a, b.n, left)
+        bounds = [self.bounds.interval(each) for each in (a, b)]
+        if min(low for low, _ in bounds) < 0:
+            return None
+        bits = max(high for _, high in bounds).bit_length()
+        if name == "&":
+            bits = min(high for _, high in bounds).bit_length()
+        if bits > _WIDTH:
+            return None
+        return self.digits.of_bits(name, left, right, bits)
+
+    def with_mask(self, name: str, a: Term, mask: int, left: Expression) -> Expression | None:
+        if name == "&" and mask < 0 and -mask & (-mask - 1) == 0:
+            return left - self.digits.divided(left, -mask)[1]
+        if mask < 0 or mask.bit_length() > _WIDTH:
+            return None
+        if name == "&" and mask & (mask + 1) == 0:
+            return self.digits.divided(left, mask + 1)[1]  # of a negative number, too: a remainder never is
+        low, _ = self.bounds.interval(a)
+        if low < 0 and not a.natural:
+            return None
+        common = self.masked(left, mask)
+        if name == "&":
+            return common
+        return left + mask - common * (1 if name == "|" else 2)
+
+    def masked(self, left: Expression, mask: int) -> Expression:
+        """The bits of a number that are set in the mask."""
+        found = number(0)
+        start = 0
+        while mask >> start:
+            start += ((mask >> start) & -(mask >> start)).bit_length() - 1
+            end = start + ((mask >> start) + 1 & -((mask >> start) + 1)).bit_length() - 1
+            _, rest = self.digits.divided(left, 1 << end)
+            found = found + self.digits.divided(rest, 1 << start)[0] * (1 << start)
+            start = end
+        return found

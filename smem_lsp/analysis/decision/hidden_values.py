@@ -1,0 +1,141 @@
+"""What a term hides (a load, a call) as a free variable: more is possible then than in the program, never less."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from smem_lsp.analysis.decision.formulas import (
+    Expression,
+    both,
+    either,
+    negated,
+)
+from smem_lsp.analysis.decision.loaded_values import inputs_of
+from smem_lsp.analysis.decision.operators import FOLLOWED
+from smem_lsp.analysis.decision.ranks import is_count, rank_of
+from smem_lsp.analysis.decision.unknowns import Origin, Unknowns
+from smem_lsp.analysis.values.ranges import INFINITE
+from smem_lsp.analysis.values.terms import (
+    POINTS,
+    Level,
+    Op,
+    Opaque,
+    Term,
+    parts_of,
+)
+from smem_lsp.targets.every import WARP_SIZE
+
+
+@dataclass(slots=True)
+class HiddenValues(Unknowns):
+    """Variables for what a term hides."""
+
+    def free(self, term: Term, who: int, ahead: int) -> Expression:
+        """A variable for a value that is not known: one for both threads where the block agrees on it."""
+        agreed = self.levels.uniform(term)
+        if ahead and agreed and self.turns.next:
+            return self.free(term, 0, 0)  # what the first thread has in its turn
+        shared = agreed and not ahead and self.is_common(term)
+        name = f"u{term.serial}" if shared else f"u{term.serial}.{who}.{ahead}"
+        if name in self.variables:
+            return self.variables[name]
+        low, high = self.bounds.interval(term)
+        found = self.variable(name, low if low > -INFINITE else None, high if high < INFINITE else None)
+        self.opaque[name] = term, who
+        if not shared and not ahead and self.levels.level(term) <= Level.WARP and self.is_common(term):
+            self.tie_in_warp(name, found)
+        if isinstance(term, Opaque) and term.origin == "load" and term.sources and not ahead:
+            # most likely nobody has written there meanwhile
+            like = f"{who if not shared else ''}:{','.join(str(each.serial) for each in term.sources[:2])}"
+            known = self._loaded.setdefault(like, found)
+            if known is not found:
+                self.natural.append(known.equals(found))
+        if self.skipped and not ahead:
+            self.tie_to_start(term, found, who)
+        if not ahead and is_count(term):
+            self.place_in_vote(term, found, who)
+        self.note(term, agreed=agreed)
+        return found
+
+    def tie_in_warp(self, name: str, found: Expression) -> None:
+        """Lanes of one warp agree on the value. ``name``: of the variable, which ends in its thread and turn."""
+        of_term, who, ahead = name.rsplit(".", 2)
+        other = self.variables.get(f"{of_term}.{1 - int(who)}.{ahead}")
+        if other is not None:
+            lanes = self.levels.values.table.warp_sizes
+            warps = [self.group(each, max(lanes)) for each in (0, 1)]
+            self.side.append(either(warps[0].differs(warps[1]), found.equals(other)))
+
+    def place_in_vote(self, term: Term, found: Expression, who: int) -> None:
+        """Two lanes of a warp that vote alike have different places, in the order of the lanes."""
+        if not self.levels.values.table.one_size or (self.dims is None and self.axes != "x"):
+            return
+        vote = rank_of(term, self.dims)
+        if vote is None:
+            return
+        lane = self.digits.divided(self.linear(who), WARP_SIZE)[1]
+        count = self.value(self.levels.values.table.op("__popc()", vote.term), who)
+        votes = self.holds(vote.holds, who)
+        self.side += [found <= lane, either(both(votes, found < count), both(negated(votes), found <= count))]
+        self._places[term, who] = found, votes
+        other = self._places.get((term, 1 - who))
+        if other is None or not self.is_common(term):
+            return
+        places = {who: (found, votes), 1 - who: other}
+        apart = self.group(0, WARP_SIZE).differs(self.group(1, WARP_SIZE))
+        for one, behind in ((0, 1), (1, 0)):
+            (place, alike), (later, _) = places[one], places[behind]
+            order = either(both(alike, place < later), both(negated(alike), place <= later))
+            self.side.append(either(apart, self.linear(one) >= self.linear(behind), order))
+
+    def tie_to_start(self, term: Term, found: Expression, who: int) -> None:
+        """What a loop leaves is what it began with, where it ran no turn."""
+        for point in self.skipped:
+            loop = self.levels.values.loops.get(point)
+            if loop is None or not loop.tested or loop.once:
+                continue
+            for each in self.levels.values.exits.get(point, ()):
+                if each.value is term:
+                    runs = self.holds(loop.first, who)
+                    self.side.append(either(runs, found.equals(self.value(each.init, who))))
+
+    def note(self, term: Term, *, agreed: bool) -> None:
+        load = self.is_loaded(term) or self.is_computed(term) or (self.choosing and self.rests_on_loads(term))
+        if agreed:
+            self.origin |= Origin.AGREED_DATA if load else Origin.SIZES
+        elif load:
+            self.origin |= Origin.DATA
+        else:
+            self.origin |= Origin.UNKNOWN
+            self.reasons.append(term)
+
+    def is_loaded(self, term: Term) -> bool:
+        return isinstance(term, Opaque) and term.origin == "load" and term.access not in self.updates
+
+    def is_computed(self, term: Term) -> bool:
+        """Is it a number with a point, or what lanes get that exchange values, made of what is loaded and of what the
+        block agrees on?"""
+        if not isinstance(term, Op) or not (_is_of_data(term.operator) or is_count(term)):
+            return False
+        inner = list(parts_of(*term.args))
+        plain = all(
+            each.known or self.is_loaded(each) or _is_made(each) or self.levels.uniform(each)
+            for each in inner
+        )
+        return plain and any(map(self.is_loaded, inner))
+
+    def rests_on_loads(self, term: Term) -> bool:
+        """Is it computed from loaded values, in whatever way? Any truth may come of it, but not any number."""
+        found = inputs_of(term, self.levels.values, self.levels, self.updates)
+        if not (found.loaded and found.complete):
+            return False
+        self.gathered = self.gathered or found.turning
+        return True
+
+
+def _is_made(term: Term) -> bool:
+    return isinstance(term, Op) and (term.operator in FOLLOWED or _is_of_data(term.operator))
+
+
+def _is_of_data(operator: str) -> bool:
+    return operator in POINTS or operator.endswith("_sync()")

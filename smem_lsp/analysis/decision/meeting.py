@@ -1,0 +1,169 @@
+"""Where two threads come to two accesses and touch one byte, as formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from smem_lsp.analysis.decision.conditions import Condition
+from smem_lsp.analysis.decision.encoding import Encoder
+from smem_lsp.analysis.decision.formulas import Expression, Formula, both, either, negated, truth
+from smem_lsp.analysis.decision.touched_bytes import TouchedBytes
+from smem_lsp.analysis.decision.unknowns import Origin, Turns
+from smem_lsp.analysis.decision.ways import InTurn, LastTurn, NotTaken, Way
+from smem_lsp.analysis.values.terms import Sym, parts_of
+from smem_lsp.analysis.values.value_facts import LoopFacts
+from smem_lsp.ir.nodes import Access
+
+
+@dataclass(slots=True)
+class Meeting(TouchedBytes):
+    """What holds where both accesses happen and meet."""
+
+    def encoder_of(self, *, loose: bool) -> Encoder:
+        asker = self.asker
+        one, other = (asker.of.positions[each.point].loops for each in (self.first, self.second))
+        common = [a for a, b in zip(one, other) if a == b]
+        if self.way.crossed is not None and self.way.crossed in common:
+            common = common[: common.index(self.way.crossed)]
+        known = {
+            (each.point, 0 if each.before else 1): each.number
+            for each in self.way.decisions
+            if isinstance(each, InTurn)
+        }
+        left = asker.of.left_behind(frozenset(common), frozenset((*one, *other)))
+        turns = Turns(frozenset(common), self.way.crossed, self.way.several, self.way.turns, known, left)
+        return Encoder(
+            asker.of.levels,
+            asker.bounds,
+            asker.dims,
+            asker.axes,
+            turns,
+            loose,
+            asker.grid,
+            asker.of.updates,
+            fixed=self.fixed,
+            skipped=frozenset(each.point for each in self.way.decisions if isinstance(each, NotTaken)),
+        )
+
+    def guards(self) -> Iterator[tuple[Condition, int]]:
+        """What holds for the thread that comes to each of the two accesses."""
+        for who, access in enumerate((self.first, self.second)):
+            for each in self.asker.of.positions[access.point].conditions:
+                yield each, who
+
+    def met(self) -> list[tuple[Expression, Expression]]:
+        """What both touch, each its start and its end; they meet there (``meet``)."""
+        accesses = tuple(enumerate((self.first, self.second)))
+        one, other = (self.element(access, who) for who, access in accesses)
+        if self.first.buffer == self.second.buffer and one is not None and other is not None:
+            self.meet, self.in_elements = self.encoder.digits.equal(one, other, rows=True), True
+            ranges = [(each, each + 1) for each in (one, other)]
+        else:
+            ranges = [self.bytes_of(access, who) for who, access in accesses]
+            (a, end_a), (b, end_b) = ranges
+            sizes = [(end - start).known for start, end in ranges]
+            if None in sizes:
+                self.meet = both(a < end_b, b < end_a)
+            else:
+                self.meet = self.encoder.digits.overlap(a, sizes[0] or 0, b, sizes[1] or 0)
+        self.followed = not self.encoder.opaque
+        return ranges
+
+    def facts(self) -> list[Formula]:
+        """What holds where both accesses happen and meet."""
+        encoder = self.encoder
+        formulas = [self.different_threads()]
+        if self.way.crossed is not None:
+            encoder.turn(self.way.crossed, 1)
+        encoder.choosing = True
+        for who, access in enumerate((self.first, self.second)):
+            for each in self.asker.of.positions[access.point].conditions:
+                before = encoder.origin
+                formulas.append(self.holds(each, who))
+                if (each.term, each.truth) in self.asker.of.of_block:
+                    encoder.origin = before
+                elif (each.term, each.truth) in self.asker.of.meant:
+                    encoder.origin = before | Origin.AGREED_DATA
+            formulas += self.takes_part(access, who)
+            formulas += self.goes_on(access, who)
+        decided = [*self.decisions(), *self.given()]
+        encoder.choosing = False
+        return [*formulas, *decided, self.meet]
+
+    def given(self) -> Iterator[Formula]:
+        """What every launch says of the sizes that the two depend on."""
+        for each in self.asker.of.values.given:
+            names = {part.name for part in parts_of(each) if isinstance(part, Sym)}
+            if not names.isdisjoint(self.encoder.sizes):
+                yield self.encoder.holds(each, 0)
+
+    def different_threads(self) -> Formula:
+        encoder = self.encoder
+        differ = either(*(encoder.thread(axis, 0).differs(encoder.thread(axis, 1)) for axis in encoder.axes))
+        if self.way.flight is not None:
+            differ = truth(True)  # a copy is in flight beside its own thread, too
+        if self.lanes is None:
+            return differ
+        warp = self.asker.of.kernel.dialect.lanes
+        same = encoder.group(0, warp).equals(encoder.group(1, warp))
+        if self.tile:
+            differ = negated(encoder.group(0, self.tile).equals(encoder.group(1, self.tile)))
+        return both(differ, same) if self.lanes else negated(same)
+
+    def holds(self, condition: Condition, who: int) -> Formula:
+        found = self.encoder.holds(condition.term, who)
+        return found if condition.truth else negated(found)
+
+    def goes_on(self, access: Access, who: int) -> Iterator[Formula]:
+        """A loop that is checked behind its body has been checked in front of all turns but the first. What it asks of
+        data is left out: the first turn asks for nothing."""
+        for point in self.asker.of.positions[access.point].loops:
+            loop = self.asker.of.values.loops.get(point)
+            if loop is not None and not loop.tested and loop.head.known:
+                yield either(self.encoder.turn(point, who).equals(0), self.encoder.holds(loop.head, who))
+
+    def takes_part(self, access: Access, who: int) -> list[Formula]:
+        """Only the first lanes of a warp give addresses to a matrix instruction."""
+        if not access.rows:
+            return []
+        return [self.encoder.digits.divided(self.encoder.linear(who), 32)[1] < access.rows]
+
+    def decisions(self) -> list[Formula]:
+        """What was not taken on the way, or on one of those that are asked about."""
+        if not self.ways:
+            return self.decided(self.way)
+        return [either(*(both(*self.decided(way)) for way in self.ways))]
+
+    def decided(self, way: Way) -> list[Formula]:
+        found = []
+        if self.way.several and not way.several and way.crossed is not None:
+            before, after = (self.encoder.turn(way.crossed, who) for who in (0, 1))
+            found.append(after.equals(before + way.turns))
+        for each in way.decisions:
+            who = 0 if each.before else 1
+            loop = self.asker.of.values.loops.get(each.point)
+            if not isinstance(each, NotTaken):
+                if loop is not None and not loop.once:
+                    found.append(self.in_turn(each, loop))
+                continue
+            if loop is not None and not loop.once:
+                found.append(negated(self.encoder.holds(loop.first, who)))
+                continue
+            term = self.asker.of.values.conditions.get(each.point)
+            if term is not None:
+                taken = self.encoder.holds(term, who)
+                found.append(taken if each.arm else negated(taken))
+        return found
+
+    def in_turn(self, mark: InTurn | LastTurn, loop: LoopFacts) -> Formula:
+        encoder = self.encoder
+        if isinstance(mark, InTurn):
+            who = 0 if mark.before else 1
+            known = encoder.turn(mark.point, who).equals(mark.number)
+            if mark.number:
+                return known
+            starts = ((encoder.turning.get((each.atom, who)), each.init) for each in loop.recurrences)
+            begun = [found.equals(encoder.value(init, who)) for found, init in starts if found is not None]
+            return both(known, *begun)
+        return negated(encoder.holds(loop.again, 0))

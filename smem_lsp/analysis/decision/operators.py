@@ -1,0 +1,22 @@
+"""Operators of terms, by how they are encoded."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+
+from smem_lsp.analysis.decision.formulas import Expression, Formula
+
+COMPARED = frozenset(("<", "<=", ">", ">=", "==", "!="))
+TRUTH = COMPARED | {"&&", "||", "!"}
+SHUFFLES = frozenset(f"__shfl{which}_sync()" for which in ("", "_up", "_down", "_xor"))
+BY_CASES = frozenset("* / % << >> & | ^".split())
+COMMUTATIVE = frozenset("* & | ^".split())
+COMPARISONS: dict[str, Callable[[Expression, Expression], Formula]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+ARITHMETIC = frozenset("+ - * / % & | ^ << >> min max neg ~".split())
+FOLLOWED = ARITHMETIC | TRUTH | {"?:"}

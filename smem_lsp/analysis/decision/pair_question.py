@@ -1,0 +1,212 @@
+"""Can two threads touch one byte with two accesses, and in a way that a program may rely on not to happen?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from smem_lsp.analysis.decision import solver
+from smem_lsp.analysis.decision.effort import AT_FIRST, OF_MANY, TO_PROVE
+from smem_lsp.analysis.decision.encoding import Encoder
+from smem_lsp.analysis.decision.formulas import Formula, concerned
+from smem_lsp.analysis.decision.model import Answer
+from smem_lsp.analysis.decision.race_sizes import RaceSizes
+from smem_lsp.analysis.decision.reply import Reply
+from smem_lsp.analysis.decision.touched_bytes import stores
+from smem_lsp.analysis.decision.unknowns import Origin
+from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn
+from smem_lsp.analysis.values.terms import Term
+from smem_lsp.ir.nodes import AccessKind
+
+_MOST_FIXED = 2  # numbers whose values are told apart
+_FREE = Origin.DATA | Origin.AGREED_DATA | Origin.UNKNOWN
+_SAFE = (Answer.APART, Answer.IN_BOUNDS, Answer.SAME_VALUE)  # from what says most
+
+
+@dataclass(slots=True)
+class PairQuestion(RaceSizes):
+    """One question, and its answer."""
+
+    def loosely(self) -> PairQuestion:
+        """Itself, to be asked about with more than a program can do: what is not possible then is not possible."""
+        self.encoder = self.encoder_of(loose=True)
+        return self
+
+    def reply(self) -> Reply:
+        found = self.answered()
+        if not found.out_of_effort or not self.encoder.few:
+            return found
+        by_case = self.safe_in_each_case()
+        if by_case is not None or self.fixed:
+            return by_case or found
+        self.most = TO_PROVE
+        return self.answered()
+
+    def safe_in_each_case(self) -> Reply | None:
+        """The answer, if the two are safe for each value of a number that they share and that takes few, the stride of
+        a loop that halves it: what it divides is divided by a constant then."""
+        left = {term: values for term, values in self.encoder.few.items() if term not in self.fixed}
+        if not left or len(self.fixed) >= _MOST_FIXED:
+            return None
+        term = min(left, key=lambda each: (len(left[each]), each.serial))
+        worst: Reply | None = None
+        for value in left[term]:
+            found = replace(self, fixed={**self.fixed, term: value}).reply()
+            if not found.answer.is_safe:
+                return None
+            if worst is None or _SAFE.index(found.answer) > _SAFE.index(worst.answer):
+                worst = found
+        return worst
+
+    def answered(self) -> Reply:
+        found = self.asked_of(self.encoder_of(loose=True))
+        if found.answer is not Answer.UNDECIDED and not found.answer.is_safe and self.encoder.loosened:
+            found = self.asked_of(self.encoder_of(loose=False), met=True)
+        return found
+
+    def asked_of(self, encoder: Encoder, *, met: bool = False) -> Reply:
+        """First whether they can meet at all, then whether in a way that a program may rely on not to happen. ``met``:
+        more than they can do makes them meet, so most likely they do in such a way, which answers both."""
+        self.encoder = encoder
+        ranges = self.met()
+        formulas = self.facts()
+        if self.most is None:
+            self.most = AT_FIRST if encoder.few else TO_PROVE
+        at_all = concerned(self.meet, [*formulas, *encoder.side]), encoder.origin, tuple(encoder.reasons)
+        if (self.prove or not met) and (answered := self.meet_at_all(*at_all)) is not None:
+            return answered
+        inside = [each for who, (start, end) in enumerate(ranges) for each in self.in_bounds(who, start, end)]
+        stored = self.stores_differ()
+        differ = [] if stored is None else [stored]
+        if encoder.loosened or self.prove:
+            return self.proved(formulas, inside, differ) or Reply(Answer.SIZES, encoder.origin, at_all[2])
+        accesses = enumerate((self.first, self.second))
+        rows = [each for who, access in accesses for each in self.in_rows(who, access)]
+        origin, reasons = encoder.origin, tuple(encoder.reasons)
+        meant = [*formulas, *encoder.side, *inside, *differ, *encoder.natural, *rows]
+        found = self.asker.solve(encoder, meant)
+        if found.outcome is solver.Outcome.SOME:
+            return self.seen(meant, origin, reasons)
+        if met and (answered := self.meet_at_all(*at_all)) is not None:
+            return answered
+        if found.outcome is solver.Outcome.UNKNOWN:
+            return Reply(Answer.UNDECIDED, origin, reasons, out_of_effort=True)
+        safe = self.proved(formulas, inside, differ)
+        if safe is not None:
+            return safe
+        signed = [*formulas, *encoder.side, *inside, *differ, *encoder.natural]
+        leaves = bool(rows) and self.asker.solve(encoder, signed).outcome is solver.Outcome.SOME
+        return Reply(Answer.UNDECIDED, origin, reasons, leaves_row=leaves, sign=not leaves)
+
+    def never_meet(self) -> bool:
+        encoder = self.loosely().encoder
+        self.met()
+        asked = concerned(self.meet, [*self.facts(), *encoder.side])
+        return self.asker.solve(encoder, asked, OF_MANY).outcome is solver.Outcome.NONE
+
+    def meet_at_all(self, formulas: list[Formula], origin: Origin, reasons: tuple[Term, ...]) -> Reply | None:
+        """The answer if they do not, or if that is not known."""
+        found = self.shown(formulas)
+        if found.outcome is solver.Outcome.NONE:
+            return Reply(Answer.APART)
+        if found is solver.MISSING:
+            return Reply(Answer.UNDECIDED, no_solver=True)
+        if found.outcome is solver.Outcome.UNKNOWN:
+            if self.store_one_number():
+                return Reply(Answer.SAME_VALUE)
+            return Reply(Answer.UNDECIDED, origin, reasons, out_of_effort=True)
+        return None
+
+    def shown(self, formulas: list[Formula]) -> solver.Solution:
+        return self.asker.solve(self.encoder, formulas, TO_PROVE if self.most is None else self.most)
+
+    def proved(self, formulas: list[Formula], inside: list[Formula], differ: list[Formula]) -> Reply | None:
+        """Are they apart inside of the buffer, or do they store the same?"""
+        side = self.encoder.side
+        strongest = self.shown([*formulas, *side, *inside, *differ])
+        if strongest.outcome is solver.Outcome.SOME:
+            return None  # what asks for less can be, too
+        bounded = (Answer.APART, list[Formula]()), (Answer.IN_BOUNDS, inside)
+        for answer, more in (*bounded, *(((Answer.SAME_VALUE, [*inside, *differ]),) if differ else ())):
+            found = self.shown([*formulas, *side, *more])
+            if found.outcome is solver.Outcome.NONE:
+                return Reply(answer)
+        return None
+
+    def excludes(self, *, agreed: bool = True) -> bool:
+        """Can no two threads come to both accesses at all? ``agreed``: what all of them read from one place counts."""
+        of_all = self.asker.of.of_block | self.asker.of.meant
+        if not agreed:
+            of_all |= self.asker.of.agreed
+        own = [self.holds(each, who) for each, who in self.guards() if (each.term, each.truth) not in of_all]
+        found = self.asker.solve(self.encoder, [self.different_threads(), *own, *self.encoder.side])
+        return found.outcome is solver.Outcome.NONE
+
+    def seen(self, formulas: list[Formula], origin: Origin, reasons: tuple[Term, ...]) -> Reply:
+        """Two threads may touch one byte: for which values?"""
+        if self.both_store_unknown():
+            return Reply(Answer.UNDECIDED, origin, reasons)
+        if origin & _FREE:
+            ordinary = self.is_ordinary(origin)
+            if Origin.UNKNOWN in origin and not ordinary:
+                return Reply(Answer.UNDECIDED, origin, reasons)
+            if not ordinary:
+                shown = None if self.asker.to_tell else self.witness(formulas, {})
+                return Reply(Answer.DATA, origin, reasons, shown)
+            return Reply(Answer.LIKELY, origin, reasons, self.witness(formulas, {}, plain=True))
+        return self.for_sizes(formulas, origin)
+
+    def is_ordinary(self, origin: Origin) -> bool:
+        """Do data of no special kind make the two meet? They decide no address and no barrier, and what they decide is
+        either the same for all threads of the block, or lets some thread come to one access, one certain thread where
+        it stores, while threads that nothing but their number chooses come to the other. An atomic operation is there
+        because several threads come to it: what others store meanwhile, whatever data are, wipes out what they did.
+        Which of the elements they do it to may be anyone's data if the kernel keeps it inside of the buffer. The same
+        goes for an element that each thread reads and writes back: it is counted there, and no key is unique; and where
+        each thread reads its own of the elements right behind that others still count into."""
+        pair = self.first, self.second
+        for atomic, other in (pair, pair[::-1]):
+            if atomic.kind is AccessKind.UPDATE and not atomic.plain and stores(other):
+                if self.way.decisions or Origin.UNKNOWN in origin or not self.asker.asks_no_data(other):
+                    return False
+                return self.followed or self.asker.stays_inside(atomic)
+        if self.reads_counts():
+            return self.asker.asks_no_data(self.second) and self.asker.stays_inside(self.first)
+        if self.counts_by_data():
+            kinds = (True, False) if self.lanes is None else (self.lanes,)
+            many = any(self.asker.is_for_many(self.first, lanes) for lanes in kinds)
+            return many and self.asker.stays_inside(self.first)
+        both_store = all(map(stores, pair))
+        decided = any(each != InTurn(each.point) for each in self.way.decisions)  # but in the first turn
+        if self.first is self.second or not self.followed or both_store or decided or self.encoder.gathered:
+            return False
+        if not all(self.asker.is_one_or_other(access) for access in pair):
+            return False
+        if not origin & (Origin.DATA | Origin.UNKNOWN):
+            return True
+        free = [self.asker.is_for_many(access, self.lanes) for access in pair]
+        if free == [False, False]:
+            return False
+        guarded = self.second if free[0] else self.first
+        if guarded.kind is AccessKind.UPDATE and not guarded.plain:
+            return False  # an atomic operation: what others see meanwhile may be meant
+        if self.asker.is_for_one(guarded):
+            return True
+        return Origin.UNKNOWN not in origin and not self.asker.stores_flag(guarded)
+
+    def counts_by_data(self) -> bool:
+        """Does every thread read and write back, without an atomic operation, an element that its data choose, as where
+        a histogram is made?"""
+        alone = self.first is self.second and self.way == SAME_TURN
+        return (
+            alone and self.first.kind is AccessKind.UPDATE and self.first.plain and not self.encoder.gathered
+        )
+
+    def reads_counts(self) -> bool:
+        """Does each thread read elements of its own behind an atomic operation that the others' data choose? What all
+        threads read alike may be polled, and in a later turn of a loop it may be meant to see what is there so far."""
+        atomic = self.first.kind is AccessKind.UPDATE and not self.first.plain
+        if not atomic or self.second.kind is not AccessKind.READ or self.way != SAME_TURN:
+            return False
+        values, buffers = self.asker.of.values, self.asker.of.kernel.buffers
+        read = values.offset(self.second, buffers[self.second.buffer])
+        return read is not None and not self.asker.of.levels.uniform(read) and not self.encoder.gathered

@@ -1,0 +1,101 @@
+"""Which nodes of a region tree change what is open, or meet it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from smem_lsp.analysis.decision.ways import Ordering
+from smem_lsp.ir.nodes import (
+    Access,
+    Barrier,
+    Branch,
+    CopyWait,
+    Jump,
+    Loop,
+    Node,
+    Place,
+    Seq,
+)
+from smem_lsp.source import record
+
+
+@dataclass(slots=True)
+class Regions:
+    """What of a kernel matters to a walk over it. ``interfering``: see ``ways_between``."""
+
+    ordering: Ordering
+    index_of: Mapping[int, int]
+    interfering: Sequence[int]
+    copying: bool = False
+    covering: dict[int, int] = field(init=False)
+    _summaries: dict[int, _Summary] = field(default_factory=dict)  # by the nodes (id)
+
+    def __post_init__(self) -> None:
+        self.covering = dict(self.ordering.covering)
+
+    def bit(self, access: Access) -> int:
+        index = self.index_of.get(access.point)
+        return 0 if index is None else 1 << index
+
+    def summary(self, seq: Seq) -> _Summary:
+        """What is in it, worked out once."""
+        found = self._summaries.get(id(seq))
+        if found is None:
+            accesses, orders, jumps, waits, last = 0, False, False, False, -1
+            for node in seq.items:
+                last = max(last, node.point)
+                if isinstance(node, Access):
+                    accesses |= self.bit(node)
+                elif isinstance(node, Barrier | Place):
+                    orders = orders or node.point in self.ordering.clears
+                    waits = waits or (self.copying and node.point in self.covering)
+                elif isinstance(node, CopyWait):
+                    waits = waits or self.copying
+                elif isinstance(node, Jump):
+                    jumps = True
+                elif isinstance(node, Branch | Loop):
+                    for inner in map(self.summary, _arms(node)):
+                        accesses |= inner.accesses
+                        orders = orders or inner.orders
+                        jumps = jumps or inner.jumps
+                        waits = waits or inner.waits
+                        last = max(last, inner.last)
+            found = self._summaries[id(seq)] = _Summary(accesses, orders, jumps, waits, last)
+        return found
+
+    def matters(self, node: Node) -> bool:
+        """May it change which accesses are open, or meet some?"""
+        if isinstance(node, Access):
+            return node.point in self.index_of
+        if isinstance(node, Barrier | Place):
+            return node.point in self.ordering.clears or node.point in self.covering
+        if isinstance(node, CopyWait):
+            return self.copying
+        if not isinstance(node, Branch | Loop):
+            return isinstance(node, Jump)
+        found = [self.summary(arm) for arm in _arms(node)]
+        if any(each.accesses or each.orders or each.jumps or each.waits for each in found):
+            return True
+        last = node.end_point if isinstance(node, Loop) else max(each.last for each in found)
+        return any(node.point < call <= last for call in self.ordering.calls)
+
+    def orders(self, node: Branch | Loop) -> bool:
+        """Does it hold something that orders accesses, or tells when a copy has landed?"""
+        return any(each.orders or each.waits for each in map(self.summary, _arms(node)))
+
+
+@record
+class _Summary:
+    """Of some nodes: their accesses, as bits; whether anything orders accesses, jumps, or commits copies or waits for
+    them; their last point."""
+
+    accesses: int
+    orders: bool
+    jumps: bool
+    waits: bool
+    last: int
+
+
+def _arms(node: Branch | Loop) -> tuple[Seq, ...]:
+    return (node.body,) if isinstance(node, Loop) else (node.then, node.otherwise)

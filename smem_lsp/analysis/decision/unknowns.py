@@ -1,0 +1,226 @@
+"""What is not known of two threads, as a solver's integers: their numbers, the launch, and the turns they are in.
+
+Both threads share the launch (block, grid, parameters) and, within one turn of the loops around both accesses, what the
+block agrees on; all else is each thread's own. ``Origin`` says what kind of freedom an answer makes use of.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Flag
+
+from smem_lsp.analysis.decision.digits import Digits
+from smem_lsp.analysis.decision.formulas import (
+    Expression,
+    Formula,
+    number,
+)
+from smem_lsp.analysis.threads.uniformity import Levels
+from smem_lsp.analysis.values.ranges import Bounds
+from smem_lsp.analysis.values.terms import (
+    LoopVar,
+    Op,
+    Term,
+)
+from smem_lsp.ir.nodes import Axes, Dims
+
+
+class Origin(Flag):
+    """What the freedom in a formula stands for."""
+
+    NOTHING = 0
+    SIZES = 1  # parameters and the place in the grid
+    DATA = 2  # what a thread loads
+    AGREED_DATA = 4  # what all threads of the block load alike
+    UNKNOWN = 8  # what is not followed
+
+
+@dataclass(slots=True)
+class Turns:
+    """In which turns of the loops around two accesses they stand to each other. ``common``: loops (points) in whose one
+    turn both happen; ``crossed``: the loop whose back edge lies between, ``apart`` times; ``several``: perhaps more
+    often; ``known``: the number (from 0 on) of the turn that a thread is in, by loop and thread; ``left``: what loops
+    that are over have left in front of both."""
+
+    common: frozenset[int]
+    crossed: int | None = None
+    several: bool = False
+    apart: int = 1
+    known: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    left: frozenset[Term] = frozenset()
+
+    @property
+    def next(self) -> bool:
+        """Does the second one stand in the turn behind that of the first?"""
+        return not self.several and self.apart == 1
+
+
+@dataclass(slots=True)
+class Unknowns(ABC):
+    """Of two threads, 0 and 1. ``dims``: the block, where it is known; ``axes``: those in which it has
+    more than one thread; ``turns``: of the pair that is asked about; ``loose``: a product or quotient of two numbers
+    that the block agrees on may be any: more is possible then, and the solver is quick to see that nothing is."""
+
+    levels: Levels
+    bounds: Bounds
+    dims: Dims | None
+    axes: str
+    turns: Turns
+    loose: bool = False
+    grid: Axes = (None, None, None)
+    updates: frozenset[int] = frozenset()
+    choosing: bool = False  # it is asked who comes to a place, not what is touched there
+    gathered: bool = False  # loops have made what loaded values decide
+    loosened: bool = False  # something was
+    origin: Origin = Origin.NOTHING
+    side: list[Formula] = field(default_factory=list)  # what holds besides
+    # that nothing is divided by zero, and, where it is not known whether a negative number is one or a large unsigned
+    # one, that it is none
+    natural: list[Formula] = field(default_factory=list)
+    variables: dict[str, Expression] = field(default_factory=dict)
+    opaque: dict[str, tuple[Term, int]] = field(default_factory=dict)  # free variable -> what it is, whose
+    sizes: dict[str, Expression] = field(
+        default_factory=dict
+    )  # parameters, and the place in the grid, by name
+    reasons: list[Term] = field(default_factory=list)  # what is not followed
+    turning: dict[tuple[Term, int], Expression] = field(default_factory=dict)  # loop variables that are
+    fixed: Mapping[Term, int] = field(
+        default_factory=dict
+    )  # of those that the two share, the case that is asked about
+    skipped: frozenset[int] = frozenset()  # loops (points) that may run no turn on the way
+    few: dict[Term, tuple[int, ...]] = field(default_factory=dict)  # all values of those that take few
+    hints: list[Formula] = field(default_factory=list)  # what follows from the rest, and is hard to see
+    _loaded: dict[str, Expression] = field(default_factory=dict)
+    _places: dict[tuple[Term, int], tuple[Expression, Formula]] = field(default_factory=dict)
+    _quotients: dict[tuple[int, int], dict[str, Expression]] = field(default_factory=dict)
+    _integers: dict[tuple[Term, int, int], Expression] = field(default_factory=dict)
+    _of_turn: dict[Term, bool] = field(default_factory=dict)
+    _tied: set[LoopVar] = field(default_factory=set)
+    _later: set[int] = field(default_factory=set)  # loops whose turns are put in order
+    digits: Digits = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.digits = Digits(self.variable, self.side)
+
+    def variable(self, name: str, low: int | None = None, high: int | None = None) -> Expression:
+        found = self.variables.get(name)
+        if found is None:
+            found = self.variables[name] = Expression(f"v{len(self.variables)}")
+            self.digits.ranges[found.text] = low, high
+            if low is not None:
+                self.side.append(found >= low)
+            if high is not None:
+                self.side.append(found <= high)
+        return found
+
+    def thread(self, axis: str, who: int) -> Expression:
+        if axis not in self.axes:
+            return number(0)
+        name = f"{axis}{who}"
+        if name in self.variables:
+            return self.variables[name]
+        extent = self.extent(axis)
+        most = self.bounds.upper["xyz".index(axis)] if extent.known is None else extent.known
+        found = self.variable(name, 0, most - 1)
+        if extent.known is None:
+            self.side.append(found < extent)
+        return found
+
+    def extent(self, axis: str) -> Expression:
+        """Threads of the block in this axis."""
+        if self.dims is not None:
+            return number(self.dims["xyz".index(axis)])
+        if axis not in self.axes:
+            return number(1)
+        return self.variable(f"blockDim.{axis}", 1, self.bounds.upper["xyz".index(axis)])
+
+    def linear(self, who: int) -> Expression:
+        """Number of the thread in its block."""
+        x, y, z = (self.thread(axis, who) for axis in "xyz")
+        found = x
+        if "y" in self.axes:
+            found = found + y * self.extent("x")
+        if "z" in self.axes:
+            found = found + z * self.extent("x") * self.extent("y")
+        return found
+
+    def group(self, who: int, lanes: int) -> Expression:
+        """Which of the groups of so many threads, one after the other, the thread belongs to."""
+        return self.digits.divided(self.linear(who), lanes)[0]
+
+    def symbol(self, name: str) -> Expression:
+        kind, _, axis = name.rpartition(".")
+        if kind == "blockDim" and axis in ("x", "y", "z"):
+            return self.extent(axis)
+        if kind in ("blockIdx", "gridDim"):
+            low, high = self.bounds.of_symbol(name)
+            self.origin |= Origin.SIZES
+            most = self.grid["xyz".index(axis)]
+            if most is not None:
+                high = min(high, most - (kind == "blockIdx"))
+            found = self.sizes[name] = self.variable(name, low, high)
+            if kind == "blockIdx":
+                self.side.append(found < self.symbol(f"gridDim.{axis}"))
+            return found
+        self.origin |= Origin.SIZES
+        found = self.sizes[name] = self.variable(name)
+        return found
+
+    def turn(self, loop: int, who: int) -> Expression:
+        """Which turn of the loop the thread is in, from 0 on."""
+        facts = self.levels.values.loops.get(loop)
+        last = None if facts is None or facts.trips is None else facts.trips - 1
+        known = self.turns.known
+        if loop in self.turns.common:
+            fixed = known.get((loop, 0), known.get((loop, 1)))
+            return self.variable(f"turn{loop}", 0, last) if fixed is None else number(fixed)
+        fixed = known.get((loop, who))
+        first = self.variable(f"turn{loop}.{who}", 0, last) if fixed is None else number(fixed)
+        if loop == self.turns.crossed and loop not in self._later:
+            self._later.add(loop)
+            before, after = self.turn(loop, 0), self.turn(loop, 1)
+            nearest = before + self.turns.apart
+            self.side.append(after >= nearest if self.turns.several else after.equals(nearest))
+        return first
+
+    def is_common(self, term: Term) -> bool:
+        """Is the value, made in one turn of the loops around, the same for both accesses?"""
+        crossed = self.turns.crossed
+        if not self.is_of_turn(term):
+            return False
+        if crossed is None:
+            return True
+        loop = self.levels.values.loops.get(crossed)
+        return loop is not None and term.serial <= loop.begins
+
+    def is_of_turn(self, term: Term) -> bool:
+        """Do no loops move it but those in whose one turn both accesses happen, and those that are over?"""
+        found = self._of_turn.get(term)
+        if found is None:
+            if isinstance(term, LoopVar):
+                found = term.loop in self.turns.common
+            else:
+                moving = (each.loop for each in term.carried if isinstance(each, LoopVar))
+                found = term in self.turns.left or all(each in self.turns.common for each in moving)
+            if not found and isinstance(term, Op):
+                found = all(map(self.is_of_turn, term.args))
+            self._of_turn[term] = found
+        return found
+
+    @abstractmethod
+    def value(self, term: Term, who: int, ahead: int = 0) -> Expression:
+        """``ahead`` 1: in the turn before the one of thread ``who``, of the loop that is crossed."""
+
+    @abstractmethod
+    def holds(self, term: Term, who: int, ahead: int = 0) -> Formula:
+        """The term is not 0."""
+
+    @abstractmethod
+    def is_ambiguous(self, term: Op) -> bool:
+        """Does its value depend on a type that is not known?"""
+
+    @abstractmethod
+    def may_be_negative(self, term: Term) -> bool:
+        """May it be less than 0?"""

@@ -1,0 +1,86 @@
+"""How a second access of a kernel follows a first one with no barrier between, and what was decided on the way."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from smem_lsp.ir.nodes import NO_OBJECT
+from smem_lsp.source import record
+
+
+class NotTaken(NamedTuple):
+    """A block-uniform decision on a way: the loop at ``point`` ran no turn, or its branch went ``arm``. ``before``: it
+    was taken in the turn of the first access, else in that of the second."""
+
+    point: int
+    arm: bool
+    before: bool
+
+
+@record
+class InTurn:
+    """The second access stands in this turn (from 0 on) of the loop at ``point``, which was entered on the way; the
+    first one (``before``), of a loop that was walked turn by turn."""
+
+    point: int
+    number: int = 0
+    before: bool = False
+
+
+@record
+class LastTurn:
+    """The first access stands in the last turn of the loop at ``point``, which its condition ends."""
+
+    point: int
+
+    @property
+    def before(self) -> bool:
+        return True
+
+
+Mark = NotTaken | InTurn | LastTurn
+
+
+class Flight(NamedTuple):
+    """A copy for which its thread has not waited. ``bound``: the object that it is bound to, as in ``CopyWait``;
+    ``place``: of its group among those of the thread, the newest 1, or of its stage of a pipeline among those under
+    way, the oldest 1; 0: it belongs to none yet."""
+
+    bound: int = NO_OBJECT
+    place: int = 0
+
+
+class Way(NamedTuple):
+    """How a second access follows a first one. ``crossed``: the outermost loop (point) whose back edge lies between,
+    ``turns`` times; None: both belong to one turn of every loop around them. ``several``: perhaps more often;
+    ``flight``: the first is a copy for which its thread has not waited."""
+
+    crossed: int | None = None
+    several: bool = False
+    decisions: frozenset[Mark] = frozenset()
+    turns: int = 1
+    flight: Flight | None = None
+
+    @property
+    def widest(self) -> Way:
+        """The same, whatever was decided on it, and however often the loop was crossed."""
+        return self._replace(several=self.crossed is not None, decisions=frozenset(), turns=1)
+
+
+SAME_TURN = Way()
+Pair = tuple[int, int]  # points of two accesses
+
+
+@record
+class Ordering:
+    """What orders accesses. ``clears``: points of barriers, or of places where one is added, behind which nothing is
+    open but copies in flight, and of waits behind which none of these are; ``uniform``: branches, loops and jumps that
+    all threads of the block take alike; ``calls``: points, rising, from which on nothing that was open counts any more;
+    ``waits``: those of them that may let one thread after the other through; ``covering``: waits for copies (points)
+    that leave another number of groups open, or that are added at a place."""
+
+    clears: frozenset[int]
+    uniform: frozenset[int]
+    calls: tuple[int, ...] = ()
+    waits: frozenset[int] = frozenset()
+    covering: frozenset[tuple[int, int]] = frozenset()
