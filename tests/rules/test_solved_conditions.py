@@ -122,3 +122,29 @@ def test_a_step_of_an_element_changes_the_array() -> None:
         "int n = min(in.dims[1], 8);", "int c[2] = {1, 1};\n  if (in.ptr[0] > 0) c[0]++;\n  int n = c[0];"
     )
     assert check(counted).kernels[0].verdict.kind.value != "race-free"
+
+
+SCANNED_ROWS = """\
+__global__ void k(const float* in, float* out, int radius, int width) {{
+  __shared__ float s[32];
+  int t = threadIdx.x;
+  for (int j = radius; j < width - radius; j++) {{
+    s[t] = in[j];
+    __syncthreads();
+    {step}
+    __syncthreads();
+    out[j * 32 + t] = s[t];
+  }}
+}}
+void h(float* p, int r, int w) {{ k<<<1, 32>>>(p, p, r, w); }}
+"""
+
+
+def test_a_size_may_have_to_be_much_larger_than_another() -> None:
+    """No column is left unless the row is longer than twice the radius: that is how it is called."""
+    report = check(SCANNED_ROWS.format(step="if (t >= 1) s[t] += s[t - 1];"))
+    (found,) = [each for each in report.findings if each.code.startswith("SMEM20")]
+    assert (found.code, found.severity) == ("SMEM205", Severity.WARNING)
+    assert "thread 2 reads `s[1]` (line 7), thread 1 updates it" in found.message
+    mended = "float v = t >= 1 ? s[t - 1] : 0; __syncthreads(); s[t] += v;"
+    assert all(each.code == "SMEM204" for each in check(SCANNED_ROWS.format(step=mended)).findings)
