@@ -93,7 +93,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
             found.ground,
             _severity(found),
             whatever_inputs=True,
-            likely=found.data,
+            likely=found.data or (found.ground.above or 0) > found.ground.warp,
             when=found.condition,
         )
         yield Finding(

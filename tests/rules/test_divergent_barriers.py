@@ -142,6 +142,35 @@ def test_the_condition_is_solved_for(body: str, words: str, severity: Severity) 
     assert (finding.verdict == "proved") is (words == "")
 
 
+TREE = """\
+__global__ void sum(const float* in, float* out) {{
+  __shared__ float s[256];
+  int tid = threadIdx.x;
+  s[tid] = in[tid];
+  __syncthreads();
+  for (int shift = 128; shift > 32; shift >>= 1) {{
+    if (tid < shift) {{
+      s[tid] += s[tid + shift];
+      {inside}
+    }}
+    {behind}
+  }}
+  __syncthreads();
+  out[tid] = s[0];
+}}
+void go(int grid, int block, const float* in, float* out) {{ sum<<<grid, block>>>(in, out); }}
+"""
+
+
+def test_a_block_that_nobody_names_is_told_from_some_size_on() -> None:
+    """All 64 threads of a small block come to the barrier; of the block that the sum is written for, half of it."""
+    (finding,) = findings(check(TREE.format(inside="__syncthreads();", behind="")))
+    assert (finding.severity, finding.verdict) == (Severity.WARNING, "likely")
+    assert finding.message.startswith("only threads 0 to 127 of 256 reach this barrier")
+    assert finding.message.endswith("for every block of more than 64 threads, in whole warps")
+    assert not findings(check(TREE.format(inside="", behind="__syncthreads();")))
+
+
 def test_a_function_that_may_not_be_called() -> None:
     """Of two that a call may mean, neither is taken to run."""
     body = "if (threadIdx.x < 32) __syncthreads();"

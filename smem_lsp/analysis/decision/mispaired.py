@@ -15,6 +15,7 @@ from smem_lsp.analysis.decision.conditions import Condition
 from smem_lsp.analysis.decision.forks import Site
 from smem_lsp.analysis.decision.parting import Parted, Reach
 from smem_lsp.analysis.decision.question import Asker
+from smem_lsp.analysis.threads.block_shape import evidence
 from smem_lsp.analysis.threads.divergence import samples_for
 from smem_lsp.analysis.values.block_shape import NO_GROUND, BlockShape, Ground, most_threads
 from smem_lsp.analysis.values.evaluate import Evaluator, Vector
@@ -23,8 +24,10 @@ from smem_lsp.analysis.values.terms import LoopVar
 from smem_lsp.analysis.values.value_facts import LoopFacts
 from smem_lsp.ir.nodes import Barrier, Branch, Dims, Loop, Node
 from smem_lsp.source import checkpoint, record
+from smem_lsp.targets.every import MAX_THREADS
 
 _EFFORT = 60_000  # about one block of those that are tried
+_ORDINARY = 256  # threads of a block like any other
 _MOST_TURNS = 64  # of a loop that are gone through
 
 
@@ -76,26 +79,38 @@ def mispaired(judge: BarrierJudge, shape: BlockShape | None) -> Iterator[Mispair
 
 
 def _in_every_block(judge: BarrierJudge, site: Site) -> Mispaired | None:
-    """The example of a block of 256 threads, where every block shows one."""
+    """The example of a block of 256 threads, where every block from some size on shows one: of more than one warp, or
+    more than half of those that the kernel is written for."""
     kernel, values = judge.asker.of.kernel, judge.asker.of.values
     axes, most, lanes = values.table.axes(), most_threads(kernel), kernel.dialect.lanes
     flat = "y" not in axes and "z" not in axes
     samples: Sequence[Dims] = (
         [(threads, 1, 1) for threads in range(64, most[0] + 1, 32)] if flat else samples_for(values)
     )
+    samples = [
+        dims
+        for dims in samples
+        if math.prod(dims) > lanes and all(n <= limit for n, limit in zip(dims, most))
+    ]
     shown: Mispaired | None = None
-    for dims in samples:
-        if math.prod(dims) <= lanes or any(n > limit for n, limit in zip(dims, most)):
-            continue
-        ground = Ground(above=lanes, warp=lanes, whole_warps=True) if flat else Ground(tried=dims)
+    above = lanes
+    for dims in samples[::-1] if flat else samples:
         tried = replace(judge, asker=in_block(judge.asker, dims), _sites=[site], _agreed={})
         found = tried.told(site)
+        ground = NO_GROUND if flat else Ground(tried=dims)
         example = _shown(tried, site, found, ground) if found.reach is Reach.DIVERGES else None
         if example is None:
-            return None
-        if shown is None or dims[0] == 256:
+            if not flat or shown is None:
+                return None
+            above = dims[0]
+            break
+        if shown is None or dims[0] == _ORDINARY:
             shown = example
-    return shown
+    if shown is None or not flat:
+        return shown
+    largest = min(evidence(kernel, values, judge.control).upper[0], MAX_THREADS)
+    ground = Ground(above=above, warp=lanes, whole_warps=True, largest=largest)
+    return replace(shown, ground=ground) if ground.covers_most else None
 
 
 def in_block(asker: Asker, dims: Dims) -> Asker:
