@@ -16,6 +16,7 @@ from smem_lsp.ir.nodes import Dims
 
 _ENOUGH = 3  # choices of sizes that show a race
 _LARGE = 2  # of the ordinary choices of sizes, the first ones
+_APART = 40  # times as large as another one, a size of another order of magnitude
 PLACE = ("blockIdx.", "gridDim.")
 
 
@@ -158,8 +159,8 @@ class RaceSizes(Meeting):
 
 
 def ordinary_sizes(names: Collection[str], dims: Dims | None) -> Iterator[dict[str, int]]:
-    """Unrelated choices of sizes, large and small ones; one of the first blocks for a place in the grid. Without names
-    there is one."""
+    """Unrelated choices of sizes, large and small ones, and of several sizes also some of different orders of
+    magnitude: a radius and a width; one of the first blocks for a place in the grid. Without names there is one."""
     threads = 1024 if dims is None else dims[0] * dims[1] * dims[2]
     chosen = ((37 * threads, 5 * threads), (48 * threads, 7 * threads), (16, 8), (5, 2), (40, 3), (129, 64))
     for turn, (first, step) in enumerate(chosen if names else chosen[:1]):
@@ -167,6 +168,15 @@ def ordinary_sizes(names: Collection[str], dims: Dims | None) -> Iterator[dict[s
             name: _of_grid(name, turn) if name.startswith(PLACE) else first + step * place
             for place, name in enumerate(sorted(names))
         }
+    free = sorted(name for name in names if not name.startswith(PLACE))
+    if len(free) < 2:
+        return
+    for turn, first in enumerate((2, 3)):
+        for ordered in (free, free[::-1]):
+            yield {
+                **{name: _of_grid(name, turn) for name in names if name.startswith(PLACE)},
+                **{name: first * _APART**place + turn for place, name in enumerate(ordered)},
+            }
 
 
 def _of_grid(name: str, turn: int) -> int:
