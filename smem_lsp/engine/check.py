@@ -126,7 +126,7 @@ def _report(
     told = [(kernel.facts.kernel, each.findings) for each in judged for kernel in each.instances[:1]]
     of_kernels = join_kernels(told, whole=whole)
     findings = _judge(facts, of_kernels, rules, config, attempts)
-    report = Report(
+    return Report(
         source=source,
         findings=findings,
         kernels=LazySequence(len(kernels), lambda index: _kernel_report(kernels[index].facts)),
@@ -136,13 +136,12 @@ def _report(
             None if counted is None else counted[0],
             None if counted is None else len(unread),
         ),
-        fixes_for=lambda finding: fixes(fixer, finding, report),
+        find_fixes=partial(fixes, fixer),
         ended=lambda: tuple(dict.fromkeys((*attempts.stopped, *_stopped_in(judged)))),
         facts=LazySequence(len(kernels), lambda index: kernels[index].facts),
         unit=unit,
         more_contexts=setting is not None and setting.more_units,
     )
-    return report
 
 
 def _stopped_in(judged: Sequence[JudgedKernel]) -> Iterator[Stopped]:

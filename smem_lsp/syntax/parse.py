@@ -33,9 +33,9 @@ from smem_lsp.syntax.variables import value_names
 
 MAX_CHUNK_TOKENS = 20_000
 MAX_TREE_DEPTH = 150
-_CHUNK_TOKENS = 600_000  # tokens of all cached chunks
-_UNIT_TEXT = 20_000_000  # characters of all files whose last version is cached
-_OTHER_TEXT = 1_000_000  # characters of the other files of all units
+_CHUNK_TOKENS = 60_000  # tokens of all cached chunks; 300 B for each
+_UNIT_TEXT = 100_000  # characters of files not in use whose last version is cached; 170 B for each
+_OTHER_TEXT = 100_000  # characters of other files of units that are not in use
 _READINGS = 4  # parses kept of one function, under different types
 _REPAIRS = 200
 BEHIND = 1_000_000_000  # index of the first header token
@@ -613,7 +613,7 @@ def _file(file: IncludedFile, symbols: Symbols, number: int) -> UnitFile:
     )
 
 
-_FILE = Query[tuple[object, ...], UnitFile]("other file of a unit", most=_OTHER_TEXT)
+_FILE = Query[tuple[object, ...], UnitFile]("other file of a unit", most=_OTHER_TEXT, in_use=True)
 
 
 def _placed_file(file: IncludedFile, symbols: Symbols, number: int) -> UnitFile:
@@ -622,7 +622,9 @@ def _placed_file(file: IncludedFile, symbols: Symbols, number: int) -> UnitFile:
     return UnitFile(SourceText(file.text, file.path), file.regions, blocks, functions)
 
 
-_UNIT = Query[tuple[object, ...], TranslationUnit]("last version of a file, by its settings", most=_UNIT_TEXT)
+_UNIT = Query[tuple[object, ...], TranslationUnit](
+    "last version of a file, by its settings", most=_UNIT_TEXT, in_use=True
+)
 
 
 def forget_units() -> None:
