@@ -64,7 +64,10 @@ def check(
     No text makes it raise otherwise: an analysis that runs out of its budget or fails is left out, and ``stopped`` of
     the report names it.
     """
-    read = partial(_report, path=path, config=config or Config(), reader=reader, whole=whole, within=within)
+    cache = Store() if cache is None else cache
+    read = partial(
+        _report, path=path, config=config or Config(), reader=reader, cache=cache, whole=whole, within=within
+    )
 
     def rewritten(other: str) -> Report:
         return read(other, fixes=_no_fixes, within=replace(within, most=MOST_CONTEXTS))
@@ -72,7 +75,7 @@ def check(
     def fixes(fixer: Fixer, finding: Finding, report: Report) -> tuple[Fix, ...]:
         return fixer.fixes(finding, report, measured, rewritten)
 
-    return read(text, fixes=fixes, cache=cache, measured=measured, limits=limits)
+    return read(text, fixes=fixes, measured=measured, limits=limits)
 
 
 _Fixes = Callable[[Fixer, Finding, Report], tuple[Fix, ...]]
@@ -90,7 +93,7 @@ def _report(
     path: str,
     config: Config,
     reader: FileReader | None,
-    cache: Store | None = None,
+    cache: Store,
     measured: Measured = NOT_MEASURED,
     limits: Limits = LIMITS,
     whole: bool,
@@ -100,9 +103,7 @@ def _report(
     source = SourceText(text, path)
     attempts, started = Attempts(limits), processor_time()
     with Budget(seconds=limits.file_seconds, megabytes=limits.megabytes):
-        begin = partial(
-            _begin, source, config, reader, Store() if cache is None else cache, measured, limits, within
-        )
+        begin = partial(_begin, source, config, reader, cache, measured, limits, within)
         setting = attempts.run("everything", begin, None, limits.file_seconds)
         rules = [rule for rule in RULES.values() if _selected(rule, config)]
         if setting is not None:
