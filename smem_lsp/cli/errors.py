@@ -1,14 +1,13 @@
-"""What the user is told when the tool cannot do its job."""
+"""What the user is told when the tool cannot do its job. Every command line imports it, ``--version`` too: what only a
+message needs is imported with the message."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from smem_lsp.output.version import TOOL, VERSION
-from smem_lsp.source import printable
-from smem_lsp.source.defect import described
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from smem_lsp.engine.report import Report
 
@@ -24,12 +23,16 @@ class UsageError(Exception):
 
 def complain(message: str) -> None:
     """One line on stderr that begins with the name of the tool."""
+    from smem_lsp.source.printable import printable
+
     line = printable(message.strip())
     print(line if line.startswith("smem-lsp ") else f"smem-lsp: {line}", file=sys.stderr)
 
 
 def internal_error(error: Exception) -> str:
     """A defect of ours in one line that can be pasted into a report."""
+    from smem_lsp.source.defect import described
+
     return reported(f"internal error: {described(error)}")
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import sys
-from typing import TYPE_CHECKING, TextIO
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TextIO
+
     from typing_extensions import Buffer
 
 
@@ -81,8 +82,10 @@ def mute(stream: TextIO | None) -> None:
     """Drop what is still to be written to a stream: otherwise the interpreter would fail, or wait, when it ends."""
     if stream is None:
         return
-    with contextlib.suppress(OSError):  # a stream of somebody else's that is no file
+    try:
         target = stream.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, target)
         os.close(nowhere)
+    except OSError:  # contextlib would be imported for this alone
+        return  # a stream of somebody else's that is no file

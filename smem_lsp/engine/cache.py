@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from weakref import ref
 
 from smem_lsp.config import Config
 from smem_lsp.engine.measured import Measured, Measurement, measure, sized
@@ -40,6 +41,24 @@ class Known:
     )  # of the rules that have run, by code
     _told: tuple[tuple[Rule, ...], tuple[Rule, ...]] = ((), ())
     _stopped: list[Stopped] = field(default_factory=list)  # of the rules
+    _read_from: ref[SourceText] | None = (
+        None  # the text that it was analysed in, once ``facts`` have let go of it
+    )
+
+    def stood_in(self, source: SourceText) -> bool:
+        """Was it analysed in this very text?"""
+        return (self.facts.source if self._read_from is None else self._read_from()) is source
+
+    def answers(self, rules: Iterable[Rule]) -> bool:
+        """Can be said what the rules find?"""
+        return self._read_from is None or all(rule.code in self._findings for rule in rules)
+
+    def let_go(self) -> None:
+        """Keep the answers and not the text of the time: a server would hold one version of the file for each kernel.
+        No other rule can be asked for then."""
+        if self._read_from is None:
+            self._read_from = ref(self.facts.source)
+            self.facts = replace(self.facts, source=SourceText("", self.facts.source.path))
 
     @property
     def stopped(self) -> tuple[Stopped, ...]:
@@ -80,7 +99,7 @@ class Known:
 
 
 # A server has one store for these; a single check makes its own.
-ANALYSES = Query[tuple[object, ...], Known]("what was found out about a kernel", most=2_000)
+ANALYSES = Query[tuple[object, ...], Known]("what was found out about a kernel", most=50, in_use=True)
 _MEASURED = Query[tuple[object, ...], tuple[Measurement, ...]]("what a compiler said of a kernel", most=500)
 
 
@@ -126,10 +145,11 @@ class PlacedKernel:
         old = self.known.facts
         if old.source is self.source:
             return old
-        if self.moves.none:
-            kernel, moved = old.kernel, None
-        else:
+        kernel, moved = old.kernel, old.moves
+        if not self.moves.none:
             kernel, moved = shift_kernel(old.kernel, self.moves), self.moves
+        if old.moves is not None:
+            moved = moves(old.analysis.kernel, parts_of(self.function, self.around), self.source)
         kernel = replace(kernel, launches=self.launches, contexts=self.reading.contexts)
         return replace(old, index=self.index, source=self.source, kernel=kernel, moves=moved)
 
@@ -138,7 +158,7 @@ class PlacedKernel:
         launches: when these, or the functions that it calls, have not moved together it is judged again."""
         known = self.known
         found = known.findings(rule)
-        if not found or known.facts.source is self.source:
+        if not found or known.stood_in(self.source):
             return found
         before = known.facts.kernel.launches
         renamed = [each.path for each in before] != [each.path for each in self.launches]
@@ -182,11 +202,12 @@ class Setting:
         """What the answers depend on beside the kernel itself."""
         return self.config.arch, self.config.arch_configured, self.config.threads, self.config.registers
 
-    def place(self, reading: Reading, index: int, stated: Stated) -> PlacedKernel:
-        """Everything about one kernel, from the cache where nothing that matters has changed."""
+    def place(self, reading: Reading, index: int, stated: Stated, rules: Sequence[Rule]) -> PlacedKernel:
+        """Everything about one kernel that the ``rules`` look at, from the cache where nothing that matters has
+        changed."""
         key = (reading.key, reading.others, self.key, stated)
         known = ANALYSES.find(self.cache, key)
-        if known is None:
+        if known is None or not known.answers(rules):
             look()
             unit = reading.around.unit
             kernel = build_kernel(
@@ -197,29 +218,30 @@ class Setting:
             )
             facts = KernelFacts.of(index, unit.source, kernel, self.config, self.limits)
             known = ANALYSES.keep(self.cache, key, Known(facts, self.limits))
-        return PlacedKernel(self._measured(known, key, reading), reading, index)
+        return self._measured(PlacedKernel(known, reading, index), key, rules)
 
-    def _measured(self, known: Known, key: tuple[object, ...], reading: Reading) -> Known:
-        """``known`` with what a compiler said of this text, or of an earlier one with the same kernel in it."""
-        under = self.measured.under
+    def _measured(self, placed: PlacedKernel, key: tuple[object, ...], rules: Sequence[Rule]) -> PlacedKernel:
+        """``placed`` with what a compiler said of this text, or of an earlier one with the same kernel in it."""
+        under, reading = self.measured.under, placed.reading
         if under is None:
-            return known
+            return placed
         found = self.measured.of(reading.around.unit, reading.function, reading.binding)
         if found:
             _MEASURED.keep(self.cache, (key, under), found)
         else:
             found = _MEASURED.find(self.cache, (key, under)) or ()
         if not found:
-            return known
+            return placed
         whole = (key, found)
-        kept = ANALYSES.find(self.cache, whole)
-        if kept is not None:
-            return kept
-        facts = known.facts
+        known = ANALYSES.find(self.cache, whole)
+        if known is not None and known.answers(rules):
+            return replace(placed, known=known)
+        facts = placed.facts
         kernel = sized(facts.kernel, found)
         if kernel is not None:
             facts = KernelFacts.of(facts.index, facts.source, kernel, self.config, self.limits)
-        return ANALYSES.keep(self.cache, whole, Known(measure(facts, found), self.limits))
+        known = ANALYSES.keep(self.cache, whole, Known(measure(facts, found), self.limits))
+        return replace(placed, known=known)
 
     def forget_cut(self, placed: Iterable[PlacedKernel], *, every: bool) -> None:
         """Forget those that were cut for what others took, or ``every`` one that was cut: they may be whole the next

@@ -64,7 +64,10 @@ def check(
     No text makes it raise otherwise: an analysis that runs out of its budget or fails is left out, and ``stopped`` of
     the report names it.
     """
-    read = partial(_report, path=path, config=config or Config(), reader=reader, whole=whole, within=within)
+    cache = Store() if cache is None else cache
+    read = partial(
+        _report, path=path, config=config or Config(), reader=reader, cache=cache, whole=whole, within=within
+    )
 
     def rewritten(other: str) -> Report:
         return read(other, fixes=_no_fixes, within=replace(within, most=MOST_CONTEXTS))
@@ -72,7 +75,7 @@ def check(
     def fixes(fixer: Fixer, finding: Finding, report: Report) -> tuple[Fix, ...]:
         return fixer.fixes(finding, report, measured, rewritten)
 
-    return read(text, fixes=fixes, cache=cache, measured=measured, limits=limits)
+    return read(text, fixes=fixes, measured=measured, limits=limits)
 
 
 _Fixes = Callable[[Fixer, Finding, Report], tuple[Fix, ...]]
@@ -90,7 +93,7 @@ def _report(
     path: str,
     config: Config,
     reader: FileReader | None,
-    cache: Store | None = None,
+    cache: Store,
     measured: Measured = NOT_MEASURED,
     limits: Limits = LIMITS,
     whole: bool,
@@ -100,9 +103,7 @@ def _report(
     source = SourceText(text, path)
     attempts, started = Attempts(limits), processor_time()
     with Budget(seconds=limits.file_seconds, megabytes=limits.megabytes):
-        begin = partial(
-            _begin, source, config, reader, Store() if cache is None else cache, measured, limits, within
-        )
+        begin = partial(_begin, source, config, reader, cache, measured, limits, within)
         setting = attempts.run("everything", begin, None, limits.file_seconds)
         rules = [rule for rule in RULES.values() if _selected(rule, config)]
         if setting is not None:
@@ -126,7 +127,7 @@ def _report(
     told = [(kernel.facts.kernel, each.findings) for each in judged for kernel in each.instances[:1]]
     of_kernels = join_kernels(told, whole=whole)
     findings = _judge(facts, of_kernels, rules, config, attempts)
-    report = Report(
+    return Report(
         source=source,
         findings=findings,
         kernels=LazySequence(len(kernels), lambda index: _kernel_report(kernels[index].facts)),
@@ -136,13 +137,12 @@ def _report(
             None if counted is None else counted[0],
             None if counted is None else len(unread),
         ),
-        fixes_for=lambda finding: fixes(fixer, finding, report),
+        find_fixes=partial(fixes, fixer),
         ended=lambda: tuple(dict.fromkeys((*attempts.stopped, *_stopped_in(judged)))),
         facts=LazySequence(len(kernels), lambda index: kernels[index].facts),
         unit=unit,
         more_contexts=setting is not None and setting.more_units,
     )
-    return report
 
 
 def _stopped_in(judged: Sequence[JudgedKernel]) -> Iterator[Stopped]:

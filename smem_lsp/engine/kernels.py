@@ -108,7 +108,7 @@ def _place(setting: Setting, rules: tuple[Rule, ...], attempts: Attempts, *, eve
                     one.stopped.append(Stopped(others, Why.TIME, reading.function.name))
                     return False
                 stated = stated_of(reading.function, setting.suppressions, reading.around, reading.binding)
-                placed.append(setting.place(reading, index, stated))
+                placed.append(setting.place(reading, index, stated, rules))
                 if every:
                     placed[-1].known.facts.analysis.require_report()
                 known.append(placed[-1])
@@ -136,7 +136,9 @@ def _judge(setting: Setting, rules: tuple[Rule, ...], kernels: Sequence[_Placed]
 
             def look_into(instance: PlacedKernel = instance) -> _Told:
                 look()
-                return {rule: instance.findings(rule) for rule in instance.known.telling(rules)}
+                told = {rule: instance.findings(rule) for rule in instance.known.telling(rules)}
+                instance.known.let_go()
+                return told
 
             told = None
             try:

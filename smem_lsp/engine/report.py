@@ -101,13 +101,17 @@ class Report:
     findings: tuple[Finding, ...]
     kernels: Sequence[KernelReport]
     statistics: FileStatistics
-    fixes_for: Callable[[Finding], tuple[Fix, ...]]  # computed when asked
+    find_fixes: Callable[[Finding, Report], tuple[Fix, ...]]
     facts: Sequence[KernelFacts] = ()  # of the same kernels, for who needs more than the report
     unit: TranslationUnit | None = None  # None: the file could not be read
     more_contexts: bool = False  # a header that other files include, too, which were not read this time
     ended: Callable[[], tuple[Stopped, ...]] = (
         tuple  # what is asked for later may end without a result as well
     )
+
+    def fixes_for(self, finding: Finding) -> tuple[Fix, ...]:
+        """What cures a finding; worked out when it is asked for."""
+        return self.find_fixes(finding, self)
 
     @property
     def headers(self) -> tuple[str, ...]:

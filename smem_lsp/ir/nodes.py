@@ -17,6 +17,7 @@ from smem_lsp.ir.host_terms import HostTerm, compared
 from smem_lsp.ir.values import Bytes, Operator, Value
 from smem_lsp.ir.values import MemberPath as MemberPart
 from smem_lsp.source import SourceText, Span, checkpoint, record
+from smem_lsp.source.budget import look
 from smem_lsp.targets.dialects import CUDA, Dialect
 from smem_lsp.targets.every import WARP_SIZE
 
@@ -440,6 +441,14 @@ class Seq:
     """Nodes in program order."""
 
     items: tuple[Node, ...] = ()
+    _below: tuple[Node, ...] | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def below(self) -> tuple[Node, ...]:
+        """All nodes below it, in pre-order: found once, as some forty analyses look at each body."""
+        if self._below is None:
+            object.__setattr__(self, "_below", tuple(_below(self)))
+        return self._below or ()
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.items)
@@ -464,8 +473,18 @@ Node = (
 )
 
 
+_BETWEEN_LOOKS = 16  # nodes
+
+
 def walk(seq: Seq) -> Iterator[Node]:
     """All nodes below ``seq``, in pre-order."""
+    nodes = seq.below
+    for at in range(0, len(nodes), _BETWEEN_LOOKS):
+        look()
+        yield from nodes[at : at + _BETWEEN_LOOKS]
+
+
+def _below(seq: Seq) -> Iterator[Node]:
     stack: list[Node] = list(reversed(seq.items))
     while stack:
         checkpoint()

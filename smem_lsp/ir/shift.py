@@ -156,5 +156,11 @@ def shift_kernel(kernel: Kernel, to: Moves) -> Kernel:
             name: to.span(Span(offset, offset)).start for name, offset in kernel.local_names.items()
         },
         conditional=tuple(span(region) for region in kernel.conditional),
+        parts=tuple(
+            FunctionPart(
+                part.span.moved(move.characters), part.first_line + move.lines, part.last_line + move.lines
+            )
+            for part, move in zip(kernel.parts, to.parts)
+        ),
         opening=None if kernel.opening is None else kernel.opening + to.parts[0].characters,
     )

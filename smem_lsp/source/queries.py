@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from threading import Lock
 from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, cast
+from weakref import WeakValueDictionary
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -56,7 +57,7 @@ class Store:
         """The answers to one query."""
         found = self._tables.get(query)
         if found is None:
-            found = self._tables.setdefault(query, Table(query.most))
+            found = self._tables.setdefault(query, Table(query.most, in_use=query.in_use))
         return found
 
     def clear(self) -> None:
@@ -76,14 +77,19 @@ PROCESS: Final = Store(shared=True)
 
 class Query(Generic[K, V]):
     """A query. ``most``: bound on the total weight of its answers in one store (None: no bound); the most recently used
-    ones stay. ``cycle``: its answer when it depends on itself. A query without ``cycle`` must not depend on itself;
-    only such a query may use a shared store, where another thread may be computing the same key."""
+    ones stay. ``in_use``: so do those that something else keeps alive, an open document for one, and ``most`` bounds
+    what is kept of documents and versions that are gone. ``cycle``: its answer when it depends on itself. A query
+    without ``cycle`` must not depend on itself; only such a query may use a shared store, where another thread may be
+    computing the same key."""
 
-    __slots__ = ("_cycle", "most", "name")
+    __slots__ = ("_cycle", "in_use", "most", "name")
 
-    def __init__(self, name: str, *, most: int | None = None, cycle: V | _Mark = _MISSING) -> None:
+    def __init__(
+        self, name: str, *, most: int | None = None, in_use: bool = False, cycle: V | _Mark = _MISSING
+    ) -> None:
         self.name = name
         self.most = most
+        self.in_use = in_use
         self._cycle = cycle
 
     def __repr__(self) -> str:
@@ -166,12 +172,14 @@ class Query(Generic[K, V]):
 
 
 class Table(Generic[K, V]):
-    """Answers by key. Their total weight stays within ``most``; the least recently used ones go first."""
+    """Answers by key. Their total weight stays within ``most``; the least recently used ones go first. ``in_use``: one
+    that goes is found as long as it is alive."""
 
-    __slots__ = ("_entries", "_lock", "most", "weight")
+    __slots__ = ("_entries", "_lock", "_used", "most", "weight")
 
-    def __init__(self, most: int | None) -> None:
+    def __init__(self, most: int | None, *, in_use: bool = False) -> None:
         self._entries: OrderedDict[K, tuple[V | _Mark, int]] = OrderedDict()
+        self._used: WeakValueDictionary[Any, Any] | None = WeakValueDictionary() if in_use else None
         self._lock = Lock()
         self.weight = 0
         self.most = most
@@ -180,7 +188,7 @@ class Table(Generic[K, V]):
         """The answer, now the most recently used; a mark if there is none."""
         entry = self._entries.get(key)
         if entry is None:
-            return _MISSING
+            return _MISSING if self._used is None else cast("V | _Mark", self._used.get(key, _MISSING))
         if self.most is not None:
             with self._lock:
                 if key in self._entries:
@@ -192,10 +200,12 @@ class Table(Generic[K, V]):
         if most is None:
             self._entries[key] = value, weight
             return
-        if weight > most:
-            return
         with self._lock:
             self._take(key)
+            if self._used is not None:
+                self._used[key] = value
+            if weight > most:
+                return
             self._entries[key] = value, weight
             self.weight += weight
             while self.weight > most:
@@ -215,19 +225,27 @@ class Table(Generic[K, V]):
             for key, (value, _) in list(self._entries.items()):
                 if not isinstance(value, _Mark) and unwanted(value):
                     self._take(key)
+            if self._used is not None:
+                for key, alive in list(self._used.items()):
+                    if unwanted(alive):
+                        del self._used[key]
 
     def clear(self) -> None:
         with self._lock:
             self._entries.clear()
             self.weight = 0
+            if self._used is not None:
+                self._used.clear()
 
     def _take(self, key: K) -> None:
+        if self._used is not None:
+            self._used.pop(key, None)
         old = self._entries.pop(key, None)
         if old is not None and self.most is not None:
             self.weight -= old[1]
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._entries if self._used is None else self._used)
 
 
 def remembered(*, most: int) -> Callable[[Callable[P, V]], Callable[P, V]]:

@@ -23,9 +23,9 @@ from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
 from smem_lsp.syntax.symbols import Names, collect
 from smem_lsp.syntax.variables import hiding_names
 
-MOST_DEFINITIONS = 500_000  # tokens of all cached functions; with trees, 800 B per token
-MOST_OUTLINES = 2_000_000  # tokens of all cached outlines
-MOST_JOINED = 2_000_000  # tokens of all cached joined blocks
+MOST_DEFINITIONS = 30_000  # tokens of functions of no file in use; with trees, 800 B per token
+MOST_OUTLINES = 200_000  # tokens of all cached outlines
+MOST_JOINED = 30_000  # tokens of joined blocks of no file in use
 _BRACES = frozenset(("LC", "RC"))
 
 
@@ -101,7 +101,7 @@ class Definition:
         return self.part(*self.island.parameters)
 
 
-_DEFINITION = Query[tuple[object, ...], Definition]("definition", most=MOST_DEFINITIONS)
+_DEFINITION = Query[tuple[object, ...], Definition]("definition", most=MOST_DEFINITIONS, in_use=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +329,9 @@ def _alone(region: PreprocessedRegion) -> Block:
     return region.block
 
 
-_BLOCK = Query[tuple[PreprocessedRegion, ...], Block]("block of several regions", most=MOST_JOINED)
+_BLOCK = Query[tuple[PreprocessedRegion, ...], Block](
+    "block of several regions", most=MOST_JOINED, in_use=True
+)
 
 
 def _join(regions: tuple[PreprocessedRegion, ...]) -> Block:

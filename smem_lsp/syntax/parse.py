@@ -6,7 +6,8 @@ Nothing here raises on user text. A chunk that the grammar rejects is None and i
 from __future__ import annotations
 
 import os.path
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from lark.exceptions import UnexpectedInput
 
 from smem_lsp.source import NO_FLAGS, CompileFlags, FileReader, SourceText, Span, checkpoint
+from smem_lsp.source.budget import look
 from smem_lsp.source.queries import PROCESS, Query, Store
 from smem_lsp.syntax import grammar, tree
 from smem_lsp.syntax.blocks import Definition, Placed, place, site
@@ -33,9 +35,9 @@ from smem_lsp.syntax.variables import value_names
 
 MAX_CHUNK_TOKENS = 20_000
 MAX_TREE_DEPTH = 150
-_CHUNK_TOKENS = 600_000  # tokens of all cached chunks
-_UNIT_TEXT = 20_000_000  # characters of all files whose last version is cached
-_OTHER_TEXT = 1_000_000  # characters of the other files of all units
+_CHUNK_TOKENS = 60_000  # tokens of all cached chunks; 300 B for each
+_UNIT_TEXT = 100_000  # characters of files not in use whose last version is cached; 170 B for each
+_OTHER_TEXT = 100_000  # characters of other files of units that are not in use
 _READINGS = 4  # parses kept of one function, under different types
 _REPAIRS = 200
 BEHIND = 1_000_000_000  # index of the first header token
@@ -478,6 +480,26 @@ class TranslationUnit:
         """Names of macros and functions. A fix that declares a name must avoid them."""
         return frozenset(self.preprocessed.macros) | {function.name for function in self.functions}
 
+    @cached_property
+    def kernel_names(self) -> Mapping[str, Sequence[int]]:
+        """Kernel -> where its name stands: indices of the file's tokens."""
+        found: dict[str, list[int]] = {each.name: [] for each in self.functions if each.is_kernel}
+        kinds = self.preprocessed.tokens.kinds
+        look()
+        for at, text in enumerate(self.preprocessed.tokens.texts):
+            if text in found and kinds[at] == "NAME":
+                found[text].append(at)
+        return found
+
+    @cached_property
+    def _first_tokens(self) -> Sequence[int]:
+        return [each.first_token for each in self.functions]
+
+    def in_body(self, token: int) -> bool:
+        """Does the token with this index stand in the body of a function?"""
+        at = bisect_right(self._first_tokens, token) - 1
+        return at >= 0 and token in range(*self.functions[at].island.body)
+
     @property
     def header_words(self) -> frozenset[str]:
         """Spellings of all tokens of the headers."""
@@ -613,7 +635,7 @@ def _file(file: IncludedFile, symbols: Symbols, number: int) -> UnitFile:
     )
 
 
-_FILE = Query[tuple[object, ...], UnitFile]("other file of a unit", most=_OTHER_TEXT)
+_FILE = Query[tuple[object, ...], UnitFile]("other file of a unit", most=_OTHER_TEXT, in_use=True)
 
 
 def _placed_file(file: IncludedFile, symbols: Symbols, number: int) -> UnitFile:
@@ -622,7 +644,9 @@ def _placed_file(file: IncludedFile, symbols: Symbols, number: int) -> UnitFile:
     return UnitFile(SourceText(file.text, file.path), file.regions, blocks, functions)
 
 
-_UNIT = Query[tuple[object, ...], TranslationUnit]("last version of a file, by its settings", most=_UNIT_TEXT)
+_UNIT = Query[tuple[object, ...], TranslationUnit](
+    "last version of a file, by its settings", most=_UNIT_TEXT, in_use=True
+)
 
 
 def forget_units() -> None:

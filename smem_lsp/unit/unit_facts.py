@@ -409,9 +409,9 @@ def _named_elsewhere(unit: TranslationUnit, kernel: Function) -> bool:
     if any(kernel.name in unit.source.slice(region) for region in unit.preprocessed.inactive):
         return True  # another configuration may launch it otherwise
     tokens = unit.preprocessed.tokens
-    for i, text in enumerate(tokens.texts):
+    for i in unit.kernel_names[kernel.name]:
         checkpoint()
-        if text != kernel.name or tokens.kinds[i] != "NAME" or i == kernel.island.name:
+        if i == kernel.island.name:
             continue
         if tokens.kinds[i - 1 : i] == ["TYPE"] and tokens.kinds[i + 1 : i + 2] == ["LP"]:
             continue  # a prototype
@@ -425,7 +425,6 @@ def _named_elsewhere(unit: TranslationUnit, kernel: Function) -> bool:
                     break
         if tokens.kinds[following : following + 1] != ["LAUNCH_OPEN"]:
             return True
-        inside = any(f.island.body[0] <= i < f.island.body[1] for f in unit.functions)
-        if not inside:
+        if not unit.in_body(i):
             return True
     return False

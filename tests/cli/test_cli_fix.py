@@ -117,7 +117,7 @@ def report(text: str, *fixes: tuple[Span, tuple[TextEdit, ...]]) -> Report:
         findings,
         (),
         base.statistics,
-        lambda finding: (Fix("", Safety.SAFE, by_span[finding.span]),),
+        lambda finding, _: (Fix("", Safety.SAFE, by_span[finding.span]),),
     )
 
 

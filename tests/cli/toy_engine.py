@@ -42,7 +42,7 @@ def toy_check(
         findings.append(Finding(code, f"a {match[0]}", Span(*match.span()), severity))
     source = SourceText(text, path)
 
-    def fixes(finding: Finding) -> tuple[Fix, ...]:
+    def fixes(finding: Finding, _: Report) -> tuple[Fix, ...]:
         safety = WORDS[source.slice(finding.span)][2]
         return () if safety is None else (Fix("delete it", safety, (TextEdit(finding.span, ""),)),)
 

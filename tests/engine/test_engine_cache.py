@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import weakref
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from smem_lsp.config import Config
 from smem_lsp.engine import Report, check
 from smem_lsp.engine.cache import ANALYSES
 from smem_lsp.rules.registry import RULES
+from smem_lsp.source import SourceText
 from smem_lsp.source.queries import PROCESS, Store
 
 FULL = os.environ.get("SMEM_FULL") == "1"
@@ -88,6 +91,33 @@ def test_an_edit_analyses_its_own_kernel_and_no_other(monkeypatch: pytest.Monkey
     check("#define UNRELATED 3\n" + text, cache=cache)
     check("struct Unrelated { int x; };\n" + text, cache=cache)
     assert ANALYSES.count(cache) == known + 1
+
+
+def test_no_version_of_a_text_outlives_the_next_one() -> None:
+    text = "".join(path.read_text("utf-8") for path in KERNELS[:6])
+    places = [at + 1 for at in range(len(text)) if text.startswith("{\n", at)]
+    cache, texts = Store(), list[weakref.ref[SourceText]]()
+    gc.collect()
+    gc.disable()  # nothing waits for the collector either
+    try:
+        for number, at in enumerate(places):
+            report = check(f"{text[:at]} int fresh{number} = {number};{text[at:]}", cache=cache)
+            assert all(report.fixes_for(finding) is not None for finding in report.findings)
+            texts.append(weakref.ref(report.source))
+    finally:
+        gc.enable()
+    alive = [version() for version in texts]
+    assert len(alive) > 10
+    assert [version is not None for version in alive] == [*[False] * (len(alive) - 1), True]
+
+
+def test_other_rules_are_asked_of_a_kernel_that_has_moved() -> None:
+    text, cache = KERNELS[0].read_text("utf-8"), Store()
+    few, all_rules = Config(threads=256, select=["SMEM1"]), Config(threads=256)
+    check(text, config=few, cache=cache)
+    assert told(check(ABOVE + text, config=all_rules, cache=cache)) == told(
+        check(ABOVE + text, config=all_rules)
+    )
 
 
 AROUND = """\

@@ -171,14 +171,14 @@ def merge_fix(text: str = GEMM) -> Fix:
     )
 
 
-def no_fixes(finding: Finding) -> tuple[Fix, ...]:
+def no_fixes(finding: Finding, _: Report) -> tuple[Fix, ...]:
     return ()
 
 
 def make_report(
     text: str,
     findings: tuple[Finding, ...] = (),
-    fixes: Callable[[Finding], tuple[Fix, ...]] = no_fixes,
+    fixes: Callable[[Finding, Report], tuple[Fix, ...]] = no_fixes,
     path: str = "kernels/gemm.cu",
     kernels: tuple[KernelReport, ...] = (),
 ) -> Report:

@@ -143,3 +143,23 @@ def test_clearing_the_store_of_the_process_clears_functions_that_remember() -> N
     assert (double(3), double(3), asked) == (6, 6, [3])
     PROCESS.clear()
     assert (double(3), asked) == (6, [3, 3])
+
+
+class Answer:
+    """Something that can be kept alive from outside."""
+
+
+def test_an_answer_in_use_is_found_beyond_the_bound_and_goes_with_its_last_user() -> None:
+    query, store = Query[int, Answer]("answers", most=2, in_use=True), Store()
+    used = query.keep(store, 0, Answer())
+    for n in range(1, 10):
+        query.keep(store, n, Answer())
+    assert query.find(store, 0) is used
+    assert [n for n in range(10) if query.find(store, n) is not None] == [0, 8, 9]
+    assert (query.count(store), query.weight(store)) == (3, 2)
+    del used
+    assert query.find(store, 0) is None
+    kept = query.keep(store, 20, Answer(), weight=3)  # alone heavier than all may be
+    assert query.find(store, 20) is kept
+    query.drop(store, lambda _: True)
+    assert query.count(store) == 0

@@ -62,6 +62,7 @@ def find_footprints(
     slots: dict[int, Footprint] = {}
     full: set[int] = set()
     covering: dict[int, frozenset[int]] = {}
+    same: dict[Footprint, Footprint] = {}  # equal ones are one object: accesses in their hundreds have a few
     block = _Block(kernel, values, shape) if shape is not None else None
     for node in walk(kernel.body):
         if isinstance(node, Access) and block is not None and node.point in control.steady:
@@ -77,7 +78,7 @@ def find_footprints(
             if slot is None:
                 continue
             if not node.asynchronous:  # a copy is not ordered with what its thread does meanwhile
-                slots[node.point] = slot
+                slots[node.point] = same.setdefault(slot, slot)
             if (
                 node.kind is AccessKind.WRITE
                 and node.point in control.steady
