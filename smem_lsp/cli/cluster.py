@@ -31,7 +31,7 @@ SCHEME = "dask://"
 _CONNECT = 10  # seconds for the machine to take a connection
 _ANSWER = 30  # seconds for the scheduler to say what it is
 _AHEAD = 4  # tasks for each thread of the cluster that are sent before the first of them is needed
-_IDLE = 60.0  # seconds after which a worker ends a process that nobody uses
+_IDLE = 10.0  # seconds after which a worker ends a process that nobody uses
 _SAMPLES = 20  # files that are compared before the run
 _DISTRIBUTIONS = ("distributed", "lark", "z3-solver")
 
@@ -155,8 +155,6 @@ def _arriving(
             send()
     finally:
         client.cancel([future for _, future in sent if future is not None])
-        if client.status == "running":
-            client.run(end_run, run, on_error="return", wait=False)
 
 
 def _result(task: FileTask, future: Any) -> FileOutcome:
@@ -180,44 +178,44 @@ def _first_line(error: object) -> str:
 
 
 _mine = threading.local()
-_processes: dict[str, set[_Kept]] = {}
-_lock = threading.Lock()
 
 
 class _Kept:
-    """A process of ours beside a worker, for one thread of it and one run."""
+    """A process of ours beside a worker, for one thread of it and one run. It ends when it has been idle."""
 
-    __slots__ = ("_child", "_new", "_timer", "run")
+    __slots__ = ("_child", "_lock", "_new", "_timer", "run")
 
     def __init__(self, run: str, new: Callable[[], Child]) -> None:
         self.run = run
         self._new = new
         self._child: Child | None = None
         self._timer: threading.Timer | None = None
+        self._lock = threading.Lock()  # the timer has a thread of its own
 
     def check(self, task: FileTask) -> FileOutcome:
         """Raises OSError or EOFError when the process is gone."""
-        self._stop_timer()
-        try:
-            self._child = self._child or self._new()
-            return self._child.check(task)
-        except BaseException:
-            self.end()
-            raise
-        finally:
-            self._timer = threading.Timer(_IDLE, self.end)
-            self._timer.daemon = True
-            self._timer.start()
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            try:
+                self._child = self._child or self._new()
+                return self._child.check(task)
+            except BaseException:
+                self._leave()
+                raise
+            finally:
+                self._timer = threading.Timer(_IDLE, self.end)
+                self._timer.daemon = True
+                self._timer.start()
 
     def end(self) -> None:
-        self._stop_timer()
+        with self._lock:
+            self._leave()
+
+    def _leave(self) -> None:
         child, self._child = self._child, None
         if child is not None:
             child.leave()
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
 
 
 def run_item(run: str, folder: str, options: bytes, task: bytes) -> bytes:
@@ -228,8 +226,6 @@ def run_item(run: str, folder: str, options: bytes, task: bytes) -> bytes:
             kept.end()
         unpickled: Options = pickle.loads(options)
         kept = _mine.kept = _Kept(run, lambda: Child(unpickled, folder))
-        with _lock:
-            _processes.setdefault(run, set()).add(kept)
     item: FileTask = pickle.loads(task)
     try:
         outcome = kept.check(item)
@@ -240,11 +236,3 @@ def run_item(run: str, folder: str, options: bytes, task: bytes) -> bytes:
             item.path, f"{item.path}: not checked, no process can be started: {error.strerror or error}"
         )
     return pickle.dumps(outcome)
-
-
-def end_run(run: str) -> None:
-    """Nobody waits for more of this run; a file that is being checked is checked to its end."""
-    with _lock:
-        kept = _processes.pop(run, set())
-    for each in kept:
-        threading.Thread(target=each.end, daemon=True).start()
