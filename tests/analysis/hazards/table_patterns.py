@@ -106,6 +106,7 @@ bins[(int)in[t] & 255]++;
 __syncthreads();
 out[t] = bins[t];
 """,
+        right=MISSING,
     ),
     Pattern(
         "ring of three",
