@@ -48,7 +48,7 @@ warning[SMEM301]: `Cs` can reuse `As`, `Bs` (dead after the barrier at 10): 8,19
 
 def test_full_marks_what_a_fix_promises() -> None:
     fixes = (Fix("merge", Safety.UNSAFE, ()), Fix("too many uses", Safety.DISPLAY, ()))
-    report = make_report("s;\n", (finding(Span(0, 1)),), lambda _: fixes)
+    report = make_report("s;\n", (finding(Span(0, 1)),), lambda *_: fixes)
     assert "= fix: merge (unsafe)\n" in full.render(report)
     assert "= fix: too many uses (by hand)\n" in full.render(report)
 
