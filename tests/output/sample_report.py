@@ -188,7 +188,7 @@ def make_report(
 
 def gemm_report(path: str = "kernels/gemm.cu") -> Report:
     fix = merge_fix()
-    return make_report(GEMM, gemm_findings(), lambda _: (fix,), path, (gemm_kernel_report(),))
+    return make_report(GEMM, gemm_findings(), lambda *_: (fix,), path, (gemm_kernel_report(),))
 
 
 def with_plans(report: KernelReport, *plans: Plan) -> KernelReport:
