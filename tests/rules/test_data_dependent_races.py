@@ -112,36 +112,3 @@ __global__ void k(const int* in, int* out) {
 """
     (finding,) = check(text, config=ASKED).findings
     assert ": loaded values decide whether they come there" in finding.message
-
-
-IN_A_WARP = """\
-__global__ void k(const float* in, float* out) {{
-  __shared__ float best[256];
-  int t = threadIdx.x;
-  best[t] = in[t];
-  __syncthreads();
-  if (t < {threads}) {{
-    {step}
-  }}
-  __syncthreads();
-  out[t] = best[0];
-}}
-void go(const float* in, float* out) {{ k<<<1, 256>>>(in, out); }}
-"""
-
-
-@pytest.mark.parametrize(
-    ("threads", "step", "found"),
-    [
-        # one warp is left: its lanes read what others of them replace by what is better
-        (32, "if (best[t] < best[t + 16]) best[t] = best[t + 16];", ["SMEM205"]),
-        (16, "if (best[t] < best[t + 16]) best[t] = best[t + 16];", []),
-        (32, "float v = best[t + 16]; __syncwarp(); if (best[t] < v) best[t] = v;", []),
-        # a key decides what is read: it may be anyone's own
-        (32, "if (best[t] < 0) best[t] = best[(int)in[t] & 31];", []),
-    ],
-)
-def test_lanes_of_the_last_warp(threads: int, step: str, found: list[str]) -> None:
-    report = check(IN_A_WARP.format(threads=threads, step=step))
-    above = [each for each in report.findings if each.severity in (Severity.ERROR, Severity.WARNING)]
-    assert [each.code for each in above] == found

@@ -299,11 +299,6 @@ def decide(asker: Asker, pair: Open) -> Decision:
             # between warps, too? No barrier of a warp would do then
             wider = asker.ask(pair.first, pair.second, way, lanes=False)
             reply = wider if wider.answer.is_race else reply
-        if pair.lanes is None and reply.answer is Answer.DATA and not unsure:
-            # within a warp, and only there, for data of no special kind?
-            if asker.ask(pair.first, pair.second, way, lanes=False).answer.is_safe:
-                near = asker.ask(pair.first, pair.second, way, lanes=True)
-                reply = near if near.answer is Answer.LIKELY else reply
         decision = _decision(pair, way, reply)
         if worst is None or _RANK[decision.answer] > _RANK[worst.answer]:
             worst = decision
