@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.dataflow.facts import Facts
@@ -18,10 +18,12 @@ from smem_lsp.analysis.values.symbolic_execution import NOTHING_PASSED, propagat
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.config import Config
 from smem_lsp.facts.layouts import kept_buffers, pinned_buffers
-from smem_lsp.ir.nodes import Buffer, Dims, Kernel, LaunchFact
-from smem_lsp.ir.values import Const, Op, Sym, Value
+from smem_lsp.ir.nodes import Buffer, Dims, Kernel, LaunchFact, LaunchSite
+from smem_lsp.ir.values import Const, Op, Operator, Sym, Value
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import WARP_SIZE
+
+_MOST_ALTERNATIVES = 8  # launches that say something else
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +72,39 @@ def passed_by_all(kernel: Kernel) -> Mapping[str, Value]:
 
 
 def given_by_all(kernel: Kernel) -> Sequence[Value]:
-    """What every launch in sight says of the block's sizes and the parameters that they are made of, and what the host
-    has checked of these. Nothing, where they say no size."""
-    found: list[Value] | None = None
-    for site in kernel.launches:
-        own = [Op(fact.operator, (fact.left, fact.right)) for fact in site.equalities if _is_of_sizes(fact)]
-        checked = [Op(fact.operator, (fact.left, fact.right)) for fact in site.conditions]
-        facts: list[Value] = [*own, *checked] if own else []
-        found = facts if found is None else [each for each in found if each in facts]
-    return found or []
+    """What the launches in sight say: how the block's sizes are made of parameters, numbers that are passed, and what
+    the host has checked. Where they differ, one of them is true; nothing, where one says nothing."""
+    launches = [dict.fromkeys(_said(site)) for site in kernel.launches]
+    if not launches:
+        return []
+    common = [each for each in launches[0] if all(each in other for other in launches)]
+    rest = [[each for each in one if each not in common] for one in launches]
+    blocks = [list(_block_of(site)) for site in kernel.launches]
+    either = list(dict.fromkeys((*own, *block) for own, block in zip(rest, blocks)))
+    if not any(rest) or () in either or len(either) > _MOST_ALTERNATIVES:
+        return common
+    return [*common, _joined(Operator.OR, [_joined(Operator.AND, one) for one in either])]
+
+
+def _block_of(site: LaunchSite) -> Iterator[Value]:
+    """Its sizes, where they are numbers."""
+    for axis, size in zip("xyz", site.block or ()):
+        yield Op(Operator.EQUAL, (Sym(f"blockDim.{axis}"), Const(size)))
+
+
+def _said(site: LaunchSite) -> Iterator[Value]:
+    for fact in site.equalities:
+        if _is_of_sizes(fact) or any(isinstance(each, Const) for each in (fact.left, fact.right)):
+            yield Op(fact.operator, (fact.left, fact.right))
+    for fact in site.conditions:
+        yield Op(fact.operator, (fact.left, fact.right))
+
+
+def _joined(operator: Operator, values: Sequence[Value]) -> Value:
+    whole = values[0]
+    for each in values[1:]:
+        whole = Op(operator, (whole, each))
+    return whole
 
 
 def _is_of_sizes(fact: LaunchFact) -> bool:

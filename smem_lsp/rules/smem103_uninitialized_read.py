@@ -51,7 +51,7 @@ from smem_lsp.source import checkpoint
 
 @kernel_rule("SMEM103", "uninitialized-read", Severity.ERROR, portable=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
-    if not racing.followed(facts):
+    if not racing.followed(facts) or facts.kernel.hidden:
         return
     accesses = [node for node in walk(facts.kernel.body) if isinstance(node, Access)]
     for access in unwritten_reads(facts.kernel):

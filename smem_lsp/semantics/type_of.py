@@ -268,7 +268,8 @@ def spelled_type(source: Source, lo: int, hi: int, scope: Scope) -> Type | None:
     parsed = source.parse("declaration", lo, hi)
     if isinstance(parsed, tree.Declaration) and len(parsed.declarators) == 1:
         declarator = parsed.declarators[0]
-        if not declarator.name:
+        binding = source.kinds[lo + declarator.lo : lo + declarator.lo + 1] == ["LB"] and not declarator.dims
+        if not declarator.name and not binding:  # as a declaration, `float[N]` binds a name N
             base = _qualified(specified(parsed.words, parsed.names, scope, None, source, lo), parsed.words)
             return declarator_type(base, declarator, scope)
     start = lo + 1 if source.kinds[lo : lo + 1] == ["TYPENAME"] else lo

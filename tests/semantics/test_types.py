@@ -69,6 +69,8 @@ enum Wide { W = 0x1ffffffffLL };
 typedef struct { int a; char b[3]; } Typed, *TypedPointer;
 typedef float Row[4];
 using Rows = Row[3];
+template <int N> using Line = float[N];
+template <int N> struct Lined { using type = float[N]; };
 typedef int Function(int);
 template <int N> using Doubles = a::S<N, double>;
 template <class T> constexpr int width = 16 / sizeof(T);
@@ -172,6 +174,8 @@ TYPES = {
     "TypedPointer": (8, 8),
     "Row": (16, 4),
     "Rows": (48, 4),
+    "Line<12>": (48, 4),
+    "Lined<12>::type": (48, 4),
     "Function*": (8, 8),
     "Doubles<5>": (40, 8),
     "Aligned": (16, 16),

@@ -79,12 +79,22 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
     if inlined is not None:
         return inlined
     if MACRO_NAME.match(callee.text) and callee.text not in ctx.helpers:
-        ctx.limits.hidden.append(f"macro {callee.text} (line {ctx.at.line(expr.lo)}) is not in sight")
+        _note_macro(ctx, callee)
     if isinstance(meaning, Variable):
         held = ctx.clobber(Var(meaning.index), expr.lo, expr.hi)
         result = unknown_calls.unknown_call(ctx, expr, scope, callee.text)
         return ctx.lost_address(held | ctx.points_to.may_point_to(result))
     return unknown_calls.unknown_call(ctx, expr, scope, callee.text)
+
+
+def unseen_macro(ctx: Context, name: tree.Name, scope: LocalScope) -> None:
+    """``SYNC;`` where nothing in sight says what it is: it may do all that a call may."""
+    _note_macro(ctx, name)
+    unknown_calls.unknown_call(ctx, tree.Call(name.lo, name.hi, name, []), scope, name.text)
+
+
+def _note_macro(ctx: Context, name: tree.Name) -> None:
+    ctx.limits.hidden.append(f"macro {name.text} (line {ctx.at.line(name.lo)}) is not in sight")
 
 
 def _is_type(ctx: Context, callee: tree.Name, scope: LocalScope) -> bool:

@@ -39,6 +39,7 @@ from smem_lsp.lowering.state.template_header import type_parameters
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.arithmetic import literal
 from smem_lsp.semantics.declarations import VariableDecl
+from smem_lsp.semantics.entities import Undeclared
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.sizes import size_of, size_of_type
 from smem_lsp.semantics.types import Array, Record, Sequence, is_number, plain_type
@@ -749,11 +750,24 @@ def discard(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """An expression whose value nobody uses: ``(void)a;`` reads nothing, ``T(a);`` runs a constructor."""
     if isinstance(expr, tree.Call) and temporaries.temporary(ctx, expr, scope) is not None:
         return
+    if isinstance(expr, tree.Name) and _is_undeclared(expr, scope):
+        calls.unseen_macro(ctx, expr, scope)
+        return
     result = operand(ctx, expr, scope)
     if isinstance(result, Ref) and isinstance(expr, tree.Cast):
         return
     if not isinstance(expr, (tree.Assign, tree.Unary, tree.PostfixStep)):
         load(ctx, result, expr)
+
+
+def _is_undeclared(expr: tree.Name, scope: LocalScope) -> bool:
+    """As a statement of its own such a name means nothing, unless it is a macro of a header that is not read."""
+    if "::" in expr.text or expr.templated or expr.text in _BUILTIN_VECTORS or expr.text == "warpSize":
+        return False
+    if scope.lookup(expr.text) is not None:
+        return False
+    constants = scope.constant_scope()
+    return isinstance(constants.meaning((expr.text,), (None,), absolute=False), Undeclared)
 
 
 def escape_closure(ctx: Context, closure: Closure, why: str) -> None:

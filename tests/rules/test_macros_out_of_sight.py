@@ -1,0 +1,36 @@
+"""A name that nothing in sight declares, as a statement of its own, is a macro of a header that is not read: it may
+wait, write and read."""
+
+from __future__ import annotations
+
+import pytest
+
+from smem_lsp.analysis.decision.model import VerdictKind
+from smem_lsp.engine import check
+
+LAUNCH = "void h(float* p) { k<<<1, 64>>>(p); }\n"
+
+
+def kernel(*statements: str) -> str:
+    body = "\n".join(f"  {each}" for each in statements)
+    return f"__global__ void k(float* p) {{\n  __shared__ float s[64];\n{body}\n}}\n{LAUNCH}"
+
+
+@pytest.mark.parametrize("name", ["SYNC", "sync_block", "SYNC()"])
+def test_it_may_be_a_barrier(name: str) -> None:
+    text = kernel("s[threadIdx.x] = p[threadIdx.x];", f"{name};", "p[threadIdx.x] = s[63 - threadIdx.x];")
+    report = check(f'#include "gone.h"\n{text}')
+    assert not [each for each in report.findings if each.code == "SMEM201"]
+    assert report.kernels[0].verdict.kind is VerdictKind.UNDECIDED
+
+
+def test_it_may_write_and_read() -> None:
+    read = kernel("FILL;", "__syncthreads();", "p[threadIdx.x] = s[63 - threadIdx.x];")
+    written = kernel("s[threadIdx.x] = p[threadIdx.x];", "__syncthreads();", "STORE(p);")
+    for text in (read, written):
+        assert not {each.code for each in check(text).findings} & {"SMEM102", "SMEM103", "SMEM204"}
+
+
+def test_a_name_that_is_declared_does_nothing() -> None:
+    text = kernel("s[threadIdx.x] = p[threadIdx.x];", "p;", "p[threadIdx.x] = s[63 - threadIdx.x];")
+    assert [each.code for each in check(text).findings] == ["SMEM201"]

@@ -1,0 +1,51 @@
+"""What the host has checked before a launch, and the numbers that it passes, hold for every finding with its block."""
+
+from __future__ import annotations
+
+import pytest
+
+from smem_lsp.analysis.decision.model import VerdictKind
+from smem_lsp.engine import check
+
+KERNEL = """\
+__global__ void k(float* p, int n) {
+  __shared__ float s[64];
+  s[threadIdx.x] = p[threadIdx.x];
+  if (n > 3) __syncthreads();
+  p[threadIdx.x] = s[63 - threadIdx.x];
+}
+"""
+
+
+def verdict(host: str) -> VerdictKind:
+    (kernel,) = check(f"{KERNEL}{host}\n").kernels
+    return kernel.verdict.kind
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "void h(float* p, int n) { if (n <= 3) return; k<<<1, 64>>>(p, n); }",
+        "void h(float* p, int n) { if (n < 4) n = 4; k<<<1, 64>>>(p, n); }",
+        "void h(float* p, int n) { k<<<1, 64>>>(p, n > 3 ? n : 4); }",
+        "void h(float* p, int n) { if (n > 3) k<<<1, 64>>>(p, n); else k<<<1, 1>>>(p, n); }",
+        "void h(float* p) { k<<<1, 64>>>(p, 4); k<<<1, 1>>>(p, 3); }",
+        "void h(float* p) { k<<<1, 64>>>(p, 4); k<<<1, 64>>>(p, 5); }",
+    ],
+)
+def test_a_barrier_that_all_launches_run(host: str) -> None:
+    assert verdict(host) is VerdictKind.RACE_FREE
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "void h(float* p, int n) { if (n > 3) return; k<<<1, 64>>>(p, n); }",
+        "void h(float* p, int n) { if (n <= 2) return; k<<<1, 64>>>(p, n); }",
+        "void h(float* p, int n) { if (n > 3) k<<<1, 1>>>(p, n); else k<<<1, 64>>>(p, n); }",
+        "void h(float* p) { k<<<1, 64>>>(p, 3); k<<<1, 1>>>(p, 4); }",
+        "void h(float* p, int n) { k<<<1, 64>>>(p, 4); k<<<1, 64>>>(p, n); }",
+    ],
+)
+def test_a_barrier_that_some_launch_leaves_out(host: str) -> None:
+    assert verdict(host) is VerdictKind.RACY
