@@ -715,6 +715,7 @@ class Kernel:
     siblings: int = 0  # other instances of it in sight
     contexts: tuple[Context, ...] = ()  # through which its header was read
     more_instances: str | None = None  # why there may be others than those in sight; None: there are not
+    left_out: bool = False  # the file makes instances that are not looked at
     unknown: tuple[str, ...] = ()  # reasons for accesses and barriers that are not resolved
     assumed: tuple[str, ...] = ()  # what is taken for granted of code that is not in sight, in words
     unknown_accesses: int = 0

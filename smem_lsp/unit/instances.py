@@ -67,11 +67,13 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Instances:
-    """The known instances of one template. ``complete``: there are no others; if False, ``why`` there may be."""
+    """The known instances of one template. ``complete``: there are no others; if False, ``why`` there may be.
+    ``left_out``: the file makes others, too many to look at."""
 
     bindings: tuple[Binding, ...] = ()
     why: str | None = None
     mentions: tuple[Mention, ...] = ()
+    left_out: bool = False
 
     @property
     def complete(self) -> bool:
@@ -86,6 +88,7 @@ class _Found:
     bindings: dict[_Values, Binding] = field(default_factory=dict)
     why: str | None = None
     mentions: list[Mention] = field(default_factory=list)
+    left_out: bool = False
 
 
 def find_instances(unit: TranslationUnit, top: Scope) -> Mapping[int, Instances]:
@@ -147,9 +150,12 @@ class _Search:
         if self.waiting:
             for found in self.found.values():
                 found.why = found.why or "the file makes too many instances"
+                found.left_out = True
         self._outside()
         return {
-            number: Instances(tuple(found.bindings.values()), found.why, tuple(found.mentions))
+            number: Instances(
+                tuple(found.bindings.values()), found.why, tuple(found.mentions), found.left_out
+            )
             for number, found in self.found.items()
         }
 
@@ -365,6 +371,7 @@ class _Search:
             return found.bindings[key]
         if len(found.bindings) >= MOST_INSTANCES:
             found.why = found.why or f"more than {MOST_INSTANCES} instances"
+            found.left_out = True
             return None
         binding = Binding(
             tuple((p.name, a) for p, a in zip(parameters_of(function), bound) if p.name),

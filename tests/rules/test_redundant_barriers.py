@@ -184,3 +184,16 @@ void host(const float* in, float* out, int* flag) { k<<<1, 256>>>(in, out, flag)
     report = check(text)
     lines = [report.source.line_number(f.span.start) for f in report.findings if f.code == "SMEM204"]
     assert 8 not in lines
+
+
+def test_instances_that_are_left_out_may_need_it() -> None:
+    """Eight instances are looked at; the ninth reads what other warps have written."""
+    kernel = (
+        "template <int N> __global__ void k(float* p) { __shared__ float s[512]; s[threadIdx.x] = p[threadIdx.x];"
+        " __syncthreads(); p[threadIdx.x] = s[N > 32 ? N - 1 - threadIdx.x : threadIdx.x]; }\n"
+    )
+    launches = [f"k<{n}><<<1, {n}>>>(p);" for n in (*range(1, 9), 512)]
+    few = f"{kernel}void h(float* p) {{ {' '.join(launches[:8])} }}\n"
+    assert [each.code for each in check(few).findings if each.code == "SMEM204"]
+    many = f"{kernel}void h(float* p) {{ {' '.join(launches)} }}\n"
+    assert not [each.code for each in check(many).findings if each.code == "SMEM204"]
