@@ -49,3 +49,11 @@ def test_a_barrier_that_all_launches_run(host: str) -> None:
 )
 def test_a_barrier_that_some_launch_leaves_out(host: str) -> None:
     assert verdict(host) is VerdictKind.RACY
+
+
+@pytest.mark.parametrize("numbers", [(0, 1), (3, 3), (4, 0)])
+def test_launches_of_other_blocks_say_nothing_of_a_stated_one(numbers: tuple[int, int]) -> None:
+    first, second = numbers
+    host = f"void h(float* p) {{ k<<<1, 32>>>(p, {first}); k<<<1, 48>>>(p, {second}); }}"
+    (kernel,) = check(f"// smem: assume(blockDim.x == 64)\n{KERNEL}{host}\n").kernels
+    assert kernel.verdict.kind is VerdictKind.RACY

@@ -93,7 +93,7 @@ class Meeting(TouchedBytes):
 
     def given(self) -> Iterator[Formula]:
         """What every launch says of the sizes that the two depend on."""
-        for each in self.asker.of.values.given:
+        for each in self.asker.given():
             names = {part.name for part in parts_of(each) if isinstance(part, Sym)}
             if not names.isdisjoint(self.encoder.sizes):
                 yield self.encoder.holds(each, 0)

@@ -261,6 +261,18 @@ class Asker:
         differ = either(*(encoder.thread(axis, 0).differs(encoder.thread(axis, 1)) for axis in encoder.axes))
         return self.solve(encoder, [*comes, differ, *encoder.side]).outcome is solver.Outcome.NONE
 
+    def given(self) -> Sequence[Term]:
+        """What the launches in sight say; nothing, unless it can be true in this block: an assumption may name another
+        one than all of them have."""
+        given = self.of.values.given
+
+        def find() -> bool:
+            encoder = self.encoder()
+            facts = [encoder.holds(each, 0) for each in given]
+            return self.solve(encoder, [*facts, *encoder.side]).outcome is solver.Outcome.SOME
+
+        return given if given and self._kept("given", find) else ()
+
     def encoder(self) -> Encoder:
         """Of threads that no loop puts in any order."""
         of = self.of
