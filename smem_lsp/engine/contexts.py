@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os.path
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,7 +19,7 @@ _MOST_TRIED = 16  # files that may include it
 _MOST_NAMING = 8  # files that launch a kernel without including it
 _MOST_TOKENS = 500_000  # of the headers of the units of one file; the last unit may exceed it
 _MOST_SECONDS = 1.5  # of processor time, after which no further unit is read
-_HOLDS_KERNELS = re.compile(r"__global__(?s:.*)(?i:shared|smem)|(?i:shared|smem)(?s:.*)__global__").search
+_KERNEL = "__global__"
 _MAIN_SUFFIXES = frozenset((".cu", ".hip", ".cpp", ".cc", ".cxx", ".c"))
 
 
@@ -47,7 +46,7 @@ def read_units(
     """
     found: list[UnitFacts] = []
     more, read_tokens, started = False, 0, processor_time()
-    asked = reader is not None and _HOLDS_KERNELS(source.text) is not None
+    asked = reader is not None and _KERNEL in source.text
     if reader is not None and (asked or within.mains is not None):
         mains = reader.includers(source.path) if within.mains is None else within.mains
         if within.chosen is not None:

@@ -20,6 +20,7 @@ from smem_lsp.syntax.functions import TOP_LEVEL, BraceEnd, FunctionIsland, find_
 from smem_lsp.syntax.lexer import Tokens, moved
 from smem_lsp.syntax.lookahead import Symbols
 from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
+from smem_lsp.syntax.shared_outside import SharedOutside, find_shared_outside
 from smem_lsp.syntax.symbols import Names, collect
 from smem_lsp.syntax.variables import hiding_names
 
@@ -112,17 +113,6 @@ class Located:
     offset: int
     head: int
     left: int
-
-
-@dataclass(frozen=True, slots=True)
-class SharedOutside:
-    """A declaration of shared memory outside functions. ``names``: all in it; ``arrays``: those with extents;
-    ``plain``: of a type of the language, without a requested alignment."""
-
-    names: frozenset[str]
-    arrays: frozenset[str]
-    extern: bool
-    plain: bool
 
 
 class Outline:
@@ -219,23 +209,12 @@ class Block:
     @cached_property
     def shared_outside(self) -> tuple[SharedOutside, ...]:
         """The declarations of shared memory outside functions."""
-        texts, kinds = self.tokens.texts, self.tokens.kinds
-        if "__shared__" not in texts:
+        if "__shared__" not in self.tokens.texts:
             return ()
-        found: list[SharedOutside] = []
         outside = self._outside_bodies()
-        for place, at in enumerate(outside):
-            checkpoint()
-            if texts[at] != "__shared__":
-                continue
-            first = next((x for x in range(place, -1, -1) if kinds[outside[x]] in _ENDS), -1) + 1
-            last = next((x for x in range(place, len(outside)) if kinds[outside[x]] in _ENDS), len(outside))
-            statement = [outside[x] for x in range(first, last)]
-            names = frozenset(texts[x] for x in statement if kinds[x] == "NAME")
-            arrays = frozenset(texts[x] for x in statement if kinds[x : x + 2] == ["NAME", "LB"])
-            plain = not any(kinds[x] == "ATTRIBUTE" for x in statement) and names == arrays
-            found.append(SharedOutside(names, arrays, "extern" in (texts[x] for x in statement), plain))
-        return tuple(found)
+        return find_shared_outside(
+            [self.tokens.kinds[at] for at in outside], [self.tokens.texts[at] for at in outside]
+        )
 
     def _outside_bodies(self) -> list[int]:
         """The tokens outside the bodies of functions, by their index."""

@@ -12,6 +12,7 @@ from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.functions import FunctionIsland, find_functions
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.macros import TokenList
+from smem_lsp.syntax.shared_outside import SharedOutside, find_shared_outside
 from smem_lsp.syntax.symbols import Names, collect
 
 
@@ -59,6 +60,7 @@ class Headers:
     by_value: frozenset[str]
     words: frozenset[str]
     definitions: Mapping[str, tuple[HeaderFunction, ...]]
+    shared_outside: tuple[SharedOutside, ...]
 
     @cached_property
     def _unnamed(self) -> Reached:
@@ -115,7 +117,8 @@ def read_headers(header: TokenList) -> Headers:
             name = texts[island.name]
             definitions[name] = (*definitions.get(name, ()), HeaderFunction(header, island))
     by_value = frozenset(declared - changing)
-    return Headers(names, frozenset(declared), by_value, frozenset(texts), definitions)
+    shared = find_shared_outside(outside.kinds, outside.texts)
+    return Headers(names, frozenset(declared), by_value, frozenset(texts), definitions, shared)
 
 
 _BEFORE_NAME = frozenset(("NAME", "TYPE", "STAR", "AMP", "GT", "STORAGE"))  # in a declaration

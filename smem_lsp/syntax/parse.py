@@ -30,6 +30,7 @@ from smem_lsp.syntax.lexer import Tokens, moved
 from smem_lsp.syntax.lookahead import Lookahead, Symbols
 from smem_lsp.syntax.preprocess import Preprocessed, preprocess, seen_from
 from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
+from smem_lsp.syntax.shared_outside import SharedOutside
 from smem_lsp.syntax.symbols import Names
 from smem_lsp.syntax.variables import value_names
 
@@ -504,6 +505,12 @@ class TranslationUnit:
     def header_words(self) -> frozenset[str]:
         """Spellings of all tokens of the headers."""
         return _header(self.preprocessed).words
+
+    @cached_property
+    def shared_outside(self) -> Sequence[SharedOutside]:
+        """The declarations of shared memory outside functions, in all files and headers."""
+        inside = (each for placed in self.all_blocks for each in placed.block.shared_outside)
+        return [*inside, *_header(self.preprocessed).shared_outside]
 
     @property
     def header_by_value(self) -> frozenset[str]:

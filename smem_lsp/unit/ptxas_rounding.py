@@ -7,11 +7,10 @@ from functools import partial
 from typing import NamedTuple
 
 from smem_lsp.semantics.cub_storage import CLASSES
-from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl
+from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl, VariableDecl
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import SourceText, checkpoint
 from smem_lsp.source.queries import Query
-from smem_lsp.syntax.blocks import SharedOutside
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.shared_declarations import MIN_ROUNDING, _shared_declarations, shared_buffer
@@ -32,7 +31,7 @@ def rounding(unit: TranslationUnit, top: Scope) -> Rounding:
     bytes or to the alignment of that array, whichever is more. A header that is missing may use one."""
     certain = 1
     possible = MIN_ROUNDING if unit.preprocessed.missing_quoted else 1
-    outside = [each for each in shared_outside(unit) if each.extern]
+    outside = [each for each in unit.shared_outside if each.extern]
     if not outside and not any(placed.block.extends_shared for placed in unit.all_blocks):
         return Rounding(certain, possible)
     for file in unit.files:
@@ -88,9 +87,10 @@ def is_compiled(unit: TranslationUnit, function: Function) -> bool | None:
 
 
 def header_names(unit: TranslationUnit, top: Scope) -> frozenset[str] | None:
-    """Names of the functions and classes of headers that declare shared memory or reach one that does; None when not
-    every `__shared__` of the headers stands in one of those."""
-    if CUDA.shared not in unit.header_words:
+    """Names of the functions and classes of headers that declare shared memory, name an array that is declared outside
+    functions, or reach one that does; None when not every `__shared__` of the headers is known to be in one of those,
+    or outside functions."""
+    if CUDA.shared not in unit.header_words and not unit.shared_outside:
         return frozenset()
     return _HEADER_NAMES.of(top.state.store, (), partial(_header_names, unit, top))
 
@@ -100,18 +100,21 @@ _HEADER_NAMES = Query[tuple[()], frozenset[str] | None]("names in headers that r
 
 def _header_names(unit: TranslationUnit, top: Scope) -> frozenset[str] | None:
     header = unit.preprocessed.header
+    outside = frozenset[str]().union(*(each.names for each in unit.shared_outside))
     bodies: list[tuple[str, frozenset[str]]] = []
     places: set[int] = set()
     for decl in top.declarations.walk():
-        where = _body_of(decl)
-        if where is None or decl_source_kinds(decl) is not header.kinds:
+        if decl_source_kinds(decl) is not header.kinds:
             continue
-        texts = header.texts[where[0] : where[1]]
-        places.update(where[0] + at for at, text in enumerate(texts) if text == CUDA.shared)
-        bodies.append((decl.name, frozenset(texts)))
+        lo, hi = (decl.range if isinstance(decl, VariableDecl) else _body_of(decl)) or (0, 0)
+        texts = header.texts[lo:hi]
+        places.update(lo + at for at, text in enumerate(texts) if text == CUDA.shared)
+        if not isinstance(decl, VariableDecl):
+            bodies.append((decl.name, frozenset(texts)))
     if len(places) != header.texts.count(CUDA.shared):
         return None
-    reached = {name for name, words in bodies if CUDA.shared in words}
+    telling = outside | {CUDA.shared}
+    reached = {name for name, words in bodies if not telling.isdisjoint(words)}
     grown = True
     while grown:
         checkpoint()
@@ -129,25 +132,21 @@ def _collectives(top: Scope, names: set[str]) -> set[str]:
 
 
 def decl_source_kinds(decl: Declared) -> Sequence[str] | None:
-    return decl.source.kinds if isinstance(decl, (FunctionDecl, ClassDecl)) else None
+    return decl.source.kinds if isinstance(decl, (FunctionDecl, ClassDecl, VariableDecl)) else None
 
 
 def _body_of(decl: Declared) -> tuple[int, int] | None:
     return decl.body if isinstance(decl, (FunctionDecl, ClassDecl)) else None
 
 
-def shared_outside(unit: TranslationUnit) -> list[SharedOutside]:
-    """The declarations of shared memory outside functions."""
-    return [each for placed in unit.all_blocks for each in placed.block.shared_outside]
-
-
 def outside_unexact(unit: TranslationUnit, reached: Iterable[Function]) -> str | None:
     """Why arrays that are declared outside functions may be missing in the total of a kernel; None: it has them all.
     ``reached``: the kernel and all that it may call."""
-    names = frozenset[str]().union(*(each.names for each in shared_outside(unit) if not each.extern))
-    for words in (unit.header_words, *(function.definition.words for function in reached)):
-        if not names.isdisjoint(words):
-            return f"{min(names & words)} is declared outside functions"
+    names = frozenset[str]().union(*(each.names for each in unit.shared_outside if not each.extern))
+    for function in reached:
+        named = names & function.definition.words
+        if named:
+            return f"{min(named)} is declared outside functions"
     return None
 
 

@@ -300,6 +300,7 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
     base = operand(ctx, expr.base, scope)
     index = value(ctx, expr.index, scope)
     if not isinstance(base, Ref):
+        _note_undeclared(ctx, expr.base, scope)
         ctx.clobber(base, expr.lo, expr.hi)
         part = _is_array_of_object(expr.base, scope)
         if not part and not _is_local_array(ctx, expr.base, scope):
@@ -387,6 +388,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
         target = load_address(ctx, operand(ctx, expr.operand, scope), expr.operand)
         if isinstance(target, Ref):
             return target.place()
+        _note_undeclared(ctx, expr.operand, scope)
         ctx.clobber(target, expr.lo, expr.hi)
         ctx.outside.name(target, Const(0), _bytes_of(expr, scope))
         return Op(Operator.LOAD, (target, Const(0)))
@@ -595,6 +597,7 @@ def _member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Value | Ref:
                 return ctx.out.fresh()
             place = place_loaded
         return members.member_of(ctx, place, expr.name)
+    _note_undeclared(ctx, base, scope)
     if expr.operator == "->":
         ctx.clobber(place, expr.lo, expr.hi)
         ctx.out.touch(AccessKind.READ)
@@ -768,6 +771,13 @@ def _is_undeclared(expr: tree.Name, scope: LocalScope) -> bool:
         return False
     constants = scope.constant_scope()
     return isinstance(constants.meaning((expr.text,), (None,), absolute=False), Undeclared)
+
+
+def _note_undeclared(ctx: Context, memory: tree.Expr, scope: LocalScope) -> None:
+    """What is in memory is named ``memory``: where nothing in sight declares it, it may be shared memory."""
+    if isinstance(memory, tree.Name) and _is_undeclared(memory, scope):
+        ctx.limits.hidden.append(f"{memory.text} (line {ctx.at.line(memory.lo)}) is not declared in sight")
+        ctx.limits.note_unexact(f"{memory.text} is not declared in sight: it may be shared memory")
 
 
 def escape_closure(ctx: Context, closure: Closure, why: str) -> None:

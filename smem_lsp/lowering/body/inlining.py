@@ -66,7 +66,6 @@ from smem_lsp.semantics.sizes import is_plain_type
 from smem_lsp.semantics.types import Type, plain_type
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
-from smem_lsp.unit.ptxas_rounding import shared_outside
 
 MAX_DEPTH = 8
 MAX_POINTS = 20_000  # of a kernel: beyond it calls are not followed any more
@@ -212,7 +211,7 @@ def matters(ctx: Context, function: Function, expr: tree.Call, scope: LocalScope
 
 def tells(ctx: Context, function: Function) -> bool:
     """Does a function, or one that it calls, have or name shared arrays, or have barriers or assembler?"""
-    outside = (each.names for each in shared_outside(ctx.at.unit))
+    outside = (each.names for each in ctx.at.unit.shared_outside)
     return overloads.reaches(ctx, [function], library_names.telling(ctx.dialect).union(*outside))
 
 

@@ -16,13 +16,12 @@ from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.types import Enum, Pointer, Scalar, Type, is_struct
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
-from smem_lsp.unit.ptxas_rounding import shared_outside
 from smem_lsp.unit.shared_declarations import NOT_TYPE, total_bytes
 
 
 def around(ctx: Context, constants: Scope) -> Callable[[str], BufferName | None]:
     """What a name means that no block of a body declares. ``constants``: the scope that the body looks names up in."""
-    names = frozenset[str]().union(*(each.names for each in shared_outside(ctx.at.unit)))
+    names = frozenset[str]().union(*(each.names for each in ctx.at.unit.shared_outside))
 
     def look_up(name: str) -> BufferName | None:
         index = _buffer(ctx, name, constants) if name in names else None
