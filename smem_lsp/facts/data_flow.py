@@ -18,7 +18,7 @@ from smem_lsp.analysis.values.symbolic_execution import NOTHING_PASSED, propagat
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.config import Config
 from smem_lsp.facts.layouts import kept_buffers, pinned_buffers
-from smem_lsp.ir.nodes import Buffer, Dims, Kernel, LaunchFact, LaunchSite
+from smem_lsp.ir.nodes import Axes, Buffer, Dims, Kernel, LaunchFact, LaunchSite
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Value
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import WARP_SIZE
@@ -87,12 +87,19 @@ def given_by_all(kernel: Kernel) -> Sequence[Value]:
 
 
 def _block_of(site: LaunchSite) -> Iterator[Value]:
-    """Its sizes, where they are numbers."""
-    for axis, size in zip("xyz", site.block or ()):
-        yield Op(Operator.EQUAL, (Sym(f"blockDim.{axis}"), Const(size)))
+    """Its sizes, where all are numbers."""
+    return _sizes(site.block or (None, None, None))
+
+
+def _sizes(axes: Axes) -> Iterator[Value]:
+    for axis, size in zip("xyz", axes):
+        if size is not None:
+            yield Op(Operator.EQUAL, (Sym(f"blockDim.{axis}"), Const(size)))
 
 
 def _said(site: LaunchSite) -> Iterator[Value]:
+    if site.block is None:
+        yield from _sizes(site.axes)
     for fact in site.equalities:
         if _is_of_sizes(fact) or any(isinstance(each, Const) for each in (fact.left, fact.right)):
             yield Op(fact.operator, (fact.left, fact.right))

@@ -202,8 +202,9 @@ class _Collector:
             for enumerator in enumerators(record):
                 self.into.add(enumerator)
         first = i + 1 if record is None else after
+        tag = self.texts[after + 1] if record is None and self.kind(after) == "TAG" else ""
         for position, name in enumerate(_declared_names(self.source, first, end)):
-            if name:
+            if name and name != (tag if record is None else record.name):  # `typedef struct S {...} S;`
                 self.into.add(AliasDecl(name, self.source, (i + 1, end), position, None, record))
         return end + 1
 
@@ -367,9 +368,11 @@ class _Collector:
 
     def function(self, start: int, lp: int, parameters: tuple[Parameter, ...] | None) -> int:
         texts = self.texts[start:lp]
-        name = self.texts[lp - 1] if self.kinds[lp - 1] == "NAME" else ""
+        named_at = lp - 1
+        name = self.texts[named_at] if self.kinds[named_at] == "NAME" else ""
         if "operator" in texts:
-            name = "operator" + "".join(self.texts[start + list(texts).index("operator") + 1 : lp])
+            named_at = start + list(texts).index("operator")
+            name = "operator" + "".join(self.texts[named_at + 1 : lp])
         if "virtual" in texts:
             self.into.virtual = True
         i = self.source.after(lp)
@@ -398,6 +401,8 @@ class _Collector:
         if self.kind(i) == "LC":
             end = self.source.after(i)
             body = (i + 1, end - 1)
+        if name and self.kinds[named_at - 1] == "SCOPE":  # of a class or a namespace: no name of this scope
+            name = f"::{name}"
         if name:
             constexpr = "constexpr" in texts or "consteval" in texts
             self.into.add(

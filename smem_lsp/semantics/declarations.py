@@ -129,7 +129,8 @@ class VariableDecl:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FunctionDecl:
-    """A function. ``body``: between its braces, None for a prototype."""
+    """A function. ``name``: behind ``::`` for a member that is defined outside of its class or namespace, which no
+    lookup finds; ``body``: between its braces, None for a prototype."""
 
     name: str
     source: Source

@@ -36,5 +36,11 @@ def declare_parameters(parameters: Iterable[tree.Declaration], constants: Scope)
         checkpoint()
         for declarator in declaration.declarators:
             if declarator.name:
-                value = type_of.variable_value(declaration, declarator, constants)
-                constants.bound[declarator.name] = TypedConstant(value.type, None)
+                declare_type(declaration, declarator, constants)
+
+
+def declare_type(declaration: tree.Declaration, declarator: tree.Declarator, constants: Scope) -> None:
+    """Add a variable to a scope, with its type and without a value."""
+    value = type_of.variable_value(declaration, declarator, constants)
+    constants.values.pop(declarator.name, None)
+    constants.bound[declarator.name] = TypedConstant(value.type, None)

@@ -200,8 +200,11 @@ class Scope:
                 continue
             if scope.namespace and remembered and arguments is None and not pending:
                 return scope._from_here(name, alone)
-            if scope.record is not None and arguments is None and scope._is_called(name):
-                return scope.record
+            if scope.record is not None and scope._is_called(name):
+                if arguments is None:
+                    return scope.record
+                scope = scope.parent  # the template, not the constructors, which no lookup finds
+                continue
             members = scope._members(name)
             if members is None:
                 return None
@@ -363,6 +366,11 @@ class Scope:
                 return None
             return self._class(classes, arguments)
         distinct = _without_declarations(others)
+        if len(distinct) > 1 and arguments is None and all(_is_alias(decl) for decl, _ in distinct):
+            meant = [scope.declared_meaning(decl) for decl, scope in distinct]
+            return (
+                meant[0] if all(each == meant[0] for each in meant) else None
+            )  # a typedef may be said again
         if len(distinct) != 1:
             return None
         decl, scope = distinct[0]
@@ -513,6 +521,10 @@ def _bound_scope(home: Scope, parameters: tuple[Parameter, ...], arguments: tupl
     scope = home.bind({p.name: a for p, a in zip(parameters, arguments) if p.name})
     scope.open = any(is_open(a) for a in arguments)
     return scope
+
+
+def _is_alias(decl: Declared) -> bool:
+    return isinstance(decl, AliasDecl) and decl.parameters is None
 
 
 def _without_declarations(found: Sequence[tuple[Declared, Scope]]) -> list[tuple[Declared, Scope]]:

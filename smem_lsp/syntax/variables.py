@@ -27,6 +27,8 @@ def value_names(kinds: Sequence[str], texts: Sequence[str]) -> set[str]:
                 found.add(texts[i])
         elif (before in _BEFORE_VALUE and after in _ENDS) or (after == "GT" and before in ("TYPE", "NAME")):
             found.add(texts[i])
+        elif before == "QUALIFIER" and after in _ENDS and i > 1 and kinds[i - 2] in _INSIDE_TYPE:
+            found.add(texts[i])  # `T* __restrict__ x,`
     return found
 
 

@@ -110,7 +110,7 @@ def _header_names(unit: TranslationUnit, top: Scope) -> frozenset[str] | None:
         texts = header.texts[lo:hi]
         places.update(lo + at for at, text in enumerate(texts) if text == CUDA.shared)
         if not isinstance(decl, VariableDecl):
-            bodies.append((decl.name, frozenset(texts)))
+            bodies.append((decl.name.removeprefix("::"), frozenset(texts)))
     if len(places) != header.texts.count(CUDA.shared):
         return None
     telling = outside | {CUDA.shared}

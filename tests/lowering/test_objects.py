@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from callees.test_overloads import kernel_of, spots, touched
 
+from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import check
 
 CLASSES = """
@@ -128,3 +129,33 @@ __global__ void k(unsigned* out) {
 }
 """
     assert [finding.code for finding in check(text).findings] == []
+
+
+MADE = """
+struct Plain {{ float x, y, z; Plain() = default; __device__ Plain(float a) : x(a), y(a), z(a) {{}} }};
+struct Defaulted {{
+  float x, y, z; Defaulted() = default; __device__ Defaulted(float a) : x(a), y(a), z(a) {{}}
+  __device__ Defaulted(const Defaulted&) = default; __device__ Defaulted& operator=(const Defaulted&) = default;
+}};
+template <class T> struct Any {{
+  T x, y, z; Any() = default; Any(Any const&) = default;
+  template <class U> __device__ Any(Any<U> const& o) : x(o.x), y(o.y), z(o.z) {{}}
+}};
+struct Large {{ float x, y, z, m[30]; int a, b, c, d, e, f, g, h, i, j, k, l, n, o, p, q, r, s, t, u, v, w;
+  Large() = default; __device__ Large(float a) : x(a) {{}} }};
+__global__ void k(const {type}* in, float* out) {{
+  __shared__ {type} kept[64];
+  kept[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  {copy}
+  out[threadIdx.x] = c.x;
+}}
+void h(const {type}* in, float* out) {{ k<<<1, 64>>>(in, out); }}
+"""
+
+
+@pytest.mark.parametrize("copied", ["Plain", "Defaulted", "Any<float>", "Large"])
+@pytest.mark.parametrize("copy", ["const {} c = kept[63 - threadIdx.x];", "{} c(kept[63 - threadIdx.x]);"])
+def test_an_object_that_is_copied_from_shared_memory_is_read(copied: str, copy: str) -> None:
+    (kernel,) = check(MADE.format(type=copied, copy=copy.format(copied))).kernels
+    assert kernel.verdict.kind is VerdictKind.RACE_FREE

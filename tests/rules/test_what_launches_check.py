@@ -57,3 +57,39 @@ def test_launches_of_other_blocks_say_nothing_of_a_stated_one(numbers: tuple[int
     host = f"void h(float* p) {{ k<<<1, 32>>>(p, {first}); k<<<1, 48>>>(p, {second}); }}"
     (kernel,) = check(f"// smem: assume(blockDim.x == 64)\n{KERNEL}{host}\n").kernels
     assert kernel.verdict.kind is VerdictKind.RACY
+
+
+RANKED = """\
+__global__ void k(const int* in, float* out) {
+  extern __shared__ int s[];
+  unsigned size = blockDim.x * blockDim.y * %s;
+  int* a = s;
+  float* b = (float*)&a[size];
+  unsigned rank = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  a[rank] = in[rank];
+  b[rank] = in[rank];
+  __syncthreads();
+  float sum = 0;
+  for (unsigned t = 0; t < size; ++t) sum += a[t] + b[t];
+  out[rank] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("depth", "size", "expected"),
+    [
+        ("blockDim.z", "{tile, tile, 1}", VerdictKind.RACE_FREE),
+        ("1", "{tile, tile, 1}", VerdictKind.RACE_FREE),  # as deep as all launches say that it is
+        ("1", "{tile, tile}", VerdictKind.RACE_FREE),
+    ],
+)
+def test_an_extent_of_1_beside_others_that_are_not_known(
+    depth: str, size: str, expected: VerdictKind
+) -> None:
+    host = (
+        f"void h(const int* i, float* o, int tile) {{ dim3 t = {size}; k<<<1, t, 8 * tile * tile>>>(i, o); }}"
+    )
+    (kernel,) = check(f"{RANKED % depth}{host}\n").kernels
+    assert kernel.verdict.kind is expected
+    assert "parameters are what the launches in sight pass" in kernel.verdict.assumes

@@ -103,6 +103,40 @@ constexpr auto deduced = 3 * 1u;
 const int table[] = {1, 2, 3, 4, 5};
 namespace p { constexpr int N = 4; using real = float; }
 namespace q { constexpr int N = 5; using real = double; }
+typedef struct Same { int a; double b; } Same;
+typedef struct Later Later;
+struct Later { char c[5]; };
+typedef enum Kind { K0, K1 } Kind, *KindPointer;
+template <int N, class T> struct Stored { typedef struct type { T data[N]; } type; };
+template <int N, class T, bool = false> struct Vec;
+template <class T, bool B> struct Vec<3, T, B> {
+  typedef Vec<3, T, B> type;
+  enum kept { value = B };
+  union { T x, r; };
+  union { T y, g; };
+  T z;
+  typedef int length_type;
+  constexpr Vec() = default;
+  constexpr explicit Vec(T s);
+  constexpr Vec(T a, T b, T c);
+  constexpr T& operator[](length_type i);
+};
+template <class T, bool B> inline constexpr Vec<3, T, B>::Vec(T s) : x(s), y(s), z(s) {}
+template <class T, bool B> inline constexpr Vec<3, T, B>::Vec(T a, T b, T c) : x(a), y(b), z(c) {}
+template <class T, bool B> inline constexpr T& Vec<3, T, B>::operator[](typename Vec<3, T, B>::length_type i) {
+  return i == 0 ? x : i == 1 ? y : z;
+}
+template <int C, int R, class T> struct Mat;
+template <class T> struct Mat<3, 3, T> {
+  typedef Vec<3, T> col_type;
+ private:
+  col_type value[3];
+ public:
+  col_type& operator[](int i) { return value[i]; }
+};
+typedef float f32;
+typedef Mat<3, 3, f32> Mat3;
+typedef Mat<3, 3, float> Mat3;
 struct PN { static const int N = 4; };
 struct QN : PN { static const int M = N + 1; };
 """
@@ -202,6 +236,15 @@ TYPES = {
     "decltype(1 + 1L)": (8, 8),
     "p::real": (4, 4),
     "q::real": (8, 8),
+    "Same": (16, 8),
+    "Later": (5, 1),
+    "Kind": (4, 4),
+    "KindPointer": (8, 8),
+    "Stored<3, short>::type": (6, 2),
+    "Vec<3, float>": (12, 4),
+    "Vec<3, double>::type": (24, 8),
+    "Mat<3, 3, float>": (36, 4),
+    "Mat3": (36, 4),
 }
 
 # expression -> value; None: it has none, or it is not followed

@@ -189,3 +189,15 @@ def test_shapes_spell_what_a_range_for_initialises() -> None:
     (loop,) = body.statements.statements
     assert isinstance(loop, tree.For)
     assert spelled(body.chunk("for_head", loop.head)) == "int: i = 0; auto: x : xs"
+
+
+@pytest.mark.parametrize(
+    "parameter", ["float* __restrict__ x", "float *const x", "T const x", "T* __restrict__ const x"]
+)
+def test_a_qualified_parameter_is_a_value(parameter: str) -> None:
+    body = body_of("float* r = (float*)(x) + 3 * n;", f"{parameter}, int n")
+    assert guessed(body) == set()
+
+
+def test_a_type_with_a_qualifier_in_front_is_none() -> None:
+    assert guessed(body_of("r = (x) - y;", "const x, int y")) == {"x"}

@@ -283,9 +283,13 @@ def asker_of(of: Followed, dims: Dims | None, effort: int = 0) -> Asker:
 
 
 def _axes(values: ValueFacts, dims: Dims | None) -> str:
-    if dims is None:
-        return values.axes() or "x"
-    return "".join(axis for axis, size in zip("xyz", dims) if size > 1) or "x"
+    """The axes in which a block has more than one thread: not those of which all launches say that it has one."""
+    if dims is not None:
+        return "".join(axis for axis, size in zip("xyz", dims) if size > 1) or "x"
+    table = values.table
+    said = (table.op("==", table.sym(f"blockDim.{axis}"), table.const(1)) for axis in "xyz")
+    single = [axis for axis, each in zip("xyz", said) if each in values.given]
+    return "".join(axis for axis in values.axes() if axis not in single) or "x"
 
 
 def decide(asker: Asker, pair: Open) -> Decision:

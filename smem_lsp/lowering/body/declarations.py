@@ -16,12 +16,12 @@ from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import AliasDecl
 from smem_lsp.semantics.entities import TypedConstant
-from smem_lsp.semantics.evaluate import evaluate
-from smem_lsp.semantics.local_declarations import declare_constants, declare_statement
+from smem_lsp.semantics.evaluate import evaluate, evaluate_value
+from smem_lsp.semantics.local_declarations import declare_constants, declare_statement, declare_type
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type, size_of_type
 from smem_lsp.semantics.spell_type import spell_type
-from smem_lsp.semantics.types import Type
+from smem_lsp.semantics.types import Type, plain_type
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
 from smem_lsp.unit.shared_declarations import NOT_TYPE, _element_type, shared_buffer
@@ -416,7 +416,9 @@ def _declare_object(
     """A variable of class type: its constructor gets the initializer, and any later use may reach it."""
     initializer = declarator.initializer
     value: Value = ctx.out.fresh()
-    if initializer is not None:
+    if initializer is not None and _is_copied(declaration, declarator, initializer, scope):
+        value = expressions.value(ctx, initializer, scope)
+    elif initializer is not None:
         arguments = initializer.items if isinstance(initializer, tree.Braces) else [initializer]
         made_by = declaration.words[-1].removesuffix("<>") if declaration.words else ""
         value = ctx.lost_address(unknown_calls.pass_by_reference(ctx, arguments, scope, made_by))
@@ -432,6 +434,15 @@ def _declare_object(
         fragment=wmma.fragment_of(declaration.names, scope.constant_scope()) if ctx.dialect.nvidia else None,
     )
     ctx.assign(variable, value)
+
+
+def _is_copied(
+    declaration: tree.Declaration, declarator: tree.Declarator, initializer: tree.Expr, scope: LocalScope
+) -> bool:
+    """Is an object made from another one of its class? Whatever its copy constructor is, it reads that one."""
+    constants = scope.constant_scope()
+    made = plain_type(type_of.variable_value(declaration, declarator, constants).type)
+    return made is not None and made == plain_type(evaluate_value(initializer, constants).type)
 
 
 def class_name(words: list[str]) -> str:
@@ -471,6 +482,7 @@ def _declare_shared(
         if not declarator.name:
             ctx.limits.complete = False
             continue
+        declare_type(declaration, declarator, scope.declare_constants())
         index = len(ctx.buffers)
         function = ctx.at.function
         at = ctx.at.base + declarator.name_at
@@ -495,7 +507,6 @@ def _declare_shared(
         if kind is not None:
             ctx.buffers.kinds[index] = kind
         scope.names[declarator.name] = BufferName(index)
-        scope.declare_constants().values[declarator.name] = None
         if declarator.pointers or declarator.nested:
             ctx.buffers.pointer_elements.add(index)
         if buffer.space is AddressSpace.DYNAMIC:
