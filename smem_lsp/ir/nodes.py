@@ -8,7 +8,7 @@ the file; ``None`` where the text came out of a macro body and must not be edite
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
@@ -495,6 +495,19 @@ def _below(seq: Seq) -> Iterator[Node]:
             stack.extend(reversed(node.then.items))
         elif isinstance(node, Loop):
             stack.extend(reversed(node.body.items))
+
+
+def continues(items: Iterable[Node]) -> bool:
+    """Does a ``continue`` among them end a turn of the loop that they are in?"""
+    waiting = list(items)
+    while waiting:
+        checkpoint()
+        node = waiting.pop()
+        if isinstance(node, Jump) and node.kind is JumpKind.CONTINUE:
+            return True
+        if isinstance(node, Branch):
+            waiting += (*node.then, *node.otherwise)
+    return False
 
 
 Dims = tuple[int, int, int]

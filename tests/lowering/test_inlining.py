@@ -222,3 +222,22 @@ def test_a_default_argument_of_a_kernel_is_no_constant() -> None:
 def test_attributes_belong_to_their_declarator(declaration: str, expected: list[tuple[object, int]]) -> None:
     kernel = kernel_facts(f"__global__ void k() {{ {declaration} }}").kernel
     assert [(buffer.attributes, buffer.align) for buffer in kernel.buffers] == expected
+
+
+FEWER = "__device__ int fewer(int a, int b) { if (a < b) return a; return b; }\n"
+
+
+@pytest.mark.parametrize(
+    ("inner", "regular"),
+    [
+        ("for (int k = 0; k < n; ++k) { if (tid > k) continue; out[k] = a[k]; }", True),
+        ("if (n > i) continue; out[i] = a[i];", False),
+    ],
+)
+def test_a_continue_of_an_inner_loop_leaves_the_check_of_the_outer_one_alone(
+    inner: str, regular: bool
+) -> None:
+    loop = f"for (int i = 0; i < fewer(n, 4); ++i) {{ {inner} }}"
+    text = f"{FEWER}__global__ void k(int* out, int n) {{ __shared__ int a[64]; int tid = threadIdx.x; {loop} }}\n"
+    kernel = kernel_facts(text).kernel
+    assert (kernel.irregular is None) is regular

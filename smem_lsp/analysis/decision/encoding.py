@@ -153,6 +153,9 @@ class Encoder(LoopValues):
             return -one if name == "neg" else -one - 1 if name == "~" else self.free(term, who, ahead)
         if len(args) != 2 or name not in ARITHMETIC:
             return self.free(term, who, ahead)
+        if self.loose and (rank := self.by_rank(term, who)) is not None:
+            self.loosened = True
+            return rank
         if (cases := self.cases(term, who, ahead)) is not None:
             return cases
         if self.loose and name in ("*", "/", "%") and self.is_loose(term):

@@ -15,6 +15,8 @@ from smem_lsp.analysis.decision.digits import Digits
 from smem_lsp.analysis.decision.formulas import (
     Expression,
     Formula,
+    both,
+    either,
     number,
 )
 from smem_lsp.analysis.threads.uniformity import Levels
@@ -24,7 +26,9 @@ from smem_lsp.analysis.values.terms import (
     Op,
     Term,
 )
+from smem_lsp.analysis.values.thread_number import is_thread_count, is_thread_number
 from smem_lsp.ir.nodes import Axes, Dims
+from smem_lsp.targets.every import MAX_THREADS
 
 
 class Origin(Flag):
@@ -145,6 +149,27 @@ class Unknowns(ABC):
         if "z" in self.axes:
             found = found + z * self.extent("x") * self.extent("y")
         return found
+
+    def by_rank(self, term: Term, who: int) -> Expression | None:
+        """The number of a thread in its block, or how many there are, by itself: any number below another one, and not
+        that of the other thread. None: the term is neither, or there is one axis and the solver sees as much."""
+        if self.dims is not None or len(self.axes) < 2:
+            return None
+        if is_thread_count(term, self.axes):
+            return self._threads()
+        if not is_thread_number(term, self.axes):
+            return None
+        name, other = f"rank{who}", self.variables.get(f"rank{1 - who}")
+        if name not in self.variables:
+            found = self.variable(name, 0, MAX_THREADS - 1)
+            self.side.append(found < self._threads())
+            if other is not None:
+                same = both(*(self.thread(axis, 0).equals(self.thread(axis, 1)) for axis in self.axes))
+                self.side.append(either(same, found.differs(other)))
+        return self.variables[name]
+
+    def _threads(self) -> Expression:
+        return self.variable("threads", 1, MAX_THREADS)
 
     def group(self, who: int, lanes: int) -> Expression:
         """Which of the groups of so many threads, one after the other, the thread belongs to."""

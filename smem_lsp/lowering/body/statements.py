@@ -16,6 +16,7 @@ from smem_lsp.ir.nodes import (
     Node,
     Place,
     Seq,
+    continues,
     walk,
 )
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Value, Var, operation
@@ -342,7 +343,7 @@ class _LoopParts:
 def _loop(ctx: Context, node: tree.For | tree.While | tree.DoWhile, parts: _LoopParts) -> None:
     """Put a loop together."""
     condition, initial = parts.condition, parts.initial
-    if not all(isinstance(item, Assign) for item in parts.behind) and _continues(parts.body):
+    if not all(isinstance(item, Assign) for item in parts.behind) and continues(parts.body):
         ctx.limits.note_irregular(f"`continue` in the loop at line {line_of(ctx, node.lo)}")
     for item in parts.first_check:
         ctx.out.emit(item)
@@ -371,10 +372,6 @@ def _loop(ctx: Context, node: tree.For | tree.While | tree.DoWhile, parts: _Loop
             parts.late,
         )
     )
-
-
-def _continues(body: list[Node]) -> bool:
-    return any(isinstance(item, Jump) and item.kind is JumpKind.CONTINUE for item in walk(Seq(tuple(body))))
 
 
 _LESS = (Operator.LESS, Operator.LESS_EQUAL)

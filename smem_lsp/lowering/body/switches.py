@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.ir.nodes import Branch, Jump, JumpKind, Loop, Node, Seq, walk
+from smem_lsp.ir.nodes import Branch, Loop, Node, Seq, continues
 from smem_lsp.ir.values import Const, Operator, Value, operation
 from smem_lsp.lowering.body import declarations, statements
 from smem_lsp.lowering.state.context import Context
@@ -46,7 +46,7 @@ def switch(ctx: Context, node: tree.Switch, scope: LocalScope) -> None:
         for link in chain:
             ctx.out.emit(link)
     else:
-        if any(_continues(items) for _, items in lowered):
+        if any(continues(items) for _, items in lowered):
             ctx.limits.note_irregular(f"`continue` in the switch at line {line}")
         # fall through: any later segment may follow an earlier one; `break` leaves a loop that runs once
         pieces = [
@@ -92,10 +92,6 @@ def _arm(
                     declarations.declare(ctx, declaration, scope, around, in_switch=True)
         else:
             statements.statement(ctx, item, scope, around)
-
-
-def _continues(items: Sequence[Node]) -> bool:
-    return any(isinstance(n, Jump) and n.kind is JumpKind.CONTINUE for n in walk(Seq(tuple(items))))
 
 
 _Segment = tuple[list[tree.CaseLabel], list[tree.Statement]]
