@@ -8,7 +8,7 @@ from smem_lsp.semantics import template_arguments
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.function_scope import function_scope, parameters_of
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Array, Pointer, Qualified, Reference, Type, plain_type
+from smem_lsp.semantics.types import Array, Pointer, Qualified, Record, Reference, Type, plain_type
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
@@ -46,9 +46,12 @@ def bind_call(
 def _deduce(
     declaration: tree.Declaration, kind: Type | None, names: set[str], deduced: dict[str, Argument]
 ) -> None:
-    """Match ``T*``, ``const T&`` or ``T`` against the type of an argument."""
+    """Match ``T*``, ``const T&``, ``T`` or ``C<T, N>`` against the type of an argument."""
+    if len(declaration.names) != 1 or kind is None:
+        return
     words = [word for word in declaration.words if word in names]
-    if len(words) != 1 or len(declaration.names) != 1 or declaration.names[0].templated or kind is None:
+    (name,) = declaration.names
+    if len(words) != 1 and not name.templated:
         return
     pointers = [p for p in declaration.declarators[0].pointers if p in ("*", "&", "&&")]
     dims = declaration.declarators[0].dims
@@ -67,6 +70,31 @@ def _deduce(
             found = found.target
     if dims or found is None:
         return
+    if name.templated:
+        if isinstance(found, Record):
+            _deduce_arguments(name, found, names, deduced)
+        return
     if isinstance(found, Array) and not pointers:
         found = Pointer(found.element)
     deduced.setdefault(words[0], found)
+
+
+def _deduce_arguments(name: tree.Name, found: Record, names: set[str], deduced: dict[str, Argument]) -> None:
+    """Match ``C<T, N>`` against an instance of the class template ``C``."""
+    decl, around = found.decl, found.scope.parent
+    spelled = name.arguments[-1] if name.arguments else None
+    of_this = decl.name.rpartition("::")[2] == name.text.rpartition("::")[2]
+    if not of_this or decl.arguments is not None or around is None or spelled is None:
+        return
+    for parameter, argument in zip(decl.parameters or (), spelled):
+        word = _word(argument)
+        if word in names and parameter.name in around.bound and not parameter.pack:
+            deduced.setdefault(word, around.bound[parameter.name])
+
+
+def _word(argument: tree.Expr) -> str:
+    """The one name that a template argument is; "" if it is more."""
+    if isinstance(argument, tree.TypeId):
+        plain = len(argument.words) == 1 and not argument.pointers and not argument.dims
+        return argument.words[0] if plain else ""
+    return argument.text if isinstance(argument, tree.Name) and not argument.templated else ""

@@ -159,3 +159,36 @@ void h(const {type}* in, float* out) {{ k<<<1, 64>>>(in, out); }}
 def test_an_object_that_is_copied_from_shared_memory_is_read(copied: str, copy: str) -> None:
     (kernel,) = check(MADE.format(type=copied, copy=copy.format(copied))).kernels
     assert kernel.verdict.kind is VerdictKind.RACE_FREE
+
+
+PAIR = """
+template <class D, class A> struct Two {
+  A a, b;
+  __device__ Two() {}
+  __device__ Two(D v) : a(v), b(v) {}
+  __device__ Two& operator+=(const Two& o) { a += o.a; b += o.b; return *this; }
+};
+__device__ float over_warp(float v) { return v + __shfl_xor_sync(~0u, v, 1); }
+template <class D, class A> __device__ Two<D, A> over_warp(Two<D, A> v) {
+  v.a = over_warp(v.a);
+  v.b = over_warp(v.b);
+  return v;
+}
+template <class T> __device__ T reduce(T sum) {
+  __shared__ T kept[32];
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) kept[threadIdx.x / 32] = sum;
+  BETWEEN
+  return over_warp(kept[threadIdx.x % 32]);
+}
+__global__ void k(float* out) { out[threadIdx.x] = reduce(Two<float, float>(out[threadIdx.x])).a; }
+void h(float* out) { k<<<1, 1024>>>(out); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"), [("__syncthreads();", VerdictKind.RACE_FREE), ("", VerdictKind.RACY)]
+)
+def test_an_object_that_is_passed_by_value_is_read(between: str, expected: VerdictKind) -> None:
+    (kernel,) = check(PAIR.replace("BETWEEN", between)).kernels
+    assert kernel.verdict.kind is expected

@@ -416,7 +416,7 @@ def _declare_object(
     """A variable of class type: its constructor gets the initializer, and any later use may reach it."""
     initializer = declarator.initializer
     value: Value = ctx.out.fresh()
-    if initializer is not None and _is_copied(declaration, declarator, initializer, scope):
+    if initializer is not None and is_copied(declaration, declarator, scope, initializer, scope):
         value = expressions.value(ctx, initializer, scope)
     elif initializer is not None:
         arguments = initializer.items if isinstance(initializer, tree.Braces) else [initializer]
@@ -436,13 +436,18 @@ def _declare_object(
     ctx.assign(variable, value)
 
 
-def _is_copied(
-    declaration: tree.Declaration, declarator: tree.Declarator, initializer: tree.Expr, scope: LocalScope
+def is_copied(
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    inner: LocalScope,
+    initializer: tree.Expr,
+    scope: LocalScope,
 ) -> bool:
-    """Is an object made from another one of its class? Whatever its copy constructor is, it reads that one."""
-    constants = scope.constant_scope()
-    made = plain_type(type_of.variable_value(declaration, declarator, constants).type)
-    return made is not None and made == plain_type(evaluate_value(initializer, constants).type)
+    """Is an object, declared in ``inner``, made from another one of its class? Whatever its copy constructor is, it
+    reads that one."""
+    made = plain_type(type_of.variable_value(declaration, declarator, inner.constant_scope()).type)
+    given = plain_type(evaluate_value(initializer, scope.constant_scope()).type)
+    return made is not None and made == given
 
 
 def class_name(words: list[str]) -> str:

@@ -289,9 +289,9 @@ def bind(
         if _bind_object(ctx, parameter, argument, scope, inner, function):
             continue
         if not parameter.reference and not _is_plain(ctx, parameter, function, inner):
-            unknown_calls.pass_by_reference(ctx, [argument], scope, "a constructor")
+            made = _made(ctx, parameter, argument, scope, inner)
             if parameter.name:
-                _new_parameter(ctx, parameter, inner, ctx.out.fresh(), function)
+                _new_parameter(ctx, parameter, inner, made, function)
             continue
         result = expressions.operand(ctx, argument, scope)
         if parameter.reference and isinstance(result, Ref) and not result.pointer:
@@ -321,6 +321,18 @@ def bind(
     for parameter in parameters[len(expr.arguments) :]:
         if parameter.name:
             _new_parameter(ctx, parameter, inner, _default(ctx, parameter, inner, function), function)
+
+
+def _made(
+    ctx: Context, parameter: Parameter, argument: tree.Expr, scope: LocalScope, inner: LocalScope
+) -> Value:
+    """An object that is passed by value: a copy, or what a constructor makes of the argument."""
+    declaration, declarator = parameter.declaration, parameter.declarator
+    if declaration is not None and declarator is not None:
+        if declarations.is_copied(declaration, declarator, inner, argument, scope):
+            return expressions.value(ctx, argument, scope)
+    unknown_calls.pass_by_reference(ctx, [argument], scope, "a constructor")
+    return ctx.out.fresh()
 
 
 def _bind_object(
