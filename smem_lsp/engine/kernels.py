@@ -101,18 +101,21 @@ def _place(setting: Setting, rules: tuple[Rule, ...], attempts: Attempts, *, eve
             known: list[PlacedKernel] = known,
             end: float = end,
             one: Attempts = one,
+            function: Function = function,
         ) -> bool:
             for index, reading in enumerate(readings, first):
                 if placed and processor_time() > end:
                     others = f"{plural(len(readings) - len(placed), 'more instance')} or contexts"
-                    one.stopped.append(Stopped(others, Why.TIME, reading.function.name))
+                    one.stopped.append(Stopped(others, Why.TIME, reading.function.name, parts=True))
                     return False
                 stated = stated_of(reading.function, setting.suppressions, reading.around, reading.binding)
                 placed.append(setting.place(reading, index, stated, rules))
                 if every:
                     placed[-1].known.facts.analysis.require_report()
                 known.append(placed[-1])
-            return True
+            for more in readings[0].left_out:
+                one.stopped.append(Stopped(more, Why.MANY, function.name, parts=True))
+            return not readings[0].left_out
 
         whole = None
         try:

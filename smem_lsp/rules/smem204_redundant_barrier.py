@@ -89,7 +89,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
     if not facts.redundant or not racing.followed(facts) or kernel.hidden:
         return
-    if facts.hazards.races or facts.mispaired or kernel.conditional or kernel.left_out:
+    if facts.hazards.races or facts.mispaired or kernel.conditional:
         return
     texts = [facts.source.slice(part.span) for part in kernel.parts]
     if any(map(_OTHER_ORDER.search, texts)):

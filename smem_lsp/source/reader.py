@@ -23,10 +23,11 @@ class FileReader(Protocol):
         ...
 
     def includers(self, path: str) -> Sequence[str]:
-        """The main files of the project through whose units ``path`` is read, the best contexts first; at most 32.
+        """The main files of the project through whose units ``path`` is read, the best contexts first; at most 1,000.
 
-        A file with a compile command comes first, then one that includes ``path`` directly, then the others. Files
-        that nobody includes are main files. Empty as long as the project has not been read.
+        A file with a compile command comes first, then one that launches a kernel of ``path``, then one that includes
+        it directly, then the others. Files that nobody includes are main files, and so is ``path`` itself where others
+        include it and it is compiled by itself, too. Empty as long as the project has not been read.
         """
         return ()
 

@@ -93,7 +93,7 @@ def test_the_first_eight_of_five_hundred_differ() -> None:
     write({"p/k.cuh": KERNEL})
     write({f"p/a{n:03}.cu": f'#define TILE {n // 60}\n#include "k.cuh"\n' for n in range(500)})
     found = includers("p/k.cuh")
-    assert len(found) == 32
+    assert len(found) == 500
     assert len({Path("p", name).read_text() for name in found[:8]}) == 8
 
 
@@ -107,6 +107,19 @@ def test_instances_differ_too_and_unrelated_macros_do_not() -> None:
         }
     )
     assert includers("p/k.cuh") == ["a.cu", "c.cu", "b.cu"]
+
+
+def test_a_file_that_launches_comes_before_one_that_does_not() -> None:
+    write({f"p/a{n:03}.cu": '#include "k.cuh"\n' for n in range(20)})
+    write({"p/k.cuh": KERNEL, "p/z.cu": '#include "k.cuh"\nvoid f() { k<<<1, 1>>>(0); }\n'})
+    assert includers("p/k.cuh")[0] == "z.cu"
+
+
+def test_a_source_that_is_compiled_by_itself_is_one_of_its_main_files() -> None:
+    entry = '[{"file": "k.cu", "directory": ".", "command": "nvcc k.cu"}]'
+    write({"p/k.cu": KERNEL, "p/a.cu": '#include "k.cu"\n', "p/compile_commands.json": entry})
+    assert includers("p/k.cu") == ["k.cu", "a.cu"]
+    assert includers("p/a.cu") == []
 
 
 def test_the_nearest_come_first() -> None:
