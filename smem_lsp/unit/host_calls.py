@@ -520,7 +520,7 @@ class Calls(Statements):
             self.named.add(name)
 
     def _unreached(self, node: tree.Statement) -> list[Path]:
-        if not self.frame.open:
+        if not self.frame.open and not self.frame.traits.jumps:  # a jump from further down may lead to it
             self.skipped.add((self.frame.number, node.lo, node.hi))
         return []
 

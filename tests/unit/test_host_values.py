@@ -71,6 +71,8 @@ def block(statements: str, above: str = "") -> set[tuple[str, ...]]:
         ("if (n == 256) { k<<<1, n>>>(d, n, m); }", "256"),
         ("int t = f(n) * 32; switch (t) { case 256: k<<<1, t>>>(d, n, m); }", "256"),
         ("dim3 t(n + m); if (t.x == 64) { k<<<1, t>>>(d, n, m); }", "64"),
+        ("int t = 256; if (b) goto out; return; out: k<<<1, t>>>(d, n, m);", "256"),
+        ("if (n == 256) goto out; return; out: k<<<1, n>>>(d, n, m);", "256"),
     ],
 )
 def test_a_number(statements: str, expected: str) -> None:
@@ -104,6 +106,8 @@ def test_a_number(statements: str, expected: str) -> None:
         ('int t = 256; asm("" : "+r"(t)); k<<<1, t>>>(d, n, m);', ("t", "1", "1")),
         ("int t = 256; read(t)->x = 3; k<<<1, t>>>(d, n, m);", ("t", "1", "1")),
         ("int t = 256; again: k<<<1, t>>>(d, n, m); t = 128; if (n) goto again;", ("t", "1", "1")),
+        ("goto test; go: k<<<1, n>>>(d, n, m); test: if (m) goto go;", ("?", "?", "?")),
+        ("if (n == 4) goto go; goto test; go: k<<<1, n>>>(d, n, m); test: if (m) goto go;", ("n", "1", "1")),
     ],
 )
 def test_a_term_where_no_number_is_known(statements: str, expected: tuple[str, ...]) -> None:
