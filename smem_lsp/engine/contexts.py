@@ -100,7 +100,7 @@ def _read_through(
         if differing >= most or tried >= _MOST_TRIED or read_tokens > _MOST_TOKENS or (found and late):
             return found, True
         tried += 1
-        own = os.path.abspath(shown) == os.path.abspath(source.path)  # noqa: PTH100
+        own = reader.real(shown) == reader.real(source.path)
         read = [read_alone(source, reader, config, arch)] if own else []
         read = read or _through(source, shown, reader, config, arch, most - differing + 1)
         for around in read:
@@ -237,16 +237,19 @@ class _Instead(FileReader):
     def __init__(self, reader: FileReader, source: SourceText) -> None:
         self._reader = reader
         self._source = source
-        self._path = os.path.abspath(source.path)  # noqa: PTH100
+        self._path = reader.real(source.path)
 
     def read(self, path: str) -> str | None:
         found = self._reader.read(path)
         if found is None or found is self._source.text:
             return found
-        return self._source.text if os.path.abspath(path) == self._path else found  # noqa: PTH100
+        return self._source.text if self.real(path) == self._path else found
 
     def search(self, name: str, including: str) -> str | None:
         return self._reader.search(name, including)
+
+    def real(self, path: str) -> str:
+        return self._reader.real(path)
 
     def includers(self, path: str) -> Sequence[str]:
         return self._reader.includers(path)

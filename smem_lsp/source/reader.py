@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -21,6 +22,10 @@ class FileReader(Protocol):
         """Path of the only file in the project of ``including`` that an include of ``name`` can mean if no include
         folder has it; None if there is none or there are several."""
         ...
+
+    def real(self, path: str) -> str:
+        """The one absolute path of a file, whatever links lead to it."""
+        return os.path.abspath(path)  # noqa: PTH100
 
     def includers(self, path: str) -> Sequence[str]:
         """The main files of the project through whose units ``path`` is read, the best contexts first; at most 1,000.

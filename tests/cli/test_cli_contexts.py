@@ -86,3 +86,14 @@ def test_an_excluded_header_is_not_reported(smem: Command) -> None:
 def test_a_header_that_is_not_named_is_not_rewritten(smem: Command) -> None:
     smem("check", "--fix", "--unsafe-fixes", "--select", "SMEM201", "src/one.cu")
     assert Path("inc/k.cuh").read_text() == HEADER
+
+
+def test_a_header_that_links_lead_to_is_one_file(smem: Command) -> None:
+    Path("src/own.cuh").symlink_to("../inc/k.cuh")
+    Path("src/two.cu").write_text(main(128).replace("k.cuh", "own.cuh"))
+    expected = {(("src/one.cu",), 256), (("src/two.cu",), 512)}
+    for paths in (["."], ["src/own.cuh"], ["src/one.cu", "src/two.cu"]):
+        found = checked(smem, *paths)
+        assert len({each["path"] for each in found["kernels"]}) == 1
+        seen = {(tuple(each["contexts"]), each["static_bytes"]["value"]) for each in found["kernels"]}
+        assert seen == expected

@@ -239,6 +239,14 @@ def test_an_open_text_counts_instead_of_the_file() -> None:
     assert includers("p/k.cuh", reader) == []
 
 
+def test_an_include_of_a_link_is_one_of_the_file() -> None:
+    write({"p/inc/k.cuh": KERNEL, "p/a.cu": '#include "own.cuh"\n', "p/b.cu": '#include "far/k.cuh"\n'})
+    Path("p/own.cuh").symlink_to("inc/k.cuh")
+    Path("p/far").symlink_to("inc", target_is_directory=True)
+    assert includers("p/inc/k.cuh") == ["a.cu", "b.cu"]
+    assert includers("p/own.cuh") == ["a.cu", "b.cu"]
+
+
 # ---- bad input -------------------------------------------------------------------------------------------------------
 
 
