@@ -205,7 +205,7 @@ class Setting:
     def place(self, reading: Reading, index: int, stated: Stated, rules: Sequence[Rule]) -> PlacedKernel:
         """Everything about one kernel that the ``rules`` look at, from the cache where nothing that matters has
         changed."""
-        key = (reading.key, reading.others, reading.left_out, self.key, stated)
+        key = (reading.key, reading.others, reading.left_out, self.units.named, self.key, stated)
         known = ANALYSES.find(self.cache, key)
         if known is None or not known.answers(rules):
             look()
@@ -219,6 +219,7 @@ class Setting:
                 siblings=reading.others,
                 contexts=reading.contexts,
                 left_out=reading.left_out,
+                through=self.units.named,
             )
             facts = KernelFacts.of(index, unit.source, kernel, self.config, self.limits)
             known = ANALYSES.keep(self.cache, key, Known(facts, self.limits))

@@ -42,11 +42,13 @@ WHOLE_PROJECT = Within()
 @dataclass(frozen=True, slots=True)
 class Units:
     """The units through which a file is read, at least one. ``left_out``: there are too many others, which may make
-    something else of its kernels; ``more``: there are others, which were not wanted this time."""
+    something else of its kernels; ``more``: there are others, which were not wanted this time; ``named``: there are
+    others, and these ones were asked for."""
 
     read: tuple[UnitFacts, ...]
     left_out: bool = False
     more: bool = False
+    named: bool = False
 
 
 def read_units(
@@ -55,20 +57,30 @@ def read_units(
     """The units through which a file is read. A file that no other file reads stands alone, and so does one without
     kernels; one that is compiled by itself, too, is read alone as well."""
     found: list[UnitFacts] = []
-    left_out = False
+    left_out = named = False
     asked = reader is not None and _HOLDS_KERNELS(source.text) is not None
     if reader is not None and (asked or within.mains is not None):
         if within.chosen is not None:
             found += _through(source, within.chosen, reader, config, arch, MOST_CONTEXTS)
-        if not found:
+        if found and within.chosen is not None:
+            named = _others(source, [within.chosen], reader)
+        else:
             mains = reader.includers(source.path) if within.mains is None else within.mains
             found, left_out = _read_through(source, mains, reader, config, arch, within.most)
+            named = within.mains is not None and _others(source, mains, reader)
     if not found:
+        named = False
         found.append(read_alone(source, reader, config, arch))
     if asked and reader is not None:
         found = _with_foreign(found, reader, config, arch)
     more = within.most < MOST_CONTEXTS
-    return Units(tuple(found), left_out and not more, left_out and more)
+    return Units(tuple(found), left_out and not more, left_out and more, named)
+
+
+def _others(source: SourceText, mains: Sequence[str], reader: FileReader) -> bool:
+    """Are there main files of a header beside these?"""
+    known = {reader.real(each) for each in mains}
+    return any(reader.real(each) not in known for each in reader.includers(source.path))
 
 
 def _read_through(

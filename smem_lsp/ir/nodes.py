@@ -718,6 +718,7 @@ class Kernel:
     instance: str | None = None  # of a template: `k<32, float>`
     siblings: int = 0  # other instances of it in sight
     contexts: tuple[Context, ...] = ()  # through which its header was read
+    through: bool = False  # ``contexts`` were asked for, and other files include its header, too
     more_instances: str | None = None  # why there may be others than those in sight; None: there are not
     left_out: tuple[str, ...] = ()  # in sight and not looked at: MORE_INSTANCES, MORE_CONTEXTS
     unknown: tuple[str, ...] = ()  # reasons for accesses and barriers that are not resolved

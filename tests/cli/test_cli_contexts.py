@@ -97,3 +97,38 @@ def test_a_header_that_links_lead_to_is_one_file(smem: Command) -> None:
         assert len({each["path"] for each in found["kernels"]}) == 1
         seen = {(tuple(each["contexts"]), each["static_bytes"]["value"]) for each in found["kernels"]}
         assert seen == expected
+
+
+UNREAD = """\
+#pragma once
+__global__ void k(float* out) {
+  __shared__ float s[TILE];
+  __shared__ float unused[TILE];
+  s[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x];
+}
+"""
+
+
+def test_what_holds_for_the_named_files_names_them(smem: Command) -> None:
+    """Another file includes the header as well: what is said of all of its contexts was checked in one."""
+    Path("inc/k.cuh").write_text(UNREAD)
+    alone = [each["message"] for each in checked(smem, "src/one.cu")["findings"]]
+    assert alone == [
+        "`unused` is declared and never accessed",
+        "no shared or global access needs this barrier, for the launches in this project",
+    ]
+    Path("src/two.cu").write_text(main(128))
+    found = checked(smem, "src/one.cu")["findings"]
+    assert [each["message"] for each in found] == [
+        "`unused` is declared and never accessed (through src/one.cu)",
+        "no shared or global access needs this barrier, for the launches in sight (through src/one.cu)",
+    ]
+    (fix,) = found[0]["fixes"]
+    assert (fix["safety"], fix["title"]) == (
+        "unsafe",
+        "Remove the declaration of `unused` (checked through src/one.cu)",
+    )
+    both = [each["message"] for each in checked(smem, "src/one.cu", "src/two.cu")["findings"]]
+    assert both == alone
