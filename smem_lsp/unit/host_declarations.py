@@ -161,6 +161,40 @@ class Declarations(Conditions):
         path.versions[variable.serial] = self.fresh()
         self.keep(path, variable, (), value)
 
+    def declare_pack(
+        self,
+        path: Path,
+        declaration: tree.Declaration,
+        declarator: tree.Declarator,
+        given: Sequence[HostValue | None],
+    ) -> None:
+        """The arguments ``A... a``; what they are is known where they are passed on once, and nothing else is done with
+        them before that."""
+        variable = self.declare(declaration, declarator)
+        variable.shared, variable.fixed = False, True
+        texts = self.frame.body.tokens.texts
+        once = sum(text == declarator.name for text in texts) == 1
+        path.store(variable, (), Items(tuple(each if once else None for each in given)), self.fresh())
+
+    def pack_of(self, path: Path, expr: tree.Expr) -> Items | None:
+        """The arguments that ``a...`` or ``std::forward<A>(a)...`` stands for."""
+        if not is_expansion(expr):
+            return None
+        names = [node.text for node in nodes_of(expr) if isinstance(node, tree.Name)]
+        found = [path.read(v, (), v.name) for v, _ in map(self.frame.find, names) if v is not None]
+        packs = [value for value in found if isinstance(value, Items)]
+        return packs[0] if len(packs) == 1 else None
+
+
+def is_expansion(expr: tree.Expr) -> bool:
+    """``a...``"""
+    return isinstance(expr, tree.Opaque) and expr.kind == "pack"
+
+
+def is_pack(parameter: tree.Declaration) -> bool:
+    """``A... a``, ``A&&... a``."""
+    return bool(parameter.declarators) and "..." in parameter.declarators[0].pointers
+
 
 def nodes_of(root: Any) -> Iterator[Any]:
     """The nodes of a chunk in pre-order, those of lambdas left out."""

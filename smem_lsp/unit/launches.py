@@ -340,8 +340,9 @@ def _launching(
     telling = [f for f in functions if not kernels.isdisjoint(f.definition.body_words)]
     names = kernels.union(tables, (f.name for f in telling if gives_one_of(f, kernels)))
     passed = frozenset[str]().union(*(function.definition.body_words for function in telling))
+    passing = [*launching, *(f for f in functions if f.island.template and not f.is_kernel)]
     for _ in range(_DEEPEST):
-        more = [function for function in launching if function.name in passed]
+        more = [function for function in passing if function.name in passed]
         passed = passed.union(*(function.definition.body_words for function in more))
     return [f for f in launching if f.name in passed or not names.isdisjoint(f.definition.body_words)]
 

@@ -49,6 +49,17 @@ def gives_number(function: Function) -> bool:
     return short and not head.isdisjoint(_COUNTS | {"dim3"}) and head.isdisjoint(_UNFOLLOWED)
 
 
+def gives_dim3(function: Function) -> bool:
+    """Does a host function return a ``dim3``, and not a pair of them?"""
+    island = function.definition.island
+    depth = 0
+    for text in function.definition.tokens.texts[island.head : island.name]:
+        if text == "dim3" and depth == 0:
+            return True
+        depth += {"<": 1, ">": -1, ">>": -2}.get(text, 0)
+    return False
+
+
 def gives_one_of(function: Function, kernels: frozenset[str]) -> bool:
     """May a host function return the address of one of these kernels?"""
     body = function.definition.body

@@ -670,3 +670,45 @@ def test_launches_by_an_array_of_addresses(statements: str) -> None:
 )
 def test_launches_in_a_visitor(statements: str) -> None:
     assert block(statements) == {("128", "1", "1")}
+
+
+FORWARDED = "template <class K, class... A> void launch(K f, dim3 g, dim3 b, A&&... a) {"
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "call"),
+    [
+        (f"{FORWARDED} f<<<g, b>>>(std::forward<A>(a)...); }}", "launch(k, 1, 128, d, n, 7);"),
+        (
+            "template <class K, class... A> void launch(K f, int b, A... a) { f<<<1, b>>>(a...); }",
+            "launch(k, 128, d, n, 7);",
+        ),
+        (
+            "template <class... A> void launch(void (*f)(A...), int b, A... a) { f<<<1, b>>>(a...); }",
+            "launch(&k, 128, d, n, 7);",
+        ),
+        (
+            "template <int N, class K, class... A> void inner(K f, A&&... a) { f<<<1, N>>>(std::forward<A>(a)...); }\n"
+            "template <class K, class... A> void launch(K f, A&&... a) { inner<128>(f, std::forward<A>(a)...); }",
+            "launch(k, d, n, 7);",
+        ),
+    ],
+)
+def test_a_wrapper_that_passes_a_pack_on(wrapper: str, call: str) -> None:
+    (site,) = go(call, wrapper)
+    assert site.block == (128, 1, 1)
+    assert [None if term is None else str(term) for term in site.terms.arguments] == [None, "n", "7"]
+
+
+def test_what_a_pack_holds_is_not_known_behind_another_use() -> None:
+    wrapper = (
+        "template <class K, class... A> void launch(K f, int b, A... a) { change(a...); f<<<1, b>>>(a...); }"
+    )
+    (site,) = go("launch(k, 128, d, n, 7);", wrapper)
+    assert site.block == (128, 1, 1)
+    assert site.terms.arguments == (None, None, None)
+
+
+def test_a_pair_of_extents_is_none() -> None:
+    pair = "std::pair<dim3, dim3> shapes(int n) { return {dim3(n), dim3(128)}; }"
+    assert block("auto c = shapes(n); k<<<c.first, c.second>>>(d, n, m);", pair) == {("?", "?", "?")}
