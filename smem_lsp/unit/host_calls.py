@@ -20,14 +20,18 @@ from smem_lsp.targets.every import MAX_THREADS, WARP_SIZE
 from smem_lsp.unit.host_declarations import is_expansion, is_pack
 from smem_lsp.unit.host_expressions import ONE, Effort
 from smem_lsp.unit.host_frames import LAUNCH_CALLS, Frame
+from smem_lsp.unit.host_objects import fields_of
 from smem_lsp.unit.host_statements import Statements
 from smem_lsp.unit.host_values import (
     Axes,
     Extents,
     HostValue,
+    Items,
     LambdaName,
     Number,
+    Object,
     Path,
+    Place,
     Variable,
     kernels_of,
     number,
@@ -149,7 +153,9 @@ class Calls(Statements):
                 if reference and "const" in declaration.words and at < len(given):
                     variable.shared = False
                 path.versions[variable.serial] = self.fresh()
-                if value is not None and not variable.shared:
+                if variable.fields and not variable.shared:
+                    self.keep_members(path, variable, self.members_of(path, value, variable.fields))
+                elif value is not None and not variable.shared:
                     self.keep(path, variable, (), value)
 
     def _count(self, path: Path, exprs: Sequence[tree.Expr]) -> int | None:
@@ -318,6 +324,13 @@ class Calls(Statements):
             elif dim3:
                 value = self.as_extents(end, parsed, value) if parsed is not None else None
             self.frame = outer
+            made = self.variables.get(value.variable) if isinstance(value, Place) else None
+            if isinstance(value, Items):
+                fields = fields_of(evaluate_value(expr, self.scope(path, expr)).type)
+                if len(value.values) == len(fields):
+                    value = Object(fields, tuple(zip((field.name for field in fields), value.values)))
+            if made is not None and made.fields:
+                value = Object(made.fields, tuple(self.members_of(end, value, made.fields).items()))
             if value not in results:
                 results.append(value)
             if isinstance(value, Number):

@@ -712,3 +712,70 @@ def test_what_a_pack_holds_is_not_known_behind_another_use() -> None:
 def test_a_pair_of_extents_is_none() -> None:
     pair = "std::pair<dim3, dim3> shapes(int n) { return {dim3(n), dim3(128)}; }"
     assert block("auto c = shapes(n); k<<<c.first, c.second>>>(d, n, m);", pair) == {("?", "?", "?")}
+
+
+SHAPE = "struct Shape { int threads = 128; int blocks; dim3 block; };"
+
+
+@pytest.mark.parametrize(
+    ("statements", "above"),
+    [
+        ("Shape c; k<<<1, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{}; k<<<1, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c = {128, n}; k<<<c.blocks, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{n, n, dim3(128)}; k<<<c.blocks, c.block>>>(d, n, m);", SHAPE),
+        ("Shape c{.blocks = n}; k<<<c.blocks, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{.threads = (64 * 2), .blocks = n}; k<<<c.blocks, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{64, n}; c.threads = 128; k<<<1, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{128, n}; const Shape e = c; k<<<1, e.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{128, n}; run(c, d, n, m);", f"{SHAPE} RUN"),
+        ("run({128, n}, d, n, m);", f"{SHAPE} RUN"),
+        (
+            "Shape c = of(n); k<<<1, c.threads>>>(d, n, m);",
+            f"{SHAPE} Shape of(int n) {{ return {{128, n}}; }}",
+        ),
+        (
+            "auto c = of(n); k<<<1, c.threads>>>(d, n, m);",
+            f"{SHAPE} Shape of(int n) {{ Shape c; c.threads = 128; c.blocks = n; return c; }}",
+        ),
+    ],
+)
+def test_members_of_an_object(statements: str, above: str) -> None:
+    run = "static void run(const Shape& c, float* d, int n, int m) { k<<<1, c.threads>>>(d, n, m); }"
+    declared = "__global__ void k(float* d, int n, int tile);"
+    (site,) = go(statements, above.replace("RUN", f"{declared} {run}"))
+    assert site.block == (128, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("statements", "above"),
+    [
+        ("Shape c{128}; change(c); k<<<1, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{128}; change(&c); k<<<1, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{128}; auto& r = c; r.threads = n; k<<<1, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{128}; if (b) c = other(); k<<<1, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{128}; while (m--) { k<<<1, c.threads>>>(d, n, m); c.threads /= 2; }", SHAPE),
+        ("Shape c; k<<<1, c.threads>>>(d, n, m);", "struct Shape { int threads = 128; Shape(); };"),
+        ("Shape c; k<<<1, c.threads>>>(d, n, m);", "struct Shape { int threads; };"),
+        (
+            "Shape c{}; k<<<1, c.threads>>>(d, n, m);",
+            "struct B { int x; }; struct Shape : B { int threads = 128; };",
+        ),
+        (
+            "Shape c{.blocks = 128}; k<<<1, c.threads>>>(d, n, m);",
+            "struct Shape { int threads = size(); int blocks; };",
+        ),
+        (
+            "Shape c = of(n); k<<<1, c.threads>>>(d, n, m);",
+            f"{SHAPE} Shape of(int n) {{ Shape c; change(c); return c; }}",
+        ),
+    ],
+)
+def test_members_that_are_not_known(statements: str, above: str) -> None:
+    assert None in {site.block for site in go(statements, above)}
+
+
+def test_a_launch_configuration_with_designators() -> None:
+    config = "cudaLaunchConfig_t c{.blockDim = 128, .dynamicSmemBytes = 64};"
+    (site,) = go(f"{config} cudaLaunchKernelEx(&c, k, d, n, m);")
+    assert (site.block, site.grid, site.dynamic_bytes) == ((128, 1, 1), None, 64)
