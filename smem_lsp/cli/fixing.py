@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from smem_lsp.engine.report import Report
-from smem_lsp.facts.stopped import Why
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.rules.model import Finding, Severity
 from smem_lsp.source import TextEdit, apply_edits
@@ -68,8 +67,8 @@ def fix_text(text: str, check: Callable[[str], Report], policy: FixPolicy) -> Fi
     seen = {text}
     for _ in range(MAX_ROUNDS):
         edits, counts = choose_edits(result.report, policy)
-        if not edits or any(each.why is not Why.MANY for each in result.report.stopped):
-            break  # what was not analysed completely is better left alone
+        if not edits or result.report.cut:  # what was not analysed completely is better left alone
+            break
         changed = apply_edits(result.text, edits)
         if changed in seen:
             break

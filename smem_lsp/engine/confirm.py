@@ -13,7 +13,6 @@ from smem_lsp.analysis.values.sums import added, sum_of
 from smem_lsp.engine.measured import Measured, broken_promise, is_covered, lost
 from smem_lsp.engine.report import Report
 from smem_lsp.facts.partition import PartitionLayouts
-from smem_lsp.facts.stopped import Why
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.fixes.registry import CURES
 from smem_lsp.rules.facts import KernelFacts
@@ -79,9 +78,8 @@ def as_planned(fix: Fix, finding: Finding, report: Report, again: Callable[[str]
     if not fix.edits:
         return fix
     after = again(apply_edits(report.source.text, fix.edits))
-    stopped = [each for each in after.stopped if each.why is not Why.MANY]
-    if stopped:
-        return _withdrawn(fix, f"its text could not be checked ({stopped[0].words})")
+    if after.cut:
+        return _withdrawn(fix, f"its text could not be checked ({after.cut[0].words})")
     for facts in _instances(report, report.facts[remedy.kernel]):
         why = wrong(facts, _counterpart(after, facts))
         if why is not None:
