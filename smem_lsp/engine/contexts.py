@@ -20,8 +20,8 @@ MOST_CONTEXTS = 8  # of one header, which differ
 _MOST_TRIED = 32  # files that may include it, without those that are known to make nothing else of it
 _MOST_MAINS = 1_000  # files that may include it: a reader names no more
 _MOST_NAMING = 8  # files that launch a kernel without including it
-_MOST_TOKENS = 500_000  # of the headers of the units of one file; the last unit may exceed it
-_MOST_SECONDS = 1.5  # of processor time, after which no further unit is read
+_MOST_TOKENS = 1_000_000  # of the headers of the units of one file; the last unit may exceed it
+_MOST_SECONDS = 3.0  # of processor time, after which no further unit is read
 _HOLDS_KERNELS = re.compile(r"__global__(?s:.*)(?i:shared|smem)|(?i:shared|smem)(?s:.*)__global__").search
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
