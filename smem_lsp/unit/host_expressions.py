@@ -249,7 +249,7 @@ class Expressions:
         right = self.value(path, expr.right)
         if expr.operator == ",":
             return right
-        if expr.operator == ">>" and isinstance(expr.right, tree.Name):
+        if expr.operator == ">>":
             self._argument(path, expr.right)
         if expr.operator in COMPARISONS:
             return None
@@ -295,6 +295,8 @@ class Expressions:
                 if self._changed_at(expr.operand):
                     self.share(path, variable)
                 return Place(variable.serial)
+        elif expr.operator == "&":
+            self._argument(path, expr.operand)
         value = self.value(path, expr.operand)
         if expr.operator in ("&", "*"):
             return value if isinstance(value, (KernelName, Kernels)) else None
