@@ -194,15 +194,15 @@ def _headers(
 ) -> list[FileTask | FileOutcome]:
     """The headers with kernels that the checked files include, through these, but those that were checked, and what is
     left out of a search."""
-    checked = {os.path.abspath(outcome.path) for outcome in outcomes}  # noqa: PTH100
-    mains: dict[str, list[str]] = {}
+    checked = {os.path.realpath(outcome.path) for outcome in outcomes}
+    mains: dict[str, tuple[str, list[str]]] = {}
     for outcome in outcomes:
         for path in outcome.headers:
             left_out = settings.excludes(path) or (git is not None and git.hides(path))
-            if os.path.abspath(path) not in checked and not left_out:  # noqa: PTH100
-                mains.setdefault(path, []).append(outcome.path)
+            if (real := os.path.realpath(path)) not in checked and not left_out:
+                mains.setdefault(real, (path, []))[1].append(outcome.path)
     found: list[FileTask | FileOutcome] = []
-    for path, through in mains.items():
+    for path, through in mains.values():
         try:
             found.append(FileTask(path, settings.for_file(path), within=tuple(through)))
         except ConfigError as wrong:

@@ -67,7 +67,7 @@ def fix_text(text: str, check: Callable[[str], Report], policy: FixPolicy) -> Fi
     seen = {text}
     for _ in range(MAX_ROUNDS):
         edits, counts = choose_edits(result.report, policy)
-        if not edits or result.report.stopped:  # what was not analysed completely is better left alone
+        if not edits or result.report.cut:  # what was not analysed completely is better left alone
             break
         changed = apply_edits(result.text, edits)
         if changed in seen:

@@ -12,6 +12,7 @@ from functools import cached_property
 from weakref import ref
 
 from smem_lsp.config import Config
+from smem_lsp.engine.contexts import Units
 from smem_lsp.engine.measured import Measured, Measurement, measure, sized
 from smem_lsp.engine.readings import Reading
 from smem_lsp.facts.attempts import Attempts, Limits
@@ -184,8 +185,7 @@ class PlacedKernel:
 class Setting:
     """What all kernels of one check share."""
 
-    units: tuple[UnitFacts, ...]  # through which the file is read
-    more_units: bool  # that were not read this time
+    units: Units  # through which the file is read
     suppressions: Suppressions
     config: Config
     cache: Store
@@ -195,7 +195,7 @@ class Setting:
     @property
     def around(self) -> UnitFacts:
         """The first of the units."""
-        return self.units[0]
+        return self.units.read[0]
 
     @cached_property
     def key(self) -> tuple[object, ...]:
@@ -205,7 +205,7 @@ class Setting:
     def place(self, reading: Reading, index: int, stated: Stated, rules: Sequence[Rule]) -> PlacedKernel:
         """Everything about one kernel that the ``rules`` look at, from the cache where nothing that matters has
         changed."""
-        key = (reading.key, reading.others, self.key, stated)
+        key = (reading.key, reading.others, reading.left_out, self.units.named, self.key, stated)
         known = ANALYSES.find(self.cache, key)
         if known is None or not known.answers(rules):
             look()
@@ -214,7 +214,12 @@ class Setting:
                 unit, reading.around, reading.function, reading.binding, stated, reading.key.launched
             )
             kernel = replace(
-                kernel, launches=reading.launches, siblings=reading.others, contexts=reading.contexts
+                kernel,
+                launches=reading.launches,
+                siblings=reading.others,
+                contexts=reading.contexts,
+                left_out=reading.left_out,
+                through=self.units.named,
             )
             facts = KernelFacts.of(index, unit.source, kernel, self.config, self.limits)
             known = ANALYSES.keep(self.cache, key, Known(facts, self.limits))

@@ -107,7 +107,7 @@ def _report(
         setting = attempts.run("everything", begin, None, limits.file_seconds)
         rules = [rule for rule in RULES.values() if _selected(rule, config)]
         if setting is not None:
-            dialects = {around.dialect for around in setting.units}
+            dialects = {around.dialect for around in setting.units.read}
             rules = [rule for rule in rules if any(map(rule.holds_in, dialects))]
         judged = [] if setting is None else judge_kernels(setting, rules, attempts, every=whole)
         counted = None
@@ -141,7 +141,7 @@ def _report(
         ended=lambda: tuple(dict.fromkeys((*attempts.stopped, *_stopped_in(judged)))),
         facts=LazySequence(len(kernels), lambda index: kernels[index].facts),
         unit=unit,
-        more_contexts=setting is not None and setting.more_units,
+        more_contexts=setting is not None and setting.units.more,
     )
 
 
@@ -159,8 +159,8 @@ def _begin(
     within: Within,
 ) -> Setting:
     """Read the file as far as all of its kernels need it."""
-    units, more = read_units(source, reader, config, newest_target(config), within)
-    return Setting(units, more, suppressions_of(source), config, cache, measured, limits)
+    units = read_units(source, reader, config, newest_target(config), within)
+    return Setting(units, suppressions_of(source), config, cache, measured, limits)
 
 
 def newest_target(config: Config) -> str | None:

@@ -78,8 +78,8 @@ def as_planned(fix: Fix, finding: Finding, report: Report, again: Callable[[str]
     if not fix.edits:
         return fix
     after = again(apply_edits(report.source.text, fix.edits))
-    if after.stopped:
-        return _withdrawn(fix, f"its text could not be checked ({after.stopped[0].words})")
+    if after.cut:
+        return _withdrawn(fix, f"its text could not be checked ({after.cut[0].words})")
     for facts in _instances(report, report.facts[remedy.kernel]):
         why = wrong(facts, _counterpart(after, facts))
         if why is not None:

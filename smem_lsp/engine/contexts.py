@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from smem_lsp.config import Config
 from smem_lsp.engine.dialects import read_in_dialect
 from smem_lsp.ir.nodes import LaunchSite
-from smem_lsp.source import CompileFlags, FileReader, SourceText
+from smem_lsp.source import CompileFlags, FileReader, SourceText, checkpoint
 from smem_lsp.source.budget import look, processor_time, used_up
 from smem_lsp.syntax.parse import TranslationUnit, parse, parse_within
+from smem_lsp.unit.file_index import around_includes
 from smem_lsp.unit.unit_facts import UnitFacts, internally_linked, launched_elsewhere
 
-MOST_CONTEXTS = 8  # of one header
-_MOST_TRIED = 16  # files that may include it
+MOST_CONTEXTS = 8  # of one header, which differ
+_MOST_TRIED = 32  # files that may include it, without those that are known to make nothing else of it
+_MOST_MAINS = 1_000  # files that may include it: a reader names no more
 _MOST_NAMING = 8  # files that launch a kernel without including it
-_MOST_TOKENS = 500_000  # of the headers of the units of one file; the last unit may exceed it
-_MOST_SECONDS = 1.5  # of processor time, after which no further unit is read
+_MOST_TOKENS = 1_000_000  # of the headers of the units of one file; the last unit may exceed it
+_MOST_SECONDS = 3.0  # of processor time, after which no further unit is read
 _KERNEL = "__global__"
-_MAIN_SUFFIXES = frozenset((".cu", ".hip", ".cpp", ".cc", ".cxx", ".c"))
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
 class Within:
     """Through which units a header is read. ``mains``: their main files, None: those that the project has; ``most``: of
-    them, the first ones; ``chosen``: through this one only, if it reads the header."""
+    them, the first ones that differ; ``chosen``: through this one only, if it reads the header."""
 
     mains: tuple[str, ...] | None = None
     most: int = MOST_CONTEXTS
@@ -36,42 +39,117 @@ class Within:
 WHOLE_PROJECT = Within()
 
 
+@dataclass(frozen=True, slots=True)
+class Units:
+    """The units through which a file is read, at least one. ``left_out``: there are too many others, which may make
+    something else of its kernels; ``more``: there are others, which were not wanted this time; ``named``: there are
+    others, and these ones were asked for."""
+
+    read: tuple[UnitFacts, ...]
+    left_out: bool = False
+    more: bool = False
+    named: bool = False
+
+
 def read_units(
     source: SourceText, reader: FileReader | None, config: Config, arch: str | None, within: Within
-) -> tuple[tuple[UnitFacts, ...], bool]:
-    """(the units through which a file is read, at least one; are there more than were wanted?)
-
-    A header that no main file reads stands alone, and so does a file without kernels. A source file has its own unit,
-    too, which comes first.
-    """
+) -> Units:
+    """The units through which a file is read. A file that no other file reads stands alone, and so does one without
+    kernels; one that is compiled by itself, too, is read alone as well."""
     found: list[UnitFacts] = []
-    more, read_tokens, started = False, 0, processor_time()
+    left_out = named = False
     asked = reader is not None and _KERNEL in source.text
     if reader is not None and (asked or within.mains is not None):
-        mains = reader.includers(source.path) if within.mains is None else within.mains
         if within.chosen is not None:
             found += _through(source, within.chosen, reader, config, arch, MOST_CONTEXTS)
-        for main in () if found else mains[:_MOST_TRIED]:
-            look()
-            late = processor_time() - started > _MOST_SECONDS
-            if len(found) >= within.most or read_tokens > _MOST_TOKENS or (found and late):
-                more = len(found) < MOST_CONTEXTS
-                break
-            shown = shown_like(main, source.path)
-            read = _through(source, shown, reader, config, arch, within.most - len(found))
-            found += read
-            read_tokens += sum(len(around.unit.preprocessed.header) for around in read[:1])
-    own = within.mains is None and within.chosen is None and is_main(source.path)
-    if not found or own:
-        found.insert(0, read_alone(source, reader, config, arch))
+        if found and within.chosen is not None:
+            named = _others(source, [within.chosen], reader)
+        else:
+            mains = reader.includers(source.path) if within.mains is None else within.mains
+            found, left_out = _read_through(source, mains, reader, config, arch, within.most)
+            named = within.mains is not None and _others(source, mains, reader)
+    if not found:
+        named = False
+        found.append(read_alone(source, reader, config, arch))
     if asked and reader is not None:
         found = _with_foreign(found, reader, config, arch)
-    return tuple(found), more
+    more = within.most < MOST_CONTEXTS
+    return Units(tuple(found), left_out and not more, left_out and more, named)
 
 
-def is_main(path: str) -> bool:
-    """Is a file compiled by itself, by its suffix?"""
-    return os.path.splitext(path)[1].lower() in _MAIN_SUFFIXES  # noqa: PTH122
+def _others(source: SourceText, mains: Sequence[str], reader: FileReader) -> bool:
+    """Are there main files of a header beside these?"""
+    known = {reader.real(each) for each in mains}
+    return any(reader.real(each) not in known for each in reader.includers(source.path))
+
+
+def _read_through(
+    source: SourceText,
+    mains: Sequence[str],
+    reader: FileReader,
+    config: Config,
+    arch: str | None,
+    most: int,
+) -> tuple[list[UnitFacts], bool]:
+    """(the file as these main files read it, are there others that may make something else of it?). As many as differ
+    ``most`` times; those that make nothing else of its kernels are no more than their launches."""
+    found: list[UnitFacts] = []
+    known: set[object] = set()  # what was made of its kernels
+    alike: dict[Hashable, frozenset[str]] = {}  # by what they read before it: names that lead to its kernels
+    differing = tried = read_tokens = 0
+    started = processor_time()
+    for main in mains:
+        look()
+        if differing >= most < MOST_CONTEXTS:  # the others are asked for later
+            return found, True
+        shown = shown_like(main, source.path)
+        head, rest = around_includes(reader.read(shown) or "")
+        place, suffix = os.path.dirname(shown), os.path.splitext(shown)[1]  # noqa: PTH120, PTH122
+        before = place, suffix, reader.flags(shown, config.compile_commands), head
+        if before in alike and "##" not in rest and alike[before].isdisjoint(_WORD.findall(rest)):
+            continue
+        late = processor_time() - started > _MOST_SECONDS
+        if differing >= most or tried >= _MOST_TRIED or read_tokens > _MOST_TOKENS or (found and late):
+            return found, True
+        tried += 1
+        own = reader.real(shown) == reader.real(source.path)
+        read = [read_alone(source, reader, config, arch)] if own else []
+        read = read or _through(source, shown, reader, config, arch, most - differing + 1)
+        for around in read:
+            made = {(function.start, key.text) for function, each in around.keyed for _, key in each}
+            new = not found or not made <= known
+            if new and differing == most:
+                return found, True
+            differing += new
+            known |= made
+            found.append(around)
+        if read and not own:
+            read_tokens += len(read[0].unit.preprocessed.header)
+            alike[before] = alike.get(before, frozenset()).union(*map(_leading, read))
+    return found, len(mains) >= _MOST_MAINS
+
+
+def _leading(around: UnitFacts) -> frozenset[str]:
+    """The names of a file's kernels, and of what its unit reads before the main file that may lead to them: a main file
+    without any of them in its text launches none of the kernels, and makes no instance."""
+    unit = around.unit
+    names = {function.name for function in unit.functions if function.is_kernel}
+    said = [
+        ({function.name, *function.island.enclosing}, function.definition.words)
+        for file in unit.files
+        if file.source.path != unit.main
+        for function in file.functions
+    ]
+    macros = unit.preprocessed.macros.items()
+    said += [({name}, frozenset(macro.texts)) for name, macro in macros if not macro.weak]
+    names.update(name for own, words in said if "##" in words for name in own)
+    grew = True
+    while grew:
+        checkpoint()
+        more = {name for own, words in said if not names.isdisjoint(words) for name in own} - names - {""}
+        names |= more
+        grew = bool(more)
+    return frozenset(names)
 
 
 def shown_like(path: str, like: str) -> str:
@@ -171,16 +249,19 @@ class _Instead(FileReader):
     def __init__(self, reader: FileReader, source: SourceText) -> None:
         self._reader = reader
         self._source = source
-        self._path = os.path.abspath(source.path)  # noqa: PTH100
+        self._path = reader.real(source.path)
 
     def read(self, path: str) -> str | None:
         found = self._reader.read(path)
         if found is None or found is self._source.text:
             return found
-        return self._source.text if os.path.abspath(path) == self._path else found  # noqa: PTH100
+        return self._source.text if self.real(path) == self._path else found
 
     def search(self, name: str, including: str) -> str | None:
         return self._reader.search(name, including)
+
+    def real(self, path: str) -> str:
+        return self._reader.real(path)
 
     def includers(self, path: str) -> Sequence[str]:
         return self._reader.includers(path)

@@ -13,7 +13,9 @@ from smem_lsp.engine.readings import Reading, readings_of
 from smem_lsp.engine.stated import stated_of
 from smem_lsp.facts.attempts import Attempts
 from smem_lsp.facts.stopped import Stopped, Why
+from smem_lsp.rules import ground
 from smem_lsp.rules.model import Finding, Rule
+from smem_lsp.rules.words import said
 from smem_lsp.source import plural
 from smem_lsp.source.budget import look, processor_time, used_up
 from smem_lsp.syntax.parse import Function
@@ -101,18 +103,21 @@ def _place(setting: Setting, rules: tuple[Rule, ...], attempts: Attempts, *, eve
             known: list[PlacedKernel] = known,
             end: float = end,
             one: Attempts = one,
+            function: Function = function,
         ) -> bool:
             for index, reading in enumerate(readings, first):
                 if placed and processor_time() > end:
                     others = f"{plural(len(readings) - len(placed), 'more instance')} or contexts"
-                    one.stopped.append(Stopped(others, Why.TIME, reading.function.name))
+                    one.stopped.append(Stopped(others, Why.TIME, reading.function.name, parts=True))
                     return False
                 stated = stated_of(reading.function, setting.suppressions, reading.around, reading.binding)
                 placed.append(setting.place(reading, index, stated, rules))
                 if every:
                     placed[-1].known.facts.analysis.require_report()
                 known.append(placed[-1])
-            return True
+            for more in readings[0].left_out:
+                one.stopped.append(Stopped(more, Why.MANY, function.name, parts=True))
+            return not readings[0].left_out
 
         whole = None
         try:
@@ -163,6 +168,8 @@ def _concerned(setting: Setting, function: Function, rules: Sequence[Rule]) -> b
 def _findings(of: _Placed) -> Iterator[tuple[Rule, Finding]]:
     """What the rules find in a kernel. Where an instance is not wholly known, or not all of them were judged, nothing
     is proposed: a rewrite changes all of them."""
+    contexts = [context for kernel in of.instances for context in kernel.reading.contexts]
+    through = ground.through(contexts) if of.instances[0].known.facts.kernel.through else ""
     whole = of.whole and len(of.told) == len(of.instances)
     whole = whole and not any(kernel.known.stopped for kernel in of.instances)
     for rule in dict.fromkeys(rule for told in of.told for rule in told):
@@ -170,4 +177,6 @@ def _findings(of: _Placed) -> Iterator[tuple[Rule, Finding]]:
             continue
         told = [(kernel, each.get(rule, ())) for kernel, each in zip(of.instances, of.told)]
         for finding in join_instances(told, unanimous=rule.unanimous):
+            if rule.unanimous and through:  # in others it may not hold
+                finding = replace(finding, words=said(finding.words, f" ({through})"))
             yield rule, finding if whole else replace(finding, remedy=None)

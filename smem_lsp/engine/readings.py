@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from smem_lsp.ir.nodes import Context, LaunchSite
+from smem_lsp.engine.contexts import Units
+from smem_lsp.ir.nodes import MORE_CONTEXTS, MORE_INSTANCES, Context, LaunchSite
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax.parse import Function, TranslationUnit
-from smem_lsp.unit.instances import Binding
-from smem_lsp.unit.unit_facts import KernelKey, UnitFacts, kernels_of
+from smem_lsp.unit.instances import Binding, Instances
+from smem_lsp.unit.unit_facts import KernelKey, UnitFacts
 
 MOST_READINGS = 8  # of one kernel
 _SHORT = 3  # tokens of a macro's value
@@ -28,6 +28,7 @@ class Reading:
     alike: tuple[Reading, ...] = field(default=(), repr=False)  # in the other units
     others: int = 0
     differs: bool = False
+    left_out: tuple[str, ...] = ()  # what of the kernel is in sight and not looked at
 
     @cached_property
     def launches(self) -> tuple[LaunchSite, ...]:
@@ -65,13 +66,17 @@ def _macros(unit: TranslationUnit, function: Function) -> tuple[str, ...]:
     )
 
 
-def readings_of(units: Sequence[UnitFacts]) -> list[tuple[Reading, ...]]:
+def readings_of(units: Units) -> list[tuple[Reading, ...]]:
     """The kernels of a file in order, each with its readings, which differ."""
     found: dict[int, dict[object, Reading]] = {}  # by where the kernel begins
-    for around in units:
-        for function, instances in kernels_of(around):
+    more: dict[int, set[str]] = {}  # what is left out of it
+    for around in units.read:
+        for function, instances in around.keyed:
             checkpoint()
             here = found.setdefault(function.start, {})
+            missing = more.setdefault(function.start, {MORE_CONTEXTS} if units.left_out else set())
+            if around.instances.get(function.number, Instances()).left_out:
+                missing.add(MORE_INSTANCES)
             for binding, key in instances:
                 reading = Reading(around, function, binding, key)
                 same = here.get(key.text)
@@ -79,20 +84,24 @@ def readings_of(units: Sequence[UnitFacts]) -> list[tuple[Reading, ...]]:
                     here[key.text] = same.joined(reading)
                 elif len(here) < MOST_READINGS:
                     here[key.text] = reading
-    return [_counted(tuple(found[start].values())) for start in sorted(found)]
+                else:
+                    missing.add(MORE_INSTANCES)
+    return [_counted(tuple(found[start].values()), tuple(sorted(more[start]))) for start in sorted(found)]
 
 
-def _counted(readings: tuple[Reading, ...]) -> tuple[Reading, ...]:
+def _counted(readings: tuple[Reading, ...], left_out: tuple[str, ...]) -> tuple[Reading, ...]:
     instances = tuple(each for each in readings if each.binding is not None)
     made = tuple(each for each in instances if each.binding is not None and each.binding.made)
     readings = (
         made or instances or readings
     )  # a unit that makes no instance of a template tells nothing of it
-    if len(readings) == 1:
+    if len(readings) == 1 and not left_out:
         return readings
     spelled = [None if each.binding is None else each.binding.text for each in readings]
     others = len(readings) - 1
     return tuple(
-        replace(each, others=others, differs=spelled.count(text) > 1 and bool(each.contexts))
+        replace(
+            each, others=others, differs=spelled.count(text) > 1 and bool(each.contexts), left_out=left_out
+        )
         for each, text in zip(readings, spelled)
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.analysis.storage.refusals import Refusal
 from smem_lsp.facts.partition import PartitionLayouts
-from smem_lsp.facts.stopped import Stopped
+from smem_lsp.facts.stopped import Stopped, Why
 from smem_lsp.facts.term_plans import TermPlan
 from smem_lsp.facts.terms import TermLayout
 from smem_lsp.fixes.model import Fix
@@ -126,6 +126,11 @@ class Report:
     def stopped(self) -> tuple[Stopped, ...]:
         """Analyses without a result, of those that were asked for so far."""
         return self.ended()
+
+    @property
+    def cut(self) -> tuple[Stopped, ...]:
+        """Those of ``stopped`` that were begun, or wanted: not what is left out for being too many."""
+        return tuple(each for each in self.stopped if each.why is not Why.MANY)
 
     @property
     def defects(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from operator import itemgetter
 from smem_lsp.environment.project_index import ProjectIndex
 from smem_lsp.source import checkpoint
 
-MOST = 32
+MOST = 32  # files that name a kernel
 _MAX_TRIED = 256  # files that may be given, looked at closely: the nearest
 _MAX_COMPARED = 1_000  # main files whose macros are compared: the best
 _MAX_WORDS = 1_000_000  # code points of a header in which words are looked for
@@ -24,23 +24,29 @@ _WORD = re.compile(r"\w+")
 def includers(
     index: ProjectIndex, path: str, text: str, compiled: Callable[[Collection[str]], Collection[str]]
 ) -> tuple[str, ...]:
-    """The main files through whose units ``path`` is read. ``compiled``: those of some files that have a compile
-    command.
+    """The main files through whose units ``path`` is read; itself, if it is compiled by itself as well. ``compiled``:
+    those of some files that have a compile command.
 
     First those with a compile command, then those that make something else of the header than the ones before, then
-    those that include it directly, then the nearest ones.
+    those that launch its kernels, then those that include it directly, then the nearest ones.
     """
     above = index.above(path)
     mains = [each for each in above if not _is_included(index, each)]
     mains += compiled([each for each in above if each.endswith(_MAIN) and _is_included(index, each)])
     if not mains:  # they all include each other: any of them may be where the compiler starts
         mains = [each for each, inner in above.items() if inner == path]
+    if above:
+        mains += compiled([path])
+        above = {**above, path: path}
     with_command = set(compiled(mains))
+    kernels = frozenset(index.files[path].summary.defined) if path in index.files else frozenset()
+    launching = {each for name in kernels for each in index.using.get(name, ())}
     words = frozenset(_WORD.findall(text[:_MAX_WORDS]))
 
-    def rank(each: str) -> tuple[bool, bool, bool, int]:
+    def rank(each: str) -> tuple[bool, bool, bool, bool, int]:
         return (
             each not in with_command,
+            each not in launching,
             above[each] != path,
             not each.endswith(_DEVICE),
             _distance(each, path),
@@ -49,7 +55,8 @@ def includers(
     ranked = sorted((*rank(each), each) for each in mains)
     return _spread(
         [(each[0], each[-1]) for each in ranked[:_MAX_COMPARED]],
-        lambda each: _makes(index, each, above, path, words),
+        lambda each: _makes(index, each, above, path, words, kernels),
+        _MAX_COMPARED,
     )
 
 
@@ -58,15 +65,23 @@ def _is_included(index: ProjectIndex, path: str) -> bool:
 
 
 def _makes(
-    index: ProjectIndex, main: str, above: dict[str, str], path: str, words: frozenset[str]
+    index: ProjectIndex,
+    main: str,
+    above: dict[str, str],
+    path: str,
+    words: frozenset[str],
+    kernels: frozenset[str],
 ) -> Hashable:
-    """The macros and instances on the way from ``main`` to ``path`` that ``path`` has a word for."""
+    """The macros and instances on the way from ``main`` to ``path`` that ``path`` has a word for, and the kernels of
+    ``path`` that are launched there."""
     found: set[str] = set()
     here = main
     while here != path:
         summary = index.files[here].summary
         found.update(each for each in summary.macros if each.partition("=")[0] in words)
-        found.update(each for each in summary.used if "<" in each and _name(each) in words)
+        found.update(
+            each for each in summary.used if _name(each) in kernels or ("<" in each and _name(each) in words)
+        )
         here = above[here]
     return frozenset(found)
 
@@ -93,6 +108,7 @@ def naming(index: ProjectIndex, path: str, names: Collection[str]) -> tuple[str,
     return _spread(
         [(rank, each) for rank, _, each in ranked],
         lambda each: frozenset(used for used in index.files[each].summary.used if _name(used) in wanted),
+        MOST,
     )
 
 
@@ -126,8 +142,10 @@ def _name(used: str) -> str:
     return used.partition("<")[0].lstrip("&")
 
 
-def _spread(ranked: Iterable[tuple[Hashable, str]], makes: Callable[[str], Hashable]) -> tuple[str, ...]:
-    """At most 32 files, those of one first rank together; within it, one of each kind before the second of any."""
+def _spread(
+    ranked: Iterable[tuple[Hashable, str]], makes: Callable[[str], Hashable], most: int
+) -> tuple[str, ...]:
+    """The files, those of one first rank together; within it, one of each kind before the second of any."""
     tiers: dict[Hashable, int] = {}
     seen: Counter[Hashable] = Counter()
     found: list[tuple[int, int, str]] = []
@@ -136,7 +154,7 @@ def _spread(ranked: Iterable[tuple[Hashable, str]], makes: Callable[[str], Hasha
         kind = makes(path)
         found.append((tiers.setdefault(tier, len(tiers)), seen[kind], path))
         seen[kind] += 1
-    return tuple(path for _, _, path in sorted(found, key=itemgetter(0, 1))[:MOST])
+    return tuple(path for _, _, path in sorted(found, key=itemgetter(0, 1))[:most])
 
 
 def _distance(path: str, other: str) -> int:

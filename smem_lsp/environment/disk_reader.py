@@ -105,6 +105,10 @@ class DiskReader(FileReader):
             return found
         return os.path.relpath(found)
 
+    def real(self, path: str) -> str:
+        """The one absolute path of a file, whatever links lead to it."""
+        return os.path.realpath(path)
+
     def in_project(self, path: str, *, around: str) -> bool:
         """Does ``path`` belong to the project of the file ``around``, or, if that has none, stand below its folder?"""
         folder = os.path.dirname(os.path.abspath(around))  # noqa: PTH100, PTH120

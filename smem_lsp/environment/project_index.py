@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from smem_lsp.environment.index_store import IndexStore, Stamp
 from smem_lsp.environment.project_tree import ProjectTree
-from smem_lsp.source import checkpoint
+from smem_lsp.source import checkpoint, is_file
 from smem_lsp.source.file_summary import EMPTY, FileSummary
 
 MAX_SUMMARISED = 20_000  # files of one project, CUDA first
@@ -238,6 +238,11 @@ class ProjectIndex:
             beside = _join(os.path.dirname(path), name)  # noqa: PTH120
             if beside in self.files:
                 return sys.intern(beside)
+            real = (
+                os.path.realpath(beside) if is_file(beside) else beside
+            )  # a link, or in a folder that is one
+            if real in self.files:
+                return sys.intern(real)
         if kind == "'":
             return None
         found = self.tree.find(name, path, self.same)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,7 +60,7 @@ def collect(paths: Sequence[str], excluded: Callable[[str], bool]) -> Collected:
     A file named outright is taken even if ``excluded`` names it, unless it is neither C++ by its suffix nor holds
     device code. In a folder, ``.cu``, ``.cuh``
     and ``.hip`` files always count, headers only if they hold device code; hidden folders, virtual environments and
-    what ``excluded`` names are left out. A folder that several links lead to is searched once.
+    what ``excluded`` names are left out. A file or a folder that several links lead to is taken once.
     """
     found = Collected()
     seen: set[str] = set()
@@ -72,7 +73,7 @@ def collect(paths: Sequence[str], excluded: Callable[[str], bool]) -> Collected:
                 found.errors.append(SourceError(path, _NO_CUDA))
             continue
         before = len(found.files) + len(found.errors)
-        for file in _walk(path, excluded, visited, found.errors, _is_cuda):
+        for file in _without_links(list(_walk(path, excluded, visited, found.errors, _is_cuda))):
             _add(file, found, seen)
         if len(found.files) + len(found.errors) == before:
             found.empty.append(path)
@@ -116,10 +117,17 @@ def lowered(message: str) -> str:
 
 
 def _add(path: str, found: Collected, seen: set[str]) -> None:
-    key = os.path.abspath(path)  # noqa: PTH100
+    key = os.path.realpath(path)
     if key not in seen:
         seen.add(key)
         found.files.append(path)
+
+
+def _without_links(files: Sequence[str]) -> Iterator[str]:
+    """The files without links to others of them."""
+    links = {path for path in files if os.path.realpath(path) != os.path.abspath(path)}  # noqa: PTH100
+    own = {os.path.realpath(path) for path in files if path not in links}
+    return (path for path in files if path not in links or os.path.realpath(path) not in own)
 
 
 def _walk(
@@ -129,9 +137,13 @@ def _walk(
     errors: list[SourceError],
     wanted: Callable[[str, list[SourceError]], bool],
 ) -> Iterator[str]:
-    """The wanted files below a folder of any depth: a list of open folders replaces recursion."""
+    """The wanted files below a folder of any depth: a list of open folders replaces recursion. Folders that links lead
+    to come last: what they hold may stand below the folder itself, too."""
     open_folders = [_entries(folder, visited, errors)]
-    while open_folders:
+    links: deque[str] = deque()
+    while open_folders or links:
+        if not open_folders:
+            open_folders.append(_entries(links.popleft(), visited, errors))
         entry = next(open_folders[-1], None)
         if entry is None:
             open_folders.pop()
@@ -140,7 +152,9 @@ def _walk(
         if entry.name.startswith(".") or excluded(path):
             continue
         if is_folder(path):  # unlike the entry's own it never raises for a link to itself
-            if not _skipped(entry):
+            if entry.is_symlink() and not _skipped(entry):
+                links.append(path)
+            elif not _skipped(entry):
                 open_folders.append(_entries(path, visited, errors))
         elif wanted(path, errors):
             yield path

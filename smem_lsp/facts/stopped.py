@@ -17,18 +17,21 @@ class Why(enum.Enum):
     MEMORY = "memory"
     DEPTH = "nesting"
     DEFECT = "internal error"
+    MANY = "too many"
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
     """One analysis that has no result. ``what``: "data races", or "everything" of a kernel or file; ``kernel`` None: of
-    the whole file. ``span``: where it is told; ``report``: of a defect of ours, a line to paste into a bug report."""
+    the whole file. ``span``: where it is told; ``report``: of a defect of ours, a line to paste into a bug report;
+    ``parts``: instances or contexts of the kernel, of which nothing was analysed."""
 
     what: str
     why: Why
     kernel: str | None = None
     span: Span = _START
     report: str | None = None
+    parts: bool = False
 
     @property
     def words(self) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from smem_lsp.fixes.cure import CheckedKernel
 from smem_lsp.fixes.declarations import Refused
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.fixes.registry import CURES
+from smem_lsp.ir.nodes import Kernel
+from smem_lsp.rules import ground
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding
 from smem_lsp.syntax.parse import TranslationUnit
@@ -20,7 +23,16 @@ def fixes_for(finding: Finding, kernels: Sequence[KernelFacts], unit: Translatio
         return ()
     checked, cure = CheckedKernel(kernels[remedy.kernel], kernels, unit), CURES[type(remedy)]
     try:
-        return (cure.fix(remedy, checked),)
+        return (_checked_through(checked.kernel, cure.fix(remedy, checked)),)
     except Refused as refusal:
         task = cure.task(remedy, checked.kernel)
         return (Fix(f"Cannot {task}: {refusal}", Safety.DISPLAY, ()),)
+
+
+def _checked_through(kernel: Kernel, fix: Fix) -> Fix:
+    """A fix that was not checked for all files that include a header is not safe, and says so."""
+    if not kernel.through or fix.safety is Safety.DISPLAY:
+        return fix
+    return replace(
+        fix, title=f"{fix.title} (checked {ground.through(kernel.contexts)})", safety=Safety.UNSAFE
+    )

@@ -645,6 +645,10 @@ def _numbers(terms: tuple[HostTerm | None, HostTerm | None, HostTerm | None]) ->
     return x, y, z
 
 
+MORE_CONTEXTS = "more contexts"  # files that include the header
+MORE_INSTANCES = "more instances"
+
+
 @record
 class Context:
     """A unit through which a header is read. ``main``: its main file; ``macros``: what others define for the kernel's
@@ -727,8 +731,9 @@ class Kernel:
     instance: str | None = None  # of a template: `k<32, float>`
     siblings: int = 0  # other instances of it in sight
     contexts: tuple[Context, ...] = ()  # through which its header was read
+    through: bool = False  # ``contexts`` were asked for, and other files include its header, too
     more_instances: str | None = None  # why there may be others than those in sight; None: there are not
-    left_out: bool = False  # the file makes instances that are not looked at
+    left_out: tuple[str, ...] = ()  # in sight and not looked at: MORE_INSTANCES, MORE_CONTEXTS
     unknown: tuple[str, ...] = ()  # reasons for accesses and barriers that are not resolved
     assumed: tuple[str, ...] = ()  # what is taken for granted of code that is not in sight, in words
     unknown_accesses: int = 0

@@ -171,7 +171,6 @@ def _finished(
         instance=None if binding is None else f"{function.name}<{binding.text}>",
         siblings=len(bindings_of(around, function)) - 1,
         more_instances=around.instances.get(function.number, Instances()).why,
-        left_out=around.instances.get(function.number, Instances()).left_out,
         internal=internal(unit, function) and not launched.open,
         may_opt_in=launched.may_opt_in,
         launch_bounds=_launch_bounds(function, ctx.around.constants, ctx.dialect),

@@ -183,6 +183,8 @@ def _unit_lines(report: Report, facts: KernelFacts) -> Iterator[str]:
         yield " ".join(("read through", context.main, *context.macros))
     if not facts.kernel.contexts:
         yield "read by itself"
+    for more in facts.kernel.left_out:
+        yield f"{more} are not looked at: too many"
     for other in () if report.unit is None else report.unit.others:
         kernels = [function.name for function in other.functions if function.is_kernel]
         holds = f"kernels {', '.join(kernels)}" if kernels else plural(len(other.functions), "function")

@@ -34,7 +34,8 @@ def lines(report: Report) -> Iterator[str]:
     for stop in left_out(report):
         name = stop.kernel or "the file"
         line = report.source.line_number(stop.span.start)
-        yield f"{path}:{line} {printable(name)}: shared memory undecided: {stop.why.value}"
+        parts = f"{stop.what}: " if stop.parts else ""
+        yield f"{path}:{line} {printable(name)}: shared memory undecided: {parts}{stop.why.value}"
 
 
 def _judged(report: Report) -> list[KernelReport]:
@@ -43,7 +44,7 @@ def _judged(report: Report) -> list[KernelReport]:
 
 def left_out(report: Report) -> list[Stopped]:
     """Kernels, instances and contexts that were not analysed."""
-    return [stop for stop in report.stopped if stop.what == "everything" or stop.what.endswith("contexts")]
+    return [stop for stop in report.stopped if stop.what == "everything" or stop.parts]
 
 
 def _label(report: KernelReport) -> tuple[int, str]:

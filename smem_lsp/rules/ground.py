@@ -6,13 +6,14 @@ seen in a block that was tried is told with that block as its condition, as info
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from smem_lsp.analysis.values.block_shape import BlockShape, Ground
-from smem_lsp.ir.nodes import Dims, Kernel, LaunchSite
+from smem_lsp.ir.nodes import Context, Dims, Kernel, LaunchSite
 from smem_lsp.rules.model import Severity
 from smem_lsp.rules.words import Line, Words, said
+from smem_lsp.source import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +131,9 @@ def place_of(site: LaunchSite) -> Words:
     if site.path is not None:
         return said(f"{site.path.replace(chr(92), '/').rpartition('/')[2]}:{site.line}")
     return said("line ", Line(site.line, launch=True))
+
+
+def through(contexts: Sequence[Context]) -> str:
+    """``through a.cu``, ``through a.cu and 2 other files``: where others include the header, too."""
+    first, *others = dict.fromkeys(each.main for each in contexts)
+    return f"through {first}" + (f" and {plural(len(others), 'other file')}" if others else "")

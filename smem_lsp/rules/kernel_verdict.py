@@ -9,7 +9,7 @@ from smem_lsp.analysis.decision.model import Answer, Decision, Undecided, Verdic
 from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.extents import Extent, extents
-from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Kernel, LaunchSite, walk
+from smem_lsp.ir.nodes import MORE_CONTEXTS, Access, AddressSpace, Buffer, Kernel, LaunchSite, walk
 from smem_lsp.rules import ground, racing
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Severity
@@ -21,6 +21,7 @@ AS_PASSED = "parameters are what the launches in sight pass"
 _BY_ANSWER = {Answer.DATA: "data decide", Answer.SIZES: "parameters decide"}
 _FLOW = ("data flow", "verdict")  # the analyses that it needs
 _OUTSIDE = "an index leaves its buffer"
+_UNREAD = "not all files that include it are read: they are too many"
 _MISSED = "lanes that its mask names do not come here"
 
 
@@ -147,8 +148,11 @@ def _outside(facts: KernelFacts) -> Iterator[Reason]:
 
 
 def _not_looked_at(facts: KernelFacts, verdicts: Sequence[Verdict]) -> Iterator[Reason]:
-    """Functions with shared memory that are not followed, and launches in sight with blocks that were not looked at."""
+    """Files that may launch it and are not read, functions with shared memory that are not followed, and launches in
+    sight with blocks that were not looked at."""
     kernel = facts.kernel
+    if MORE_CONTEXTS in kernel.left_out:
+        yield Reason(kernel.line, _UNREAD)
     for name in dict.fromkeys(buffer.function for buffer in kernel.helper_bytes):
         yield Reason(kernel.line, f"`{name}` is not followed")
     left = _other_launches(kernel, verdicts)

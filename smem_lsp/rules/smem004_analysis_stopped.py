@@ -25,7 +25,9 @@ __global__ void k(float* out) {
 ## Limits
 
 Budgets count processor time, not the clock: other programs on the machine do not use them up. A slower processor gets
-less done within them. No file of the projects that the tool is tried on comes near them.
+less done within them. No file of the projects that the tool is tried on comes near them. Of the instances of a template
+and of the files that include a header, eight that differ are looked at: where there are more, nothing is said, or done
+to a kernel, that has to hold in all of them.
 """
 
 from __future__ import annotations
@@ -66,4 +68,5 @@ _REASON = {
     Why.MEMORY: "no memory was left for",
     Why.DEPTH: "the text is nested too deeply for",
     Why.DEFECT: "an internal error (see the log) stopped the search for",
+    Why.MANY: "too many to look at:",
 }

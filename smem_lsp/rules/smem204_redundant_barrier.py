@@ -82,6 +82,7 @@ _MEMORY_ORDER = re.compile(
     r"\b(?:volatile|__threadfence\w*|atomic_ref|atomic_thread_fence|atomic)\b|__nv_atomic"
 )
 _IN_PROJECT = ", for the launches in this project"
+_IN_SIGHT = ", for the launches in sight"
 
 
 @kernel_rule("SMEM204", "redundant-barrier", Severity.INFO, unanimous=True)
@@ -89,7 +90,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
     if not facts.redundant or not racing.followed(facts) or kernel.hidden:
         return
-    if facts.hazards.races or facts.mispaired or kernel.conditional or kernel.left_out:
+    if facts.hazards.races or facts.mispaired or kernel.conditional:
         return
     texts = [facts.source.slice(part.span) for part in kernel.parts]
     if any(map(_OTHER_ORDER.search, texts)):
@@ -128,7 +129,7 @@ def _finding(facts: KernelFacts, span: Span, alike: Sequence[Redundant]) -> Iter
     if not known and shaped is not None and shaped.axes:
         message += f", when the block has threads in {' and '.join(shaped.axes)} only"
     elif project or (not known and (facts.shape is None or kernel.siblings)):
-        message += _IN_PROJECT
+        message += _IN_SIGHT if kernel.through else _IN_PROJECT
     elif not known and facts.shape is not None:
         message += said(", with ", block(kernel, facts.shape))
     sure = known and not project

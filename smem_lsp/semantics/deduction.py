@@ -14,13 +14,22 @@ from smem_lsp.syntax.parse import Function
 
 
 def bind_call(
-    function: Function, explicit: Sequence[Argument], given: Sequence[Type | None], top: Scope
+    function: Function,
+    explicit: Sequence[Argument],
+    given: Sequence[Type | None],
+    top: Scope,
+    *,
+    packs: bool = False,
 ) -> tuple[Argument, ...] | None:
     """Arguments for all template parameters, None for unknown ones; None if the call does not fit.
 
-    ``explicit``: inside the angle brackets; ``given``: types of the call's arguments; ``top``: the global scope.
+    ``explicit``: inside the angle brackets; ``given``: types of the call's arguments; ``top``: the global scope;
+    ``packs``: of a function with a pack, for the parameters before it.
     """
     parameters = parameters_of(function)
+    if packs and any(parameter.pack for parameter in parameters):
+        before = next(at for at, parameter in enumerate(parameters) if parameter.pack)
+        parameters, explicit = parameters[:before], explicit[:before]
     if any(parameter.pack for parameter in parameters) or len(explicit) > len(parameters):
         return None
     names = {parameter.name for parameter in parameters}

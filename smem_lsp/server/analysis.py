@@ -228,6 +228,9 @@ class _NotingReader(FileReader):
             self.asked.not_found.add((name, including))
         return found
 
+    def real(self, path: str) -> str:
+        return self._reader.real(path)
+
     def includers(self, path: str) -> Sequence[str]:
         found = self.asked.includers[path] = self._reader.includers(path)
         return found

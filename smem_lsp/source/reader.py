@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -22,11 +23,16 @@ class FileReader(Protocol):
         folder has it; None if there is none or there are several."""
         ...
 
-    def includers(self, path: str) -> Sequence[str]:
-        """The main files of the project through whose units ``path`` is read, the best contexts first; at most 32.
+    def real(self, path: str) -> str:
+        """The one absolute path of a file, whatever links lead to it."""
+        return os.path.abspath(path)  # noqa: PTH100
 
-        A file with a compile command comes first, then one that includes ``path`` directly, then the others. Files
-        that nobody includes are main files. Empty as long as the project has not been read.
+    def includers(self, path: str) -> Sequence[str]:
+        """The main files of the project through whose units ``path`` is read, the best contexts first; at most 1,000.
+
+        A file with a compile command comes first, then one that launches a kernel of ``path``, then one that includes
+        it directly, then the others. Files that nobody includes are main files, and so is ``path`` itself where others
+        include it and it is compiled by itself, too. Empty as long as the project has not been read.
         """
         return ()
 

@@ -5,7 +5,6 @@ Nothing here raises on user text. A chunk that the grammar rejects is None and i
 
 from __future__ import annotations
 
-import os.path
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -601,13 +600,13 @@ def parse_within(
         tuple(preprocessed.preprocessed_regions),
         piece_of(preprocessed.preprocessed_regions),
     )
-    path = os.path.abspath(source.path)  # noqa: PTH100
+    path = reader.real(source.path)
     units: list[TranslationUnit] = []
     seen: list[tuple[tuple[int, PreprocessedRegion], ...]] = []
     for at, file in enumerate(preprocessed.files):
         if len(units) == most:
             break
-        if os.path.abspath(file.path) != path or file.text != source.text or file.regions in seen:  # noqa: PTH100
+        if file.text != source.text or reader.real(file.path) != path or file.regions in seen:
             continue
         seen.append(file.regions)
         others = [outer, *preprocessed.files[:at], *preprocessed.files[at + 1 :]]

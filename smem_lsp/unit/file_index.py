@@ -88,6 +88,15 @@ def summarise(text: str) -> FileSummary:
     )
 
 
+def around_includes(text: str) -> tuple[str, str]:
+    """(the code up to the last include, in one spacing; the text behind it). Files with the same first part read their
+    headers alike."""
+    end = text.find("\n", max(text.rfind("include"), 0))
+    end = len(text) if end < 0 else end
+    code = _BLANK.sub(lambda each: " " if each[0][0] == "/" else each[0], text[:end])
+    return "\n".join(filter(None, (" ".join(line.split()) for line in code.split("\n")))), text[end:]
+
+
 _CONSTANT_IF = re.compile(r"\#[ \t]*if[ \t]*\(?[ \t]*(?:[01]|true|false)\b")
 
 

@@ -17,22 +17,28 @@ from smem_lsp.semantics.types import Type
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 from smem_lsp.targets.every import MAX_THREADS, WARP_SIZE
+from smem_lsp.unit.host_declarations import is_expansion, is_pack
 from smem_lsp.unit.host_expressions import ONE, Effort
 from smem_lsp.unit.host_frames import LAUNCH_CALLS, Frame
+from smem_lsp.unit.host_objects import fields_of
 from smem_lsp.unit.host_statements import Statements
 from smem_lsp.unit.host_values import (
     Axes,
     Extents,
     HostValue,
+    Items,
     LambdaName,
     Number,
+    Object,
     Path,
+    Place,
     Variable,
     kernels_of,
     number,
     one_of,
 )
 from smem_lsp.unit.kernel_tables import KernelTable
+from smem_lsp.unit.size_functions import gives_dim3
 from smem_lsp.unit.torch_dispatch import dispatched
 from smem_lsp.unit.variants import generic, visited
 
@@ -138,27 +144,50 @@ class Calls(Statements):
                     continue
                 scope.values.pop(declarator.name, None)
                 declare_parameters([declaration], scope)
+                if is_pack(declaration):
+                    self.declare_pack(path, declaration, declarator, given[at:])
+                    continue
                 value = given[at] if at < len(given) else None
                 variable = self.declare(declaration, declarator, [value])
                 reference = bool({"&", "&&"} & set(declarator.pointers))
                 if reference and "const" in declaration.words and at < len(given):
                     variable.shared = False
                 path.versions[variable.serial] = self.fresh()
-                if value is not None and not variable.shared:
+                if variable.fields and not variable.shared:
+                    self.keep_members(path, variable, self.members_of(path, value, variable.fields))
+                elif value is not None and not variable.shared:
                     self.keep(path, variable, (), value)
 
+    def _count(self, path: Path, exprs: Sequence[tree.Expr]) -> int | None:
+        """How many arguments these are; None: not known of a pack."""
+        packs = [self.pack_of(path, each) for each in exprs if is_expansion(each)]
+        if None in packs:
+            return None
+        return len(exprs) - len(packs) + sum(len(pack.values) for pack in packs if pack is not None)
+
+    def _passed(self, path: Path, exprs: Sequence[tree.Expr]) -> list[HostValue | None]:
+        """The arguments of a call, those of packs one by one."""
+        values: list[HostValue | None] = []
+        for each in exprs:
+            pack = self.pack_of(path, each)
+            values += [self.full(path, each)] if pack is None else pack.values
+        return values
+
     def _fitting(
-        self, table: Mapping[str, Sequence[tuple[int, Function]]], expr: tree.Call
+        self, path: Path, table: Mapping[str, Sequence[tuple[int, Function]]], expr: tree.Call
     ) -> tuple[int, Function] | None:
         """The one function that a call of this name means; None: not known which."""
-        count = len(expr.arguments)
+        count = self._count(path, expr.arguments)
+        if count is None:
+            return None
         fitting = []
         for at, function in table.get(_called(expr), ()):
             parameters = function.parameters
-            if parameters is None or "..." in function.definition.parameters.texts:
+            if parameters is None or function.definition.parameters.texts[-1:] == ["..."]:
                 return None
-            least = sum(1 for p in parameters if p.declarators and p.declarators[0].initializer is None)
-            if least <= count <= len(parameters):
+            packs = sum(map(is_pack, parameters))
+            needed = [p for p in parameters if p.declarators and p.declarators[0].initializer is None]
+            if len(needed) - packs <= count and (packs or count <= len(parameters)):
                 fitting.append((at, function))
         return fitting[0] if len(fitting) == 1 else None
 
@@ -174,7 +203,7 @@ class Calls(Statements):
             explicit = callee.arguments
         arguments = [scope.argument(each) for each in explicit or ()]
         given = [evaluate_value(argument, scope).type for argument in expr.arguments]
-        bound = bind_call(function, arguments, given, self.callees.top)
+        bound = bind_call(function, arguments, given, self.callees.top, packs=True)
         if bound is None:
             return None
         return {p.name: a for p, a in zip(parameters, bound) if p.name}
@@ -233,12 +262,12 @@ class Calls(Statements):
         if results:
             self._left(path, expr)
             return (self._returned(path, results[0]) if len(results) == 1 else one_of(results),)
-        fitting = self._fitting(self.callees.leading, expr)
+        fitting = self._fitting(path, self.callees.leading, expr)
         if fitting is None or fitting[0] in self._running or self.frame.depth >= self.effort.calls:
             self.mentioned(_called(expr))
             return None
         at, function = fitting
-        values = [self.full(path, argument) for argument in expr.arguments]
+        values = self._passed(path, expr.arguments)
         bound = self._bound(path, function, expr)
         if parameters_of(function) and bound is None:
             self.mentioned(function.name)
@@ -270,20 +299,20 @@ class Calls(Statements):
     def values_of(self, path: Path, expr: tree.Call) -> list[HostValue | None]:
         if isinstance(expr.callee, tree.Name) and self.frame.find(expr.callee.text)[1]:
             return []
-        fitting = self._fitting(self.callees.valued, expr)
+        fitting = self._fitting(path, self.callees.valued, expr)
         if fitting is None or fitting[0] in self._running or self.frame.depth > self.effort.calls:
             return []
         if not all(self.pure(argument) or not _acts(argument) for argument in expr.arguments):
             return []
         at, function = fitting
         probe = path.copy()
-        values = [self.full(probe, argument) for argument in expr.arguments]
+        values = self._passed(probe, expr.arguments)
         bound = self._bound(path, function, expr)
         probe.chosen.clear()
         frame = self._enter(
             probe, at, function, bound, self._with_defaults(path, function, values), self.frame.depth + 1
         )
-        dim3 = "dim3" in function.definition.head.texts[: function.definition.island.name]
+        dim3 = gives_dim3(function)
         results: list[HostValue | None] = []
         outer = self.frame
         for end, value, parsed in frame.returned:
@@ -295,6 +324,13 @@ class Calls(Statements):
             elif dim3:
                 value = self.as_extents(end, parsed, value) if parsed is not None else None
             self.frame = outer
+            made = self.variables.get(value.variable) if isinstance(value, Place) else None
+            if isinstance(value, Items):
+                fields = fields_of(evaluate_value(expr, self.scope(path, expr)).type)
+                if len(value.values) == len(fields):
+                    value = Object(fields, tuple(zip((field.name for field in fields), value.values)))
+            if made is not None and made.fields:
+                value = Object(made.fields, tuple(self.members_of(end, value, made.fields).items()))
             if value not in results:
                 results.append(value)
             if isinstance(value, Number):
@@ -520,7 +556,7 @@ class Calls(Statements):
             self.named.add(name)
 
     def _unreached(self, node: tree.Statement) -> list[Path]:
-        if not self.frame.open:
+        if not self.frame.open and not self.frame.traits.jumps:  # a jump from further down may lead to it
             self.skipped.add((self.frame.number, node.lo, node.hi))
         return []
 

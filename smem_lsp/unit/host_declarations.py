@@ -7,12 +7,27 @@ from typing import Any
 
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.local_declarations import declare_constants, declare_statement
+from smem_lsp.semantics.types import plain_type, scalar_of
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.host_conditions import Conditions
-from smem_lsp.unit.host_expressions import ONE, Effort
-from smem_lsp.unit.host_values import ZERO, Extents, HostValue, Items, Path, Variable, number
+from smem_lsp.unit.host_expressions import ONE, Effort, fitting
+from smem_lsp.unit.host_objects import Field, fields_of
+from smem_lsp.unit.host_values import (
+    ZERO,
+    Extents,
+    HostValue,
+    Items,
+    KernelName,
+    Kernels,
+    Number,
+    Object,
+    Path,
+    Place,
+    Variable,
+    number,
+)
 from smem_lsp.unit.kernel_tables import KernelTable
 
 _MEMBERS_OF_CONFIG = ("gridDim", "blockDim", "dynamicSmemBytes", "stream", "attrs", "numAttrs")
@@ -110,6 +125,8 @@ class Declarations(Conditions):
             fixed=fixed,
             matters=name in traits.relevant,
         )
+        if variable.matters and (plain or reference) and not (variable.is_dim3 or variable.is_object):
+            variable.fields = fields_of(kind) or next((v.fields for v in given if isinstance(v, Object)), ())
         frame.blocks[-1][name] = variable
         self.variables[variable.serial] = variable
         return variable
@@ -131,6 +148,10 @@ class Declarations(Conditions):
                     if other is not None:
                         self.share(path, other)
             return
+        if variable.fields and not declarator.pointers and not declarator.dims:
+            path.versions[variable.serial] = self.fresh()
+            self.keep_members(path, variable, self._members(path, variable, made, value))
+            return
         if variable.is_dim3 and isinstance(made, tree.Braces):
             value = self.extents(path, made.items) if made.items else Extents((ONE, ONE, ONE))
         elif variable.is_dim3 and made is None:
@@ -138,7 +159,8 @@ class Declarations(Conditions):
         elif variable.is_dim3 and made is not None:
             value = self.as_extents(path, made, value)
         elif variable.is_object and isinstance(made, tree.Braces) and not declarator.dims:
-            for member, item in zip(_MEMBERS_OF_CONFIG, made.items if len(made.items) > 1 else ()):
+            items = self._designated(made, _MEMBERS_OF_CONFIG) or {}
+            for member, item in items.items() if len(made.items) > 1 else ():
                 each = self.value(path, item)
                 path.store(
                     variable,
@@ -160,6 +182,102 @@ class Declarations(Conditions):
             value = None
         path.versions[variable.serial] = self.fresh()
         self.keep(path, variable, (), value)
+
+    def _designated(self, braces: tree.Braces, names: Sequence[str]) -> dict[str, tree.Expr] | None:
+        """The items of a list by the members that they are for, of those with these ``names``; None: not known."""
+        found: dict[str, tree.Expr] = {}
+        for position, item in enumerate(braces.items):
+            name = self.designator(item) or "".join(names[position : position + 1])
+            if name not in names:
+                return None
+            found[name] = item
+        return found if len(found) == len(braces.items) else None
+
+    def _members(
+        self, path: Path, variable: Variable, made: tree.Expr | None, value: HostValue | None
+    ) -> Mapping[str, HostValue | None]:
+        """What the members of an object begin as. ``value``: what ``made`` is."""
+        fields = variable.fields
+        if isinstance(value, (Place, Object)) or not isinstance(made, tree.Braces | None):
+            return self.members_of(path, value, fields)
+        given = {} if made is None else self._designated(made, [field.name for field in fields])
+        if given is None:
+            return {}
+        found: dict[str, HostValue | None] = {}
+        for field in fields:
+            if field.name in given:
+                item = given[field.name]
+                each = self.value(path.copy(), item)
+                each = self.as_extents(path, item, each) if field.is_dim3 else each
+                found[field.name] = self.opaque(path, item) if each is None and field.counts else each
+            elif field.initialized:
+                found[field.name] = None if field.initial is None else number(field.initial)
+            elif made is not None and field.counts:
+                found[field.name] = number(0)
+        return found
+
+    def members_of(
+        self, path: Path, value: HostValue | None, fields: Sequence[Field]
+    ) -> Mapping[str, HostValue | None]:
+        """The members of an object that is passed or returned."""
+        if isinstance(value, Object):
+            return dict(value.members)
+        if isinstance(value, Items) and len(value.values) <= len(fields):
+            return dict(zip((field.name for field in fields), value.values))
+        other = self.variables.get(value.variable) if isinstance(value, Place) else None
+        if other is None or other.fields != fields or other.shared or other.serial in path.shared:
+            return {}
+        return {each.name: path.read(other, (each.name,), f"{other.name}.{each.name}") for each in fields}
+
+    def keep_members(self, path: Path, variable: Variable, members: Mapping[str, HostValue | None]) -> None:
+        """Store members as far as their types hold the values."""
+        for field in variable.fields:
+            value = members.get(field.name)
+            scalar = scalar_of(plain_type(field.type))
+            if field.counts and isinstance(value, Number) and scalar is not None:
+                n = value.term.number
+                fitted = None if n is None else fitting(n, scalar.size, scalar.signed)
+                value = Number(value.term) if fitted is None else number(fitted)
+            elif field.is_dim3:
+                value = value if isinstance(value, Extents) else None
+            elif not (field.points and isinstance(value, (KernelName, Kernels))):
+                value = None
+            if value is not None:
+                path.values[variable.serial, (field.name,)] = value
+
+    def declare_pack(
+        self,
+        path: Path,
+        declaration: tree.Declaration,
+        declarator: tree.Declarator,
+        given: Sequence[HostValue | None],
+    ) -> None:
+        """The arguments ``A... a``; what they are is known where they are passed on once, and nothing else is done with
+        them before that."""
+        variable = self.declare(declaration, declarator)
+        variable.shared, variable.fixed = False, True
+        texts = self.frame.body.tokens.texts
+        once = sum(text == declarator.name for text in texts) == 1
+        path.store(variable, (), Items(tuple(each if once else None for each in given)), self.fresh())
+
+    def pack_of(self, path: Path, expr: tree.Expr) -> Items | None:
+        """The arguments that ``a...`` or ``std::forward<A>(a)...`` stands for."""
+        if not is_expansion(expr):
+            return None
+        names = [node.text for node in nodes_of(expr) if isinstance(node, tree.Name)]
+        found = [path.read(v, (), v.name) for v, _ in map(self.frame.find, names) if v is not None]
+        packs = [value for value in found if isinstance(value, Items)]
+        return packs[0] if len(packs) == 1 else None
+
+
+def is_expansion(expr: tree.Expr) -> bool:
+    """``a...``"""
+    return isinstance(expr, tree.Opaque) and expr.kind == "pack"
+
+
+def is_pack(parameter: tree.Declaration) -> bool:
+    """``A... a``, ``A&&... a``."""
+    return bool(parameter.declarators) and "..." in parameter.declarators[0].pointers
 
 
 def nodes_of(root: Any) -> Iterator[Any]:

@@ -114,7 +114,7 @@ class Expressions:
                 return Number(named(self.frame.spelled(expr))) if n is None else number(n)
             case tree.Braces():
                 values = tuple(self.value(path, item) for item in expr.items)
-                return Items(values)
+                return None if any(map(self.designator, expr.items)) else Items(values)
             case tree.Lambda():
                 return self.closure(path, expr)
             case tree.Opaque():
@@ -122,6 +122,15 @@ class Expressions:
                     self.value(path, operand)
                 path.dead = path.dead or expr.kind == "throw"
         return None
+
+    def designator(self, item: tree.Expr) -> str | None:
+        """``x`` of the item ``.x = 1`` of a list."""
+        kinds, texts = self.frame.body.tokens.kinds, self.frame.body.tokens.texts
+        at = self.frame.base + item.lo - 1
+        while kinds[at] == "LP":
+            at -= 1
+        at -= kinds[at] == "EQ"
+        return texts[at] if kinds[at] == "NAME" and kinds[at - 1] == "DOT" else None
 
     def call(self, path: Path, expr: tree.Call) -> HostValue | None:
         raise NotImplementedError
@@ -240,7 +249,7 @@ class Expressions:
         right = self.value(path, expr.right)
         if expr.operator == ",":
             return right
-        if expr.operator == ">>" and isinstance(expr.right, tree.Name):
+        if expr.operator == ">>":
             self._argument(path, expr.right)
         if expr.operator in COMPARISONS:
             return None
@@ -286,6 +295,8 @@ class Expressions:
                 if self._changed_at(expr.operand):
                     self.share(path, variable)
                 return Place(variable.serial)
+        elif expr.operator == "&":
+            self._argument(path, expr.operand)
         value = self.value(path, expr.operand)
         if expr.operator in ("&", "*"):
             return value if isinstance(value, (KernelName, Kernels)) else None
@@ -404,6 +415,8 @@ class Expressions:
 
     def extents(self, path: Path, items: Sequence[tree.Expr]) -> Extents | None:
         """``dim3(x, y)``."""
+        if any(map(self.designator, items)):
+            return None
         if len(items) == 1:
             whole = self.value(path, items[0])
             if isinstance(whole, Extents):
@@ -467,7 +480,7 @@ class Expressions:
                 elif scalar.kind != "int" or not isinstance(value, Number):
                     value = None
                 elif n is not None:
-                    n = _fitting(n, scalar.size, scalar.signed)
+                    n = fitting(n, scalar.size, scalar.signed)
                     value = None if n is None else Number(constant(n), value.addends)
                 elif scalar.size < 4:
                     value = None
@@ -566,7 +579,7 @@ def member_path(target: tree.Expr) -> tuple[str | None, Members]:
     return (target.text if simple and isinstance(target, tree.Name) else None), tuple(reversed(members))
 
 
-def _fitting(n: int, size: int, signed: bool) -> int | None:
+def fitting(n: int, size: int, signed: bool) -> int | None:
     """``n`` in an integer type."""
     bits = 8 * size
     n &= (1 << bits) - 1

@@ -45,6 +45,7 @@ class Frame:
     base: int = 0
     blocks: list[dict[str, Variable | None]] = field(default_factory=lambda: [{}])
     returned: list[tuple[Path, HostValue | None, tree.Expr | None]] = field(default_factory=list)
+    jumps: dict[str, list[Path]] = field(default_factory=dict)  # to labels further down
     open: bool = False
     version: int = 0  # of its template parameters
     _traits: Traits | None = None

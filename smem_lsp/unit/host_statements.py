@@ -58,6 +58,8 @@ class Statements(Declarations):
 
     def statement(self, paths: list[Path], node: tree.Statement) -> list[Path]:
         checkpoint()
+        if isinstance(node, tree.Label):
+            paths = self._labelled(paths, node)
         paths = self.joined(paths)
         if not paths:
             return self._unreached(node)
@@ -101,6 +103,15 @@ class Statements(Declarations):
         self._unread(paths, node.lo, node.hi)
         return paths
 
+    def _labelled(self, paths: list[Path], node: tree.Label) -> list[Path]:
+        """With the paths that jump here. One that jumps back from further down may know nothing of what they do."""
+        paths = [*paths, *self.frame.jumps.pop(node.name, ())]
+        texts = self.frame.body.tokens.texts
+        if any(texts[at - 1] == "goto" for at in range(node.hi, len(texts)) if texts[at] == node.name):
+            for path in paths:
+                path.facts, path.known = (), {}
+        return paths
+
     def _unreached(self, node: tree.Statement) -> list[Path]:
         """Code that nothing leads to, as far as one sees."""
         return []
@@ -135,6 +146,9 @@ class Statements(Declarations):
             frame.base = base
         if node.kind == "break" and self.breaks:
             self.breaks[-1] += paths
+        if node.kind == "goto":
+            label = frame.body.tokens.texts[node.lo + 1]
+            frame.jumps.setdefault(label, []).extend(paths)
         return []
 
     # ---- branches ------------------------------------------------------------------------------------------------

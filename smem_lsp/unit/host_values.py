@@ -9,6 +9,7 @@ from smem_lsp.ir.host_terms import HostTerm, Symbol, constant, named, replaced
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics.types import Scalar, Type, plain_type, scalar_of
 from smem_lsp.source import checkpoint, record
+from smem_lsp.unit.host_objects import Field
 
 Axes = tuple[HostTerm | None, HostTerm | None, HostTerm | None]
 _MOST_KERNELS = 64  # that one pointer may point to
@@ -70,13 +71,21 @@ class Place:
 
 
 @record
+class Object:
+    """A copy of an object: its members, by name."""
+
+    fields: tuple[Field, ...]
+    members: tuple[tuple[str, HostValue | None], ...]
+
+
+@record
 class LambdaName:
     """A lambda, by its number."""
 
     number: int
 
 
-HostValue = Number | Extents | KernelName | Kernels | Items | Place | LambdaName
+HostValue = Number | Extents | KernelName | Kernels | Items | Place | Object | LambdaName
 
 
 @dataclass(eq=False, slots=True)
@@ -89,6 +98,7 @@ class Variable:
     is_dim3: bool = False
     is_array: bool = False
     is_object: bool = False  # a launch configuration
+    fields: tuple[Field, ...] = ()  # of an aggregate of the project
     shared: bool = False
     fixed: bool = False  # const
     matters: bool = True  # may decide about a launch
@@ -158,6 +168,12 @@ class Path:
         if variable.is_dim3 and not members:
             x, y, z = (self.symbol(f"{text}.{axis}", version).term for axis in "xyz")
             return Extents((x, y, z))
+        field = next((each for each in variable.fields if members == (each.name,)), None)
+        if field is not None and field.is_dim3:
+            x, y, z = (self.symbol(f"{text}.{axis}", version).term for axis in "xyz")
+            return Extents((x, y, z))
+        if field is not None:
+            return self.symbol(text, version) if field.counts else None
         if members or (variable.counts and not variable.is_array):
             axis = len(members) == 1 and variable.is_dim3
             return self.symbol(text, version, doubtful=not axis and (bool(members) or variable.type is None))

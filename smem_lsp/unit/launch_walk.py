@@ -11,6 +11,7 @@ from smem_lsp.semantics.types import Type
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
 from smem_lsp.unit.host_calls import Callees, Calls
+from smem_lsp.unit.host_declarations import is_expansion
 from smem_lsp.unit.host_expressions import ONE, Effort
 from smem_lsp.unit.host_values import (
     ZERO,
@@ -67,7 +68,7 @@ class LaunchFinder(Calls):
         dynamic = expr.configuration[2] if len(expr.configuration) > 2 else None
         grid, block = (self.dims(path, each) for each in expr.configuration[:2])
         passed = Number(constant(0)) if dynamic is None else self._number(path, dynamic)
-        arguments = tuple(self._kernel_argument(path, each) for each in expr.arguments)
+        arguments, types = self._kernel_arguments(path, expr.arguments)
         text = None if dynamic is None else self.frame.text(dynamic.lo, dynamic.hi)
         self._record(
             path,
@@ -78,7 +79,7 @@ class LaunchFinder(Calls):
             passed,
             text,
             arguments,
-            given=[argument_type(each, self.scope(path, each)) for each in expr.arguments],
+            given=types,
             opening=opening,
         )
 
@@ -95,6 +96,25 @@ class LaunchFinder(Calls):
         if isinstance(value, Number):
             return value
         return None if value is not None else self.opaque(path, expr)
+
+    def _kernel_arguments(
+        self, path: Path, exprs: Sequence[tree.Expr]
+    ) -> tuple[tuple[HostTerm | None, ...], list[Type | None] | None]:
+        """The arguments of a launch and their types, which are not known of those of a pack."""
+        terms: list[HostTerm | None] = []
+        types: list[Type | None] | None = []
+        for each in exprs:
+            if is_expansion(each):
+                pack = self.pack_of(path, each)
+                if pack is None:
+                    return (), None
+                terms += map(term_of, pack.values)
+                types = None
+                continue
+            terms.append(self._kernel_argument(path, each))
+            if types is not None:
+                types.append(argument_type(each, self.scope(path, each)))
+        return tuple(terms), types
 
     def _kernel_argument(self, path: Path, expr: tree.Expr) -> HostTerm | None:
         value = self.value(path, expr)

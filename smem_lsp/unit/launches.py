@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from smem_lsp.ir.nodes import Configuration, HostTerms, LaunchSite
+from smem_lsp.semantics.declarations import ClassDecl
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.function_scope import identify
 from smem_lsp.semantics.scope import Scope
@@ -23,7 +24,7 @@ from smem_lsp.unit.host_frames import LAUNCH_CALLS, names_text
 from smem_lsp.unit.kernel_tables import IN_TABLE, KernelTable, kernel_tables
 from smem_lsp.unit.launch_walk import Found, LaunchFinder
 from smem_lsp.unit.overloads import signature
-from smem_lsp.unit.size_functions import gives_number, gives_one_of
+from smem_lsp.unit.size_functions import gives_number, gives_object, gives_one_of
 
 Said = tuple[tuple[str, Configuration], ...]  # the kernel that is named, and how it is launched
 Named = tuple[
@@ -176,9 +177,20 @@ class HostCode:
         for function in self.unit.all_functions:
             if function.is_kernel or function.name in self.leading:
                 continue
-            if gives_number(function) or gives_one_of(function, kernels):
+            if (
+                gives_number(function)
+                or gives_one_of(function, kernels)
+                or gives_object(function, self._aggregates)
+            ):
                 table[function.name].append(function)
         return table
+
+    @cached_property
+    def _aggregates(self) -> frozenset[str]:
+        """Names of the classes in sight."""
+        return frozenset(
+            each.name for each in self.constants.declarations.walk() if isinstance(each, ClassDecl)
+        )
 
     @cached_property
     def by_value(self) -> frozenset[str]:
@@ -340,8 +352,9 @@ def _launching(
     telling = [f for f in functions if not kernels.isdisjoint(f.definition.body_words)]
     names = kernels.union(tables, (f.name for f in telling if gives_one_of(f, kernels)))
     passed = frozenset[str]().union(*(function.definition.body_words for function in telling))
+    passing = [*launching, *(f for f in functions if f.island.template and not f.is_kernel)]
     for _ in range(_DEEPEST):
-        more = [function for function in launching if function.name in passed]
+        more = [function for function in passing if function.name in passed]
         passed = passed.union(*(function.definition.body_words for function in more))
     return [f for f in launching if f.name in passed or not names.isdisjoint(f.definition.body_words)]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function, TranslationUnit
@@ -47,6 +49,28 @@ def gives_number(function: Function) -> bool:
     head = set(definition.tokens.texts[island.head : island.name])
     short = len(definition.body.texts) <= _MOST_TOKENS
     return short and not head.isdisjoint(_COUNTS | {"dim3"}) and head.isdisjoint(_UNFOLLOWED)
+
+
+def gives_object(function: Function, classes: Collection[str]) -> bool:
+    """Does a host function return one of these classes by value, as far as its head says?"""
+    definition = function.definition
+    island = definition.island
+    head = definition.tokens.texts[island.head : island.name]
+    short = len(definition.body.texts) <= _MOST_TOKENS
+    return (
+        short and head[-1:] != ["::"] and not {"*", "&"} & set(head) and any(text in classes for text in head)
+    )
+
+
+def gives_dim3(function: Function) -> bool:
+    """Does a host function return a ``dim3``, and not a pair of them?"""
+    island = function.definition.island
+    depth = 0
+    for text in function.definition.tokens.texts[island.head : island.name]:
+        if text == "dim3" and depth == 0:
+            return True
+        depth += {"<": 1, ">": -1, ">>": -2}.get(text, 0)
+    return False
 
 
 def gives_one_of(function: Function, kernels: frozenset[str]) -> bool:

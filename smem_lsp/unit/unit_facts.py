@@ -191,6 +191,11 @@ class UnitFacts:
         return self.launched.get((function.number, binding), ())
 
     @cached_property
+    def keyed(self) -> Sequence[tuple[Function, Sequence[tuple[Binding | None, KernelKey]]]]:
+        """See ``kernels_of``."""
+        return kernels_of(self)
+
+    @cached_property
     def fingerprint(self) -> Fingerprint:
         """What all kernels depend on outside themselves: the same object for two versions of the file if nothing of
         it differs. Instances of kernel templates depend on more."""

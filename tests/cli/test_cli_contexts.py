@@ -86,3 +86,49 @@ def test_an_excluded_header_is_not_reported(smem: Command) -> None:
 def test_a_header_that_is_not_named_is_not_rewritten(smem: Command) -> None:
     smem("check", "--fix", "--unsafe-fixes", "--select", "SMEM201", "src/one.cu")
     assert Path("inc/k.cuh").read_text() == HEADER
+
+
+def test_a_header_that_links_lead_to_is_one_file(smem: Command) -> None:
+    Path("src/own.cuh").symlink_to("../inc/k.cuh")
+    Path("src/two.cu").write_text(main(128).replace("k.cuh", "own.cuh"))
+    expected = {(("src/one.cu",), 256), (("src/two.cu",), 512)}
+    for paths in (["."], ["src/own.cuh"], ["src/one.cu", "src/two.cu"]):
+        found = checked(smem, *paths)
+        assert len({each["path"] for each in found["kernels"]}) == 1
+        seen = {(tuple(each["contexts"]), each["static_bytes"]["value"]) for each in found["kernels"]}
+        assert seen == expected
+
+
+UNREAD = """\
+#pragma once
+__global__ void k(float* out) {
+  __shared__ float s[TILE];
+  __shared__ float unused[TILE];
+  s[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x];
+}
+"""
+
+
+def test_what_holds_for_the_named_files_names_them(smem: Command) -> None:
+    """Another file includes the header as well: what is said of all of its contexts was checked in one."""
+    Path("inc/k.cuh").write_text(UNREAD)
+    alone = [each["message"] for each in checked(smem, "src/one.cu")["findings"]]
+    assert alone == [
+        "`unused` is declared and never accessed",
+        "no shared or global access needs this barrier, for the launches in this project",
+    ]
+    Path("src/two.cu").write_text(main(128))
+    found = checked(smem, "src/one.cu")["findings"]
+    assert [each["message"] for each in found] == [
+        "`unused` is declared and never accessed (through src/one.cu)",
+        "no shared or global access needs this barrier, for the launches in sight (through src/one.cu)",
+    ]
+    (fix,) = found[0]["fixes"]
+    assert (fix["safety"], fix["title"]) == (
+        "unsafe",
+        "Remove the declaration of `unused` (checked through src/one.cu)",
+    )
+    both = [each["message"] for each in checked(smem, "src/one.cu", "src/two.cu")["findings"]]
+    assert both == alone

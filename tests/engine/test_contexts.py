@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import Report, Within, check
 from smem_lsp.ir.nodes import Context, Kernel
+from smem_lsp.output.verdicts import lines
 from smem_lsp.source import FileReader
 
 
@@ -279,3 +281,172 @@ def test_a_kernel_of_its_file_alone_is_launched_there() -> None:
     report = seen(Project({"fill.cu": kernel, "host.cu": host}, named=["host.cu"]), "fill.cu")
 
     assert report.kernels[0].kernel.launches == ()
+
+
+# ---- too many of them ------------------------------------------------------------------------------------------------
+
+REVERSE = """\
+#pragma once
+__global__ void reverse(const float* in, float* out) {
+  __shared__ float s[512];
+  s[threadIdx.x] = in[threadIdx.x];
+  SYNC;
+  out[threadIdx.x] = s[N - 1 - threadIdx.x];
+}
+"""
+
+
+def reversing(n: int, sync: str = "__syncthreads()") -> str:
+    launch = f"void run(float* p) {{ reverse<<<1, {n}>>>(p, p); }}\n"
+    return f'#define N {n}\n#define SYNC {sync}\n#include "reverse.cuh"\n{launch}'
+
+
+def reversed_in(including: Sequence[str], **others: str) -> Report:
+    files = {f"m{n:03}.cu": text for n, text in enumerate(including)}
+    texts = {"reverse.cuh": REVERSE, **files, **others}
+    return seen(Project(texts, {"reverse.cuh": list(files)}), "reverse.cuh")
+
+
+def codes(report: Report) -> set[str]:
+    return {each.code for each in report.findings}
+
+
+def test_a_ninth_context_that_differs_leaves_all_of_them_undecided() -> None:
+    few = [reversing(32 * n) for n in range(1, 9)]
+    judged = reversed_in(few)
+    assert {each.verdict.kind for each in judged.kernels} == {VerdictKind.RACE_FREE}
+    assert judged.stopped == ()
+
+    racy = reversed_in([*few, reversing(512, "((void)0)")])
+    assert len(racy.kernels) == 8
+    for kernel in racy.kernels:
+        assert kernel.verdict.kind is VerdictKind.UNDECIDED
+        assert "not all files that include it are read" in kernel.verdict.words
+    assert [each.words for each in racy.stopped] == ["more contexts of reverse: too many"]
+    (said,) = (each for each in racy.findings if each.code == "SMEM004")
+    assert said.message == "the analysis of `reverse` is not complete: too many to look at: more contexts"
+    assert list(lines(racy))[-1] == "reverse.cuh:2 reverse: shared memory undecided: more contexts: too many"
+
+
+def test_nothing_that_has_to_hold_in_all_contexts_is_said_of_some() -> None:
+    """The ninth is the only one in which lanes of other warps read what the barrier orders."""
+    own = """\
+#pragma once
+__global__ void reverse(float* p, float*) {
+  __shared__ float s[512];
+  s[threadIdx.x] = p[threadIdx.x];
+  __syncthreads();
+  p[threadIdx.x] = s[N > 32 ? N - 1 - threadIdx.x : threadIdx.x];
+}
+"""
+    few = [reversing(n) for n in range(1, 9)]
+    assert "SMEM204" in codes(reversed_in(few, **{"reverse.cuh": own}))
+    assert "SMEM204" not in codes(reversed_in([*few, reversing(512)], **{"reverse.cuh": own}))
+
+
+def test_what_is_proposed_must_hold_in_all_contexts() -> None:
+    """In the ninth the second buffer is read after the first one is filled again."""
+    text = """\
+#pragma once
+__global__ void reverse(const float* in, float* out) {
+  __shared__ float s[512];
+  __shared__ float t[512];
+  s[threadIdx.x] = in[threadIdx.x];
+  SYNC;
+  out[threadIdx.x] = s[N - 1 - threadIdx.x];
+  __syncthreads();
+  t[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = t[N - 1 - threadIdx.x] LATER;
+}
+"""
+    few = ["#define LATER\n" + reversing(32 * n) for n in range(1, 9)]
+    judged = reversed_in(few, **{"reverse.cuh": text})
+    assert any(judged.fixes_for(each) for each in judged.findings if each.code == "SMEM301")
+    ninth = "#define LATER + s[0]\n" + reversing(512)
+    partly = reversed_in([*few, ninth], **{"reverse.cuh": text})
+    assert not any(partly.fixes_for(each) for each in partly.findings)
+
+
+def test_contexts_that_differ_in_launches_alone_are_all_read() -> None:
+    launching = [reversing(256).replace("<<<1, 256>>>", f"<<<1, {n}>>>") for n in (*range(1, 20), 300)]
+    report = reversed_in(launching)
+    (kernel,) = report.kernels
+    assert len(kernel.kernel.launches) == 20
+    assert report.stopped == ()
+    assert mains(kernel.kernel)[-1] == "m019.cu"
+
+
+def test_files_that_neither_launch_nor_change_it_are_one() -> None:
+    """Five hundred files include it as the first one does, and say nothing of it behind that."""
+    only = (
+        '#define N 256\n#define SYNC __syncthreads()\n#include "reverse.cuh"\nint f{n}() {{ return {n}; }}\n'
+    )
+    report = reversed_in([reversing(256), *(only.format(n=n) for n in range(500))])
+    (kernel,) = report.kernels
+    assert report.stopped == ()
+    assert kernel.verdict.kind is VerdictKind.RACE_FREE
+    assert mains(kernel.kernel) == ("m000.cu",)
+
+
+@pytest.mark.parametrize(
+    ("header", "call"),
+    [
+        ("inline void start(float* p, int n) { reverse<<<1, n>>>(p, p); }\n", "start(p, 512)"),
+        ("#define START(p, n) reverse<<<1, n>>>(p, p)\n", "START(p, 512)"),
+        ("struct Start { Start(float* p, int n) { reverse<<<1, n>>>(p, p); } };\n", "Start one(p, 512)"),
+    ],
+)
+def test_a_file_that_leads_to_a_launch_is_read(header: str, call: str) -> None:
+    include = '#define N 512\n#define SYNC __syncthreads()\n#include "reverse.cuh"\n#include "start.cuh"\n'
+    quiet, launching = include + "int f() { return 1; }\n", include + f"void run(float* p) {{ {call}; }}\n"
+    report = reversed_in([quiet, quiet, launching], **{"start.cuh": header})
+    assert mains(report.kernels[0].kernel) == ("m000.cu", "m002.cu")
+
+
+def test_a_ninth_instance_is_told_and_nothing_is_proposed() -> None:
+    kernel = """\
+template <int N>
+__global__ void k(const float* in, float* out) {
+  __shared__ float s[N];
+  __shared__ float t[N];
+  s[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = s[N - 1 - threadIdx.x];
+  __syncthreads();
+  t[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = t[N - 1 - threadIdx.x];
+}
+"""
+
+    def launched(count: int) -> Report:
+        launches = "".join(f"k<{32 * n}><<<1, {32 * n}>>>(p, p);" for n in range(1, count + 1))
+        return check(f"{kernel}void run(float* p) {{ {launches} }}\n", path="k.cu")
+
+    eight, nine = launched(8), launched(9)
+    assert any(eight.fixes_for(each) for each in eight.findings)
+    assert not any(nine.fixes_for(each) for each in nine.findings)
+    assert [each.words for each in nine.stopped] == ["more instances of k: too many"]
+    assert list(lines(nine))[-1] == "k.cu:2 k: shared memory undecided: more instances: too many"
+
+
+# ---- source files that are included ----------------------------------------------------------------------------------
+
+
+def test_a_source_file_that_is_included_does_not_stand_alone() -> None:
+    kernel = "__global__ void k(real* p) { __shared__ real s[TILE]; s[threadIdx.x] = *p; *p = s[0]; }\n"
+    main = '#define TILE 64\ntypedef double real;\n#include "k.cu"\nvoid run(real* p) { k<<<1, 64>>>(p); }\n'
+    report = seen(Project({"k.cu": kernel, "main.cu": main}, {"k.cu": ["main.cu"]}), "k.cu")
+    assert [(each.static_bytes, mains(each.kernel)) for each in report.kernels] == [(512, ("main.cu",))]
+
+
+def test_one_that_is_compiled_by_itself_stands_alone_as_well() -> None:
+    kernel = (
+        "#ifndef TILE\n#define TILE 32\n#endif\n"
+        "__global__ void k(float* p) { __shared__ float s[TILE]; s[threadIdx.x] = *p; *p = s[0]; }\n"
+    )
+    main = '#define TILE 64\n#include "k.cu"\n'
+    project = Project({"k.cu": kernel, "main.cu": main}, {"k.cu": ["k.cu", "main.cu"]})
+    found = [(each.static_bytes, mains(each.kernel)) for each in seen(project, "k.cu").kernels]
+    assert found == [(128, ()), (256, ("main.cu",))]

@@ -93,7 +93,7 @@ def test_the_first_eight_of_five_hundred_differ() -> None:
     write({"p/k.cuh": KERNEL})
     write({f"p/a{n:03}.cu": f'#define TILE {n // 60}\n#include "k.cuh"\n' for n in range(500)})
     found = includers("p/k.cuh")
-    assert len(found) == 32
+    assert len(found) == 500
     assert len({Path("p", name).read_text() for name in found[:8]}) == 8
 
 
@@ -107,6 +107,19 @@ def test_instances_differ_too_and_unrelated_macros_do_not() -> None:
         }
     )
     assert includers("p/k.cuh") == ["a.cu", "c.cu", "b.cu"]
+
+
+def test_a_file_that_launches_comes_before_one_that_does_not() -> None:
+    write({f"p/a{n:03}.cu": '#include "k.cuh"\n' for n in range(20)})
+    write({"p/k.cuh": KERNEL, "p/z.cu": '#include "k.cuh"\nvoid f() { k<<<1, 1>>>(0); }\n'})
+    assert includers("p/k.cuh")[0] == "z.cu"
+
+
+def test_a_source_that_is_compiled_by_itself_is_one_of_its_main_files() -> None:
+    entry = '[{"file": "k.cu", "directory": ".", "command": "nvcc k.cu"}]'
+    write({"p/k.cu": KERNEL, "p/a.cu": '#include "k.cu"\n', "p/compile_commands.json": entry})
+    assert includers("p/k.cu") == ["k.cu", "a.cu"]
+    assert includers("p/a.cu") == []
 
 
 def test_the_nearest_come_first() -> None:
@@ -224,6 +237,14 @@ def test_an_open_text_counts_instead_of_the_file() -> None:
     assert includers("p/k.cuh", reader) == ["a.cu"]
     reader.hide(path)
     assert includers("p/k.cuh", reader) == []
+
+
+def test_an_include_of_a_link_is_one_of_the_file() -> None:
+    write({"p/inc/k.cuh": KERNEL, "p/a.cu": '#include "own.cuh"\n', "p/b.cu": '#include "far/k.cuh"\n'})
+    Path("p/own.cuh").symlink_to("inc/k.cuh")
+    Path("p/far").symlink_to("inc", target_is_directory=True)
+    assert includers("p/inc/k.cuh") == ["a.cu", "b.cu"]
+    assert includers("p/own.cuh") == ["a.cu", "b.cu"]
 
 
 # ---- bad input -------------------------------------------------------------------------------------------------------

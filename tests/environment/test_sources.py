@@ -84,6 +84,18 @@ def test_links_in_a_circle(tmp_path: Path) -> None:
     assert files == ["s/a.cu"]
 
 
+def test_a_file_that_links_lead_to_is_checked_once(tmp_path: Path) -> None:
+    touch(tmp_path, "s/inc/k.cu")
+    (tmp_path / "s/a.cu").symlink_to("inc/k.cu")
+    (tmp_path / "s/far").symlink_to("inc", target_is_directory=True)
+    assert found("s")[0] == ["s/inc/k.cu"]
+    assert found("s/a.cu", "s")[0] == ["s/a.cu"]
+    touch(tmp_path, "out/m.cu")
+    (tmp_path / "s/m1.cu").symlink_to("../out/m.cu")
+    (tmp_path / "s/m2.cu").symlink_to("../out/m.cu")
+    assert found("s")[0] == ["s/inc/k.cu", "s/m1.cu"]
+
+
 @pytest.mark.parametrize(
     ("data", "problem"),
     [

@@ -129,8 +129,8 @@ def test_a_header_is_of_the_dialect_of_the_file_that_includes_it(tmp_path: Path)
         mains.append(str(tmp_path / name))
     (tmp_path / "k.h").write_text(KERNEL)
     source = SourceText(KERNEL, str(tmp_path / "k.h"))
-    units, _ = read_units(source, DiskReader(), Config(), None, Within(tuple(mains)))
-    assert [around.dialect for around in units] == [CUDA, HIP]
+    units = read_units(source, DiskReader(), Config(), None, Within(tuple(mains)))
+    assert [around.dialect for around in units.read] == [CUDA, HIP]
 
 
 def test_the_storage_of_a_collective_is_not_that_of_cub() -> None:

@@ -71,6 +71,8 @@ def block(statements: str, above: str = "") -> set[tuple[str, ...]]:
         ("if (n == 256) { k<<<1, n>>>(d, n, m); }", "256"),
         ("int t = f(n) * 32; switch (t) { case 256: k<<<1, t>>>(d, n, m); }", "256"),
         ("dim3 t(n + m); if (t.x == 64) { k<<<1, t>>>(d, n, m); }", "64"),
+        ("int t = 256; if (b) goto out; return; out: k<<<1, t>>>(d, n, m);", "256"),
+        ("if (n == 256) goto out; return; out: k<<<1, n>>>(d, n, m);", "256"),
     ],
 )
 def test_a_number(statements: str, expected: str) -> None:
@@ -104,6 +106,8 @@ def test_a_number(statements: str, expected: str) -> None:
         ('int t = 256; asm("" : "+r"(t)); k<<<1, t>>>(d, n, m);', ("t", "1", "1")),
         ("int t = 256; read(t)->x = 3; k<<<1, t>>>(d, n, m);", ("t", "1", "1")),
         ("int t = 256; again: k<<<1, t>>>(d, n, m); t = 128; if (n) goto again;", ("t", "1", "1")),
+        ("goto test; go: k<<<1, n>>>(d, n, m); test: if (m) goto go;", ("?", "?", "?")),
+        ("if (n == 4) goto go; goto test; go: k<<<1, n>>>(d, n, m); test: if (m) goto go;", ("n", "1", "1")),
     ],
 )
 def test_a_term_where_no_number_is_known(statements: str, expected: tuple[str, ...]) -> None:
@@ -666,3 +670,117 @@ def test_launches_by_an_array_of_addresses(statements: str) -> None:
 )
 def test_launches_in_a_visitor(statements: str) -> None:
     assert block(statements) == {("128", "1", "1")}
+
+
+FORWARDED = "template <class K, class... A> void launch(K f, dim3 g, dim3 b, A&&... a) {"
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "call"),
+    [
+        (f"{FORWARDED} f<<<g, b>>>(std::forward<A>(a)...); }}", "launch(k, 1, 128, d, n, 7);"),
+        (
+            "template <class K, class... A> void launch(K f, int b, A... a) { f<<<1, b>>>(a...); }",
+            "launch(k, 128, d, n, 7);",
+        ),
+        (
+            "template <class... A> void launch(void (*f)(A...), int b, A... a) { f<<<1, b>>>(a...); }",
+            "launch(&k, 128, d, n, 7);",
+        ),
+        (
+            "template <int N, class K, class... A> void inner(K f, A&&... a) { f<<<1, N>>>(std::forward<A>(a)...); }\n"
+            "template <class K, class... A> void launch(K f, A&&... a) { inner<128>(f, std::forward<A>(a)...); }",
+            "launch(k, d, n, 7);",
+        ),
+    ],
+)
+def test_a_wrapper_that_passes_a_pack_on(wrapper: str, call: str) -> None:
+    (site,) = go(call, wrapper)
+    assert site.block == (128, 1, 1)
+    assert [None if term is None else str(term) for term in site.terms.arguments] == [None, "n", "7"]
+
+
+def test_what_a_pack_holds_is_not_known_behind_another_use() -> None:
+    wrapper = (
+        "template <class K, class... A> void launch(K f, int b, A... a) { change(a...); f<<<1, b>>>(a...); }"
+    )
+    (site,) = go("launch(k, 128, d, n, 7);", wrapper)
+    assert site.block == (128, 1, 1)
+    assert site.terms.arguments == (None, None, None)
+
+
+def test_a_pair_of_extents_is_none() -> None:
+    pair = "std::pair<dim3, dim3> shapes(int n) { return {dim3(n), dim3(128)}; }"
+    assert block("auto c = shapes(n); k<<<c.first, c.second>>>(d, n, m);", pair) == {("?", "?", "?")}
+
+
+SHAPE = "struct Shape { int threads = 128; int blocks; dim3 block; };"
+
+
+@pytest.mark.parametrize(
+    ("statements", "above"),
+    [
+        ("Shape c; k<<<1, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{}; k<<<1, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c = {128, n}; k<<<c.blocks, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{n, n, dim3(128)}; k<<<c.blocks, c.block>>>(d, n, m);", SHAPE),
+        ("Shape c{.blocks = n}; k<<<c.blocks, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{.threads = (64 * 2), .blocks = n}; k<<<c.blocks, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{64, n}; c.threads = 128; k<<<1, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{128, n}; const Shape e = c; k<<<1, e.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{128, n}; run(c, d, n, m);", f"{SHAPE} RUN"),
+        ("run({128, n}, d, n, m);", f"{SHAPE} RUN"),
+        (
+            "Shape c = of(n); k<<<1, c.threads>>>(d, n, m);",
+            f"{SHAPE} Shape of(int n) {{ return {{128, n}}; }}",
+        ),
+        (
+            "auto c = of(n); k<<<1, c.threads>>>(d, n, m);",
+            f"{SHAPE} Shape of(int n) {{ Shape c; c.threads = 128; c.blocks = n; return c; }}",
+        ),
+    ],
+)
+def test_members_of_an_object(statements: str, above: str) -> None:
+    run = "static void run(const Shape& c, float* d, int n, int m) { k<<<1, c.threads>>>(d, n, m); }"
+    declared = "__global__ void k(float* d, int n, int tile);"
+    (site,) = go(statements, above.replace("RUN", f"{declared} {run}"))
+    assert site.block == (128, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("statements", "above"),
+    [
+        ("Shape c{128}; change(c); k<<<1, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{128}; change(&c); k<<<1, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{128}; auto& r = c; r.threads = n; k<<<1, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{128}; auto* p = &c.threads; *p = n; k<<<1, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{128}; std::cin >> c.threads; k<<<1, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{128}; c.grow(); k<<<1, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{128}; auto f = [&] { c.threads = n; }; f(); k<<<1, c.threads>>>(d, n, m);", SHAPE),
+        ("static Shape c{128}; k<<<1, c.threads>>>(d, n, m); c.threads = n;", SHAPE),
+        ("Shape c{128}; if (b) c = other(); k<<<1, c.threads>>>(d, n, m);", SHAPE),
+        ("Shape c{128}; while (m--) { k<<<1, c.threads>>>(d, n, m); c.threads /= 2; }", SHAPE),
+        ("Shape c; k<<<1, c.threads>>>(d, n, m);", "struct Shape { int threads = 128; Shape(); };"),
+        ("Shape c; k<<<1, c.threads>>>(d, n, m);", "struct Shape { int threads; };"),
+        (
+            "Shape c{}; k<<<1, c.threads>>>(d, n, m);",
+            "struct B { int x; }; struct Shape : B { int threads = 128; };",
+        ),
+        (
+            "Shape c{.blocks = 128}; k<<<1, c.threads>>>(d, n, m);",
+            "struct Shape { int threads = size(); int blocks; };",
+        ),
+        (
+            "Shape c = of(n); k<<<1, c.threads>>>(d, n, m);",
+            f"{SHAPE} Shape of(int n) {{ Shape c; change(c); return c; }}",
+        ),
+    ],
+)
+def test_members_that_are_not_known(statements: str, above: str) -> None:
+    assert None in {site.block for site in go(statements, above)}
+
+
+def test_a_launch_configuration_with_designators() -> None:
+    config = "cudaLaunchConfig_t c{.blockDim = 128, .dynamicSmemBytes = 64};"
+    (site,) = go(f"{config} cudaLaunchKernelEx(&c, k, d, n, m);")
+    assert (site.block, site.grid, site.dynamic_bytes) == ((128, 1, 1), None, 64)

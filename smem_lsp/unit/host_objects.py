@@ -1,0 +1,82 @@
+"""Objects of host code whose members are followed: what a class holds, and what its members begin as."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from smem_lsp.semantics import collect, type_of
+from smem_lsp.semantics.declarations import declaration_tree
+from smem_lsp.semantics.evaluate import evaluate
+from smem_lsp.semantics.types import Record, Type, plain_type, scalar_of
+from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
+from smem_lsp.syntax import tree
+
+_MOST_FIELDS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A data member. ``initial``: the number that its declaration gives it, None: another value, or one that is not
+    known; ``initialized``: its declaration gives it one."""
+
+    name: str
+    type: Type | None
+    is_dim3: bool
+    initial: int | None = None
+    initialized: bool = False
+
+    @property
+    def counts(self) -> bool:
+        """Does it hold an integer of 32 bits or more?"""
+        scalar = scalar_of(plain_type(self.type))
+        return scalar is not None and scalar.kind == "int" and scalar.size >= 4
+
+    @property
+    def points(self) -> bool:
+        """May it hold a kernel?"""
+        return scalar_of(plain_type(self.type)) is None and not self.is_dim3
+
+
+def fields_of(kind: Type | None) -> tuple[Field, ...]:
+    """The data members of an aggregate in order; empty if it is none, or if they are not all known."""
+    record = plain_type(kind)
+    if not isinstance(record, Record) or record.decl.tag == "union" or record.decl.bases is not None:
+        return ()
+    return _FIELDS.of(record.scope.state.store, record, lambda: _fields(record))
+
+
+_FIELDS = Query[Record, tuple[Field, ...]]("data members of an aggregate")
+
+
+def _fields(record: Record) -> tuple[Field, ...]:
+    inside = collect.inside(record.decl)
+    if inside.odd or inside.constructors or inside.virtual:
+        return ()
+    source, scope = record.decl.source, record.scope
+    found: list[Field] = []
+    for member in inside.members:
+        checkpoint()
+        parsed = declaration_tree(source, member.range)
+        if parsed is None or member.record is not None or member.access not in ("", "public"):
+            return ()
+        if {"static", "constexpr", "typedef", "friend", "using"} & set(parsed.words):
+            continue
+        base = type_of.specified(parsed.words, parsed.names, scope, None, source, member.range[0])
+        for declarator in parsed.declarators:
+            if declarator.function and not declarator.core[0]:
+                continue
+            made = declarator.initializer
+            if isinstance(made, tree.Braces):
+                made = made.items[0] if len(made.items) == 1 else None
+            found.append(
+                Field(
+                    declarator.name,
+                    type_of.declarator_type(base, declarator, scope),
+                    "dim3" in parsed.words and not declarator.pointers and not declarator.dims,
+                    None if made is None else evaluate(made, scope),
+                    declarator.initializer is not None,
+                )
+            )
+    private = record.decl.tag == "class" and any(not member.access for member in inside.members)
+    return () if private or len(found) > _MOST_FIELDS else tuple(found)
