@@ -398,12 +398,25 @@ def _parameter_types(ctx: Context, function: Function) -> Iterator[Type | None]:
 def _never(given: Type | None, wanted: Type | None) -> bool:
     """Is there surely no conversion from one type to the other?"""
     address = isinstance(given, Pointer | Array)
+    if isinstance(given, Record) and is_number(wanted):
+        return not _converts(given)
     if isinstance(wanted, Pointer):
         return is_number(given)
     vector = isinstance(wanted, Scalar) and wanted.name != "dim3" and vector_element(wanted.name) is not None
     if is_number(given) and vector:
         return True
     return address and is_number(wanted) and getattr(wanted, "kind", "") != "bool"
+
+
+def _converts(record: Record) -> bool:
+    """May a class have a conversion of its own, or inherit one?"""
+    decl = record.decl
+    lo, hi = decl.body or (0, 0)
+    behind = (decl.source.kinds[at + 1] for at in range(lo, hi - 1) if decl.source.texts[at] == "operator")
+    return decl.body is None or decl.bases is not None or any(kind in _TYPES for kind in behind)
+
+
+_TYPES = frozenset(("NAME", "TYPE", "QUALIFIER", "STORAGE", "SCOPE", "TYPENAME", "DECLTYPE"))
 
 
 # ---- constant functions of headers ---------------------------------------------------------------------------------
