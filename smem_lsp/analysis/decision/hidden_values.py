@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from smem_lsp.analysis.decision.counters import Ticket
 from smem_lsp.analysis.decision.formulas import (
     Expression,
     both,
@@ -54,6 +55,8 @@ class HiddenValues(Unknowns):
             self.tie_to_start(term, found, who)
         if not ahead and is_count(term):
             self.place_in_vote(term, found, who)
+        if not ahead and term in self.counters.tickets:
+            self.give_out(self.counters.tickets[term], found, who)
         self.note(term, agreed=agreed)
         return found
 
@@ -87,6 +90,18 @@ class HiddenValues(Unknowns):
             (place, alike), (later, _) = places[one], places[behind]
             order = either(both(alike, place < later), both(negated(alike), place <= later))
             self.side.append(either(apart, self.linear(one) >= self.linear(behind), order))
+
+    def give_out(self, ticket: Ticket, found: Expression, who: int) -> None:
+        """What two threads find in a counter that both add to."""
+        self.found.append((ticket, found, who))
+        for other, theirs, whose in self.found:
+            if whose == who or not self.counters.differ(ticket, other, self.turns.common):
+                continue
+            left = found + self.value(ticket.added, who), theirs + self.value(other.added, whose)
+            behind = (theirs >= left[0], found >= left[1])
+            before = (theirs <= left[0], found <= left[1])
+            apart = self.value(ticket.cell, who).differs(self.value(other.cell, whose))
+            self.side.append(either(apart, *(behind if ticket.rises else before)))
 
     def tie_to_start(self, term: Term, found: Expression, who: int) -> None:
         """What a loop leaves is what it began with, where it ran no turn."""

@@ -278,7 +278,7 @@ def _most(extents: Sequence[int | None]) -> int | None:
 def asker_of(of: Followed, dims: Dims | None, effort: int = 0) -> Asker:
     """Asks about the kernel in a block of ``dims``; None: in any block."""
     most = most_threads(of.kernel) if dims is None else dims
-    bounds = Bounds(of.values.loops, most, exact=dims is not None)
+    bounds = Bounds(of.values.loops, most, exact=dims is not None, given=of.counters.bounds)
     return Asker(of, dims, _axes(of.values, dims), bounds, _grid(of.kernel, dims), effort=effort)
 
 
