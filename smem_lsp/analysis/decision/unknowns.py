@@ -94,7 +94,8 @@ class Unknowns(ABC):
     skipped: frozenset[int] = frozenset()  # loops (points) that may run no turn on the way
     few: dict[Term, tuple[int, ...]] = field(default_factory=dict)  # all values of those that take few
     hints: list[Formula] = field(default_factory=list)  # what follows from the rest, and is hard to see
-    found: list[tuple[Ticket, Expression, int]] = field(default_factory=list)  # in counters, and by whom
+    # in counters, by whom, and whether for the whole warp
+    found: list[tuple[Ticket, Expression, int, bool]] = field(default_factory=list)
     _loaded: dict[str, Expression] = field(default_factory=dict)
     _places: dict[tuple[Term, int], tuple[Expression, Formula]] = field(default_factory=dict)
     _quotients: dict[tuple[int, int], dict[str, Expression]] = field(default_factory=dict)

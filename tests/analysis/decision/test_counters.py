@@ -107,3 +107,44 @@ def test_places_behind_what_the_counter_begins_with() -> None:
 def test_the_last_thread_to_add_may_come_when_all_others_are_done(body: str) -> None:
     found = f"s[t] = in[t]; __threadfence_block(); int last = atomicAdd(&count, 1); {body}"
     assert _verdict(found, start="0") == "undecided"
+
+
+_WARPS = """
+__global__ void k(const int* in, int* out, int n) {{
+  __shared__ int count;
+  __shared__ int s[512];
+  const int t = threadIdx.x, lane = t % 32, x = in[t];
+  if (t == 0) count = 0;
+  __syncthreads();
+  const unsigned vote = __ballot_sync(~0u, x > n);
+  const int place = __popc(vote & ((1u << lane) - 1));
+  int base;
+  if ({who}) base = atomicAdd(&count, {added});
+  base = __shfl_sync({mask}, base, {source});
+  if (x > n) s[base + place] = x;
+  __syncthreads();
+  out[t] = s[t] + s[t + 256];
+}}
+void host(const int* in, int* out, int n) {{ k<<<8, 256>>>(in, out, n); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("changed", "free"),
+    [
+        ({}, True),
+        ({"who": "lane == 7", "source": "7"}, True),
+        ({"who": "lane < 1", "added": "32"}, True),
+        ({"added": "1"}, False),
+        ({"added": "__popc(vote) - 1"}, False),
+        ({"added": "x & 7"}, False),
+        ({"source": "7"}, False),
+        ({"who": "t == 0"}, False),
+        ({"mask": "0xffff"}, False),
+    ],
+)
+def test_a_lane_takes_places_for_its_warp(changed: dict[str, str], free: bool) -> None:
+    said = {"who": "lane == 0", "added": "__popc(vote)", "mask": "~0u", "source": "0"} | changed
+    (kernel,) = check(_WARPS.format(**said)).kernels
+    assert kernel.verdict is not None
+    assert (kernel.verdict.kind.value == "race-free") is free, kernel.verdict.reasons
