@@ -171,6 +171,14 @@ class Tile:
 
 
 @record
+class Addition:
+    """An atomic addition: what it adds, and what was there before (key of an ``Unknown``)."""
+
+    added: Value
+    before: int
+
+
+@record
 class Access:
     """One access to a buffer, by every thread that reaches it.
 
@@ -196,6 +204,7 @@ class Access:
     width: int | None = None
     part: MemberPart | None = None  # of a class whose layout is not known
     stored: Value | None = None
+    addition: Addition | None = None  # of an update that adds an integer
     plain: bool = False
     asynchronous: bool = False  # a copy is issued here, or has landed: an update of any of its bytes
     rows: int = 0

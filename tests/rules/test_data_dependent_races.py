@@ -112,3 +112,72 @@ __global__ void k(const int* in, int* out) {
 """
     (finding,) = check(text, config=ASKED).findings
     assert ": loaded values decide whether they come there" in finding.message
+
+
+IN_A_WARP = """\
+__global__ void k(const float* in, float* out) {{
+  __shared__ float best[256];
+  int t = threadIdx.x;
+  best[t] = in[t];
+  __syncthreads();
+  if (t < {threads}) {{
+    {step}
+  }}
+  __syncthreads();
+  out[t] = best[0];
+}}
+void go(const float* in, float* out) {{ k<<<1, 256>>>(in, out); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("threads", "step", "found"),
+    [
+        # one warp is left: its lanes read what others of them replace by what is better
+        (32, "if (best[t] < best[t + 16]) best[t] = best[t + 16];", ["SMEM205"]),
+        (16, "if (best[t] < best[t + 16]) best[t] = best[t + 16];", []),
+        (32, "float v = best[t + 16]; __syncwarp(); if (best[t] < v) best[t] = v;", []),
+        # a key decides what is read: it may be anyone's own
+        (32, "if (best[t] < 0) best[t] = best[(int)in[t] & 31];", []),
+    ],
+)
+def test_lanes_of_the_last_warp(threads: int, step: str, found: list[str]) -> None:
+    report = check(IN_A_WARP.format(threads=threads, step=step))
+    above = [each for each in report.findings if each.severity in (Severity.ERROR, Severity.WARNING)]
+    assert [each.code for each in above] == found
+
+
+BEHIND_A_BARRIER = """\
+__global__ void k(const int* in, int* out) {{
+  __shared__ int s[128];
+  int t = threadIdx.x;
+  s[t] = in[t];
+  __syncthreads();
+  {body}
+  out[t] = s[t];
+}}
+void go(const int* in, int* out) {{ k<<<1, {threads}>>>(in, out); }}
+"""
+
+
+@pytest.mark.parametrize("threads", [32, 128])
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("if (t == 0) { if (in[0] > 5) s[127 - t] = s[1] = 3; }", True),
+        # only thread 0 waits, until all others have returned
+        ("if (t == 0) { __syncthreads(); if (in[0] > 5) s[127 - t] = s[1] = 3; }", False),
+        # the others wait until it has returned
+        ("if (t == 0) { if (in[0] > 5) s[127 - t] = s[1] = 3; } else { __syncthreads(); }", False),
+        ("if (t) { __syncthreads(); } else { if (in[0] > 5) s[127 - t] = s[1] = 3; }", False),
+        # those who come to the one come to the other
+        (
+            "if (t < 9) { __syncthreads(); if (t == 0 && in[0] > 5) s[1] = 3; if (t == 1) out[1] = s[1]; }",
+            True,
+        ),
+    ],
+)
+def test_a_barrier_that_one_of_the_two_does_not_come_to(threads: int, body: str, found: bool) -> None:
+    report = check(BEHIND_A_BARRIER.format(body=body, threads=threads))
+    told = {each.code for each in report.findings} & {"SMEM201", "SMEM205"}
+    assert bool(told) is found, report.findings

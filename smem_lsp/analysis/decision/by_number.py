@@ -100,7 +100,7 @@ class ByNumber(HiddenValues):
         if isinstance(a, Const):
             a, b, left, right = b, a, right, left
         if isinstance(b, Const):
-            return self.with_mask(name, a, b.n, left)
+            return self.with_mask(name, b.n, left)
         bounds = [self.bounds.interval(each) for each in (a, b)]
         if min(low for low, _ in bounds) < 0:
             return None
@@ -111,16 +111,14 @@ class ByNumber(HiddenValues):
             return None
         return self.digits.of_bits(name, left, right, bits)
 
-    def with_mask(self, name: str, a: Term, mask: int, left: Expression) -> Expression | None:
+    def with_mask(self, name: str, mask: int, left: Expression) -> Expression | None:
+        """Of a negative number, too: it has the bits of its two's complement."""
         if name == "&" and mask < 0 and -mask & (-mask - 1) == 0:
             return left - self.digits.divided(left, -mask)[1]
         if mask < 0 or mask.bit_length() > _WIDTH:
             return None
         if name == "&" and mask & (mask + 1) == 0:
-            return self.digits.divided(left, mask + 1)[1]  # of a negative number, too: a remainder never is
-        low, _ = self.bounds.interval(a)
-        if low < 0 and not a.natural:
-            return None
+            return self.digits.divided(left, mask + 1)[1]
         common = self.masked(left, mask)
         if name == "&":
             return common

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from smem_lsp.analysis.dataflow.interfering import interfering_accesses
 from smem_lsp.analysis.decision.conditions import Position, is_of_calls, positions
+from smem_lsp.analysis.decision.counters import Counters, counters
 from smem_lsp.analysis.decision.routes import ways_between
 from smem_lsp.analysis.decision.ways import Ordering, Pair, Way
 from smem_lsp.analysis.threads.uniformity import Control, Levels
@@ -103,6 +104,11 @@ class Followed:
     def updates(self) -> frozenset[int]:
         """Accesses (points) that read and write at once."""
         return frozenset(each.point for each in self.accesses if each.kind is AccessKind.UPDATE)
+
+    @cached_property
+    def counters(self) -> Counters:
+        """Those that give out places."""
+        return counters(self.kernel, self.values, self.nodes, self.positions)
 
     def left_behind(self, common: frozenset[int], around: Collection[int]) -> frozenset[Term]:
         """What loops that are over leave, one value for all that stand in one turn of the loops ``common`` (points).

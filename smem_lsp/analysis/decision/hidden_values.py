@@ -12,7 +12,7 @@ from smem_lsp.analysis.decision.formulas import (
 )
 from smem_lsp.analysis.decision.loaded_values import inputs_of
 from smem_lsp.analysis.decision.operators import FOLLOWED
-from smem_lsp.analysis.decision.ranks import is_count, rank_of
+from smem_lsp.analysis.decision.ranks import handed_out, is_count, rank_of
 from smem_lsp.analysis.decision.unknowns import Origin, Unknowns
 from smem_lsp.analysis.values.ranges import INFINITE
 from smem_lsp.analysis.values.terms import (
@@ -54,6 +54,8 @@ class HiddenValues(Unknowns):
             self.tie_to_start(term, found, who)
         if not ahead and is_count(term):
             self.place_in_vote(term, found, who)
+        if not ahead and self.counters.tickets:
+            self.give_out(term, found, who)
         self.note(term, agreed=agreed)
         return found
 
@@ -68,7 +70,7 @@ class HiddenValues(Unknowns):
 
     def place_in_vote(self, term: Term, found: Expression, who: int) -> None:
         """Two lanes of a warp that vote alike have different places, in the order of the lanes."""
-        if not self.levels.values.table.one_size or (self.dims is None and self.axes != "x"):
+        if not self.has_warps:
             return
         vote = rank_of(term, self.dims)
         if vote is None:
@@ -87,6 +89,37 @@ class HiddenValues(Unknowns):
             (place, alike), (later, _) = places[one], places[behind]
             order = either(both(alike, place < later), both(negated(alike), place <= later))
             self.side.append(either(apart, self.linear(one) >= self.linear(behind), order))
+
+    def give_out(self, term: Term, found: Expression, who: int) -> None:
+        """What two threads find in a counter that both add to, or two warps of which one lane does."""
+        ticket, of_warps = self.counters.tickets.get(term), False
+        if ticket is None and self.has_warps:
+            handed = handed_out(term, self.dims)
+            ticket, of_warps = None if handed is None else self.counters.tickets.get(handed), True
+            alike = ticket is not None and all(
+                self.levels.level(each) <= Level.WARP for each in (ticket.cell, ticket.added)
+            )
+            ticket = ticket if alike else None
+        if ticket is None:
+            return
+        self.found.append((ticket, found, who, of_warps))
+        for other, theirs, whose, warps in self.found:
+            if whose == who or of_warps is not warps:
+                continue
+            if not self.counters.differ(ticket, other, self.turns.common):
+                continue
+            left = found + self.value(ticket.added, who), theirs + self.value(other.added, whose)
+            behind = (theirs >= left[0], found >= left[1])
+            before = (theirs <= left[0], found <= left[1])
+            apart = [self.value(ticket.cell, who).differs(self.value(other.cell, whose))]
+            if of_warps:
+                apart.append(self.group(0, WARP_SIZE).equals(self.group(1, WARP_SIZE)))
+            self.side.append(either(*apart, *(behind if ticket.rises else before)))
+
+    @property
+    def has_warps(self) -> bool:
+        """Is it known which threads make a warp?"""
+        return self.levels.values.table.one_size and (self.dims is not None or self.axes == "x")
 
     def tie_to_start(self, term: Term, found: Expression, who: int) -> None:
         """What a loop leaves is what it began with, where it ran no turn."""

@@ -42,6 +42,7 @@ class Meeting(TouchedBytes):
             loose,
             asker.grid,
             asker.of.updates,
+            asker.of.counters,
             fixed=self.fixed,
             skipped=frozenset(each.point for each in self.way.decisions if isinstance(each, NotTaken)),
         )

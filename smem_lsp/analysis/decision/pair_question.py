@@ -179,6 +179,8 @@ class PairQuestion(RaceSizes):
         decided = any(each != InTurn(each.point) for each in self.way.decisions)  # but in the first turn
         if self.first is self.second or not self.followed or both_store or decided or self.encoder.gathered:
             return False
+        if self.encoder.found:
+            return False  # whoever finds the last number in a counter may come when all others are done
         if not all(self.asker.is_one_or_other(access) for access in pair):
             return False
         if not origin & (Origin.DATA | Origin.UNKNOWN):

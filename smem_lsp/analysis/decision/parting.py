@@ -74,6 +74,7 @@ class ForkQuestion:
             self.loose,
             asker.grid,
             asker.of.updates,
+            asker.of.counters,
         )
 
     def come(self) -> list[Formula]:

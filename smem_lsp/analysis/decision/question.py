@@ -277,7 +277,9 @@ class Asker:
         """Of threads that no loop puts in any order."""
         of = self.of
         turns = Turns(frozenset())
-        return Encoder(of.levels, self.bounds, self.dims, self.axes, turns, True, self.grid, of.updates)
+        return Encoder(
+            of.levels, self.bounds, self.dims, self.axes, turns, True, self.grid, of.updates, of.counters
+        )
 
     def is_for_one(self, access: Access) -> bool:
         """Does at most one thread of the block come to it?"""

@@ -16,6 +16,7 @@ from smem_lsp.targets.every import WARP_SIZE
 
 _COUNT = "__popc()"
 _VOTE = "__ballot_sync()"
+_SHUFFLE = "__shfl_sync()"
 _EVERY_LANE = (-1, (1 << WARP_SIZE) - 1)
 
 
@@ -49,6 +50,22 @@ def rank_of(term: Term, dims: Dims | None) -> Vote | None:
     return None
 
 
+def handed_out(term: Term, dims: Dims | None) -> Term | None:
+    """What all lanes of a warp get from a lane that alone has it: ``__shfl_sync(~0u, lane == 0 ? n : x, 0)`` is ``n``
+    of the first lane."""
+    if not isinstance(term, Op) or term.operator != _SHUFFLE or len(term.args) != 3:
+        return None
+    mask, value, source = term.args
+    if not isinstance(mask, Const) or mask.n not in _EVERY_LANE or not isinstance(source, Const):
+        return None
+    if not isinstance(value, Op) or value.operator != "?:":
+        return None
+    only, chosen, _ = value.args
+    found = _in_each_thread(only, dims or (2 * WARP_SIZE, 1, 1))
+    of_source = [] if found is None else found[source.n % WARP_SIZE :: WARP_SIZE]
+    return chosen if of_source and all(of_source) else None
+
+
 def _vote(term: Term) -> Vote | None:
     """A vote of all lanes of a warp."""
     if not isinstance(term, Op) or term.operator != _VOTE or len(term.args) < 2:
@@ -63,13 +80,18 @@ def _is_conjunction(term: Term) -> TypeGuard[Op]:
 
 def _are_lanes_below(mask: Term, dims: Dims) -> bool:
     """Are exactly the bits of the lanes below the thread's own set?"""
-    if not mask.known or mask.carried or len(list(parts_of(mask))) > _MOST:
-        return False
-    found = Evaluator(dims, {}, strict=False).values(mask)
+    found = _in_each_thread(mask, dims)
     every = (1 << WARP_SIZE) - 1
     return found is not None and all(
         bits & every == (1 << thread % WARP_SIZE) - 1 for thread, bits in enumerate(found)
     )
 
 
-_MOST = 40  # parts of a mask
+def _in_each_thread(term: Term, dims: Dims) -> list[int] | None:
+    """By the number of the thread; None: more decides it."""
+    if not term.known or term.carried or len(list(parts_of(term))) > _MOST:
+        return None
+    return Evaluator(dims, {}, strict=False).values(term)
+
+
+_MOST = 40  # parts of a term

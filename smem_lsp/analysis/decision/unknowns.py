@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Flag
 
+from smem_lsp.analysis.decision.counters import Counters, Ticket
 from smem_lsp.analysis.decision.digits import Digits
 from smem_lsp.analysis.decision.formulas import (
     Expression,
@@ -75,6 +76,7 @@ class Unknowns(ABC):
     loose: bool = False
     grid: Axes = (None, None, None)
     updates: frozenset[int] = frozenset()
+    counters: Counters = field(default_factory=Counters)
     choosing: bool = False  # it is asked who comes to a place, not what is touched there
     gathered: bool = False  # loops have made what loaded values decide
     loosened: bool = False  # something was
@@ -96,6 +98,8 @@ class Unknowns(ABC):
     skipped: frozenset[int] = frozenset()  # loops (points) that may run no turn on the way
     few: dict[Term, tuple[int, ...]] = field(default_factory=dict)  # all values of those that take few
     hints: list[Formula] = field(default_factory=list)  # what follows from the rest, and is hard to see
+    # in counters, by whom, and whether for the whole warp
+    found: list[tuple[Ticket, Expression, int, bool]] = field(default_factory=list)
     _loaded: dict[str, Expression] = field(default_factory=dict)
     _places: dict[tuple[Term, int], tuple[Expression, Formula]] = field(default_factory=dict)
     _quotients: dict[tuple[int, int], dict[str, Expression]] = field(default_factory=dict)

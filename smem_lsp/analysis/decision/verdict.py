@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 
 from smem_lsp.analysis.decision.barriers import BarrierJudge
 from smem_lsp.analysis.decision.followed import Followed, Ways
+from smem_lsp.analysis.decision.interval_starts import IntervalStarts
 from smem_lsp.analysis.decision.model import Answer, Decision, Undecided, Verdict, VerdictKind
 from smem_lsp.analysis.decision.parting import Reach
 from smem_lsp.analysis.decision.question import Asker
 from smem_lsp.analysis.decision.reply import Reply
 from smem_lsp.analysis.decision.unknowns import Origin
-from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn, Mark, NotTaken, Ordering, Pair, Way
+from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn, Mark, NotTaken, Open, Ordering, Pair, Way
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.spin_loops import waits
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
@@ -25,6 +26,7 @@ from smem_lsp.ir.nodes import (
     Axes,
     Barrier,
     BarrierKind,
+    Branch,
     CopyWait,
     CopyWaitKind,
     Dims,
@@ -33,7 +35,7 @@ from smem_lsp.ir.nodes import (
     Node,
     Proxy,
 )
-from smem_lsp.source import Span, checkpoint, record
+from smem_lsp.source import Span, checkpoint
 from smem_lsp.targets.every import WARP_SIZE
 
 _MOST = 400  # accesses of a kernel
@@ -47,20 +49,6 @@ _MOST_HARD = 2  # pairs too hard, behind which others most likely are, too
 _LEAST_OF_BARRIERS = 150_000
 _OF_BARRIERS = 240_000  # effort about the barriers of a kernel
 TOO_HARD = "too hard within the budget"
-
-
-@record
-class Open:
-    """Two accesses that fall into one barrier interval on some ``ways``. ``surely``: those on which nothing that is not
-    known may order them. ``lanes``: of lanes of one warp; else of threads of different warps; None: of both; ``tile``:
-    only of lanes of different tiles of so many."""
-
-    first: Access
-    second: Access
-    ways: frozenset[Way]
-    surely: frozenset[Way]
-    lanes: bool | None
-    tile: int = 0
 
 
 @dataclass(slots=True)
@@ -195,14 +183,25 @@ class Judge:
             within = [of.ways(accesses, replace(each, clears=each.clears | warps)) for each in plain]
         nodes, ours = {access.point: access for access in accesses}, _collectives(of.accesses)
         tiles = {node.point: node.lanes for node in of.barriers if _orders_a_tile(node)}
+        starts = self.starts(proved)
         if not tiles:
-            return list(_opened(nodes, across, within, ours))
+            return list(map(starts.told, _opened(nodes, across, within, ours)))
         beside = [of.ways(accesses, replace(each, clears=each.clears.union(warps, tiles))) for each in plain]
         one_size = len(set(tiles.values())) == 1
-        return [
+        found = [
             *_opened(nodes, across, beside, ours),
             *_beside(nodes, within, beside, min(tiles.values()), surely=one_size),
         ]
+        return list(map(starts.told, found))
+
+    def starts(self, proved: Collection[int]) -> IntervalStarts:
+        """``proved``: barriers (points) that order all threads."""
+        of = self.of
+        doubtful = [
+            each for each in of.barriers if each.kind is not BarrierKind.WARP and each.point not in proved
+        ]
+        branches = frozenset(each.point for each in of.nodes if isinstance(each, Branch))
+        return IntervalStarts(of.positions, doubtful, branches)
 
 
 def _opened(
@@ -278,7 +277,7 @@ def _most(extents: Sequence[int | None]) -> int | None:
 def asker_of(of: Followed, dims: Dims | None, effort: int = 0) -> Asker:
     """Asks about the kernel in a block of ``dims``; None: in any block."""
     most = most_threads(of.kernel) if dims is None else dims
-    bounds = Bounds(of.values.loops, most, exact=dims is not None)
+    bounds = Bounds(of.values.loops, most, exact=dims is not None, given=of.counters.bounds)
     return Asker(of, dims, _axes(of.values, dims), bounds, _grid(of.kernel, dims), effort=effort)
 
 
@@ -303,6 +302,11 @@ def decide(asker: Asker, pair: Open) -> Decision:
             # between warps, too? No barrier of a warp would do then
             wider = asker.ask(pair.first, pair.second, way, lanes=False)
             reply = wider if wider.answer.is_race else reply
+        if pair.lanes is None and reply.answer is Answer.DATA and not unsure:
+            # within a warp, and only there, for data of no special kind?
+            if asker.ask(pair.first, pair.second, way, lanes=False).answer.is_safe:
+                near = asker.ask(pair.first, pair.second, way, lanes=True)
+                reply = near if near.answer is Answer.LIKELY else reply
         decision = _decision(pair, way, reply)
         if worst is None or _RANK[decision.answer] > _RANK[worst.answer]:
             worst = decision

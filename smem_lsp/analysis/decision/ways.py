@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from smem_lsp.ir.nodes import NO_OBJECT
+from smem_lsp.ir.nodes import NO_OBJECT, Access
 from smem_lsp.source import record
 
 
@@ -84,3 +84,17 @@ class Ordering:
     calls: tuple[int, ...] = ()
     waits: frozenset[int] = frozenset()
     covering: frozenset[tuple[int, int]] = frozenset()
+
+
+@record
+class Open:
+    """Two accesses that fall into one barrier interval on some ``ways``. ``surely``: those on which nothing that is not
+    known may order them. ``lanes``: of lanes of one warp; else of threads of different warps; None: of both; ``tile``:
+    only of lanes of different tiles of so many."""
+
+    first: Access
+    second: Access
+    ways: frozenset[Way]
+    surely: frozenset[Way]
+    lanes: bool | None
+    tile: int = 0

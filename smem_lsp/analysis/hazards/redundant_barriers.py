@@ -14,8 +14,8 @@ from smem_lsp.analysis.dataflow.interference import Paths, ordered_interfering, 
 from smem_lsp.analysis.dataflow.liveness import bits
 from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.model import Answer
-from smem_lsp.analysis.decision.verdict import Judge, Open, decide
-from smem_lsp.analysis.decision.ways import Pair, Way
+from smem_lsp.analysis.decision.verdict import Judge, decide
+from smem_lsp.analysis.decision.ways import Open, Pair, Way
 from smem_lsp.analysis.hazards.outside_accesses import WithOutside, with_outside
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.ir.nodes import (

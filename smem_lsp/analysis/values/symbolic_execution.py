@@ -109,6 +109,7 @@ def propagate(
         {point: tuple(found) for point, found in walk.exits.items()},
         walk.copied,
         walk.subscripts,
+        walk.added,
         tuple(map(walk.followed, given)),
     )
 
@@ -178,6 +179,7 @@ class _Walk:
     named: dict[int, tuple[Term | None, Term | None]] = field(default_factory=dict)
     copied: dict[int, Term] = field(default_factory=dict)
     subscripts: dict[int, tuple[tuple[Term, int], ...]] = field(default_factory=dict)
+    added: dict[int, tuple[Term, Term]] = field(default_factory=dict)
     guards: list[Term] = field(default_factory=list)
     targets: list[_Target] = field(default_factory=list)
     exits: dict[int, list[Exit]] = field(default_factory=dict)  # loop -> values of its variables behind it
@@ -228,6 +230,9 @@ class _Walk:
             self.copied[point] = self.term(node.start)
         if node.stored is not None:
             self.stored[point] = self.term(node.stored)
+        if node.addition is not None:
+            before = self.unknown(ir.Unknown(node.addition.before))
+            self.added[point] = before, self.term(node.addition.added)
 
     def meeting(self, node: Barrier | Exchange) -> None:
         """Threads that wait for each other: the mask of lanes, or the number and thread count of a named barrier."""

@@ -75,6 +75,7 @@ class ValueFacts:
     copied: Mapping[int, Term]  # first bytes of copies that threads make together
     # of accesses without an index: the subscripts of arrays on the way, each with how many elements the array has
     subscripts: Mapping[int, tuple[tuple[Term, int], ...]]
+    added: Mapping[int, tuple[Term, Term]]  # of atomic additions: what was there before, and what they add
     given: tuple[Term, ...] = ()  # what is true of every launch
 
     def axes(self) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from smem_lsp.ir.nodes import AccessKind
-from smem_lsp.ir.values import Value
+from collections.abc import Sequence
+
+from smem_lsp.ir.nodes import AccessKind, Addition
+from smem_lsp.ir.values import Operator, Unknown, Value, operation
 from smem_lsp.lowering.callees.intrinsics import EFFECTS
 from smem_lsp.lowering.library import wmma
 from smem_lsp.lowering.library.values import result_of
@@ -12,6 +14,7 @@ from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.evaluate import evaluate
+from smem_lsp.semantics.types import scalar_of
 from smem_lsp.syntax import tree
 
 _KINDS = {"r": AccessKind.READ, "w": AccessKind.WRITE, "x": AccessKind.UPDATE}
@@ -19,17 +22,30 @@ _KINDS = {"r": AccessKind.READ, "w": AccessKind.WRITE, "x": AccessKind.UPDATE}
 
 def atomic(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value:
     """``atomicAdd(address, value)`` and the like: an update of what stands at the first argument."""
-    for number, argument in enumerate(expr.arguments):
-        result = effects.load(ctx, ctx.lower.operand(ctx, argument, scope), argument)
-        if not isinstance(result, Ref):
-            if number == 0:
-                ctx.outside.hand_out(result)
-            continue
-        if number == 0:
-            ctx.access(result.place(), AccessKind.UPDATE, argument.lo, argument.hi)
-        else:
+    before = ctx.out.fresh()
+    given = [effects.load(ctx, ctx.lower.operand(ctx, each, scope), each) for each in expr.arguments]
+    for number, (argument, result) in enumerate(zip(expr.arguments, given)):
+        if number == 0 and isinstance(result, Ref):
+            place = result.place()
+            addition = _addition(name, place, given[1:], before)
+            ctx.access(place, AccessKind.UPDATE, argument.lo, argument.hi, addition=addition)
+        elif number == 0 and not isinstance(result, Ref):
+            ctx.outside.hand_out(result)
+        elif isinstance(result, Ref):
             ctx.escape(result, argument.lo, "argument of an atomic operation")
-    return ctx.out.fresh()
+    return before
+
+
+def _addition(name: str, place: Ref, operands: Sequence[Value | Ref], before: Unknown) -> Addition | None:
+    """What an atomic operation adds to an integer."""
+    kind = scalar_of(place.kind)
+    if len(operands) != 1 or kind is None or kind.kind != "int":
+        return None
+    (added,) = operands
+    if isinstance(added, Ref) or not name.startswith(("atomicAdd", "atomicSub")):
+        return None
+    falls = name.startswith("atomicSub")
+    return Addition(operation(Operator.NEGATE, added) if falls else added, before.key)
 
 
 def effects_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from smem_lsp.ir.nodes import Access, AccessKind, Branch, FollowedCall, Seq, Tile
+from smem_lsp.ir.nodes import Access, AccessKind, Addition, Branch, FollowedCall, Seq, Tile
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Unknown, Value, Var, operation
 from smem_lsp.lowering.state.buffers import Buffers
 from smem_lsp.lowering.state.copies import Copies
@@ -151,6 +151,7 @@ class Context:
         hi: int,
         *,
         stored: Value | None = None,
+        addition: Addition | None = None,
         plain: bool = False,
         rows: int = 0,
         tile: Tile | None = None,
@@ -173,6 +174,7 @@ class Context:
                         lo,
                         hi,
                         stored=stored,
+                        addition=addition,
                         plain=plain,
                         rows=rows,
                         tile=tile,
@@ -197,6 +199,7 @@ class Context:
                     width=ref.bytes if single else None,
                     part=ref.part_of if single else None,
                     stored=stored,
+                    addition=addition if single else None,
                     plain=plain,
                     rows=rows,
                     tile=tile if single else None,

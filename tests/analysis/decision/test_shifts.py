@@ -59,3 +59,28 @@ def test_a_shift_takes_all_values_of_its_loop(turns: int, read: int, free: bool)
     text = STAGES.format(turns=turns, more=0, read=read)
     (found,) = check(text).facts[0].analysis.verdicts
     assert (found.kind is FREE) is free, found.reasons
+
+
+@pytest.mark.parametrize(
+    ("place", "kind"),
+    [
+        ("((t - 64) ^ 5) + 64", FREE),
+        ("((t - 64) & 5) + ((t - 64) & 58) + 64", FREE),
+        ("((2 * t - 64) | 1) + 64", FREE),
+        ("((t - 64) | 5) + 64", VerdictKind.RACY),
+        ("((t - 64) & 6)", VerdictKind.RACY),
+    ],
+)
+def test_bits_of_negative_numbers(place: str, kind: VerdictKind) -> None:
+    text = f"""
+__global__ void k(int *out) {{
+  __shared__ int s[512];
+  const int t = threadIdx.x;
+  s[{place}] = t;
+  __syncthreads();
+  out[t] = s[t];
+}}
+void go(int *out) {{ k<<<1, 64>>>(out); }}
+"""
+    (found,) = check(text).facts[0].analysis.verdicts
+    assert found.kind is kind, found.reasons

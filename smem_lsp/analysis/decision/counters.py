@@ -1,0 +1,190 @@
+"""Places that an atomic counter gives out: ``slot = atomicAdd(&count, 1); s[slot] = x;``.
+
+As long as nothing but additions of one sign changes a counter, no two of them find the same number there: each finds
+what the one before it has left, or more. Whoever else writes it in the same barrier interval races with an addition,
+and that is a pair of its own, so between two additions of one interval there are only others. Of two that barriers may
+separate it has to be seen that no other write stands where it may run between them.
+
+An addition to a counter is not taken to wrap: it adds little, in loops that end by what is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from smem_lsp.analysis.decision.conditions import Position
+from smem_lsp.analysis.values.ranges import ANY, INFINITE, Bounds, Interval
+from smem_lsp.analysis.values.terms import Sym, Term, Thread, parts_of
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.nodes import (
+    Access,
+    AccessKind,
+    Barrier,
+    BarrierKind,
+    Kernel,
+    Loop,
+    Node,
+    storages_of,
+)
+from smem_lsp.source import record
+
+_MOST_ADDED = 1 << 16  # at once
+_FAR = 1 << 30  # from where a number wraps
+_PLAIN_BARRIERS = (BarrierKind.BLOCK, BarrierKind.WARP)
+
+
+@record
+class Ticket:
+    """What an addition finds. ``cell``: the byte at which the counter begins; ``added``: never less than 0 if the
+    counter ``rises``, else never more."""
+
+    access: Access
+    before: Term
+    cell: Term
+    added: Term
+    rises: bool
+
+
+@dataclass(slots=True)
+class Counters:
+    """Of one kernel. ``tickets``: by what they find; ``bounds``: of these, where it is known what the counter
+    begins with."""
+
+    tickets: Mapping[Term, Ticket] = field(default_factory=dict)
+    bounds: Mapping[Term, Interval] = field(default_factory=dict)
+    _stops: tuple[int, ...] = ()  # points of barriers and of calls that may wait
+    _resets: Mapping[int, Sequence[int]] = field(default_factory=dict)  # buffer -> points of other writes
+    _ranges: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # loop -> its points
+    _around: Mapping[int, Position] = field(default_factory=dict)
+
+    def differ(self, one: Ticket, other: Ticket, common: Collection[int]) -> bool:
+        """Do two threads find different numbers, if it is one counter? ``common``: loops (points) in one turn of which
+        both stand."""
+        if one.access.buffer != other.access.buffer:
+            return False
+        points = [one.access.point, other.access.point]
+        for each in (one, other):
+            left = (loop for loop in self._around[each.access.point].loops if loop not in common)
+            points += (point for loop in left for point in self._ranges[loop])
+        first, last = min(points), max(points)
+        resets = self._resets.get(one.access.buffer, ())
+        return not all(any(first <= point <= last for point in each) for each in (self._stops, resets))
+
+
+def counters(
+    kernel: Kernel, values: ValueFacts, nodes: Iterable[Node], around: Mapping[int, Position]
+) -> Counters:
+    """``nodes``: of the kernel; ``around``: their positions."""
+    if not values.added:
+        return Counters()
+    stops, ranges = list(kernel.opaque), dict[int, tuple[int, int]]()
+    accesses = list[Access]()
+    for node in nodes:
+        if isinstance(node, Barrier):
+            if node.kind not in _PLAIN_BARRIERS:
+                return Counters()  # others may put threads in order that are all at one barrier interval
+            stops.append(node.point)
+        elif isinstance(node, Loop):
+            ranges[node.point] = node.point, node.end_point
+        elif isinstance(node, Access) and not node.lands:
+            accesses.append(node)
+    storages = storages_of(kernel.buffers)
+    tickets, bounds, resets = dict[Term, Ticket](), dict[Term, Interval](), dict[int, list[int]]()
+    for buffer in kernel.buffers:
+        if buffer.index not in {each.buffer for each in accesses if each.point in values.added}:
+            continue
+        of_storage = [each for each in accesses if storages[each.buffer] == storages[buffer.index]]
+        found = _tickets(kernel, values, of_storage, around)
+        own = [each for each in found if each.access.buffer == buffer.index]
+        tickets |= {each.before: each for each in own}
+        writes = [each for each in of_storage if each.kind.writes and each.point not in values.added]
+        resets[buffer.index] = [each.point for each in writes]
+        least = _least(kernel, values, own, writes, around) if own and own[0].rises else None
+        if least is not None:
+            bounds |= {each.before: (least, INFINITE) for each in own}
+    return Counters(tickets, bounds, tuple(stops), resets, ranges, around)
+
+
+def _tickets(
+    kernel: Kernel, values: ValueFacts, accesses: Iterable[Access], around: Mapping[int, Position]
+) -> list[Ticket]:
+    """Of one storage; none, unless all atomic operations in it add numbers of one sign and one size."""
+    limits = Bounds(values.loops)
+    found = list[Ticket]()
+    for access in accesses:
+        if access.kind is not AccessKind.UPDATE or access.plain:
+            continue
+        buffer = kernel.buffers[access.buffer]
+        cell = values.offset(access, buffer)
+        if access.point not in values.added or access.guess or access.is_unplaced or cell is None:
+            return []
+        if access.width not in (None, buffer.element_bytes) or not _ends(values, around[access.point]):
+            return []
+        before, added = values.added[access.point]
+        low, high = limits.interval(added)
+        if max(-low, high) > _MOST_ADDED or low < 0 < high:
+            return []
+        found.append(Ticket(access, before, cell, added, low >= 0))
+    sizes = {kernel.buffers[each.access.buffer].element_bytes for each in found}
+    alike = len({each.rises for each in found}) == 1 and len(sizes) == 1 and None not in sizes
+    return found if alike else []
+
+
+def _ends(values: ValueFacts, position: Position) -> bool:
+    """Do all loops around end by what is known?"""
+    loops = [values.loops.get(point) for point in position.loops]
+    return all(each is not None and (each.trips is not None or each.again.known) for each in loops)
+
+
+def _least(
+    kernel: Kernel,
+    values: ValueFacts,
+    tickets: Sequence[Ticket],
+    writes: Iterable[Access],
+    around: Mapping[int, Position],
+) -> int | None:
+    """What each addition finds at least: what the counter begins with. Other writes to its array miss it, if only
+    because the places that it gives out lie behind it; None: not known."""
+    limits = Bounds(values.loops)
+    begins, others = dict[int, int](), list[Access]()
+    size = kernel.buffers[tickets[0].access.buffer].element_bytes or 0
+    for write in writes:
+        if write.buffer != tickets[0].access.buffer:
+            return None
+        stored = values.stored.get(write.point)
+        low, high = ANY if stored is None else limits.interval(stored)
+        if write.kind is AccessKind.WRITE and write.width in (None, size) and -_FAR <= low <= high <= _FAR:
+            begins[write.point] = low
+        else:
+            others.append(write)
+    for each in tickets:
+        before = around[each.access.point]
+        if not any(_is_in_front(around[point], before) and point < each.access.point for point in begins):
+            return None
+    least = min(begins.values())
+    given = Bounds(values.loops, given={each.before: (least, INFINITE) for each in tickets})
+    cells = [given.interval(each.cell) for each in tickets]
+    for write in others:
+        offset = values.offset(write, kernel.buffers[write.buffer])
+        if offset is None or write.is_unplaced or write.start is not None:
+            return None
+        width = size if write.width is None else write.width
+        first, last = given.interval(offset)
+        if not all(last + width <= low or first >= high + size for low, high in cells):
+            return None
+    return least
+
+
+def _is_in_front(outer: Position, inner: Position) -> bool:
+    """Does some thread come to ``outer`` first, wherever a thread comes to ``inner``?"""
+    if inner.loops[: len(outer.loops)] != outer.loops:
+        return False
+    return all(each in inner.conditions or _chooses(each.term) for each in outer.conditions)
+
+
+def _chooses(term: Term) -> bool:
+    """Is it a question to the number of a thread alone?"""
+    parts = list(parts_of(term))
+    known = all(not isinstance(part, Sym) or part.name.startswith("blockDim.") for part in parts)
+    return term.known and not term.carried and known and any(isinstance(part, Thread) for part in parts)
