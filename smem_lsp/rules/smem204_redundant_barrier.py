@@ -87,7 +87,7 @@ _IN_PROJECT = ", for the launches in this project"
 @kernel_rule("SMEM204", "redundant-barrier", Severity.INFO, unanimous=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
-    if not facts.redundant or not racing.followed(facts) or kernel.hidden:
+    if not facts.redundant or not racing.followed(facts) or kernel.hidden or kernel.unseen:
         return
     if facts.hazards.races or facts.mispaired or kernel.conditional or kernel.left_out:
         return
