@@ -35,8 +35,8 @@ def verdicts_of(flow: DataFlow, races: Races) -> tuple[Verdict, ...]:
 
 def not_refuted(flow: DataFlow, shown: Hazards) -> Hazards:
     """``shown`` without races between accesses that are proved apart in their block: a run takes some of what it does
-    not know for granted. What is decided to rest on data is told so. Of very many races, only the first ones are looked
-    at, and kept."""
+    not know for granted, and chooses parameters. What is decided to rest on data, or on parameters, is told so. Of very
+    many races, only the first ones are looked at, and kept."""
     verdicts = dict(flow.judged)
     kept, effort = [], _TO_REFUTE
     for race in shown.races:
@@ -45,12 +45,17 @@ def not_refuted(flow: DataFlow, shown: Hazards) -> Hazards:
             if effort <= 0:
                 continue
             judge = judge_of(flow, of_block, race.dims)
-            decided = list(judge.decisions({race.pair}))
+            both = list(judge.decisions({race.pair, race.pair[::-1]}))
             effort -= judge.spent
+            decided = [each for each in both if (each.first.point, each.second.point) == race.pair] or both
             if decided and all(each.answer.is_safe for each in decided):
                 continue
-            worst = max((each.answer for each in decided), key=list(Answer).index, default=Answer.UNDECIDED)
-            race = replace(race, data=race.data or worst in (Answer.DATA, Answer.LIKELY))
+            if decided:
+                worst = max(decided, key=lambda each: list(Answer).index(each.answer))
+                data = race.data or worst.answer in (Answer.DATA, Answer.LIKELY)
+                always = any(each.answer is Answer.RACE for each in both)
+                when = "" if always else worst.condition
+                race = replace(race, data=data, condition=when, any_block=worst.any_block)
         kept.append(race)
     return replace(shown, races=tuple(kept))
 
@@ -67,20 +72,6 @@ def still_racing(flow: DataFlow, races: Iterable[Race], added: Added) -> Iterato
         judge = judge_of(flow, of_block, race.dims, added)
         if not all(each.answer.is_safe for each in judge.decisions({race.pair})):
             yield race
-
-
-def under_conditions(shown: Hazards, decided: Races) -> Hazards:
-    """What runs show, which choose their parameters, with the condition where one was solved for: no run tells that it
-    needs one. A race that some block does not need it for keeps none."""
-    of_pairs: dict[frozenset[int], set[str]] = {}
-    for race in (each for of_block in decided for each in of_block):
-        of_pairs.setdefault(frozenset(race.pair), set()).add(race.condition)
-
-    def condition(race: Race) -> str:
-        found = of_pairs.get(frozenset(race.pair), {""})
-        return race.condition or (min(found) if "" not in found else "")
-
-    return replace(shown, races=tuple(replace(race, condition=condition(race)) for race in shown.races))
 
 
 def judge_of(flow: DataFlow, verdicts: Verdicts, dims: Dims | None, added: Added = NOTHING_ADDED) -> Judge:

@@ -58,7 +58,6 @@ from smem_lsp.facts.decided import (
     judge_of,
     not_refuted,
     still_racing,
-    under_conditions,
     verdicts_of,
 )
 from smem_lsp.facts.divergent_barriers import mispairings
@@ -354,8 +353,10 @@ class KernelAnalysis(Passes):
         return proved_grounds(flow.kernel, flow.values, flow.control, flow.verdicts, self.hazards, race_free)
 
     def ground(self, shown: Race | Overrun | MissingLane | ProxyHazard | Miscount) -> Ground:
-        """The blocks for which it is shown: named ones, every one above some size, or else only one that was tried."""
-        if shown.ground.tried is None:
+        """The blocks for which it is shown: named ones, every one above some size, or else only one that was tried. A
+        condition was solved for in that one."""
+        of_block = isinstance(shown, Race) and bool(shown.condition) and not shown.any_block
+        if shown.ground.tried is None or of_block:
             return shown.ground
         return self._grounds.get(shown.key, shown.ground)
 
@@ -387,8 +388,7 @@ class KernelAnalysis(Passes):
     def _hazards(self) -> Hazards:
         if self._searched is None:
             return Hazards()
-        shown = under_conditions(self._not_refuted, self._decided)
-        return with_lanes(with_races(shown, self._decided_races), self._decided_lanes)
+        return with_lanes(with_races(self._not_refuted, self._decided_races), self._decided_lanes)
 
     @run_once("missing lanes", tuple[MissingLane, ...](), needs=_is_followed)
     def _decided_lanes(self) -> tuple[MissingLane, ...]:

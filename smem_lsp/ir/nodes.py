@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
 from smem_lsp.ir.global_memory import GlobalMemory
-from smem_lsp.ir.host_terms import HostTerm, compared
+from smem_lsp.ir.host_terms import HostTerm, Symbol, compared, named, replaced
 from smem_lsp.ir.values import Bytes, Operator, Value
 from smem_lsp.ir.values import MemberPath as MemberPart
 from smem_lsp.source import SourceText, Span, checkpoint, record
@@ -602,6 +602,7 @@ class LaunchSite:
     conditions: tuple[LaunchFact, ...] = ()  # others, which hold because the host checks them
     dynamic: InWords | None = None  # the dynamic bytes, where they are no number
     signature: str | None = None
+    own: frozenset[Symbol] = frozenset()  # of host code, by whose names the kernel has other numbers
 
     @property
     def threads(self) -> int | None:
@@ -636,8 +637,12 @@ class LaunchSite:
     def block_text(self) -> str:
         """``256 x 1 x 1``, ``n x 4 x 1``; "unknown" for an axis of which nothing is known."""
         axes = zip(self.axes, self.terms.block)
-        words = (str(term) if number is None and term is not None else str(number) for number, term in axes)
+        words = (self.said(term) if number is None and term else str(number) for number, term in axes)
         return " x ".join("unknown" if word == "None" else word for word in words)
+
+    def said(self, term: HostTerm) -> str:
+        """A term of the launch beside the kernel's: ``the launch's n``, where the kernel has another ``n``."""
+        return str(replaced(term, {each: named(f"the launch's {each.name}") for each in self.own}))
 
     @property
     def place(self) -> str:
@@ -745,6 +750,9 @@ class Kernel:
     left_out: tuple[str, ...] = ()  # in sight and not looked at: MORE_INSTANCES, MORE_CONTEXTS
     unknown: tuple[str, ...] = ()  # reasons for accesses and barriers that are not resolved
     assumed: tuple[str, ...] = ()  # what is taken for granted of code that is not in sight, in words
+    unseen: tuple[
+        str, ...
+    ] = ()  # names of values that nothing in sight declares: macros that may read anything
     unknown_accesses: int = 0
     unknown_barriers: int = 0
     opaque: tuple[int, ...] = ()  # points, rising, of calls that may wait for other threads

@@ -195,7 +195,8 @@ def _finished(
         hidden=tuple(dict.fromkeys(limits.hidden)),
         disguised=tuple(dict.fromkeys(limits.disguised)),
         unknown=tuple(dict.fromkeys(limits.unknown)),
-        assumed=tuple(dict.fromkeys(limits.assumed)),
+        assumed=tuple(dict.fromkeys((*limits.assumed, *map(_reads_nothing, limits.unseen)))),
+        unseen=tuple(dict.fromkeys(limits.unseen)),
         unknown_accesses=limits.unknown_accesses,
         unknown_barriers=limits.unknown_barriers,
         opaque=tuple(limits.opaque),
@@ -223,6 +224,11 @@ def _shared_elsewhere(unit: TranslationUnit, dialect: Dialect) -> bool:
 
 def _other_compiler(dialect: Dialect) -> str | None:
     return None if dialect.nvidia else "ptxas does not lay it out"
+
+
+def _reads_nothing(name: str) -> str:
+    """What is taken for granted of a name that nothing in sight declares: it may be a macro."""
+    return f"{name} reads no shared memory"
 
 
 def _names(tokens: Tokens) -> Iterator[str]:

@@ -310,7 +310,7 @@ def _lines(report: KernelReport, points: tuple[int, int] | None) -> list[int] | 
 def _launch(source: SourceText, launch: LaunchSite) -> JsonObject:
     terms = launch.terms
     block = [
-        number if number is not None else None if term is None else str(term)
+        number if number is not None else None if term is None else launch.said(term)
         for number, term in zip(launch.axes, terms.block)
     ]
     return {
@@ -329,7 +329,7 @@ def _passed(launch: LaunchSite) -> str | None:
     if launch.dynamic is not None:
         return launch.dynamic.text
     term = launch.terms.dynamic
-    return launch.dynamic_expression if term is None or term.number is not None else str(term)
+    return launch.dynamic_expression if term is None or term.number is not None else launch.said(term)
 
 
 def _races(verdict: KernelVerdict) -> JsonObject:

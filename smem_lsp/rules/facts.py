@@ -277,6 +277,7 @@ class KernelFacts:
         """What a plan rests on, in words for titles."""
         kernel = self.kernel
         found = [said(reason) for reason in kernel.hidden]
+        found += [said(f"{name} is not in sight") for name in kernel.unseen]
         if kernel.instance is not None and (kernel.siblings or kernel.more_instances):
             found.insert(0, said(f"checked for {kernel.instance}"))
         if candidate.assumes_shape:

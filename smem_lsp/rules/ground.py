@@ -50,8 +50,8 @@ def graded(
 
 
 def condition(kernel: Kernel, ground: Ground) -> Words:
-    """``, with the 256×1×1 block of line 40``, ``, for every block of more than 32 threads``, or ``, when the block is
-    32×8``."""
+    """``, with the 256×1×1 block of line 40``, ``, for every block of more than 32 threads in x``, or ``, when the
+    block is 32×8``."""
     if ground.named:
         return said(", with ", blocks(kernel, ground))
     if ground.above:
@@ -63,9 +63,10 @@ def condition(kernel: Kernel, ground: Ground) -> Words:
 
 def _more_than(ground: Ground) -> str:
     threads = ground.above or 0
+    axis = "" if ground.rows else " in x"
     if threads == ground.warp - 1:
-        return f"{ground.warp} threads or more"
-    return f"more than {threads} thread{'' if threads == 1 else 's'}"
+        return f"{ground.warp} threads or more{axis}"
+    return f"more than {threads} thread{'' if threads == 1 else 's'}{axis}"
 
 
 def _limits(ground: Ground) -> str:
@@ -116,7 +117,6 @@ _SOURCES = {
     "assume": "that `assume` states",
     "assert": "that the kernel asserts",
     "setting": "that --threads states",
-    "launch_bounds": "that `__launch_bounds__` allows",
 }
 
 

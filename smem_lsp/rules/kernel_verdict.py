@@ -22,6 +22,8 @@ _BY_ANSWER = {Answer.DATA: "data decide", Answer.SIZES: "parameters decide"}
 _FLOW = ("data flow", "verdict")  # the analyses that it needs
 _OUTSIDE = "an index leaves its buffer"
 _UNREAD = "not all files that include it are read: they are too many"
+_IN_STEP = "not known whether lanes of one warp run in step"
+_NOT_FOLLOWED = "a race, unless what is not understood orders it"
 _MISSED = "lanes that its mask names do not come here"
 
 
@@ -88,7 +90,7 @@ def kernel_verdict(facts: KernelFacts) -> KernelVerdict:
         return KernelVerdict(VerdictKind.UNDECIDED, reasons=tuple(_stopped(facts)))
     outside, races = [*_outside(facts), *_missed(facts)], _races(facts, verdicts)
     reasons = [*outside, *_not_looked_at(facts, verdicts), *_undecided(facts, verdicts)]
-    racy = bool(races) or any(each.kind is VerdictKind.RACY for each in verdicts)
+    racy = bool(races) or any(_is_told(facts, each) for verdict in verdicts for each in verdict.decisions)
     free = [] if outside else [each for each in verdicts if _is_free(facts, each, races)]
     pairs = max(each.pairs for each in verdicts)
     unsafe = {_key(decision) for each in verdicts for decision in each.decisions}
@@ -174,9 +176,9 @@ def _other_launches(kernel: Kernel, verdicts: Sequence[Verdict]) -> list[LaunchS
 def _undecided(facts: KernelFacts, verdicts: Sequence[Verdict]) -> list[Reason]:
     """The reasons, each once a line: those that leave every pair open first, then by how many pairs they do."""
     open_ = {
-        _key(each): each for verdict in verdicts for each in verdict.decisions if not each.answer.is_race
+        _key(each): each for verdict in verdicts for each in verdict.decisions if not _is_told(facts, each)
     }
-    blocked = Counter(_reason(each) for each in open_.values())
+    blocked = Counter(_reason(facts, each) for each in open_.values())
     whole = dict.fromkeys(each for verdict in verdicts for each in verdict.reasons if each not in blocked)
     ordered = [*((each, 0) for each in whole), *blocked.most_common()]
     found: dict[tuple[int, str], int] = {}
@@ -192,7 +194,9 @@ def _missed(facts: KernelFacts) -> Iterator[Reason]:
         yield Reason(_line(facts, line), _MISSED)
 
 
-def _reason(decision: Decision) -> Undecided:
+def _reason(facts: KernelFacts, decision: Decision) -> Undecided:
+    if decision.answer.is_race:
+        return Undecided(decision.second.line, _IN_STEP if racing.followed(facts) else _NOT_FOLLOWED)
     return Undecided(decision.second.line, decision.reason or _BY_ANSWER.get(decision.answer, "not decided"))
 
 
@@ -215,7 +219,19 @@ def _races(facts: KernelFacts, verdicts: Sequence[Verdict]) -> list[Race]:
         on = facts.ground(race)
         return on.is_certain or on.covers_most or on.above == 0
 
-    return [race for race in facts.hazards.races if counts(race)]
+    return [race for race in facts.hazards.races if counts(race) and _may_tell(facts, lanes=race.lanes)]
+
+
+def _is_told(facts: KernelFacts, decision: Decision) -> bool:
+    """Is it a race that some rule speaks of?"""
+    lanes = facts.kernel.dialect.lanes
+    groups = {thread // lanes for thread in decision.witness.threads} if decision.witness else set()
+    return decision.answer.is_race and _may_tell(facts, lanes=len(groups) == 1)
+
+
+def _may_tell(facts: KernelFacts, *, lanes: bool) -> bool:
+    """May a rule speak of a race, of two lanes of one warp (``lanes``)? Of other warps than NVIDIA's none does."""
+    return racing.followed(facts) and not (lanes and not facts.kernel.dialect.nvidia)
 
 
 def _told(facts: KernelFacts, races: Sequence[Race]) -> Iterator[str]:

@@ -42,7 +42,7 @@ from smem_lsp.rules.model import Finding, RemoveDeclarator, Severity, kernel_rul
 )
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
-    if not kernel.complete:
+    if not kernel.complete or kernel.hidden or kernel.unseen:
         return
     used, mentions = accessed(facts), Mentions(facts)
     for buffer in kernel.buffers:

@@ -46,7 +46,7 @@ from smem_lsp.source import checkpoint
 @kernel_rule("SMEM102", "never-read", Severity.WARNING, portable=True, unanimous=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
-    if not kernel.complete or facts.withheld or kernel.hidden:
+    if not kernel.complete or facts.withheld or kernel.hidden or kernel.unseen:
         return
     accesses = [node for node in walk(kernel.body) if isinstance(node, Access)]
     read = {node.buffer for node in accesses if node.kind.reads}

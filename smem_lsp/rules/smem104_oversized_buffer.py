@@ -50,7 +50,14 @@ from smem_lsp.rules.model import Finding, Severity, kernel_rule
 @kernel_rule("SMEM104", "oversized-buffer", Severity.INFO, portable=True, unanimous=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
-    if not kernel.complete or facts.withheld or kernel.hidden or kernel.more_instances or kernel.conditional:
+    if (
+        not kernel.complete
+        or facts.withheld
+        or kernel.hidden
+        or kernel.unseen
+        or kernel.more_instances
+        or kernel.conditional
+    ):
         return
     for buffer in kernel.buffers:
         extent = facts.extents.get(buffer.index)

@@ -88,7 +88,7 @@ _IN_SIGHT = ", for the launches in sight"
 @kernel_rule("SMEM204", "redundant-barrier", Severity.INFO, unanimous=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
-    if not facts.redundant or not racing.followed(facts) or kernel.hidden:
+    if not facts.redundant or not racing.followed(facts) or kernel.hidden or kernel.unseen:
         return
     if facts.hazards.races or facts.mispaired or kernel.conditional:
         return

@@ -71,6 +71,11 @@ class Conditions(Expressions):
                     fact = Comparison(left, condition.operator, right)
                     yield fact if truth else opposite(fact)
                     return
+        elif isinstance(condition, tree.Binary) and condition.operator not in ("&&", "||"):
+            counted = self.term(path.copy(), condition)  # `n % 32`: the number is not 0
+            if counted is not None:
+                yield Comparison(counted, "!=" if truth else "==", constant(0))
+                return
         yield self._said_again(path, condition, truth)
 
     def _said_again(self, path: Path, condition: tree.Expr, truth: bool) -> Comparison:

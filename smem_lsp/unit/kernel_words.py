@@ -95,10 +95,20 @@ def in_kernel_words(
         site,
         equalities=tuple(equalities),
         conditions=tuple(conditions),
+        own=frozenset(_others(terms, kernel, meaning)),
         dynamic=None
         if dynamic is None or dynamic.number is not None
         else InWords(_value(dynamic), str(dynamic)),
     )
+
+
+def _others(terms: HostTerms, kernel: Function, meaning: Mapping[Symbol, str]) -> Iterator[Symbol]:
+    """Numbers of the host with the name of a parameter that gets something else."""
+    names = {declarator.name for each in kernel.parameters or () for declarator in each.declarators}
+    for term in (*terms.block, *terms.grid, terms.dynamic):
+        for symbol in () if term is None else term.symbols:
+            if symbol.name.split(".")[0] in names and meaning.get(symbol) != symbol.name:
+                yield symbol
 
 
 def _limits(words: Sequence[tuple[str, HostTerm]]) -> Iterator[LaunchFact]:
@@ -189,5 +199,7 @@ def _passed(
         if kind is None or kind.kind != "int" or kind.size < 4:
             continue
         wraps = not kind.signed and any(count < 0 for _, count in argument.products)
-        if not wraps:
+        if wraps and argument.number is not None:  # -1 is the largest number
+            yield declarator.name, constant(argument.number % (1 << 8 * kind.size))
+        elif not wraps:
             yield declarator.name, argument

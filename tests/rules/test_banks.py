@@ -122,7 +122,7 @@ def test_instances_that_differ_are_named() -> None:
 template <int N> __global__ void k(const float* in, float* out) {
   __shared__ float s[32][N];
   s[threadIdx.x][5] = in[threadIdx.x];
-//^^^^^^^^^^^^^^^^^ SMEM401 (`s[32][N + 1]`) removes it, for every block of 32 threads or more (in k<32>)
+//^^^^^^^^^^^^^^^^^ SMEM401 (`s[32][N + 1]`) removes it, for every block of 32 threads or more in x (in k<32>)
   out[threadIdx.x] = s[5][threadIdx.x];
 }
 template __global__ void k<32>(const float*, float*);

@@ -34,7 +34,7 @@ def test_a_halo_of_one_warp(launch: str) -> None:
     (found,) = races(HALO.replace("ARRAY", "__shared__ float s[258];") + launch)
     assert found.severity is Severity.WARNING
     assert "thread 32 writes `s[33]` (line 4), thread 0 writes it (line 7)" in found.message
-    assert "for every block of more than 32 threads" in found.message
+    assert "for every block of more than 32 threads in x" in found.message
 
 
 def test_the_launch_names_the_block() -> None:

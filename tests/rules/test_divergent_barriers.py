@@ -167,7 +167,7 @@ def test_a_block_that_nobody_names_is_told_from_some_size_on() -> None:
     (finding,) = findings(check(TREE.format(inside="__syncthreads();", behind="")))
     assert (finding.severity, finding.verdict) == (Severity.WARNING, "likely")
     assert finding.message.startswith("only threads 0 to 127 of 256 reach this barrier")
-    assert finding.message.endswith("for every block of more than 64 threads, in whole warps")
+    assert finding.message.endswith("for every block of more than 64 threads in x, in whole warps")
     assert not findings(check(TREE.format(inside="", behind="__syncthreads();")))
 
 

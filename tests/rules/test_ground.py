@@ -73,29 +73,45 @@ def test_a_block_that_the_user_states() -> None:
         assert found.message.endswith(f", with the {shown} block that --threads states")
 
 
-def test_the_largest_block_that_launch_bounds_allow_is_named() -> None:
+def test_launch_bounds_name_no_block() -> None:
+    """They are a limit: a warning needs a proof for the blocks that they allow."""
     found = race(crossed(bounds="__launch_bounds__(128)"))
     assert (found.severity, found.verdict) == (Severity.WARNING, "likely")
-    assert found.message.endswith(", with the 128×1×1 block that `__launch_bounds__` allows")
+    assert found.message.endswith("; put one before line 5, for every block of more than 32 threads in x")
+    only = race(crossed(distance=64, bounds="__launch_bounds__(128)"))
+    assert (only.severity, only.verdict) == (Severity.INFO, "likely")
+    assert only.message.endswith("; put one before line 5, for every block of more than 64 threads in x")
+
+
+def test_a_shape_made_of_launch_bounds_is_a_guess() -> None:
+    text = """\
+__global__ void __launch_bounds__(512) k(const float* in, float* out) {
+  __shared__ float s[512];
+  int t = threadIdx.y * blockDim.x + threadIdx.x;
+  s[t] = in[t];
+  out[t] = s[511 - t];
+}
+"""
+    assert {each.severity for each in check(text).findings} <= {Severity.INFO, Severity.HINT}
 
 
 def test_what_the_first_threads_show_holds_for_every_larger_block() -> None:
     found = race(crossed())
     assert (found.severity, found.verdict) == (Severity.WARNING, "likely")
-    assert found.message.endswith(", for every block of more than 32 threads")
+    assert found.message.endswith(", for every block of more than 32 threads in x")
 
 
 def test_a_kernel_that_asks_for_its_block_is_run_with_every_block_of_whole_warps() -> None:
     text = crossed().replace("threadIdx.x ^ 32", "blockDim.x - 1 - threadIdx.x")
     found = race(text)
     assert found.severity is Severity.WARNING
-    assert found.message.endswith(", for every block of more than 32 threads, in whole warps")
+    assert found.message.endswith(", for every block of more than 32 threads in x, in whole warps")
 
 
 def test_a_race_that_only_large_blocks_have_is_info() -> None:
     found = race(crossed(distance=256).replace("s[1024]", "s[512]"))
     assert (found.severity, found.verdict) == (Severity.INFO, "likely")
-    assert found.message.endswith(", for every block of more than 256 threads")
+    assert found.message.endswith(", for every block of more than 256 threads in x")
 
 
 def test_rows_of_whole_warps() -> None:
@@ -165,7 +181,7 @@ __global__ void k(float* d, int len) {
     launch = "void h(float* p, int n) { k<<<1, n>>>(p, n); }"
     assert not check(reverse + launch).findings
     crossed = race(reverse.replace("  __syncthreads();\n", "") + launch)
-    assert crossed.message.endswith(", for every block of more than 32 threads, in whole warps")
+    assert crossed.message.endswith(", for every block of more than 32 threads in x, in whole warps")
 
 
 def test_no_block_is_larger_than_the_largest() -> None:

@@ -71,7 +71,7 @@ __global__ void k(const float* in, float* out, int n) {
   __shared__ float s[1024];
   for (int i = 0; i < n; i++) {
     s[threadIdx.x] = in[i];
-//  ^^^^^^^^^^^^^^ SMEM201 for every block of more than 64 threads, in whole warps
+//  ^^^^^^^^^^^^^^ SMEM201 for every block of more than 64 threads in x, in whole warps
     __syncthreads();
     out[i] = s[(threadIdx.x + 1) % blockDim.x];
   }
@@ -248,3 +248,23 @@ def test_a_comment_that_silences_what_is_not_judged_is_left_alone() -> None:
 def test_rules_that_speak_of_every_device() -> None:
     told = {code for code, rule in RULES.items() if rule.on_kernel is not None and rule.holds_in(HIP)}
     assert told == {f"SMEM{n}" for n in (101, 102, 103, 104, 201, 202, 203, 210, 301, 402)}
+
+
+def test_lanes_of_a_wavefront_leave_the_verdict_open() -> None:
+    """No rule speaks of them: how many run in step depends on the device."""
+    for distance, words in ((1, "not known whether lanes of one warp run in step"), (64, "")):
+        report = check(f"{HEAD}{LANES.format(distance=distance)}")
+        (kernel,) = report.kernels
+        assert kernel.verdict.kind.value == ("undecided" if words else "racy")
+        assert [each.words for each in kernel.verdict.reasons] == ([words] if words else [])
+        assert bool([each for each in report.findings if each.code == "SMEM201"]) is not bool(words)
+
+
+LANES = """\
+__global__ void k(const float* in, float* out) {{
+  __shared__ float s[256];
+  s[threadIdx.x] = in[threadIdx.x];
+  out[threadIdx.x] = s[threadIdx.x ^ {distance}];
+}}
+void host(const float* in, float* out) {{ k<<<1, 256>>>(in, out); }}
+"""

@@ -58,5 +58,5 @@ def test_a_block_of_as_many_threads_as_a_parameter_says() -> None:
     (found,) = races(SCAN.replace("BETWEEN", ""))
     assert found.severity is Severity.WARNING
     assert "thread 32 reads `t[31]` (line 8), thread 31 updates it (line 9)" in found.message
-    assert "for every block of more than 32 threads" in found.message
+    assert "for every block of more than 32 threads in x" in found.message
     assert not races(SCAN.replace("BETWEEN", BARRIER))

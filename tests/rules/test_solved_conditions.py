@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from smem_lsp.engine import check
 from smem_lsp.rules.model import Finding, Severity
 
@@ -148,3 +150,125 @@ def test_a_size_may_have_to_be_much_larger_than_another() -> None:
     assert "thread 2 reads `s[1]` (line 7), thread 1 updates it" in found.message
     mended = "float v = t >= 1 ? s[t - 1] : 0; __syncthreads(); s[t] += v;"
     assert all(each.code == "SMEM204" for each in check(SCANNED_ROWS.format(step=mended)).findings)
+
+
+WAYS = """\
+struct View {{ int n; }};
+__global__ void k(float* p, {parameters}) {{
+  __shared__ float s[64];
+  s[threadIdx.x] = p[threadIdx.x];
+  {barrier}
+  p[threadIdx.x] = s[63 - threadIdx.x];
+}}
+{host}
+"""
+NOT_KNOWN = "void h(float* p, int n) { k<<<1, 64>>>(p, n); }"
+IN_AN_ARRAY = """\
+void h(float* p, int n) {
+  void* args[] = {&p, &n};
+  cudaLaunchKernel((void*)k, dim3(1), dim3(64), args, 0, 0);
+}
+"""
+
+
+def ways(barrier: str, host: str = NOT_KNOWN, parameters: str = "int n") -> str:
+    return WAYS.format(barrier=barrier, host=host, parameters=parameters)
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("n == 5", "when n ≠ 5"),
+        ("n != 5", "when n is 5"),
+        ("n > 3", "when n ≤ 3"),
+        ("n < 4", "when n ≥ 4"),
+        ("n < 4 || n > 9", "when n is 4 to 9"),
+        ("n % 2", "when n is even"),
+        ("!(n & 1)", "when n is odd"),
+        ("n % 24 == 0", "when n is no multiple of 24"),
+        ("n % 24", "when n is a multiple of 24"),
+        ("!n", "when n ≠ 0"),
+        ("n * n == 9 * n", "when n ≠ 9"),
+        # no simple words
+        ("n == 5 || n == 7", "for some n"),
+    ],
+)
+def test_a_barrier_that_the_block_runs_for_some_sizes(condition: str, words: str) -> None:
+    for host, line in ((NOT_KNOWN, 8), (IN_AN_ARRAY, 10)):
+        found = race(ways(f"if ({condition}) __syncthreads();", host))
+        assert found.message.endswith(f", with the 64×1×1 block of line {line}, {words}")
+        assert (found.severity, found.verdict) == (Severity.WARNING, "likely")
+
+
+def test_several_sizes_that_decide_are_named() -> None:
+    host = "void h(float* p, int n, int m) { k<<<1, 64>>>(p, n, m); }"
+    for barrier in (
+        "if (n == m) __syncthreads();",
+        "if (n > 3) __syncthreads(); if (m > 3) __syncthreads();",
+    ):
+        found = race(ways(barrier, host, "int n, int m"))
+        assert found.message.endswith(", for some m and n") and found.severity is Severity.WARNING
+
+
+def test_a_member_decides() -> None:
+    host = "void h(float* p, View v) { k<<<1, 64>>>(p, v); }"
+    found = race(ways("if (v.n == 5) __syncthreads();", host, "View v"))
+    assert found.message.endswith(", when v.n ≠ 5") and found.severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "void h(float* p) { k<<<1, 64>>>(p, 4); k<<<1, 64>>>(p, 9); }",
+        "void h(float* p, int m) { k<<<1, 64>>>(p, 9); k<<<1, 64>>>(p, m); }",
+        "void h(float* p, int m) { if (m < 6) return; k<<<1, 64>>>(p, m); }",
+    ],
+)
+def test_a_launch_that_surely_goes_the_wrong_way(host: str) -> None:
+    found = race(ways("if (n == 4) __syncthreads();", host))
+    assert (found.severity, found.verdict) == (Severity.ERROR, "proved")
+    assert found.message.endswith(", with the 64×1×1 block of line 8")
+
+
+def test_what_hosts_check_narrows_the_condition() -> None:
+    host = "void h(float* p, int n) { if (n < 5) return; k<<<1, 64>>>(p, n); }"
+    assert race(ways("if (n > 7) __syncthreads();", host)).message.endswith(", when n is 5 to 7")
+
+
+def test_a_loop_that_runs_no_turn_is_no_warning() -> None:
+    barrier = "for (int i = 4; i < n; i++) { p[i] = 0; __syncthreads(); }"
+    report = check(ways(barrier))
+    assert not [each for each in report.findings if each.code == "SMEM201"]
+    assert report.kernels[0].verdict.kind.value == "undecided"
+    passed = "void h(float* p) { k<<<1, 64>>>(p, 3); }"
+    assert race(ways(barrier, passed)).severity is Severity.ERROR
+
+
+def test_where_nobody_names_the_block_the_condition_holds_in_every_one() -> None:
+    """Or it is told with the block that it was solved for."""
+    found = race(ways("if (n == 5) __syncthreads();", ""))
+    assert found.message.endswith(", for every block of more than 32 threads in x, when n ≠ 5")
+    assert found.severity is Severity.WARNING
+    for barrier in ("if (n == blockDim.x) __syncthreads();", "if (n > 3) __syncthreads();"):
+        assert race(ways(barrier, "")).severity is Severity.INFO
+
+
+def test_two_ways_have_their_conditions() -> None:
+    found = race(ways("if (n > 9) { if (n < 20) __syncthreads(); } else if (n > 3) __syncthreads();"))
+    assert found.message.endswith(", when n ≤ 3, or when n ≥ 20")
+    assert found.data["condition"] == "n ≤ 3, or when n ≥ 20"
+
+
+def test_blocks_of_the_grid_are_any_of_them() -> None:
+    """The number is that of the first block that races, not of one that was tried."""
+    text = """\
+__global__ void k(const float* in, float* out, int n) {
+  __shared__ float s[256];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n && threadIdx.x >= 32) s[threadIdx.x] = in[i];
+  if (threadIdx.x < 32) out[i] = s[32];
+}
+void h(float* p, int n) { k<<<(n + 255) / 256, 256>>>(p, p, n); }
+"""
+    found = race(text)
+    assert found.message.endswith(", when n ≥ 33") and found.severity is Severity.WARNING

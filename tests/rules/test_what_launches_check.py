@@ -93,3 +93,24 @@ def test_an_extent_of_1_beside_others_that_are_not_known(
     (kernel,) = check(f"{RANKED % depth}{host}\n").kernels
     assert kernel.verdict.kind is expected
     assert "parameters are what the launches in sight pass" in kernel.verdict.assumes
+
+
+MULTIPLES = KERNEL.replace("n > 3", "n % 32 == 0")
+
+
+@pytest.mark.parametrize("condition", ["n % 32", "n % 32 != 0", "(n & 31)", "n & 31"])
+def test_a_number_that_is_checked_as_a_condition(condition: str) -> None:
+    text = MULTIPLES if "%" in condition else MULTIPLES.replace("n % 32", "(n & 31)")
+    host = f"void h(float* p, int n) {{ if ({condition}) return; k<<<1, 64>>>(p, n); }}"
+    (kernel,) = check(f"{text}{host}\n").kernels
+    assert kernel.verdict.kind is VerdictKind.RACE_FREE
+    other = host.replace(f"if ({condition})", f"if (!({condition}))")
+    (kernel,) = check(f"{text}{other}\n").kernels
+    assert kernel.verdict.kind is VerdictKind.RACY
+
+
+def test_a_negative_number_is_a_large_unsigned_one() -> None:
+    text = KERNEL.replace("int n", "unsigned n")
+    for passed, kind in (("-1", VerdictKind.RACE_FREE), ("3", VerdictKind.RACY)):
+        (kernel,) = check(f"{text}void h(float* p) {{ k<<<1, 64>>>(p, {passed}); }}\n").kernels
+        assert kernel.verdict.kind is kind

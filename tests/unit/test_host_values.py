@@ -254,7 +254,7 @@ def test_dynamic_bytes_in_words_of_the_kernel(passed: str, expected: str) -> Non
     ("guard", "expected"),
     [
         ("if (n > 1024) return;", ["n <= 1024"]),
-        ("if (n > 1024 || n % 32) throw 1;", ["n <= 1024"]),
+        ("if (n > 1024 || n % 32) throw 1;", ["n <= 1024", "n % 32 == 0"]),
         ("if (n > 1024 || n % 32 != 0) throw 1;", ["n <= 1024", "n % 32 == 0"]),
         ('if (!(n <= 1024)) { puts(""); exit(1); }', ["n <= 1024"]),
         ("assert(n <= 512);", ["n <= 512"]),
@@ -605,6 +605,15 @@ def test_template_arguments_tell_the_block_of_a_template_without_instance(
     (site,) = report.kernel.launches
 
     assert [fact.text for fact in site.equalities] == expected
+
+
+def test_a_number_of_the_host_is_told_from_the_kernels() -> None:
+    """The host's n is the block, the kernel's is half of it."""
+    (site,) = go("k<<<1, n>>>(d, n / 2, m);")
+    assert site.block_text == "the launch's n x 1 x 1"
+    assert "n == blockDim.x / 2" in [fact.text for fact in site.equalities]
+    (site,) = go("k<<<1, n>>>(d, n, m);")
+    assert site.block_text == "n x 1 x 1"
 
 
 def test_a_check_of_what_the_block_is_bounds_the_block() -> None:

@@ -142,6 +142,19 @@ def choice(condition: Formula, yes: Expression, no: Expression) -> Expression:
     return Expression(f"(ite {condition.text} {yes.text} {no.text})", None, linear)
 
 
+def for_none(formulas: Sequence[Formula], kept: Mapping[str, str]) -> Formula:
+    """No values of their variables fulfil all of them together, but for those that are ``kept`` open: by their text,
+    and what else they are called here."""
+    whole = both(*formulas)
+    if whole.known is not None:
+        return negated(whole)
+    names = dict.fromkeys(VARIABLE.findall(whole.text))
+    called = {name: kept.get(name) or f"b{number}" for number, name in enumerate(names)}
+    body = VARIABLE.sub(lambda found: called[found[0]], whole.text)
+    bound = " ".join(f"({called[name]} Int)" for name in names if name not in kept)
+    return Formula(f"(forall ({bound}) (not {body}))" if bound else f"(not {body})", None, whole.linear)
+
+
 def concerned(about: Formula, formulas: Sequence[Formula]) -> list[Formula]:
     """Those of ``formulas`` that share variables with ``about``, directly or through others. If these cannot hold
     together, all of them cannot."""

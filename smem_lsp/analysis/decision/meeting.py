@@ -69,6 +69,7 @@ class Meeting(TouchedBytes):
             else:
                 self.meet = self.encoder.digits.overlap(a, sizes[0] or 0, b, sizes[1] or 0)
         self.followed = not self.encoder.opaque
+        self.ranges = ranges
         return ranges
 
     def facts(self) -> list[Formula]:

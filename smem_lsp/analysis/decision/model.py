@@ -21,7 +21,7 @@ class Answer(Enum):
     DATA = "data"  # they do if what threads load is so
     LIKELY = "likely"  # the same, for data of no special kind
     SIZES = "sizes"  # they do for some values of parameters that nobody need pass
-    CONDITION = "condition"  # they do for all values of one parameter from some number on
+    CONDITION = "condition"  # they do for some values of parameters, on which the block decides, or from some number on
     RACE = "race"  # they do whatever the parameters are
 
     @property
@@ -36,21 +36,21 @@ class Answer(Enum):
 @record
 class Witness:
     """Two threads of one block that touch one byte; a replay tells which. ``threads``: linear numbers, of the first
-    access and of the second; ``sizes``: parameters and the place in the grid; ``condition``: for which values it
-    happens, in words; "": for all that keep both accesses inside the buffer; ``given``: for each thread, what loop
-    variables and loaded values are."""
+    access and of the second; ``sizes``: parameters and the place in the grid; ``given``: for each
+    thread, what loop variables and loaded values are."""
 
     dims: Dims
     threads: tuple[int, int]
     sizes: Mapping[str, int]
-    condition: str = ""
     given: tuple[Mapping[Term, int], ...] = ({}, {})
 
 
 @record
 class Decision:
     """``first`` and ``second``: the accesses; ``lanes``: two lanes of one warp, else threads of different warps;
-    ``back``: the second one in a later turn of a loop; ``reason``: why it is not decided."""
+    ``back``: the second one in a later turn of a loop; ``reason``: why it is not decided; ``condition``: for which
+    parameters it happens, in words: "when n ≥ 33", "for some n and m"; "": for all that keep both accesses inside the
+    buffer; ``any_block``: which does not depend on the block."""
 
     first: Access
     second: Access
@@ -59,6 +59,8 @@ class Decision:
     back: bool = False
     witness: Witness | None = None
     reason: str = ""
+    condition: str = ""
+    any_block: bool = False
 
 
 @record

@@ -14,7 +14,7 @@ from smem_lsp.analysis.decision.formulas import Formula, both, either, negated
 from smem_lsp.analysis.decision.loaded_values import inputs_of
 from smem_lsp.analysis.decision.model import Witness
 from smem_lsp.analysis.decision.question import Asker
-from smem_lsp.analysis.decision.size_conditions import About, SizeCondition, condition_on
+from smem_lsp.analysis.decision.size_conditions import About, SizeCondition, condition_on, is_parameter
 from smem_lsp.analysis.decision.unknowns import Origin, Turns
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.ir.nodes import Barrier, Dims, Loop, Node
@@ -23,7 +23,6 @@ from smem_lsp.source import record
 TO_PROVE = 30_000
 DATA = Origin.DATA | Origin.AGREED_DATA
 _LARGE = 2  # of the ordinary choices, the first ones
-_PLACE = ("blockIdx.", "gridDim.")
 
 
 class Reach(IntEnum):
@@ -156,9 +155,9 @@ class ForkQuestion:
 
     def about(self, name: str, formulas: list[Formula], others: Mapping[str, int]) -> About:
         """The formulas as a question about one size. ``others``: what the others are."""
-        return About(
-            self.encoder, self.encoder.symbol(name), [*formulas, *self.encoder.side, *self.at(others)]
-        )
+        fixed = self.at(others)
+        size = self.encoder.symbol(name)
+        return About(self.encoder, size, [*formulas, *self.encoder.side, *fixed], fixed)
 
     def is_possible(self, formulas: list[Formula], given: Mapping[str, int]) -> bool:
         found = self.solve([*formulas, *self.at(given)], TO_PROVE)
@@ -218,7 +217,7 @@ def for_sizes(asker: Asker, asked: list[Asked], other: Barrier | None) -> Parted
     if dims is None:
         return undecided
     sizes = dict.fromkeys(name for question, _ in asked for name in question.encoder.sizes)
-    names = [name for name in sizes if not name.startswith(_PLACE)]
+    names = [name for name in sizes if is_parameter(name)]
     places = {} if names else _first_block(asker, sizes)
 
     def shown(reach: Reach, given: Mapping[str, int], condition: SizeCondition | None) -> Parted | None:
@@ -241,11 +240,16 @@ def for_sizes(asker: Asker, asked: list[Asked], other: Barrier | None) -> Parted
         choices = list(_ordinary(names, dims))[: _LARGE if len(names) > 1 else 1]
         others = [{each: n for each, n in given.items() if each != name} for given in choices]
         told = {
-            condition_on(asker, [question.about(name, formulas, each) for question, formulas in asked], dims)
+            condition_on(
+                asker,
+                [question.about(name, formulas, each) for question, formulas in asked],
+                dims,
+                sampled=True,
+            )
             for each in others
         }
         condition = told.pop() if len(told) == 1 else None
-        if condition is None:
+        if condition is None or not condition.exact:
             continue
         at = {**others[0], name: condition.example}
         if not condition.words:

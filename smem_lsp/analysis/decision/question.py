@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -30,16 +30,19 @@ Chosen = frozenset[tuple[Term, bool]]  # conditions, and whether they hold
 @dataclass(slots=True)
 class Asker:
     """Asks about the accesses of one kernel under one block. ``dims`` None: any block that has threads in ``axes``;
-    ``grid``: blocks at most, where launches say so; ``to_tell``: only races are, not what data alone decide;
-    ``effort``: what is left for the kernel."""
+    ``grid``: blocks at most, where launches say so; ``passed``: for each launch with this block, the numbers that it
+    passes; ``to_tell``: only races are, not what data alone decide; ``effort``: what is left for the kernel;
+    ``hard_conditions``: proofs about all values of a parameter that were given up."""
 
     of: Followed
     dims: Dims | None
     axes: str
     bounds: Bounds
     grid: Axes = (None, None, None)
+    passed: tuple[Mapping[str, int], ...] = ()
     to_tell: bool = False
     effort: int = 0
+    hard_conditions: int = 0
     _known: dict[object, Reply] = field(default_factory=dict)
     _own: dict[int, Access] | None = None
     _facts: dict[object, bool] = field(default_factory=dict)  # of one access, of two positions

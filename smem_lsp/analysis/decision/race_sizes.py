@@ -6,18 +6,25 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from smem_lsp.analysis.decision import solver
-from smem_lsp.analysis.decision.formulas import Formula
+from smem_lsp.analysis.decision.formulas import Formula, both, for_none, negated
 from smem_lsp.analysis.decision.meeting import Meeting
 from smem_lsp.analysis.decision.model import Answer, Witness
 from smem_lsp.analysis.decision.reply import Reply
+from smem_lsp.analysis.decision.size_conditions import (
+    About,
+    SizeCondition,
+    condition_on,
+    for_some,
+    is_parameter,
+)
 from smem_lsp.analysis.decision.unknowns import Origin
-from smem_lsp.analysis.values.terms import Term
+from smem_lsp.analysis.decision.ways import NotTaken
+from smem_lsp.analysis.values.terms import LoopVar, Sym, Term, parts_of
 from smem_lsp.ir.nodes import Dims
 
 _ENOUGH = 3  # choices of sizes that show a race
 _LARGE = 2  # of the ordinary choices of sizes, the first ones
 _APART = 40  # times as large as another one, a size of another order of magnitude
-PLACE = ("blockIdx.", "gridDim.")
 
 
 @dataclass(slots=True)
@@ -25,11 +32,13 @@ class RaceSizes(Meeting):
     """For which parameters two accesses meet."""
 
     def for_sizes(self, formulas: list[Formula], origin: Origin) -> Reply:
-        """They do touch one byte for some sizes: for all, or from which number on?"""
+        """They do touch one byte for some sizes: for all, or for which?"""
         meet = formulas.index(self.meet)
         apart = [*formulas[:meet], *formulas[meet + 1 :]]
         everything = self.encoder.sizes
-        names = [name for name in everything if not name.startswith(PLACE)]
+        names = list(filter(is_parameter, everything))
+        if names and self.is_conditional():
+            return self.on_condition(names, formulas, apart, origin)
         shown: list[Witness] = []
         too_small = False
         for turn, given in enumerate(ordinary_sizes(everything, self.encoder.dims)):
@@ -43,17 +52,128 @@ class RaceSizes(Meeting):
                 break
             elif self.keeps_away(given):
                 if turn < _LARGE:
-                    return Reply(Answer.SIZES, origin)
+                    return self.undecided(names, origin)
                 too_small = True
         solved = too_small and len(names) == 1
         if (len(shown) > 1 and not solved) or (shown and not everything):
             return Reply(Answer.RACE, origin, (), shown[0])
         if len(names) == 1:
-            return self.from_number_on(names[0], formulas, apart, origin)
+            found = self.condition_on(names[0], formulas, apart)
+            if found is not None and found.from_on:
+                return self.when(found.words, names[0], found.example, formulas, origin)
         if not names:
             witness = self.witness(formulas, self.places())
             return Reply(Answer.SIZES, origin) if witness is None else Reply(Answer.RACE, origin, (), witness)
-        return Reply(Answer.SIZES, origin)
+        return self.undecided(names, origin)
+
+    def undecided(self, names: Iterable[str], origin: Origin) -> Reply:
+        return Reply(Answer.SIZES, origin, condition=for_some(names))
+
+    def is_conditional(self) -> bool:
+        """Do threads come to both accesses for some sizes, but not on this way, because the block runs a barrier or
+        another arm then?"""
+        arms = [each for each in self.left_out() if not self.is_loop(each)]
+        return bool(arms) and self.may_not_hold(arms)
+
+    def runs_no_turn(self) -> bool:
+        """Does a loop run no turn on this way that runs some for other sizes?"""
+        loops = [each for each in self.left_out() if self.is_loop(each)]
+        return bool(loops) and self.may_not_hold(loops)
+
+    def left_out(self) -> Iterator[NotTaken]:
+        return (each for each in self.way.decisions if isinstance(each, NotTaken))
+
+    def is_loop(self, mark: NotTaken) -> bool:
+        loop = self.asker.of.values.loops.get(mark.point)
+        return loop is not None and not loop.once
+
+    def may_not_hold(self, marks: Iterable[NotTaken]) -> bool:
+        """Are there sizes that let threads come to both accesses, but not with these decisions?"""
+        encoder = self.encoder
+        come = [self.different_threads(), *(self.holds(each, who) for each, who in self.guards())]
+        come += [*self.given(), *encoder.side, *encoder.natural]
+        decided = self.decided(self.way._replace(decisions=frozenset(marks)))
+        asked = [*come, *self.at_least(0), for_none([*come, *decided], self.kept())]
+        return self.asker.solve(encoder, asked).outcome is not solver.Outcome.NONE
+
+    def kept(self) -> Mapping[str, str]:
+        """The parameters, which a quantifier leaves open."""
+        return {each.text: each.text for name, each in self.encoder.sizes.items() if is_parameter(name)}
+
+    def at_least(self, number: int) -> list[Formula]:
+        """The parameters are."""
+        return [each >= number for name, each in self.encoder.sizes.items() if is_parameter(name)]
+
+    def deciding(self) -> set[str]:
+        """Parameters on which the block decides which way it goes."""
+        terms = (self.asker.of.values.conditions.get(each.point) for each in self.left_out())
+        parts = (part for term in terms if term is not None for part in parts_of(term))
+        return {part.name for part in parts if isinstance(part, Sym) and part.name in self.encoder.sizes}
+
+    def on_condition(
+        self, names: list[str], formulas: list[Formula], apart: list[Formula], origin: Origin
+    ) -> Reply:
+        """The block comes this way for some sizes only: for which of them do the accesses meet?"""
+        for passed in self.asker.passed:
+            witness = (
+                self.witness(formulas, {n: passed[n] for n in names}) if passed.keys() >= set(names) else None
+            )
+            if witness is not None:
+                return Reply(Answer.RACE, origin, (), witness)
+        if self.runs_no_turn():
+            return self.undecided(names, origin)
+        deciding = sorted(self.deciding().intersection(names)) or names
+        conditions = [self.condition_on(name, formulas, apart) for name in deciding]
+        solved = [(name, each) for name, each in zip(deciding, conditions) if each is not None]
+        if not solved:
+            return self.undecided(deciding, origin)
+        name, condition = next((each for each in solved if each[1].exact), solved[0])
+        words = condition.words or f"when {name} ≠ 0"
+        if not condition.exact and len(deciding) > 1:
+            words = for_some(deciding)
+        found = self.when(words, name, condition.example, formulas, origin)
+        return replace(found, any_block=self.is_for_any_block(names))
+
+    def is_for_any_block(self, names: Iterable[str]) -> bool:
+        """Do the parameters decide nothing but which way the block goes, and that alone?"""
+        conditions = self.asker.of.values.conditions
+        decided = [conditions[each.point] for each in self.left_out() if each.point in conditions]
+        pair = self.first, self.second
+        offsets = [self.asker.of.values.offset(a, self.asker.of.kernel.buffers[a.buffer]) for a in pair]
+        rest = [each.term for each, _ in self.guards()] + [each for each in offsets if each is not None]
+        parts = [part for term in (*decided, *rest) for part in parts_of(term)]
+        if any(isinstance(part, LoopVar) for part in parts):
+            return False
+        block = any(isinstance(p, Sym) and p.name not in names for term in decided for p in parts_of(term))
+        return not block and not any(
+            isinstance(p, Sym) and p.name in names for t in rest for p in parts_of(t)
+        )
+
+    def when(self, words: str, name: str, example: int, formulas: list[Formula], origin: Origin) -> Reply:
+        """The accesses meet under a condition, for ``example`` for one."""
+        witness = self.witness([*formulas, *self.at_least(1)], {name: example})
+        if witness is None:
+            return Reply(Answer.UNDECIDED, origin)
+        answer = Answer.CONDITION if words else Answer.RACE
+        return Reply(answer, origin, (), witness, condition=words)
+
+    def condition_on(self, name: str, formulas: list[Formula], apart: list[Formula]) -> SizeCondition | None:
+        asker, encoder = self.asker, self.encoder
+        if asker.dims is None:
+            return None
+        asked = [*formulas, *encoder.side]
+        about = About(encoder, encoder.sizes[name], asked, self.admitted(apart))
+        return condition_on(asker, [about], asker.dims)
+
+    def admitted(self, apart: list[Formula]) -> list[Formula]:
+        """Sizes that count: with them no thread leaves the buffer; if there are none, those with which two need not."""
+        encoder, valid = self.encoder, [*self.given()]
+        for who, (start, end) in enumerate(self.ranges):
+            come = [self.holds(each, whose) for each, whose in self.guards() if whose == who]
+            leaves = negated(both(*self.in_bounds(who, start, end)))
+            valid.append(for_none([*come, leaves, *encoder.side, *encoder.natural], self.kept()))
+        found = self.asker.solve(encoder, [*valid, *self.at_least(1)])
+        return valid if found.outcome is solver.Outcome.SOME else [*apart, *encoder.side]
 
     def keeps_away(self, given: Mapping[str, int]) -> bool:
         """Are sizes, for which no two threads come to both accesses, sizes like any other? They are not if something
@@ -78,34 +198,6 @@ class RaceSizes(Meeting):
         grid = self.asker.grid
         open_ = [name for name in self.encoder.sizes if grid["xyz".index(name[-1])] is None]
         return {name: int(name.startswith("gridDim.")) for name in open_}
-
-    def from_number_on(
-        self,
-        name: str,
-        formulas: list[Formula],
-        apart: list[Formula],
-        origin: Origin,
-    ) -> Reply:
-        """``name``: the only parameter. From its least number on that shows it, all that are possible have to."""
-        size = self.encoder.sizes[name]
-        places = (each for each in self.encoder.sizes if each.startswith(PLACE))
-        at = [self.encoder.sizes[each].equals(_of_grid(each, 0)) for each in places]
-        formulas, apart = [*formulas, *at], [*apart, *at]
-        least = self.asker.least(self.encoder, [*formulas, size >= 1], size)
-        if least is None:
-            return Reply(Answer.SIZES, origin)
-        for number in (least + 1, least + 2, 2 * least, 2 * least + 1, 4 * least, 1000, 1024, 4096, 1 << 20):
-            if number <= least or self.is_possible(formulas, {name: number}):
-                continue
-            if self.is_possible(apart, {name: number}) or not self.come({name: number}):
-                return Reply(Answer.SIZES, origin)
-        witness = self.witness(formulas, {name: least})
-        if witness is None:
-            return Reply(Answer.UNDECIDED, origin)
-        condition = "" if least <= 1 else f"when {name} ≥ {least}"
-        return Reply(
-            Answer.RACE if least <= 1 else Answer.CONDITION, origin, (), replace(witness, condition=condition)
-        )
 
     def is_possible(self, formulas: list[Formula], given: Mapping[str, int]) -> bool:
         """Can the formulas hold for these sizes, as far as one can tell?"""
@@ -165,16 +257,16 @@ def ordinary_sizes(names: Collection[str], dims: Dims | None) -> Iterator[dict[s
     chosen = ((37 * threads, 5 * threads), (48 * threads, 7 * threads), (16, 8), (5, 2), (40, 3), (129, 64))
     for turn, (first, step) in enumerate(chosen if names else chosen[:1]):
         yield {
-            name: _of_grid(name, turn) if name.startswith(PLACE) else first + step * place
+            name: _of_grid(name, turn) if not is_parameter(name) else first + step * place
             for place, name in enumerate(sorted(names))
         }
-    free = sorted(name for name in names if not name.startswith(PLACE))
+    free = sorted(name for name in names if is_parameter(name))
     if len(free) < 2:
         return
     for turn, first in enumerate((2, 3)):
         for ordered in (free, free[::-1]):
             yield {
-                **{name: _of_grid(name, turn) for name in names if name.startswith(PLACE)},
+                **{name: _of_grid(name, turn) for name in names if not is_parameter(name)},
                 **{name: first * _APART**place + turn for place, name in enumerate(ordered)},
             }
 

@@ -10,12 +10,15 @@ from smem_lsp.source import record
 
 @record
 class Reply:
-    """``origin``: which freedom the answer makes use of; ``unknown``: what of the two is not followed."""
+    """``origin``: which freedom the answer makes use of; ``unknown``: what of the two is not followed; ``condition``:
+    for which parameters they meet, in words; ``any_block``: that does not depend on the block."""
 
     answer: Answer
     origin: Origin = Origin.NOTHING
     unknown: tuple[Term, ...] = ()
     witness: Witness | None = None
+    condition: str = ""
+    any_block: bool = False
     out_of_effort: bool = False
     no_solver: bool = False  # none is installed
     leaves_row: bool = False  # only where an index leaves its row, or its array in a class

@@ -34,6 +34,7 @@ class TouchedBytes:
     ways: tuple[Way, ...] = ()  # all that are asked about at once
     encoder: Encoder = field(init=False)
     meet: Formula = field(init=False)  # both touch one byte
+    ranges: list[tuple[Expression, Expression]] = field(init=False)  # what each touches: start and end
     followed: bool = field(init=False)
     in_elements: bool = False
     fixed: Mapping[Term, int] = field(default_factory=dict)  # the case that is asked about

@@ -35,6 +35,7 @@ from smem_lsp.ir.nodes import (
     Node,
     Proxy,
 )
+from smem_lsp.ir.values import Const, Sym
 from smem_lsp.source import Span, checkpoint
 from smem_lsp.targets.every import WARP_SIZE
 
@@ -48,6 +49,7 @@ _OF_THE_REST = 350_000  # where the kernel stays undecided whatever the rest com
 _MOST_HARD = 2  # pairs too hard, behind which others most likely are, too
 _LEAST_OF_BARRIERS = 150_000
 _OF_BARRIERS = 240_000  # effort about the barriers of a kernel
+_OR = ", or "
 TOO_HARD = "too hard within the budget"
 
 
@@ -278,7 +280,16 @@ def asker_of(of: Followed, dims: Dims | None, effort: int = 0) -> Asker:
     """Asks about the kernel in a block of ``dims``; None: in any block."""
     most = most_threads(of.kernel) if dims is None else dims
     bounds = Bounds(of.values.loops, most, exact=dims is not None, given=of.counters.bounds)
-    return Asker(of, dims, _axes(of.values, dims), bounds, _grid(of.kernel, dims), effort=effort)
+    passed = tuple(_passed(of.kernel, dims))
+    return Asker(of, dims, _axes(of.values, dims), bounds, _grid(of.kernel, dims), passed, effort=effort)
+
+
+def _passed(kernel: Kernel, dims: Dims | None) -> Iterator[Mapping[str, int]]:
+    """The parameters that each launch with this block passes as numbers."""
+    for site in kernel.launches:
+        if site.block is not None and site.block == dims:
+            sides = ((each.left, each.right) for each in site.equalities)
+            yield {one.name: n.n for one, n in sides if isinstance(one, Sym) and isinstance(n, Const)}
 
 
 def _axes(values: ValueFacts, dims: Dims | None) -> str:
@@ -310,11 +321,19 @@ def decide(asker: Asker, pair: Open) -> Decision:
         decision = _decision(pair, way, reply)
         if worst is None or _RANK[decision.answer] > _RANK[worst.answer]:
             worst = decision
-        if worst.answer.is_race:
+        elif decision.answer is worst.answer is Answer.CONDITION:
+            either = _either(worst.condition, decision.condition)
+            worst = replace(worst, condition=either, any_block=worst.any_block and decision.any_block)
+        if worst.answer.is_race and worst.answer is not Answer.CONDITION:
             break
     if worst is None:
         return _decision(pair, next(iter(pair.ways)), Reply(Answer.APART))
     return worst
+
+
+def _either(one: str, other: str) -> str:
+    """Under one condition, or under the other: the same pair on two ways."""
+    return one if other in one.split(_OR) else f"{one}{_OR}{other}"
 
 
 def _left_open(asker: Asker, pair: Open, ways: Sequence[Way]) -> list[Way]:
@@ -367,6 +386,8 @@ def _decision(pair: Open, way: Way, reply: Reply) -> Decision:
         back=way.crossed is not None,
         witness=reply.witness,
         reason=reason,
+        condition=reply.condition,
+        any_block=reply.any_block,
     )
 
 

@@ -25,7 +25,8 @@ class Race:
     ``pending``: the first is an asynchronous copy that its thread has not waited for; ``named``: their warps go
     different ways, and named barriers do not order them; ``ground``: the blocks for which it is shown; ``cut``: one
     access stands in a loop that was not run to its end, so other warps may race, too; ``condition``: for which
-    values of a parameter it happens, in words ("when n ≥ 33"); "": for all; ``untold``: only the verdict counts it,
+    values of a parameter it happens, in words ("when n ≥ 33"); "": for all; ``any_block``: these are the same in every
+    block; ``untold``: only the verdict counts it,
     because data decide, and nobody names the block.
     """
 
@@ -42,6 +43,7 @@ class Race:
     named: bool = False
     cut: bool = False
     condition: str = ""
+    any_block: bool = False
     untold: bool = False
 
     @property

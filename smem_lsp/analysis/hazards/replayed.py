@@ -41,7 +41,8 @@ def _likely(decision: Decision, witness: Witness, byte: int, ground: Ground, lan
         ground,
         lanes=one // lanes == other // lanes,
         data=True,
-        condition=witness.condition,
+        condition=decision.condition,
+        any_block=decision.any_block,
         untold=ground.tried is not None,
     )
 
@@ -82,7 +83,8 @@ class Replay:
                         data=conflict.data,
                         exchanged=conflict.exchanged,
                         pending=conflict.pending,
-                        condition=each.witness.condition,
+                        condition=each.condition,
+                        any_block=each.any_block,
                     )
                     break
             else:

@@ -57,15 +57,7 @@ def sample_blocks(
         for dims in dict.fromkeys(samples)
         if 1 < math.prod(dims) <= MAX_THREADS and all(dims["xyz".index(axis)] == 1 for axis in single)
     ]
-    return Samples(blocks, _ground(kernel, blocks)) if blocks else Samples()
-
-
-def _ground(kernel: Kernel, blocks: Sequence[Dims]) -> Ground:
-    """Of blocks that were tried: nobody names them, but the largest that ``__launch_bounds__`` allows."""
-    bounds = kernel.launch_bounds
-    if bounds is not None and len(blocks) == 1 and math.prod(blocks[0]) == bounds[0]:
-        return Ground(named=(BlockShape(blocks[0], "launch_bounds", fact=False),))
-    return Ground(tried=blocks[0])
+    return Samples(blocks, Ground(tried=blocks[0])) if blocks else Samples()
 
 
 def _of_warps(kernel: Kernel, values: ValueFacts) -> list[Dims]:

@@ -13,7 +13,7 @@ class BlockShape:
     """``dims``: threads in x, y, z. ``fact``: no other shape can be launched."""
 
     dims: Dims
-    source: str  # "assume", "launch", "assert", "setting", "launch_bounds"
+    source: str  # "assume", "launch", "assert", "setting"
     fact: bool
 
     @property
@@ -47,7 +47,7 @@ class Ground:
     @property
     def is_certain(self) -> bool:
         """Does it hold for a block that a launch, the author or the user names?"""
-        return any(shape.source != "launch_bounds" for shape in self.named)
+        return bool(self.named)
 
     @property
     def covers_most(self) -> bool:

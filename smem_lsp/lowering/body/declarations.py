@@ -50,7 +50,7 @@ def declare(
         declare_names(ctx, ctx.at.base + declaration.lo, scope)
     if "typedef" in declaration.words:
         return
-    _note_unknown_type(ctx, declaration)
+    _note_unknown_type(ctx, declaration, scope)
     if ctx.dialect.shared in declaration.words:
         _declare_shared(ctx, declaration, scope, block, in_switch)
         return
@@ -335,14 +335,13 @@ def pointee(
     return kind, size[0], tuple(evaluate(dim, constants) for dim in dims)
 
 
-def _note_unknown_type(ctx: Context, declaration: tree.Declaration) -> None:
-    """A type in capitals that nothing in sight declares may be a macro, and the declaration no declaration."""
+def _note_unknown_type(ctx: Context, declaration: tree.Declaration, scope: LocalScope) -> None:
+    """A type that nothing in sight declares may be a macro, and the declaration none: if it is in capitals, or if
+    nothing like what follows can be declared."""
     first = next((word for word in declaration.words if word not in NOT_TYPE), "")
-    if (
-        not calls.MACRO_NAME.match(first)
-        or first in ctx.at.unit.symbols.types
-        or first in ctx.at.template_parameters
-    ):
+    if first in ctx.at.unit.symbols.types or first in ctx.at.template_parameters:
+        return
+    if not (calls.MACRO_NAME.match(first) or _declares_nothing(declaration, scope)):
         return
     line = ctx.at.line(declaration.lo)
     if any(declarator.function for declarator in declaration.declarators):
@@ -350,6 +349,18 @@ def _note_unknown_type(ctx: Context, declaration: tree.Declaration) -> None:
     said = f"macro {first} (line {line}) is not in sight"
     ctx.limits.hidden.append(said)
     ctx.limits.disguised.append(said)
+
+
+def _declares_nothing(declaration: tree.Declaration, scope: LocalScope) -> bool:
+    """``sync_block s[i] = v;`` behind an unknown word: no array starts with one value, and no name of a block is
+    declared in it again."""
+    if type_of.specified(declaration.words, declaration.names, scope.constant_scope()) is not None:
+        return False
+    return any(
+        each.name in scope.names
+        or (each.dims and each.style == "=" and not isinstance(each.initializer, tree.Braces | tree.String))
+        for each in declaration.declarators
+    )
 
 
 def _declare_bindings(ctx: Context, declarator: tree.Declarator, scope: LocalScope) -> None:

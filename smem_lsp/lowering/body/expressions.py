@@ -209,6 +209,8 @@ def _constant_name(ctx: Context, name: str, scope: LocalScope) -> Value:
         name in _in_bounds(f.definition, ctx.dialect.shared) for f in ctx.at.stack
     ):
         return Sym(f"::{name}")  # nothing in sight defines it, but the bound of an array is a constant
+    if _means_nothing(name, scope):
+        ctx.limits.unseen.append(name)
     return ctx.out.fresh()
 
 
@@ -767,10 +769,13 @@ def _is_undeclared(expr: tree.Name, scope: LocalScope) -> bool:
     """As a statement of its own such a name means nothing, unless it is a macro of a header that is not read."""
     if "::" in expr.text or expr.templated or expr.text in _BUILTIN_VECTORS or expr.text == "warpSize":
         return False
-    if scope.lookup(expr.text) is not None:
-        return False
-    constants = scope.constant_scope()
-    return isinstance(constants.meaning((expr.text,), (None,), absolute=False), Undeclared)
+    return scope.lookup(expr.text) is None and _means_nothing(expr.text, scope)
+
+
+def _means_nothing(name: str, scope: LocalScope) -> bool:
+    """Does nothing in sight declare it?"""
+    meaning = scope.constant_scope().meaning((name,), (None,), absolute=False)
+    return "::" not in name and isinstance(meaning, Undeclared)
 
 
 def _note_undeclared(ctx: Context, memory: tree.Expr, scope: LocalScope) -> None:

@@ -10,7 +10,8 @@ class LimitsFound:
     """What was not understood by now. Of reasons that are one, the first stays. ``opaque``: points, rising, of calls
     that may wait for other threads; ``hidden``: macros that are called but not in sight; ``disguised``: those of
     them that stand where a declaration could; ``assumed``: what is taken for granted of functions that whoever
-    instantiates a template passes; ``passed_over``: a call was not followed."""
+    instantiates a template passes; ``unseen``: names of values that nothing in sight declares; ``passed_over``: a call
+    was not followed."""
 
     complete: bool = True  # every statement parsed, no guess on a declaration, barrier or access
     irregular: str | None = None  # why control flow is not known
@@ -22,6 +23,7 @@ class LimitsFound:
     opaque: list[int] = field(default_factory=list)
     hidden: list[str] = field(default_factory=list)
     disguised: list[str] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
     passed_over: bool = False
 
     def note_unknown(self, reason: str, *, accesses: int = 0, barriers: int = 0) -> None:
