@@ -128,6 +128,17 @@ def named(facts: KernelFacts, buffers: Iterable[Buffer]) -> Words:
     return found
 
 
+def titled(facts: KernelFacts, buffers: Iterable[Buffer]) -> str:
+    """The same for the title of a fix, which is made anew for each text: "buf (line 12), buf (line 40)"."""
+    count = Counter(buffer.name for buffer in facts.kernel.buffers)
+    return ", ".join(
+        f"{buffer.name} (line {facts.source.line_number(buffer.declared.start)})"
+        if count[buffer.name] > 1
+        else buffer.name
+        for buffer in buffers
+    )
+
+
 def headline(facts: KernelFacts, candidate: Candidate, merged: list[Buffer]) -> Words:
     """ "`Cs` can reuse `As`, `Bs`"."""
     last = merged[-1]
