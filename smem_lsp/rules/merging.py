@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 from smem_lsp.allocation.plan import Plan
@@ -15,6 +15,7 @@ from smem_lsp.ir.nodes import Access, Barrier, Buffer, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import DataValue, Note
 from smem_lsp.rules.words import Line, Words, said
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from smem_lsp.source.record import dataclass
 
 
 class FileReader(Protocol):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Flag
 
 from smem_lsp.analysis.decision.digits import Digits
@@ -25,6 +25,7 @@ from smem_lsp.analysis.values.terms import (
     Term,
 )
 from smem_lsp.ir.nodes import Axes, Dims
+from smem_lsp.source.record import dataclass
 
 
 class Origin(Flag):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
 from smem_lsp.analysis.execution.interpreter import Interpreter
@@ -26,6 +26,7 @@ from smem_lsp.analysis.values.block_shape import Ground, most_threads
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Dims, Kernel, Node, Proxy, walk
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _MOST_BLOCKS = 40  # that are run
 

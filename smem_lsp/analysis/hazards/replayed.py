@@ -8,7 +8,7 @@ worked out again. What it does not show is not told.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from smem_lsp.analysis.decision.conditions import Position, is_of_calls, positions
@@ -26,6 +26,7 @@ from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.terms import LoopVar, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Kernel
+from smem_lsp.source.record import dataclass
 
 _MOST = 12  # pairs of a kernel that are replayed
 
