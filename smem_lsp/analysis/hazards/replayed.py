@@ -14,7 +14,8 @@ from functools import cached_property
 from smem_lsp.analysis.decision.conditions import Position, is_of_calls, positions
 from smem_lsp.analysis.decision.model import Answer, Decision, Witness
 from smem_lsp.analysis.execution.conflicting_accesses import Conflict
-from smem_lsp.analysis.execution.program import NONE_RACE_FREE
+from smem_lsp.analysis.execution.program import Program
+from smem_lsp.analysis.execution.program_builder import build_program
 from smem_lsp.analysis.hazards.every_block import search_for
 from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.hazards.races import Search
@@ -128,6 +129,10 @@ class Replay:
         return None if start is None or width is None else range(start, start + width)
 
     @cached_property
+    def _program(self) -> Program:
+        return build_program(self.kernel, self.values, self.control, self.verdicts)
+
+    @cached_property
     def _positions(self) -> Mapping[int, Position]:
         return positions(self.kernel.body, self.values)
 
@@ -146,14 +151,7 @@ class Replay:
         search = self._searches.get(pair)
         if search is None:
             wanted = [("across", *pair), ("within", *pair)]
-            search = self._searches[pair] = search_for(
-                self.kernel,
-                self.values,
-                self.control,
-                self.verdicts,
-                NONE_RACE_FREE,
-                wanted,
-            )
+            search = self._searches[pair] = search_for(self._program, self.kernel, self.values, wanted)
         run = search.run(decision.witness.dims, self.symbols(search, decision.witness))
         found = run.conflicts.across.get(pair)
         if found is None:
