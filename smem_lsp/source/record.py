@@ -2,7 +2,7 @@
 
 The standard ones compile six functions for each class when it is declared, which was half of the time that a check of a
 small file took to start, and a frozen one sets each of its fields by a call. These are declared bare; the standard
-library makes their methods when one is first called, and they are frozen for the type checker only.
+library makes each of their methods when it is first called, and they are frozen for the type checker only.
 """
 
 from __future__ import annotations
@@ -31,11 +31,19 @@ if TYPE_CHECKING:
 
 else:
     _OF_ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
+    # What the standard library is asked for to make each method.
+    _ASKED = {
+        "__init__": {"init": True},
+        "__repr__": {"repr": True},
+        "__eq__": {"eq": True},
+        "__hash__": {"eq": True, "unsafe_hash": True},
+        **{name: {"eq": True, "order": True} for name in _OF_ORDER},
+    }
+    _NOTHING = {"init": False, "repr": False, "eq": False, "match_args": False}
 
     def dataclass(cls=None, /, *, repr=True, eq=True, order=False, frozen=False, slots=False, kw_only=False):
-        """As ``dataclasses.dataclass``, with the methods made when they are first called."""
+        """As ``dataclasses.dataclass``, with each method made when it is first called."""
         hashed = eq and frozen
-        options = {"repr": repr, "eq": eq, "order": order, "unsafe_hash": hashed, "slots": slots}
         names = ["__init__", *["__repr__"][:repr], *["__eq__"][:eq], *["__hash__"][:hashed]]
         if order:
             names += _OF_ORDER
@@ -49,26 +57,26 @@ else:
             for name in names:
                 # A class that has __eq__ and no __hash__ is given None for it by Python.
                 if name not in own or (name == "__hash__" and own[name] is None and written):
-                    setattr(made, name, _first(made, name, options))
+                    setattr(made, name, _first(made, name))
             if eq and not frozen and "__hash__" not in own:
                 made.__hash__ = None
             return made
 
         return declared if cls is None else declared(cls)
 
-    def _first(cls, name, options):
-        """A method that stands for itself and the others of ``cls`` until one of them is called."""
+    def _first(cls, name):
+        """A method that puts the one of the standard library into its place when it is called."""
 
         def method(self, *args, **kwargs):
             if vars(cls)[name] is method:
-                _complete(cls, options)
+                setattr(cls, name, _made(cls, name))
             return getattr(cls, name)(self, *args, **kwargs)
 
-        method.stands_for = options
         return method
 
-    def _complete(cls, options):
-        """Give ``cls`` the methods that the standard library makes for a class of its fields."""
+    def _made(cls, name):
+        """The method that the standard library makes for a class with the fields of ``cls``."""
+        own = dataclasses.fields(cls)
         fields = [
             (
                 each.name,
@@ -83,14 +91,15 @@ else:
                     kw_only=each.kw_only,
                 ),
             )
-            for each in dataclasses.fields(cls)
+            for each in own
         ]
-        after = getattr(cls, "__post_init__", None)
-        namespace = {} if after is None else {"__post_init__": after}
-        full = dataclasses.make_dataclass(cls.__name__, fields, namespace=namespace, **options)
-        for name, method in list(vars(cls).items()):
-            if getattr(method, "stands_for", None) is options:
-                setattr(cls, name, vars(full)[name])
+        namespace = {"__doc__": cls.__doc__}
+        if hasattr(cls, "__post_init__"):
+            namespace["__post_init__"] = cls.__post_init__
+        # With slots a default that is no argument has to be set, too.
+        slots = name == "__init__" and not all(each.init for each in own)
+        options = {**_NOTHING, **_ASKED[name], "slots": slots}
+        return vars(dataclasses.make_dataclass(cls.__name__, fields, namespace=namespace, **options))[name]
 
     def record(cls=None, *, order=False):
         return dataclass(cls, frozen=True, slots=True, order=order)
