@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan, align_up
@@ -12,6 +12,7 @@ from smem_lsp.allocation.resolve_overlaps import Lives, resolve_overlaps
 from smem_lsp.analysis.dataflow.conflicts import Conflicts
 from smem_lsp.ir.nodes import Access, Assign, Branch, Loop, Node, Place, Seq, walk
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 LARGER = 16  # a buffer does not take a region more than this many times its size
 SMALL = 4  # bytes: a buffer up to this size keeps a region of its own

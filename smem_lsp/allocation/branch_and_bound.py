@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from smem_lsp.allocation.plan import align_up
 from smem_lsp.allocation.problem import Problem, cliques
 from smem_lsp.analysis.dataflow.liveness import bits
 from smem_lsp.source import checkpoint, record
+from smem_lsp.source.record import dataclass
 
 
 @record

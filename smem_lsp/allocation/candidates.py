@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.ir.nodes import Access, Assign, Branch, Loop, Place, Seq
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 UNKNOWN_TRIPS = 8  # assumed trips of a loop whose count is unknown
 

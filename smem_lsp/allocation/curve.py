@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations
 from math import comb
 
@@ -24,6 +24,7 @@ from smem_lsp.analysis.dataflow.interference import (
 )
 from smem_lsp.ir.nodes import Seq
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 BARRIERS = 3  # more are never proposed
 SUBSETS = 3000  # sets of places tried for one number of barriers; beyond it a greedy search

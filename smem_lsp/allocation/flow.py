@@ -8,11 +8,12 @@ methods that agree are worth more than one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Jump, JumpKind, Loop, Place, Seq
 from smem_lsp.source import checkpoint, record
+from smem_lsp.source.record import dataclass
 
 
 @record

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from smem_lsp.allocation.alias import alias
 from smem_lsp.allocation.best import best
@@ -17,6 +16,7 @@ from smem_lsp.analysis.dataflow.conflicts import Conflicts
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import Interference, interference, relate
 from smem_lsp.ir.nodes import Seq
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan, align_up
@@ -13,6 +13,7 @@ from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.skeleton import Stretch
 from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Loop, Place, Seq
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 
 def stack(

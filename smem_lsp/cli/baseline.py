@@ -10,7 +10,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from smem_lsp.cli.errors import UsageError
@@ -20,6 +20,7 @@ from smem_lsp.output.json_text import dump
 from smem_lsp.output.version import TOOL, VERSION
 from smem_lsp.rules.model import Finding
 from smem_lsp.source import clipped, read_regular
+from smem_lsp.source.record import dataclass
 
 Key = tuple[str, str, str]
 """Rule, kernel, words."""

@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TextIO
 
 from smem_lsp.cli import formats
@@ -28,6 +28,7 @@ from smem_lsp.output import verdicts
 from smem_lsp.output.style import Style
 from smem_lsp.rules.model import Severity
 from smem_lsp.source import MAX_BYTES, plural
+from smem_lsp.source.record import dataclass
 
 _STDIN = "-"
 _STDIN_NAME = "<stdin>"

@@ -8,7 +8,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from smem_lsp.cli import formats
@@ -33,6 +33,7 @@ from smem_lsp.output.json_ import JsonObject
 from smem_lsp.output.style import Style, shown
 from smem_lsp.rules.model import Severity
 from smem_lsp.source import printable
+from smem_lsp.source.record import dataclass
 
 if TYPE_CHECKING:
     from smem_lsp.cli.compiling import Measurer

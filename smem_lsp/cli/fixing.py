@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.engine.report import Report
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.rules.model import Finding, Severity
 from smem_lsp.source import TextEdit, apply_edits
+from smem_lsp.source.record import dataclass
 
 MAX_ROUNDS = 10
 

@@ -6,13 +6,13 @@ import argparse
 import difflib
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError
 from smem_lsp.config.table import BLOCK, BLOCK_FORMS
 from smem_lsp.source import clipped, is_there
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.dialects import SUFFIXES
 
 COMMANDS = (

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from smem_lsp.config.patterns import MAX_LENGTH, CharClass, Pattern
 from smem_lsp.source import is_file, is_folder, is_there, read_regular
+from smem_lsp.source.record import dataclass
 
 MAX_RULES = 10_000  # of one file: later ones do not count
 _MAX_SIZE = 1 << 20  # bytes of one file

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from smem_lsp.config.settings import Config
 from smem_lsp.config.table import KEYS, SCHEMA_KEY, UnknownKey, WrongValue, config_from_table
 from smem_lsp.config.toml import MAX_SIZE, TomlError, parse_toml
 from smem_lsp.source import is_file, is_folder, is_there, printable, read_regular
+from smem_lsp.source.record import dataclass
 
 _OWN_FILE = "smem.toml"
 _SHARED_FILE = "pyproject.toml"

@@ -11,8 +11,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from smem_lsp.source.record import dataclass
 
 MAX_PATTERNS = 1_000
 MAX_LENGTH = 1_000  # characters of one pattern

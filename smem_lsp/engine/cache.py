@@ -7,7 +7,7 @@ answers are moved with it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from weakref import ref
 
@@ -27,6 +27,7 @@ from smem_lsp.rules.suppressions import Suppressions
 from smem_lsp.source import SourceText
 from smem_lsp.source.budget import look, used_up
 from smem_lsp.source.queries import Query, Store
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function
 from smem_lsp.unit.unit_facts import UnitFacts, parts_of
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from smem_lsp.config import Config
 from smem_lsp.engine.dialects import read_in_dialect
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.source import CompileFlags, FileReader, SourceText, checkpoint
 from smem_lsp.source.budget import look, processor_time, used_up
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import TranslationUnit, parse, parse_within
 from smem_lsp.unit.file_index import around_includes
 from smem_lsp.unit.unit_facts import UnitFacts, internally_linked, launched_elsewhere

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 from smem_lsp.config import Config
@@ -15,6 +15,7 @@ from smem_lsp.ir.nodes import AddressSpace
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.ground import launch_place
 from smem_lsp.source import FileReader, TextEdit, apply_edits
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets import target
 from smem_lsp.targets.every import STATIC_LIMIT
 

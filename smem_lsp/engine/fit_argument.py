@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from smem_lsp.engine.fit_constant import NUMBER, Constant
 from smem_lsp.engine.report import Report
@@ -12,6 +11,7 @@ from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.semantics.declarations import Source, angle_close, split
 from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.source import Span
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
 _ARGUMENT = re.compile(r"\d{1,9}|[^,<>]+")

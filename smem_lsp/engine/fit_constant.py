@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from smem_lsp.config import Config
 from smem_lsp.engine.fit import Combination, TargetFit, fit
@@ -12,6 +11,7 @@ from smem_lsp.engine.knobs import FitError, find_knobs
 from smem_lsp.engine.report import Report
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.source import FileReader, Span
+from smem_lsp.source.record import dataclass
 from smem_lsp.unit.unit_facts import survey_file
 
 MOST_VALUES = 6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from smem_lsp.config import Config
 from smem_lsp.engine.check import newest_target, suppressions_of
@@ -22,6 +22,7 @@ from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.semantics.types import INT
 from smem_lsp.source import FileReader, SourceText
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.instances import Binding
 from smem_lsp.unit.unit_facts import UnitFacts, bindings_of

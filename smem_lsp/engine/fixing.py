@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from smem_lsp.engine.confirm import as_compiled, as_planned
 from smem_lsp.engine.measured import Measured
@@ -14,6 +13,7 @@ from smem_lsp.fixes.fixes import fixes_for
 from smem_lsp.fixes.model import Fix
 from smem_lsp.rules.model import Finding
 from smem_lsp.source.budget import processor_time
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(slots=True)

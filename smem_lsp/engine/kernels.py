@@ -4,7 +4,7 @@ without time loses findings before it loses kernels."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from smem_lsp.engine.cache import PlacedKernel, Setting
@@ -18,6 +18,7 @@ from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.rules.words import said
 from smem_lsp.source import plural
 from smem_lsp.source.budget import look, processor_time, used_up
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function
 from smem_lsp.unit.unit_facts import parts_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.instances import Binding
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from smem_lsp.engine.contexts import Units
 from smem_lsp.ir.nodes import MORE_CONTEXTS, MORE_INSTANCES, Context, LaunchSite
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.instances import Binding, Instances
 from smem_lsp.unit.unit_facts import KernelKey, UnitFacts

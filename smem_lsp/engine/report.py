@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.analysis.storage.refusals import Refusal
@@ -17,6 +17,7 @@ from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.kernel_verdict import KernelVerdict, not_asked
 from smem_lsp.rules.model import Finding
 from smem_lsp.source import SourceText
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import TranslationUnit
 
 

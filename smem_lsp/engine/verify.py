@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from smem_lsp.engine.check import apply
 from smem_lsp.engine.confirm import new_findings
@@ -14,6 +13,7 @@ from smem_lsp.fixes.model import Fix
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges, MoveTermRanges
 from smem_lsp.source import TextEdit
+from smem_lsp.source.record import dataclass
 
 Check = Callable[[str, Measured], Report]
 

@@ -10,12 +10,13 @@ import os
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from smem_lsp.environment.options_files import expanded, split
 from smem_lsp.source import NO_FLAGS, CompileFlags, is_file, is_folder, read_regular
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.dialects import SUFFIXES
 
 NAME = "compile_commands.json"

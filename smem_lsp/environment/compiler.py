@@ -13,7 +13,7 @@ import stat
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from smem_lsp.environment.compiler_commands import CompilerCommands
@@ -23,6 +23,7 @@ from smem_lsp.environment.disk_reader import DiskReader
 from smem_lsp.environment.nvcc import KernelStatistics, compile_text, find_nvcc, supported_targets
 from smem_lsp.source import MAX_BYTES, FileReader
 from smem_lsp.source.cache_folder import cache_folder
+from smem_lsp.source.record import dataclass
 
 OFF = "off"
 """With this value of the setting ``nvcc``, no compiler is used."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from smem_lsp.environment.options_files import expanded, split
+from smem_lsp.source.record import dataclass
 
 # Everything else could run a program or write a file.
 _WITH_VALUE = ("-D", "-U", "-I", "-isystem", "-include", "-std", "-arch", "-gencode", "-maxrregcount", "-rdc")

@@ -6,7 +6,8 @@ A name that is not understood to its end gets no arguments: nothing is guessed.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from smem_lsp.source.record import dataclass
 
 MAX_LENGTH = 4_000  # characters of a mangled name that are read
 MAX_DEPTH = 40  # of types inside each other

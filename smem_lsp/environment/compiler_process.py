@@ -12,8 +12,9 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from smem_lsp.source.record import dataclass
 
 _FOLDERS = ("PATH", "LD_LIBRARY_PATH")
 _SPARE = 5  # seconds of processor time more than a run lasts

@@ -7,7 +7,6 @@ import stat
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 
@@ -19,6 +18,7 @@ from smem_lsp.environment.project import MAX_PROJECTS, Projects
 from smem_lsp.environment.project_index import ProjectIndex, Summarise
 from smem_lsp.environment.project_tree import ProjectTree
 from smem_lsp.source import MAX_BYTES, CompileFlags, FileReader, read_regular
+from smem_lsp.source.record import dataclass
 
 MAX_HELD = 64 * 1024 * 1024
 """Code points of all files that are kept in memory."""

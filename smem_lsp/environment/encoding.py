@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
+
+from smem_lsp.source.record import dataclass
 
 # UTF-32 little endian begins like UTF-16 little endian, so it comes first.
 _MARKS = (

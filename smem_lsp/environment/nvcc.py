@@ -13,7 +13,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from smem_lsp.environment.compiler_process import (
     fixed_folders,
     run,
 )
+from smem_lsp.source.record import dataclass
 
 TIMEOUT = 60.0  # seconds
 _LIST_TIMEOUT = 10.0  # seconds for the list of targets

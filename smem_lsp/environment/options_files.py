@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from smem_lsp.source import read_regular
+from smem_lsp.source.record import dataclass
 
 MAX_BYTES = 1_000_000  # of one file
 MOST_FILES = 16  # of one command, those that files name included

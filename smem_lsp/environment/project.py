@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from smem_lsp.environment.project_index import ProjectIndex
 from smem_lsp.environment.project_tree import ProjectTree, walk
 from smem_lsp.source import is_file, is_there
+from smem_lsp.source.record import dataclass
 
 MARKERS = (".git", "pyproject.toml", "setup.py", "smem.toml", "PKG-INFO")
 _BUILD_FILE = "CMakeLists.txt"  # every folder may have one: the outermost counts

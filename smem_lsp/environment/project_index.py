@@ -10,12 +10,13 @@ import os
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.environment.index_store import IndexStore, Stamp
 from smem_lsp.environment.project_tree import ProjectTree
 from smem_lsp.source import checkpoint, is_file
 from smem_lsp.source.file_summary import EMPTY, FileSummary
+from smem_lsp.source.record import dataclass
 
 MAX_SUMMARISED = 20_000  # files of one project, CUDA first
 MIN_STORED = 100  # files: fewer are read as fast as the store

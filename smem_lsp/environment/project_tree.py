@@ -7,9 +7,10 @@ import stat
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.source import checkpoint, is_folder, is_there
+from smem_lsp.source.record import dataclass
 
 MAX_FOLDERS = 10_000
 MAX_FILES = 100_000

@@ -6,11 +6,12 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from smem_lsp.environment.encoding import Encoding, decode
 from smem_lsp.source import MAX_BYTES, is_folder, is_there, read_regular
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.dialects import SUFFIXES
 
 HEADER_SUFFIXES = frozenset({".h", ".hpp", ".hu", ".inl"})

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from smem_lsp.facts.stopped import Stopped, Why
 from smem_lsp.source import Budget, OutOfBudget, Superseded
 from smem_lsp.source.defect import described
+from smem_lsp.source.record import dataclass
 
 T = TypeVar("T")
 

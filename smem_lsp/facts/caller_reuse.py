@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan
@@ -13,6 +12,7 @@ from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import interference, relate
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

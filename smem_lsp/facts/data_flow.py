@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import Interference, interference
@@ -21,6 +21,7 @@ from smem_lsp.facts.layouts import kept_buffers, pinned_buffers
 from smem_lsp.ir.nodes import Axes, Buffer, Dims, Kernel, LaunchFact, LaunchSite
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Value
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 
 _MOST_ALTERNATIVES = 8  # launches that say something else

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from smem_lsp.allocation.layouts import Task, best_layouts
 from smem_lsp.allocation.plan import Item, Plan
@@ -12,6 +11,7 @@ from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import relate
 from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Kernel, walk
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 # Under this many bytes, and without a step in occupancy, a plan is not worth a diagnostic (hover only).
 WORTH_SAYING = 128

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from smem_lsp.analysis.occupancy import registers_cap
@@ -12,6 +11,7 @@ from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.config import Config
 from smem_lsp.ir.host_terms import HostTerm, constant, replaced
 from smem_lsp.ir.nodes import AddressSpace, Kernel
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets import attribute, target
 from smem_lsp.targets.every import WARP_SIZE
 

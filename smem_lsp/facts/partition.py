@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.analysis.storage.dynamic_ranges import Partition
 from smem_lsp.facts.layouts import Candidate, Layouts
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 
 from smem_lsp.source import Span
+from smem_lsp.source.record import dataclass
 
 _START = Span(0, 0)
 

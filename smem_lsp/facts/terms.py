@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from smem_lsp.analysis.dataflow.conflicts import Conflicts
 from smem_lsp.analysis.dataflow.interference import interference, relate
@@ -16,6 +15,7 @@ from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.facts.refills import of_parts
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

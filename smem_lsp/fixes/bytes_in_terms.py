@@ -7,7 +7,6 @@ What the kernel calls ``n`` is what the launch passes for it, as it is written t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from smem_lsp.analysis.values.sums import Sum, spelled
 from smem_lsp.facts.term_plans import TermPlan
@@ -16,6 +15,7 @@ from smem_lsp.ir.host_terms import HostTerm, apply, constant, multiplied, named,
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.ir.values import Const, Op, Sym, Value
 from smem_lsp.source import Span, TextEdit, checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.lexer import lex
 from smem_lsp.syntax.names_ahead import Symbols
 from smem_lsp.syntax.parse import Function, TranslationUnit

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from smem_lsp.fixes.model import Fix, Safety
@@ -11,6 +10,7 @@ from smem_lsp.ir.nodes import Kernel
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Remedy
 from smem_lsp.source import SourceText, TextEdit
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import TranslationUnit
 
 R = TypeVar("R", bound=Remedy)

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.lexer import lex
 from smem_lsp.syntax.parse import Function, TranslationUnit

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.ir.nodes import Buffer
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import TextEdit
+from smem_lsp.source.record import dataclass
 
 WIDEST_ACCESS = 16  # bytes: 128-bit loads, stores, ldmatrix rows and asynchronous copies
 

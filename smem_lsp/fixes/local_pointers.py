@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from smem_lsp.fixes.declarations import Refused
 from smem_lsp.ir.nodes import Buffer, Kernel
 from smem_lsp.source import SourceText, Span, checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 

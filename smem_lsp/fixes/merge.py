@@ -25,7 +25,7 @@ from smem_lsp.fixes.phases import merge_as_union
 from smem_lsp.fixes.reorder import reorder
 from smem_lsp.ir.nodes import Buffer, Kernel, Place, walk
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.merging import overlap
+from smem_lsp.rules.merging import overlap, titled
 from smem_lsp.rules.model import MergeBuffers
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 
@@ -47,8 +47,8 @@ def merge_fix(
         facts = facts.of_drained or facts
     assert facts.declared is not None
     groups = _groups(facts, remedy, siblings)
-    merged = [buffer.name for group in groups for buffer in group.buffers]
-    what = f"merge {', '.join(merged)}"
+    merged = [buffer for group in groups for buffer in group.buffers]
+    what = f"merge {titled(facts, merged)}"
     if not merged:  # the plan saves padding only
         order = sorted(candidate.plan.offsets, key=candidate.plan.offsets.__getitem__)
         return reorder(facts, source, order, siblings)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 
 from smem_lsp.source import TextEdit
+from smem_lsp.source.record import dataclass
 
 
 class Safety(enum.Enum):

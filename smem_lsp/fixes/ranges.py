@@ -7,7 +7,6 @@ again: a pointer that was counted from a moved one has moved too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 from smem_lsp.allocation.plan import Item, Plan, align_up
@@ -32,6 +31,7 @@ from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import merged_buffers
 from smem_lsp.rules.model import MoveRanges
 from smem_lsp.source import TextEdit, checkpoint, plural
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import TranslationUnit
 
 MOST_RANGES = 8  # with more of them not every set of moves is tried

@@ -18,6 +18,7 @@ from smem_lsp.fixes.layout import layout_after, needed_alignment
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.ir.nodes import Buffer
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.merging import titled
 from smem_lsp.rules.model import ReorderDeclarations
 from smem_lsp.source import SourceText, Span, TextEdit
 
@@ -31,9 +32,11 @@ def reorder(
     try:
         return reorder_fix(facts, source, order, siblings)
     except Refused as refusal:
-        names = [item.name for item in facts.items]
-        more = len(names) - _MOST_NAMES
-        shown = ", ".join(names) if more <= 1 else f"{', '.join(names[:_MOST_NAMES])} and {more} more"
+        buffers = [facts.kernel.buffers[item.index] for item in facts.items]
+        more = len(buffers) - _MOST_NAMES
+        shown = (
+            titled(facts, buffers) if more <= 1 else f"{titled(facts, buffers[:_MOST_NAMES])} and {more} more"
+        )
         return Fix(f"Cannot reorder {shown}: {refusal}", Safety.DISPLAY, ())
 
 
@@ -58,7 +61,7 @@ def reorder_fix(
         there = facts.kernel.buffers[index]
         if there is not here:
             edits.append(TextEdit(_line(source, here), source.slice(_line(source, there))))
-    names = ", ".join(facts.kernel.buffers[index].name for index in order)
+    names = titled(facts, [facts.kernel.buffers[index] for index in order])
     return Fix(f"Reorder {names}: {before:,} → {promised:,} B", Safety.SAFE, tuple(edits), promised)
 
 

@@ -6,8 +6,6 @@ kernel has, too. Whoever offers the fix checks the edited text again: each point
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from smem_lsp.analysis.decision.inside import is_plain
 from smem_lsp.analysis.values.sums import Sum, added, is_size, spelled
 from smem_lsp.facts.term_plans import TermPlan
@@ -27,6 +25,7 @@ from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import MoveTermRanges
 from smem_lsp.source import TextEdit, checkpoint, listed, plural
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
 _UNSIGNED = frozenset(("unsigned", "size_t", "uint", "uint8_t", "uint16_t", "uint32_t", "uint64_t"))

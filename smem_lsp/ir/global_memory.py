@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from smem_lsp.ir.values import Value
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

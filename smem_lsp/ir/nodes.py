@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
 from smem_lsp.ir.global_memory import GlobalMemory
@@ -18,6 +18,7 @@ from smem_lsp.ir.values import Bytes, Operator, Value
 from smem_lsp.ir.values import MemberPath as MemberPart
 from smem_lsp.source import SourceText, Span, checkpoint, record
 from smem_lsp.source.budget import look
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.dialects import CUDA, Dialect
 from smem_lsp.targets.every import WARP_SIZE
 

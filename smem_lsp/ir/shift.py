@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from smem_lsp.ir.nodes import (
     Access,
@@ -26,6 +26,7 @@ from smem_lsp.ir.nodes import (
     Seq,
 )
 from smem_lsp.source import SourceText, Span
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function
 
 _LINE = re.compile(r"(\bline )(\d+)")  # reasons name lines of the kernel

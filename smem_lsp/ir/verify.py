@@ -7,7 +7,7 @@ otherwise show as a wrong finding far away.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import get_args
 
 from smem_lsp.ir.nodes import (
@@ -26,6 +26,7 @@ from smem_lsp.ir.nodes import (
     walk,
 )
 from smem_lsp.source import Span
+from smem_lsp.source.record import dataclass
 
 _NODES = get_args(Node)
 _IN_LOOPS = (JumpKind.BREAK, JumpKind.CONTINUE)

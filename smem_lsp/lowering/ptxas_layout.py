@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from smem_lsp.ir.nodes import Access, AddressSpace, Barrier, Buffer, Loop, Seq, walk
@@ -18,6 +17,7 @@ from smem_lsp.ir.values import Const
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Body, Function
 
 # ---- declarations of functions that are not lowered ------------------------------------------------------------------

@@ -12,10 +12,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from smem_lsp.output.style import Style
+from smem_lsp.source.record import dataclass
 
 _FILLS = {True: "█▓▒", False: "#%="}
 _DEAD = {True: "·", False: "."}

@@ -17,13 +17,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from smem_lsp.engine.report import Report
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.output.style import PLAIN, Style, shown, width
 from smem_lsp.rules.model import Finding
 from smem_lsp.source import SourceText, Span, printable
+from smem_lsp.source.record import dataclass
 
 _SAFETY_NOTES = {Safety.SAFE: "", Safety.UNSAFE: " (unsafe)", Safety.DISPLAY: " (by hand)"}
 

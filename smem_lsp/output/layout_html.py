@@ -8,7 +8,6 @@ their hashes: nothing else may run.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from smem_lsp.engine.report import Report
 from smem_lsp.output.layout_words import (
@@ -34,6 +33,7 @@ from smem_lsp.output.memory_map import Drawing, MemoryMap, Rectangle, memory_map
 from smem_lsp.output.page_style import TEXT, WIDTHS, StyleRules, beside, source_hash, style_sheet
 from smem_lsp.output.staircase import HEIGHT, STAIRS_TITLE, Stairs, chart, staircases
 from smem_lsp.output.style import width as columns
+from smem_lsp.source.record import dataclass
 
 _ROW = 20.0  # pixels, as in the style sheet
 _SMALL = 11.0

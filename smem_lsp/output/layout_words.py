@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from smem_lsp.engine.report import KernelReport, OccupancyRow
 from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel
@@ -11,6 +10,7 @@ from smem_lsp.output.memory_map import BlockBarrier, Drawing, MemoryMap, Rectang
 from smem_lsp.output.symbolic_size import symbolic_bytes
 from smem_lsp.rules.buffers import unsized
 from smem_lsp.source import listed, plural
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from smem_lsp.output.memory_map import Drawing, Rectangle
+from smem_lsp.source.record import dataclass
 
 # Of the axis, what a buffer takes at least: one of 4 bytes can be seen beside one of 32 KiB.
 _LEAST = 0.07

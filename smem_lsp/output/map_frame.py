@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from smem_lsp.output.layout_words import drawing_note
 from smem_lsp.output.map_bytes import ByteAxis, byte_axis
 from smem_lsp.output.map_labels import Box, text_width, wrapped
 from smem_lsp.output.map_rows import TimeAxis, time_axis
 from smem_lsp.output.memory_map import Drawing, MemoryMap, Rectangle
+from smem_lsp.source.record import dataclass
 
 MARGIN = 28.0
 LINE = 19.0  # of running text

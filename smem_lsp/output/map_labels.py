@@ -6,10 +6,10 @@ Letters are measured as a monospaced font has them, a little too wide rather tha
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 
 from smem_lsp.output.style import width as columns
+from smem_lsp.source.record import dataclass
 
 _LETTER = 0.62  # of the font size: the advance of the common monospaced fonts is 0.55 to 0.602
 _LINE = 1.25  # of the font size

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 from smem_lsp.allocation.plan import Plan, align_up
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.engine.report import KernelReport, OccupancyRow
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

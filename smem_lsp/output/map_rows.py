@@ -7,12 +7,13 @@ come twice. Lines between two rows are filled in where they are few and counted 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from smem_lsp.ir.nodes import Loop, walk
 from smem_lsp.output.memory_map import MemoryMap, Point
 from smem_lsp.output.style import shown
 from smem_lsp.source import SourceText
+from smem_lsp.source.record import dataclass
 
 _EVENTS = frozenset(("read", "write", "update", "barrier", "loop", "loop_end", "branch"))
 _HEAVY = frozenset(("read", "write", "update", "barrier"))

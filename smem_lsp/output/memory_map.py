@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 from smem_lsp.allocation.plan import Plan
@@ -33,6 +33,7 @@ from smem_lsp.output.json_ import buffer_names
 from smem_lsp.output.map_layouts import MapLayout, Part, layouts, with_ranges
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import SourceText
+from smem_lsp.source.record import dataclass
 
 _ACCESS_KINDS = {AccessKind.READ: "read", AccessKind.WRITE: "write", AccessKind.UPDATE: "update"}
 

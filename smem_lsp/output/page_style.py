@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from smem_lsp.output.map_colours import DARK, FILLS, LIGHT, variables
 from smem_lsp.output.map_labels import CUT, text_width
 from smem_lsp.output.markup import number
 from smem_lsp.output.svg_parts import MONO
+from smem_lsp.source.record import dataclass
 
 TEXT = 12.0  # font size of names and source lines, in pixels, as in the style sheet
 WIDTHS = (150.0, 220.0, 300.0, 420.0)  # of panels for which the numbers of the byte axis are chosen

@@ -6,7 +6,7 @@ Each step down is one block less. The steps come from the same function as every
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from smem_lsp.facts.occupied import Occupied
 from smem_lsp.output.map_colours import LIGHT
@@ -14,6 +14,7 @@ from smem_lsp.output.map_frame import SMALL, TEXT
 from smem_lsp.output.markup import element, escaped
 from smem_lsp.output.svg_parts import stroke, text_at
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets import target
 
 HEIGHT = 232.0  # pixels of one chart, heading and axis included

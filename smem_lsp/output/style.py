@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 
 from smem_lsp.rules.model import Severity
 from smem_lsp.source import printable
+from smem_lsp.source.record import dataclass
 
 _TAB = "    "
 _COLOUR = re.compile(r"(\x1b\[[0-9;]{1,12}m)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from smem_lsp.allocation.plan import Plan
@@ -18,6 +18,7 @@ from smem_lsp.output.trace_values import binding_lines, value_lines
 from smem_lsp.rules.apart import open_pairs, why_open
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import SourceText, plural, printable
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from smem_lsp.allocation.plan import Item, Plan, align_up
@@ -39,6 +39,7 @@ from smem_lsp.rules.model import Severity
 from smem_lsp.rules.suppressions import Suppressions
 from smem_lsp.rules.words import Words, said
 from smem_lsp.source import SourceText, Span
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import TranslationUnit
 from smem_lsp.targets.every import STATIC_LIMIT
 

@@ -7,13 +7,13 @@ seen in a block that was tried is told with that block as its condition, as info
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from smem_lsp.analysis.values.block_shape import BlockShape, Ground
 from smem_lsp.ir.nodes import Context, Dims, Kernel, LaunchSite
 from smem_lsp.rules.model import Severity
 from smem_lsp.rules.words import Line, Words, said
 from smem_lsp.source import plural
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

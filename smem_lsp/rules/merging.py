@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 from smem_lsp.allocation.plan import Plan
@@ -15,6 +15,7 @@ from smem_lsp.ir.nodes import Access, Barrier, Buffer, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import DataValue, Note
 from smem_lsp.rules.words import Line, Words, said
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,17 @@ def named(facts: KernelFacts, buffers: Iterable[Buffer]) -> Words:
         if count[buffer.name] > 1:
             found = said(found, " of line ", Line(facts.source.line_number(buffer.declared.start)))
     return found
+
+
+def titled(facts: KernelFacts, buffers: Iterable[Buffer]) -> str:
+    """The same for the title of a fix, which is made anew for each text: "buf (line 12), buf (line 40)"."""
+    count = Counter(buffer.name for buffer in facts.kernel.buffers)
+    return ", ".join(
+        f"{buffer.name} (line {facts.source.line_number(buffer.declared.start)})"
+        if count[buffer.name] > 1
+        else buffer.name
+        for buffer in buffers
+    )
 
 
 def headline(facts: KernelFacts, candidate: Candidate, merged: list[Buffer]) -> Words:

@@ -7,11 +7,12 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from smem_lsp.rules.words import Words
 from smem_lsp.source import Span
+from smem_lsp.source.record import dataclass
 
 if TYPE_CHECKING:
     from smem_lsp.facts.layouts import Candidate

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from smem_lsp.config import Config
 from smem_lsp.source import clipped
+from smem_lsp.source.record import dataclass
 
 PREFIX = "SMEM"
 

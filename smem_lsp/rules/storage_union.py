@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, align_up
@@ -17,6 +16,7 @@ from smem_lsp.facts.layouts import Candidate
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

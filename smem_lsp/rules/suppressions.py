@@ -16,11 +16,12 @@ import difflib
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from types import MappingProxyType
 
 from smem_lsp.source import SourceText, Span, checkpoint, clipped
+from smem_lsp.source.record import dataclass
 
 _START = re.compile(r"(?://+[/!]?|/\*+!?|\n[ \t]*\**)[ \t]*smem:[ \t]*")
 _WORD = re.compile(r"[A-Za-z][\w-]*")

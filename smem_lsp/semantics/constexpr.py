@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from smem_lsp.semantics import arithmetic, template_arguments, type_of
@@ -13,6 +12,7 @@ from smem_lsp.semantics.local_declarations import declare_statement
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import INT, Listed, Scalar, Type, plain_type
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.functions import FunctionIsland

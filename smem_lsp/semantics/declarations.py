@@ -7,11 +7,12 @@ template arguments bound at that time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Store
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.lookahead import Symbols

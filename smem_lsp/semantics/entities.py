@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from smem_lsp.semantics.declarations import Declared, FunctionDecl
 from smem_lsp.semantics.types import Record, Type
 from smem_lsp.source import record
 from smem_lsp.source.queries import Store
+from smem_lsp.source.record import dataclass
 
 if TYPE_CHECKING:
     from smem_lsp.semantics.queries import Semantics

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from smem_lsp.semantics.declarations import (
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import PROCESS, Query, remembered
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.lookahead import Symbols
 from smem_lsp.syntax.parse import Function, TranslationUnit

@@ -7,7 +7,7 @@ The layout is None where it depends on details that this module does not model: 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from smem_lsp.semantics import alignment, collect, type_of
@@ -29,6 +29,7 @@ from smem_lsp.semantics.types import (
 from smem_lsp.semantics.types import Sequence as ArrayClass
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 
 _MAX_MEMBERS = 2000

@@ -8,7 +8,7 @@ undeclared base class, an argument without a value) is unknown, never a guess.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from smem_lsp.semantics import arithmetic, collect
@@ -43,6 +43,7 @@ from smem_lsp.semantics.queries import Semantics
 from smem_lsp.semantics.types import Enum, Record, builtin
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 
 _NOTHING = Declarations()  # shared by scopes that only bind names

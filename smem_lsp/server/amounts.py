@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.nodes import Access, AddressSpace, walk
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.source.record import dataclass
 
 
 def kib(size: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from smem_lsp.config import Config
@@ -24,6 +24,7 @@ from smem_lsp.server.languages import holds_cuda
 from smem_lsp.server.uris import name_of, same_file_key
 from smem_lsp.source import Budget, CompileFlags, FileReader, Superseded
 from smem_lsp.source.queries import Store
+from smem_lsp.source.record import dataclass
 
 _MOST_NOT_FOUND = 1_000  # includes that are looked for again when more is known of the project
 _MOST_REWRITES = 8  # texts that are compiled beside one document

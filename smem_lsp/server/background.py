@@ -7,12 +7,12 @@ import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 
 from smem_lsp.environment.compiler import CompileOutcome, Compiler, Request
 from smem_lsp.environment.compiler_process import CompileStopped, Stop
 from smem_lsp.server.status import Status
 from smem_lsp.server.uris import name_of
+from smem_lsp.source.record import dataclass
 
 QUIET = 1.0  # seconds without a change before a text is compiled
 _LEAVE = 2.0  # seconds that the end of the server waits for the end of a compiler

@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from smem_lsp.config import KEYS, Config, UnknownKey, WrongValue, config_from_table
+from smem_lsp.source.record import dataclass
 
 LOG_LEVELS = ("error", "warning", "info", "debug")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -20,6 +19,7 @@ from smem_lsp.server.to_lsp import to_range, to_span, workspace_edit
 from smem_lsp.server.what_fits import what_fits
 from smem_lsp.server.workspace import Workspace
 from smem_lsp.source import TextEdit, printable
+from smem_lsp.source.record import dataclass
 
 AUTOMATIC = types.CodeActionTriggerKind.Automatic
 

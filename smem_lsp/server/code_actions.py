@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from smem_lsp.engine import Report
 from smem_lsp.engine.merges import merge_finding, merges, parts, unmerges
@@ -22,6 +21,7 @@ from smem_lsp.server.fix_all import fix_all, wanted
 from smem_lsp.server.hover import kernel_at
 from smem_lsp.server.suppress import suppression
 from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.source.record import dataclass
 
 QUICK_FIX = "quickfix"
 REWRITE = "refactor.rewrite"

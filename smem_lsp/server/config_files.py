@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from smem_lsp.config import Config, ConfigError, Loaded, defaults, discover
 from smem_lsp.environment import CompileCommands
 from smem_lsp.environment.compiler import OFF
 from smem_lsp.server.client_settings import ClientSettings, apply_client_settings, known_names
+from smem_lsp.source.record import dataclass
 
 logger = logging.getLogger(__name__)
 

@@ -10,10 +10,11 @@ import logging
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from smem_lsp.server.positions import ClientText, PositionEncoding
 from smem_lsp.source import LineIndex
+from smem_lsp.source.record import dataclass
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _REMEMBERED = 256  # edits through which a position in an older text can be traced

@@ -9,7 +9,8 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from smem_lsp.source.record import dataclass
 
 LONGEST_MESSAGE = 64 * 1024 * 1024  # bytes; eight times the largest file that is ever read
 LONGEST_GREETING = 1024 * 1024  # bytes of a message from a stranger

@@ -4,10 +4,11 @@ is imported."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.output.version import TOOL, VERSION
 from smem_lsp.server.positions import PositionEncoding
+from smem_lsp.source.record import dataclass
 
 Json = Mapping[str, object]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 
 from smem_lsp.engine.report import KernelReport, Report
 from smem_lsp.ir.nodes import Barrier, BarrierKind, Buffer, Kernel, Name, walk
@@ -16,6 +15,7 @@ from smem_lsp.server.buffer_hover import buffer_lines, reference_lines
 from smem_lsp.server.kernel_hover import kernel_lines, kernel_stairs
 from smem_lsp.server.markdown import markdown_line, plain_line
 from smem_lsp.source import SourceText, Span
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.lexer import comments
 
 _WORD = re.compile(r"[A-Za-z_]\w*")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.environment import DiskReader
 from smem_lsp.server.worker import Worker
 from smem_lsp.source import FileReader
+from smem_lsp.source.record import dataclass
 
 SLICE = 0.01  # seconds of work between two looks at what else there is to do
 REST = 0.02  # seconds without the processor between two slices: the event loop has it

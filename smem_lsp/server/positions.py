@@ -8,9 +8,9 @@ from __future__ import annotations
 import enum
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from smem_lsp.source import SourceText
+from smem_lsp.source.record import dataclass
 
 _LINE_ENDS = "\r\n"
 

@@ -12,7 +12,6 @@ import json
 import logging
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from lsprotocol import types
@@ -22,6 +21,7 @@ from pygls.protocol import LanguageServerProtocol
 
 from smem_lsp.output.layout_text import DEFAULT_WIDTH
 from smem_lsp.output.version import TOOL, VERSION
+from smem_lsp.source.record import dataclass
 
 LAYOUT = "smem/layout"
 EXPLAIN = "smem/explain"

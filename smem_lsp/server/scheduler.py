@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import statistics
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.turns import Turn
+from smem_lsp.source.record import dataclass
 
 SHORTEST_PAUSE = 0.005  # seconds: the keys of one paste, or of a macro, are one edit
 LONGEST_PAUSE = 0.300  # seconds

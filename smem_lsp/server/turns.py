@@ -9,7 +9,7 @@ Times are seconds of one monotonic clock; every function that needs the time tak
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from smem_lsp.source.record import dataclass
 
 SLICE = 0.1  # seconds for a request and for a document touched later; a run shorter than that is about to end
 LONGEST_SLICE = 0.5  # seconds for a document touched earlier

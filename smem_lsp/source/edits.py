@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from smem_lsp.source.record import dataclass
 from smem_lsp.source.text import Span
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 
+from smem_lsp.source.record import dataclass
 from smem_lsp.source.text import Span
 
 

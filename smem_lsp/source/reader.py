@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from smem_lsp.source.record import dataclass
 
 
 class FileReader(Protocol):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import accumulate, count
 from operator import add
 
-from smem_lsp.source.record import record
+from smem_lsp.source.record import dataclass, record
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _PIECE = 4096  # code points scanned together

@@ -9,12 +9,13 @@ that it closes and opens, and the names that it declares.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 
 from smem_lsp.source import checkpoint
 from smem_lsp.source.budget import look
 from smem_lsp.source.queries import PROCESS, Query, Store
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.functions import TOP_LEVEL, BraceEnd, FunctionIsland, find_functions
 from smem_lsp.syntax.lexer import Tokens, moved

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from smem_lsp.source import checkpoint, record
+from smem_lsp.source.record import dataclass
 
 # In column 0 inside an open function body these start a new function: the body above lacks a closing brace.
 # (`extern` and `static` do not: unindented bodies hold `extern __shared__ ...`.)

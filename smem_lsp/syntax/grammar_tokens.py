@@ -6,9 +6,9 @@ A mark keeps the token range it stands for, relative to the chunk.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar
 
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.lookahead import Lookahead
 
 MAX_NESTING = 120

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from smem_lsp.source import FileReader, SourceText, checkpoint
 from smem_lsp.source.queries import PROCESS, Query, remembered
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.lexer import DIRECTIVE
 from smem_lsp.syntax.macros import Macro, TokenList
 from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from smem_lsp.source import FileReader, Span
 from smem_lsp.source.budget import look
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.expand import Expander
 from smem_lsp.syntax.headers import (
     Effect,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from smem_lsp.source import Span, checkpoint, record
 from smem_lsp.source.budget import look
 from smem_lsp.source.queries import PROCESS, Query
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.kinds import kind_of
 
 if TYPE_CHECKING:

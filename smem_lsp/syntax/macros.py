@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from smem_lsp.source import record
 from smem_lsp.source.queries import remembered
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.lexer import lex_macro
 
 VARIABLE = "__VA_ARGS__"

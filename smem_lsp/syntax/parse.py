@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from lark.exceptions import UnexpectedInput
 from smem_lsp.source import NO_FLAGS, CompileFlags, FileReader, SourceText, Span, checkpoint
 from smem_lsp.source.budget import look
 from smem_lsp.source.queries import PROCESS, Query, Store
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import grammar, tree
 from smem_lsp.syntax.blocks import Definition, Placed, place, site
 from smem_lsp.syntax.brackets import match_brackets

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from itertools import accumulate
 
 from smem_lsp.source import NO_FLAGS, CompileFlags, FileReader, SourceText, Span, checkpoint
 from smem_lsp.source.budget import look
 from smem_lsp.source.queries import PROCESS, Query, remembered
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.directives import OUTSIDE, File, Notes
 from smem_lsp.syntax.directives import process_header as process_declarations
 from smem_lsp.syntax.expand import DYNAMIC, MAX_TOKENS

@@ -7,10 +7,11 @@ name. While these stay the same, the result is the same object, and all facts st
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.lexer import Region, Tokens
 from smem_lsp.syntax.macros import Macro
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _ENDS = frozenset(("SEMI", "LC", "RC"))  # no template arguments contain these
 

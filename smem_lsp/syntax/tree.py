@@ -8,7 +8,9 @@ Nodes are immutable by convention; they are not frozen because their creation is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from smem_lsp.source.record import dataclass
 
 # ---- expressions -----------------------------------------------------------------------------------------------------
 

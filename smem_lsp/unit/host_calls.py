@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from smem_lsp.ir.host_terms import HostTerm, apply, constant, named
 from smem_lsp.ir.nodes import Comparison
@@ -14,6 +13,7 @@ from smem_lsp.semantics.function_scope import function_scope, parameters_of
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Type
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 from smem_lsp.targets.every import MAX_THREADS, WARP_SIZE

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from smem_lsp.semantics import collect, type_of
 from smem_lsp.semantics.declarations import declaration_tree
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.types import Record, Type, plain_type, scalar_of
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 
 _MOST_FIELDS = 64

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.ir.host_terms import HostTerm, Symbol, constant, named, replaced
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics.types import Scalar, Type, plain_type, scalar_of
 from smem_lsp.source import checkpoint, record
+from smem_lsp.source.record import dataclass
 from smem_lsp.unit.host_objects import Field
 
 Axes = tuple[HostTerm | None, HostTerm | None, HostTerm | None]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from smem_lsp.semantics.declarations import parse_tokens
@@ -25,6 +25,7 @@ from smem_lsp.semantics.type_of import declarator_type, specified
 from smem_lsp.semantics.types import Type
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import PROCESS, Query
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.lexer import Tokens

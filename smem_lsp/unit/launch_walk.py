@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from smem_lsp.ir.host_terms import HostTerm, Symbol, constant
 from smem_lsp.ir.nodes import Dims, HostTerms, LaunchSite
 from smem_lsp.semantics.types import Type
 from smem_lsp.source import Span
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.unit.host_calls import Callees, Calls
 from smem_lsp.unit.host_declarations import is_expansion

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.semantics.entities import Argument, Functions, Template, TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Named, Type, plain_type
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 
 MOST_ALTERNATIVES = 16  # of all variants of one visit together

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from smem_lsp.ir.host_terms import HostTerm, Product, apply, constant, named, plus
 from smem_lsp.semantics.types import builtin
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.lexer import lex
 from smem_lsp.syntax.names_ahead import Symbols

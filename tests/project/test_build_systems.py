@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -61,7 +62,11 @@ def understood(project: Path, database: Path | None = None) -> None:
     assert "ROWS=8" in found.flags.defines
     assert str(project / "include") in found.flags.include_dirs
     assert found.flags.arch == "sm_90"
-    flags = [] if database is None else ["--compile-commands", str(database)]
+    checked(project, *([] if database is None else ["--compile-commands", str(database)]))
+
+
+def checked(project: Path, *flags: str) -> None:
+    """The bytes that need the build's header and macro, and the race behind them."""
     done = subprocess.run(
         [sys.executable, "-m", "smem_lsp", "check", "sum.cu", "--no-cache", "--format", "json", *flags],
         cwd=project,
@@ -123,3 +128,48 @@ def test_pytorch(project: Path) -> None:
     with (build / "compile_commands.json").open("w") as out:
         subprocess.run([tool("ninja"), "-C", build, "-t", "compdb"], stdout=out, check=True)
     understood(project)
+
+
+def blocks(language: str) -> list[str]:
+    page = (ROOT / "docs" / "build-systems.md").read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", page, re.M | re.S)
+
+
+def test_the_page_shows_the_example() -> None:
+    assert blocks("python") == [
+        (EXAMPLE / name).read_text(encoding="utf-8") for name in ("load.py", "setup.py")
+    ]
+
+
+@pytest.mark.slow(seconds=30)
+@pytest.mark.parametrize("command", ["python load.py", "python setup.py build_ext --inplace"])
+def test_pytorch_itself(project: Path, command: str) -> None:
+    """With the commands of the page, in a shell."""
+    python = os.environ.get("SMEM_TORCH")
+    if python is None:
+        pytest.skip("SMEM_TORCH names no Python that has PyTorch")
+    nvcc = toolchain.require(toolchain.nvcc(), "no nvcc: PyTorch compiles")
+    (commands,) = (block for block in blocks("sh") if block.startswith(f"{command}\n"))
+    done = subprocess.run(
+        ["bash", "-ec", commands.replace("smem-lsp check .\n", "")],
+        cwd=project,
+        env={
+            **os.environ,
+            "PATH": os.pathsep.join([str(Path(python).parent), os.environ["PATH"]]),
+            "CUDA_HOME": os.environ.get("CUDA_HOME", str(nvcc.parents[1])),
+            "TORCH_CUDA_ARCH_LIST": "9.0",
+        },
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    understood(project)
+
+
+def test_settings_where_there_is_no_database(project: Path) -> None:
+    """What docs say of Bazel, whose rules name the same folders, macros and targets."""
+    (settings,) = blocks("toml")
+    (project / "smem.toml").write_text(settings, encoding="utf-8")
+    checked(project)

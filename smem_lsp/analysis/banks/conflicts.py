@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from smem_lsp.analysis.banks.active_lanes import Located, located
 from smem_lsp.analysis.banks.lane_addresses import Asked, Pattern, Warps
@@ -28,6 +27,7 @@ from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Dims, Kernel, Tile
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import remembered
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import BANK_WIDTH, WARP_SIZE
 
 WORTH_SAYING = 4  # times the wavefronts that the lanes need

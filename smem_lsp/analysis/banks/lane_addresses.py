@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.banks.active_lanes import Guard, Path, Step
 from smem_lsp.analysis.threads.uniformity import Levels
@@ -21,6 +21,7 @@ from smem_lsp.analysis.values.terms import Level, LoopVar, Op, Sym, Term
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence, ValueFacts
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.source import checkpoint, record
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 
 _MAX_ITERATIONS = 64  # of all loops around an access together

@@ -4,7 +4,7 @@ by exclusive or."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from smem_lsp.analysis.banks.active_lanes import Located
 from smem_lsp.analysis.banks.lane_addresses import Asked, Warps
@@ -13,6 +13,7 @@ from smem_lsp.analysis.banks.wavefronts import tile_wavefronts
 from smem_lsp.analysis.values.terms import Const, Term
 from smem_lsp.ir.nodes import AccessKind, AddressSpace, Buffer, Kernel, Tile
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import BANK_WIDTH, BANKS, STATIC_LIMIT, WARP_SIZE
 
 _PADS = (1, 2, 4, 8)  # in words, or in elements that are larger than a word

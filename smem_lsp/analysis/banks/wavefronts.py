@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import BANK_WIDTH, BANKS, WARP_SIZE
 
 WIDTHS = (1, 2, 4, 8, 16)  # bytes that one instruction moves for a lane

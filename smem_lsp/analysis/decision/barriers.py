@@ -9,7 +9,7 @@ barrier is taken there for one that has come to the first.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.decision import solver
 from smem_lsp.analysis.decision.forks import Fork, Site, Wait, is_idle, may_call, sites, waits
@@ -19,6 +19,7 @@ from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.ir.nodes import Barrier, BarrierKind, Branch, Jump, Loop, Seq, walk
 from smem_lsp.source import checkpoint, record
+from smem_lsp.source.record import dataclass
 
 
 @record

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from smem_lsp.analysis.decision.formulas import (
     Expression,
     both,
@@ -16,6 +14,7 @@ from smem_lsp.analysis.values.terms import (
     Op,
     Term,
 )
+from smem_lsp.source.record import dataclass
 
 _MOST_HINTS = 48
 _WIDTH = 16  # bits of which a conjunction or a difference of two unknown numbers is made

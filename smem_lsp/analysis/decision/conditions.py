@@ -4,12 +4,13 @@ that it did not take."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.values.terms import Op, Opaque, Term, Thread, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Assign, Branch, Jump, Loop, Node, Place, Seq
 from smem_lsp.source import checkpoint, record
+from smem_lsp.source.record import dataclass
 
 
 @record

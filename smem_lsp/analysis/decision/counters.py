@@ -11,7 +11,7 @@ An addition to a counter is not taken to wrap: it adds little, in loops that end
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.decision.conditions import Position
 from smem_lsp.analysis.values.ranges import ANY, INFINITE, Bounds, Interval
@@ -28,6 +28,7 @@ from smem_lsp.ir.nodes import (
     storages_of,
 )
 from smem_lsp.source import record
+from smem_lsp.source.record import dataclass
 
 _MOST_ADDED = 1 << 16  # at once
 _FAR = 1 << 30  # from where a number wraps

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice, pairwise
 
 from smem_lsp.analysis.decision.formulas import (
@@ -24,6 +24,7 @@ from smem_lsp.analysis.decision.formulas import (
     summed,
     truth,
 )
+from smem_lsp.source.record import dataclass
 
 Interval = tuple[int | None, int | None]
 _ANY: Interval = (None, None)

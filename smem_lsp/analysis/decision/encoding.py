@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from smem_lsp.analysis.decision.formulas import (
     Expression,
     Formula,
@@ -35,6 +33,7 @@ from smem_lsp.analysis.values.terms import (
 )
 from smem_lsp.ir.values import Reading
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _MOST_VALUES = 12  # of an operand that are told apart
 _LONG = 200  # characters of an expression

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from smem_lsp.analysis.dataflow.interfering import interfering_accesses
@@ -33,6 +33,7 @@ from smem_lsp.ir.nodes import (
     walk,
 )
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 Ways = Mapping[Pair, frozenset[Way]]
 

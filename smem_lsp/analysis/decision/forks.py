@@ -8,7 +8,7 @@ counts as arrived at every barrier.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.decision.conditions import Condition, Position, always_jumps, conditions_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
@@ -29,6 +29,7 @@ from smem_lsp.ir.nodes import (
     walk,
 )
 from smem_lsp.source import checkpoint, record
+from smem_lsp.source.record import dataclass
 
 _MOST_WAITS = 8  # places where those who part may wait that are looked at
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
+
+from smem_lsp.source.record import dataclass
 
 VARIABLE = re.compile(r"\bv\d+\b")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from smem_lsp.analysis.decision.formulas import (
     Expression,
     both,
@@ -23,6 +21,7 @@ from smem_lsp.analysis.values.terms import (
     Term,
     parts_of,
 )
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 
 

@@ -8,11 +8,12 @@ in the text then, and still they are in order.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from smem_lsp.analysis.decision.conditions import Condition, Position
 from smem_lsp.analysis.decision.ways import Open
 from smem_lsp.ir.nodes import Access, Barrier
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(slots=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.threads.uniformity import Levels
 from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _MOST = 200  # terms that are gone through
 

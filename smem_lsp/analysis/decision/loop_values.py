@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from smem_lsp.analysis.decision.by_number import ByNumber
 from smem_lsp.analysis.decision.formulas import (
     Expression,
@@ -15,6 +13,7 @@ from smem_lsp.analysis.values.terms import (
     LoopVar,
 )
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
+from smem_lsp.source.record import dataclass
 
 _MOST_HALVES = 2048  # start of a number that is halved turn by turn, exactly
 

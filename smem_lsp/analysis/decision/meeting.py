@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from smem_lsp.analysis.decision.conditions import Condition
 from smem_lsp.analysis.decision.encoding import Encoder
@@ -14,6 +13,7 @@ from smem_lsp.analysis.decision.ways import InTurn, LastTurn, NotTaken, Way
 from smem_lsp.analysis.values.terms import Sym, parts_of
 from smem_lsp.analysis.values.value_facts import LoopFacts
 from smem_lsp.ir.nodes import Access
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from smem_lsp.analysis.decision import solver
 from smem_lsp.analysis.decision.effort import AT_FIRST, OF_MANY, TO_PROVE
@@ -16,6 +16,7 @@ from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.ir.nodes import AccessKind
+from smem_lsp.source.record import dataclass
 
 _MOST_FIXED = 2  # numbers whose values are told apart
 _FREE = Origin.DATA | Origin.AGREED_DATA | Origin.UNKNOWN

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 
 from smem_lsp.analysis.decision import solver
@@ -19,6 +19,7 @@ from smem_lsp.analysis.decision.unknowns import Origin, Turns
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.ir.nodes import Barrier, Dims, Loop, Node
 from smem_lsp.source import record
+from smem_lsp.source.record import dataclass
 
 TO_PROVE = 30_000
 DATA = Origin.DATA | Origin.AGREED_DATA

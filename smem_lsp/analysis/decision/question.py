@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from smem_lsp.analysis.decision import solver
@@ -21,6 +21,7 @@ from smem_lsp.analysis.decision.ways import SAME_TURN, Way
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import Opaque, Term, parts_of
 from smem_lsp.ir.nodes import Access, Axes, Dims
+from smem_lsp.source.record import dataclass
 
 _MOST_STEPS = 12  # towards the least number
 

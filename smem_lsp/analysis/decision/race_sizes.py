@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from smem_lsp.analysis.decision import solver
 from smem_lsp.analysis.decision.formulas import Formula, both, for_none, negated
@@ -21,6 +21,7 @@ from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import NotTaken
 from smem_lsp.analysis.values.terms import LoopVar, Sym, Term, parts_of
 from smem_lsp.ir.nodes import Dims
+from smem_lsp.source.record import dataclass
 
 _ENOUGH = 3  # choices of sizes that show a race
 _LARGE = 2  # of the ordinary choices of sizes, the first ones

@@ -13,7 +13,7 @@ that another thread has written counts only where a barrier of the block stands 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from math import gcd
 
@@ -28,6 +28,7 @@ from smem_lsp.analysis.decision.writers import Guard, Writer, Writers
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.ir.nodes import Access, AccessKind, Branch, Jump, JumpKind, Loop, Node, Seq
 from smem_lsp.source import checkpoint, record
+from smem_lsp.source.record import dataclass
 
 _MOST_QUESTIONS = 200  # about one kernel
 _MOST_WRITES = 16  # of one refill

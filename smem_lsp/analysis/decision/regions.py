@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.decision.ways import Ordering
 from smem_lsp.ir.nodes import (
@@ -18,6 +18,7 @@ from smem_lsp.ir.nodes import (
     Seq,
 )
 from smem_lsp.source import record
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ other, which the next barrier orders.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 
 from smem_lsp.analysis.decision.open_accesses import (
@@ -56,6 +56,7 @@ from smem_lsp.ir.nodes import (
     Seq,
 )
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _MOST_ROUNDS = 6  # through a loop, with what was decided kept apart
 ALL_COPIES = -1  # groups that a wait leaves open which covers copies of no group, too

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from smem_lsp.analysis.decision.encoding import Encoder
@@ -14,6 +14,7 @@ from smem_lsp.analysis.decision.ways import Way
 from smem_lsp.analysis.values.terms import Const, Level, Op, Opaque, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MOST_SHARED
 
 if TYPE_CHECKING:

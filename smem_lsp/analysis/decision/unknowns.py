@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Flag
 
 from smem_lsp.analysis.decision.counters import Counters, Ticket
@@ -29,6 +29,7 @@ from smem_lsp.analysis.values.terms import (
 )
 from smem_lsp.analysis.values.thread_number import is_thread_count, is_thread_number
 from smem_lsp.ir.nodes import Axes, Dims
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_THREADS
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from smem_lsp.analysis.decision.barriers import BarrierJudge
 from smem_lsp.analysis.decision.followed import Followed, Ways
@@ -37,6 +37,7 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.ir.values import Const, Sym
 from smem_lsp.source import Span, checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 
 _MOST = 400  # accesses of a kernel

@@ -9,7 +9,7 @@ has to be right for addresses of every form, but what ``Writer.value`` says has 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import gcd
 
 from smem_lsp.analysis.decision.question import Asker
@@ -18,6 +18,7 @@ from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Sym, Table, Term,
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
 from smem_lsp.ir.values import Reading
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 Guard = tuple[Term, bool]  # a condition, and whether it holds
 _Factor = tuple[tuple[str, ...], int]  # symbols and a number

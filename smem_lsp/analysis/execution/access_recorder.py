@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.execution.async_proxy import Proxies
 from smem_lsp.analysis.execution.conflicting_accesses import ConflictingAccesses
@@ -20,6 +20,7 @@ from smem_lsp.analysis.values.terms import Term, is_free
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Buffer, Kernel, Proxy, ProxyKind, walk
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _MAX_RECORDED = 20_000  # accesses of one run, each counted once for every iteration and thread
 _ENDLESS = 1 << 40

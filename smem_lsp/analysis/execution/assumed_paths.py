@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from smem_lsp.analysis.execution.access_recorder import AccessRecorder
@@ -28,6 +28,7 @@ from smem_lsp.analysis.values.free_symbols import names_in
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Kernel
+from smem_lsp.source.record import dataclass
 
 _MAX_ASSUMED = 4_000  # accesses of one branch or loop that this run does not come to
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from smem_lsp.source.record import dataclass
 
 Pair = tuple[int, int]  # points: of what comes first, of what comes second
 

@@ -4,13 +4,14 @@ nothing that orders them."""
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.execution.events import Event, Form, Guard, SameForAll, alike, differ
 from smem_lsp.analysis.execution.interval import Interval
 from smem_lsp.analysis.execution.pending_copies import PendingCopy
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 
 _MOST_PAIRS = 500  # of accesses that conflict in one run

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.values.free_symbols import symbols_of
 from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Term, parts_of
 from smem_lsp.analysis.values.value_facts import Exit, ValueFacts
 from smem_lsp.ir.nodes import Access, AccessKind, Kernel, walk
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(slots=True)

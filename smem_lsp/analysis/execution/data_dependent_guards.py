@@ -8,7 +8,7 @@ threads load from one address, does not count: it may be made to let one certain
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeGuard
 
 from smem_lsp.analysis.execution.events import Event, Guard
@@ -26,6 +26,7 @@ from smem_lsp.analysis.values.terms import (
 )
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _EQUALITIES = ("==", "!=")
 _MOST = 40  # terms of a condition that are looked at

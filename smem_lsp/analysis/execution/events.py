@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.execution.shared_contents import SharedContents
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.terms import Level, Op, Opaque, Term
 from smem_lsp.ir.nodes import Access
 from smem_lsp.source import record
+from smem_lsp.source.record import dataclass
 
 ANY = 1 << 62
 LOAD = "load"

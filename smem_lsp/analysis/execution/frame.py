@@ -8,10 +8,11 @@ its end.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.execution.events import Decision, Guard
 from smem_lsp.analysis.execution.interval import Interval
+from smem_lsp.source.record import dataclass
 
 
 class Lost(Exception):

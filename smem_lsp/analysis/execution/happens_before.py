@@ -7,13 +7,14 @@ ordered before what these do afterwards (PTX ISA, "bar"). Vector clocks record t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.execution.conflicting_accesses import Conflict, ConflictingAccesses, Pair
 from smem_lsp.analysis.execution.events import Event
 from smem_lsp.analysis.execution.warp_traces import Arrival, Together, Touch, Traces
 from smem_lsp.ir.nodes import BarrierFamily
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _Clock = list[int]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import compress, takewhile
 
 from smem_lsp.analysis.execution.access_recorder import AccessRecorder
@@ -43,6 +43,7 @@ from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import LoopFacts, ValueFacts
 from smem_lsp.ir.nodes import JumpKind, Kernel, Loop
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _OVER_BACK_EDGE = 2  # iterations after which each access of a loop has been compared over the back edge
 _MAX_BEHIND = 12_000  # accesses behind a return that the block may take or not

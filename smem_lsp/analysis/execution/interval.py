@@ -8,10 +8,11 @@ is in flight from its issue to the wait of its thread, whatever barriers stand b
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from smem_lsp.analysis.execution.events import Event
 from smem_lsp.analysis.execution.pending_copies import PendingCopies, PendingCopy
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from smem_lsp.ir.nodes import Barrier, Branch, Exchange, Kernel, Loop, Node, Seq, walk
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

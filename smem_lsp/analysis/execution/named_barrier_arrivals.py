@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.values.block_shape import NO_GROUND, Ground
 from smem_lsp.analysis.values.terms import Const
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Barrier, BarrierFamily, BarrierKind, Kernel, walk
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 
 _MOST_NUMBER = 15

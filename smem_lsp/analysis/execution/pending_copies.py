@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from smem_lsp.analysis.execution.events import Event
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ to shared memory, no barrier stands and no thread jumps out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 from smem_lsp.analysis.execution.data_dependent_addresses import DataAddresses
@@ -17,6 +17,7 @@ from smem_lsp.analysis.values.free_symbols import Dependence, named
 from smem_lsp.analysis.values.terms import LoopVar, Term
 from smem_lsp.ir.nodes import Access, Barrier, Branch, CopyWait, Exchange, Jump, Loop, Node, Place, Proxy
 from smem_lsp.source import record
+from smem_lsp.source.record import dataclass
 
 
 @record

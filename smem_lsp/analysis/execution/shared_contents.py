@@ -8,13 +8,14 @@ that is stored is the same for the whole block (``s[i] = 0``), what is loaded ma
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from smem_lsp.analysis.values.terms import Opaque, Term, Thread, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Kernel, walk
 from smem_lsp.source import record
+from smem_lsp.source.record import dataclass
 
 
 @record

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Term, parts_of
 from smem_lsp.analysis.values.value_facts import Exit, LoopFacts, Recurrence, ValueFacts
 from smem_lsp.source import checkpoint, record
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(slots=True)

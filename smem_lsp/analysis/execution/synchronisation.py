@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.execution.access_recorder import AccessRecorder
 from smem_lsp.analysis.execution.frame import Frame, Lost
@@ -23,6 +23,7 @@ from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Barrier, BarrierFamily, CopyWaitKind, Exchange, Kernel, Place
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _ALL_LANES = 0xFFFFFFFF
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from smem_lsp.analysis.execution.events import Event
 from smem_lsp.ir.nodes import BarrierFamily
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

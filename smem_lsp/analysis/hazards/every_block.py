@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
 from smem_lsp.analysis.execution.interpreter import Interpreter
 from smem_lsp.analysis.execution.named_barrier_arrivals import Counts
-from smem_lsp.analysis.execution.program import RaceFree
+from smem_lsp.analysis.execution.program import Program, RaceFree
 from smem_lsp.analysis.execution.program_builder import build_program
 from smem_lsp.analysis.hazards.model import Hazards, Key, MissingLane, Overrun, ProxyHazard, Race
 from smem_lsp.analysis.hazards.races import Search
@@ -26,6 +26,7 @@ from smem_lsp.analysis.values.block_shape import Ground, most_threads
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Dims, Kernel, Node, Proxy, walk
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _MOST_BLOCKS = 40  # that are run
 
@@ -48,7 +49,8 @@ def proved_grounds(
     if not wanted or axes not in ("", "x", "xy") or verdicts.paired:
         return {}
     upper = evidence(kernel, values, control).upper
-    search = search_for(kernel, values, control, verdicts, race_free, wanted)
+    program = build_program(kernel, values, control, verdicts, race_free=race_free)
+    search = search_for(program, kernel, values, wanted)
     leaving = frozenset(key for key in wanted if key[0] == "outside")
     rows = axes == "xy"
     by_first = not rows and not values.table.asks_for_block()
@@ -73,20 +75,13 @@ def _whole_warps(upper: Dims, most: int, warp: int, *, rows: bool) -> list[Dims]
     return sorted(found, key=math.prod, reverse=True)
 
 
-def search_for(
-    kernel: Kernel,
-    values: ValueFacts,
-    control: Control,
-    verdicts: Verdicts,
-    race_free: RaceFree,
-    wanted: Collection[Key],
-) -> Search:
-    """Runs that look at what is wanted, and at the rest only where it decides something."""
+def search_for(program: Program, kernel: Kernel, values: ValueFacts, wanted: Collection[Key]) -> Search:
+    """Runs of the ``program`` of a kernel that look at what is wanted, and at the rest only where it decides
+    something."""
     nodes = tuple(walk(kernel.body))
     pairs = _pairs(wanted)
     proxies = any(isinstance(node, Proxy) and node.buffer >= 0 for node in nodes)
     pairwise = not (proxies or values.named)
-    program = build_program(kernel, values, control, verdicts, race_free=race_free)
     if pairwise and not values.masks:
         program = program.only(_points(wanted, nodes))
     return Search(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
 from smem_lsp.analysis.execution.access_recorder import Outside
@@ -14,6 +14,7 @@ from smem_lsp.analysis.execution.missing_lanes import LaneWitness, others_return
 from smem_lsp.analysis.hazards.model import Hazards, MissingLane, Overrun, ProxyHazard, Race
 from smem_lsp.analysis.values.block_shape import Ground
 from smem_lsp.ir.nodes import Access, Barrier, Dims, Exchange, Kernel, Loop, Node, Place, Proxy, walk
+from smem_lsp.source.record import dataclass
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
 from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount
 from smem_lsp.analysis.values.block_shape import Ground
 from smem_lsp.ir.nodes import Access, Barrier, Dims, Exchange, Proxy
+from smem_lsp.source.record import dataclass
 
 Key = tuple[str, int, int]
 """What a run shows: its kind, and the points of what takes part."""

@@ -7,7 +7,7 @@ functions that are not understood, are *signals*: they may tell other blocks wha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from smem_lsp.analysis.threads.spin_loops import may_poll
 from smem_lsp.analysis.threads.uniformity import Levels
@@ -28,6 +28,7 @@ from smem_lsp.ir.nodes import (
     walk,
 )
 from smem_lsp.source import Span, checkpoint, record
+from smem_lsp.source.record import dataclass
 
 _NOWHERE = Span(0, 0)
 _SITE = DeclarationSite(None, None, None, None, 0, 1, _NOWHERE)

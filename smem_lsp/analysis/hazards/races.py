@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from smem_lsp.analysis.execution.access_recorder import AccessRecorder
 from smem_lsp.analysis.execution.async_proxy import Proxies
@@ -30,6 +30,7 @@ from smem_lsp.analysis.values.evaluate import Evaluator, Work
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Dims, Kernel, Node, Proxy, walk
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _MAX_WORK = 200_000  # numbers that are worked out in one run, each counted once for every thread
 

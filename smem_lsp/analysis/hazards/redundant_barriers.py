@@ -7,7 +7,7 @@ has to hold for shared memory and for all other memory that the kernel touches.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import Paths, ordered_interfering, paths_of
@@ -30,6 +30,7 @@ from smem_lsp.ir.nodes import (
     storages_of,
 )
 from smem_lsp.source import checkpoint, record
+from smem_lsp.source.record import dataclass
 
 _MOST = 2000  # accesses of a kernel that are compared
 _MOST_ASKED = 3000  # pairs of one kernel

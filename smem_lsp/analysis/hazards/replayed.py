@@ -8,13 +8,14 @@ worked out again. What it does not show is not told.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from smem_lsp.analysis.decision.conditions import Position, is_of_calls, positions
 from smem_lsp.analysis.decision.model import Answer, Decision, Witness
 from smem_lsp.analysis.execution.conflicting_accesses import Conflict
-from smem_lsp.analysis.execution.program import NONE_RACE_FREE
+from smem_lsp.analysis.execution.program import Program
+from smem_lsp.analysis.execution.program_builder import build_program
 from smem_lsp.analysis.hazards.every_block import search_for
 from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.hazards.races import Search
@@ -26,6 +27,7 @@ from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.terms import LoopVar, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Kernel
+from smem_lsp.source.record import dataclass
 
 _MOST = 12  # pairs of a kernel that are replayed
 
@@ -129,6 +131,10 @@ class Replay:
         return None if start is None or width is None else range(start, start + width)
 
     @cached_property
+    def _program(self) -> Program:
+        return build_program(self.kernel, self.values, self.control, self.verdicts)
+
+    @cached_property
     def _positions(self) -> Mapping[int, Position]:
         return positions(self.kernel.body, self.values)
 
@@ -147,14 +153,7 @@ class Replay:
         search = self._searches.get(pair)
         if search is None:
             wanted = [("across", *pair), ("within", *pair)]
-            search = self._searches[pair] = search_for(
-                self.kernel,
-                self.values,
-                self.control,
-                self.verdicts,
-                NONE_RACE_FREE,
-                wanted,
-            )
+            search = self._searches[pair] = search_for(self._program, self.kernel, self.values, wanted)
         run = search.run(decision.witness.dims, self.symbols(search, decision.witness))
         found = run.conflicts.across.get(pair)
         if found is None:

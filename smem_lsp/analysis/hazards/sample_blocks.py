@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from smem_lsp.analysis.threads.block_shape import evidence, single_axes
 from smem_lsp.analysis.threads.divergence import samples_for
@@ -12,6 +11,7 @@ from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import NO_GROUND, BlockShape, Ground, most_threads
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Barrier, Dims, Exchange, Kernel, Node
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_BLOCK, MAX_THREADS
 
 

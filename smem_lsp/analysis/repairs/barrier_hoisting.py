@@ -7,11 +7,12 @@ judged from the start: all threads have to come to it, and nothing may race.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from smem_lsp.analysis.decision.mispaired import Mispaired
 from smem_lsp.analysis.repairs.insertion_points import is_own_text
 from smem_lsp.ir.nodes import Assign, Barrier, Branch, Kernel, Loop, Node, Place, Seq, walk
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

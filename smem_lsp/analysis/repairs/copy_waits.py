@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
@@ -12,6 +11,7 @@ from smem_lsp.analysis.hazards.model import Hazards, Race, pairs_of
 from smem_lsp.analysis.repairs.insertion_points import InsertionPoint, candidates, common_loop
 from smem_lsp.ir.nodes import NO_OBJECT, Barrier, BarrierKind, CopyWait, CopyWaitKind, Kernel, Node, walk
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _TRIES = 3  # of each kind
 

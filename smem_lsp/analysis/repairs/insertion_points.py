@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.ir.nodes import Assign, Branch, GlobalAccess, Kernel, Loop, Node, Place, Seq, walk
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

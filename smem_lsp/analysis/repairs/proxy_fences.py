@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from smem_lsp.analysis.execution.program import Added
 from smem_lsp.analysis.hazards.model import ProxyHazard
@@ -11,6 +10,7 @@ from smem_lsp.analysis.repairs.copy_waits import Judge
 from smem_lsp.analysis.repairs.insertion_points import InsertionPoint
 from smem_lsp.ir.nodes import Barrier, Kernel
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _TRIES = 3  # places that are tried for one hazard
 _MOST = 4  # hazards of one kernel for which places are tried

@@ -7,13 +7,13 @@ constants, in loops whose number of iterations is known.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from smem_lsp.analysis.values.evaluate import Evaluator, asks
 from smem_lsp.analysis.values.trip_counts import iterations_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, AddressSpace, Branch, Dims, Jump, Kernel, Loop, Seq, walk
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

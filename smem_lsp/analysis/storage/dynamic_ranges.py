@@ -9,7 +9,7 @@ merged. The block need not be known; where it is, what intervals cannot tell is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 
 from smem_lsp.analysis.storage.member_ranges import Reach
@@ -39,6 +39,7 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.ir.values import Const, Operator, operation
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _WIDEST = 16  # bytes of an access
 _MOST = 64  # ranges that accesses without a pointer may begin

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smem_lsp.analysis.values.affine import Forms
@@ -20,6 +19,7 @@ from smem_lsp.analysis.values.terms import Term, Thread
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Dims, Jump, Kernel
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_THREADS, WARP_SIZE
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ shape, or blocks of 64, 256 and 512 threads, with two assignments of unrelated l
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.threads.uniformity import Control, Levels
 from smem_lsp.analysis.values.evaluate import Evaluator
@@ -17,6 +17,7 @@ from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Barrier, BarrierKind, Branch, Dims, Jump, Loop, Node, Seq, walk
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _THREADS = (64, 256, 512)
 _ASSIGNMENTS = 2

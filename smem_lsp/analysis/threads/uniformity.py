@@ -10,7 +10,7 @@ the barriers around the read.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import open_interfering
@@ -36,6 +36,7 @@ from smem_lsp.ir.nodes import (
     walk,
 )
 from smem_lsp.source import checkpoint, record
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_BLOCK
 
 _MAX_ROUNDS = 6

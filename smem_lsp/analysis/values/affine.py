@@ -8,11 +8,12 @@ about integers without bounds, so who proves something with it has to know that 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import Const, Op, Opaque, Sym, Table, Term
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _MAX_MONOMIALS = 64
 

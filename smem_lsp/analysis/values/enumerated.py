@@ -7,13 +7,14 @@ end or a condition, is taken as anything, so the result holds whatever jumps the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.values.evaluate import Evaluator, Work, iterations
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Branch, Dims, Kernel, Loop, Seq, walk
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _MAX_WORK = 1 << 19  # values that are computed
 _MAX_TURNS = 256

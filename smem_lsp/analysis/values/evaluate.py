@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import compress
 
 from smem_lsp.analysis.values.bit_functions import BIT_FUNCTIONS
@@ -19,6 +19,7 @@ from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
 from smem_lsp.ir.nodes import Access, Dims
 from smem_lsp.ir.values import READS, Reading
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 
 Vector = int | list[int]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Sym, Term, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _PLACE = ("blockDim.", "blockIdx.", "gridDim.")  # of a block: no sizes
 

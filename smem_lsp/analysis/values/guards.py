@@ -8,7 +8,7 @@ loop variables are those of the iteration that both are in.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.values.ranges import INFINITE, Bounds, Interval
 from smem_lsp.analysis.values.terms import Op, Term
@@ -16,6 +16,7 @@ from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Branch, Jump, Kernel, Loop, Seq
 from smem_lsp.ir.values import Reading
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 Guards = tuple[tuple[Term, bool], ...]
 """Conditions, each with the value that it has."""

@@ -7,13 +7,14 @@ step of 2**32.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.values.bit_functions import MOST
 from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Sym, Term, Thread
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
 from smem_lsp.ir.values import Reading
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_BLOCK, MAX_GRID
 
 INFINITE = 1 << 64  # at or beyond it: unbounded

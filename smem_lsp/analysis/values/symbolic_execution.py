@@ -9,7 +9,7 @@ guessed: a value that cannot be expressed is opaque, and keeps its sources.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from types import MappingProxyType
 
@@ -43,6 +43,7 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.ir.nodes import walk as walk_tree
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 
 _MAX_PENDING = 40  # nested lazy entries

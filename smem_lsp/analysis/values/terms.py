@@ -10,13 +10,14 @@ levels are computed later.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import Final
 
 from smem_lsp.analysis.values.bit_functions import BIT_FUNCTIONS
 from smem_lsp.ir.values import Reading, computed, operator_of
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from smem_lsp.analysis.values.evaluate import Evaluator, Vector, advance
 from smem_lsp.analysis.values.terms import LoopVar, Op
 from smem_lsp.analysis.values.value_facts import LoopFacts
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _Advancing = Mapping[LoopVar, tuple[list[int], int]]
 

@@ -8,7 +8,6 @@ that a member holds escapes when the object gets there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from smem_lsp.ir.values import Var
@@ -31,6 +30,7 @@ from smem_lsp.semantics.scope import Scope, base_of
 from smem_lsp.semantics.types import Record, Scalar, Type, plain_type, scalar_of
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import BEHIND, Function
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.nodes import (
@@ -28,6 +28,7 @@ from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.trip_count import count_trips, never_runs
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.source import Span, checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from smem_lsp.ir.nodes import Access, AccessKind
 from smem_lsp.ir.values import Value
@@ -21,6 +21,7 @@ from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.sizes import is_plain_type
 from smem_lsp.semantics.types import is_number
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 

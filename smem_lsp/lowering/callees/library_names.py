@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 
 from smem_lsp.lowering.callees.intrinsics import (
     ADDRESS_NUMBERS,
@@ -21,6 +20,7 @@ from smem_lsp.lowering.callees.intrinsics import (
 )
 from smem_lsp.lowering.state.local_scope import GroupKind
 from smem_lsp.source.queries import remembered
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.dialects import Dialect
 
 Names = Collection[str] | re.Pattern[str]

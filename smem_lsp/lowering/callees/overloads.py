@@ -8,7 +8,6 @@ all threads.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from smem_lsp.lowering.state.context import Context
@@ -38,6 +37,7 @@ from smem_lsp.semantics.types import (
 )
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.functions import FunctionIsland

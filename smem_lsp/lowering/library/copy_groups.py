@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from smem_lsp.ir.nodes import (
     NO_OBJECT,
@@ -26,6 +26,7 @@ from smem_lsp.ir.nodes import (
 from smem_lsp.ir.values import Bytes
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.source import checkpoint, record
+from smem_lsp.source.record import dataclass
 
 
 class CopyEvent(enum.Enum):

@@ -7,7 +7,6 @@ they are; the first kind may be a barrier, too.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TypeGuard
 
 from smem_lsp.ir.nodes import AccessKind, BarrierKind, Branch, Seq
@@ -20,6 +19,7 @@ from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Meaning, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)

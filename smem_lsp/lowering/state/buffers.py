@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from smem_lsp.ir.nodes import AddressSpace, Buffer, Kept, Name
 from smem_lsp.ir.values import Bytes, MemberPath, Value
 from smem_lsp.lowering.state import storage_members
 from smem_lsp.semantics.declarations import VariableDecl
 from smem_lsp.semantics.types import Record, Type
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.blocks import Definition
 
 # function, its number, token of its body, template arguments: one copy for each instance of a function

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from smem_lsp.ir.nodes import Access, AccessKind, Addition, Branch, FollowedCall, Seq, Tile
@@ -23,6 +23,7 @@ from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Qualified
 from smem_lsp.source import Span
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Function, TranslationUnit

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.ir.nodes import WithFinalWait
 from smem_lsp.ir.values import Bytes
+from smem_lsp.source.record import dataclass
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.ir.nodes import (
     AccessKind,
@@ -21,6 +21,7 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.ir.values import Unknown, Value
 from smem_lsp.lowering.state.position import Position
+from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 
 

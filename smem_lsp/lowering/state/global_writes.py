@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Const, Op, Operator, Thread, Value, Var
 from smem_lsp.lowering.state.emitter import Emitter
 from smem_lsp.lowering.state.places import Ref
+from smem_lsp.source.record import dataclass
 
 _ELEMENTS = (Operator.LOAD, Operator.READONLY, Operator.ELEMENT)
 

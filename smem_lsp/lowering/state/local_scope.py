@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Record, Type
 from smem_lsp.source import record
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 

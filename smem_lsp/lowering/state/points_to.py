@@ -8,12 +8,13 @@ is joined (``is_fixpoint``). Of an address that is *not followed* only the buffe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.ir.values import Op, Unknown, Value, Var, operator_of
 from smem_lsp.lowering.state.local_scope import Address, Meaning, This, Variable, View
 from smem_lsp.lowering.state.places import Ref, join
 from smem_lsp.lowering.state.variables import Variables
+from smem_lsp.source.record import dataclass
 
 _NO_ADDRESS = frozenset(map(operator_of, "< <= > >= == != && || ! / % & | ^ << >>".split()))
 NOWHERE: frozenset[int] = frozenset()

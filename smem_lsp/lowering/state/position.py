@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from smem_lsp.ir.nodes import Elsewhere
 from smem_lsp.lowering.state.template_header import template_parameters
 from smem_lsp.source import Span
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.lowering.state.local_scope import LocalObject
 from smem_lsp.lowering.state.position import Position
 from smem_lsp.semantics.types import Record
+from smem_lsp.source.record import dataclass
 
 # calls that lead there, token of the chunk, name, how often it was declared there by now
 Declared = tuple[tuple[int, ...], int, str, int]
