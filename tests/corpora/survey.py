@@ -27,6 +27,7 @@ from smem_lsp.config import Config
 from smem_lsp.engine import check
 from smem_lsp.environment import DiskReader, SourceError, read_source
 from smem_lsp.facts.attempts import LIMITS, Limits
+from smem_lsp.facts.stopped import Why
 from smem_lsp.output import json_
 from smem_lsp.rules.registry import ALL_NAMES
 from smem_lsp.source import SourceText
@@ -123,8 +124,9 @@ def _survey_file(path: Path, name: str, config: Config, reader: DiskReader, resu
     result.slowest = max(result.slowest, (seconds, name))
     if seconds > SLOW:
         result.slow.append((seconds, name))
-    if report.stopped:
-        result.crashes.append(f"{name}: {', '.join(each.words for each in report.stopped)}")
+    stopped = [each for each in report.stopped if each.why is not Why.MANY]
+    if stopped:
+        result.crashes.append(f"{name}: {', '.join(each.words for each in stopped)}")
         return
     result.documents.append((name, _as_printed(findings, kernels, file)))
     result.kernels += len(kernels)
