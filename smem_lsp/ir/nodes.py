@@ -604,6 +604,7 @@ class LaunchSite:
     dynamic: InWords | None = None  # the dynamic bytes, where they are no number
     signature: str | None = None
     own: frozenset[Symbol] = frozenset()  # of host code, by whose names the kernel has other numbers
+    in_string: bool = False  # so the kernel is named, for the driver to look it up
 
     @property
     def threads(self) -> int | None:

@@ -57,6 +57,7 @@ hipLaunchKernel cudaLaunchKernel
 hipExtLaunchKernel cudaLaunchKernel
 hipLaunchCooperativeKernel cudaLaunchCooperativeKernel
 hipModuleLaunchKernel cuLaunchKernel
+hipModuleGetFunction cuModuleGetFunction
 HIP_KERNEL_NAME(...) __VA_ARGS__
 HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
 HIP_DYNAMIC_SHARED_ATTRIBUTE

@@ -9,6 +9,7 @@ from itertools import islice
 from smem_lsp.source import checkpoint
 from smem_lsp.source.file_summary import FileSummary
 from smem_lsp.syntax.known_names import KNOWN_HEADERS
+from smem_lsp.unit.kernel_strings import kernels_called
 
 MAX_TEXT = 2_000_000  # code points: the rest of a text is not looked at
 MAX_INCLUDES = 1_000
@@ -83,6 +84,8 @@ def summarise(text: str) -> FileSummary:
         used += _launched(code)
         used += _passed(code)
     used += _called(code)
+    if "GetFunction" in text or "GetKernel" in text:
+        used += kernels_called(text[:MAX_TEXT])
     return FileSummary(
         includes, _kept(defined, MAX_NAMES), _kept(declared, MAX_NAMES), _kept(used, MAX_NAMES), macros
     )

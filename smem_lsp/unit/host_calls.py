@@ -27,6 +27,7 @@ from smem_lsp.unit.host_values import (
     Extents,
     HostValue,
     Items,
+    KernelName,
     LambdaName,
     Number,
     Object,
@@ -37,6 +38,7 @@ from smem_lsp.unit.host_values import (
     number,
     one_of,
 )
+from smem_lsp.unit.kernel_strings import KERNEL_GETTERS, kernel_called
 from smem_lsp.unit.kernel_tables import KernelTable
 from smem_lsp.unit.size_functions import gives_dim3
 from smem_lsp.unit.torch_dispatch import dispatched
@@ -354,6 +356,9 @@ class Calls(Statements):
             self.api_launch(path, name, expr)
             self.disturb(path)
             return (None,)
+        if name in KERNEL_GETTERS and len(given) == 3:
+            self._look_up(path, given[0], given[2])
+            return (None,)
         if name in ("min", "max") and len(given) == 2:
             return (self._least(path, name, expr),)
         if name.startswith("cudaOccupancyMaxPotentialBlockSize") and len(given) >= 3:
@@ -385,6 +390,23 @@ class Calls(Statements):
         if made is None:
             return None
         return Number(made)
+
+    def _look_up(self, path: Path, target: tree.Expr, spelled: tree.Expr) -> None:
+        """It stores the kernel that has the name of a string."""
+        at, end = self.frame.base + spelled.lo, self.frame.base + spelled.hi
+        texts = self.frame.body.tokens.texts[at:end]
+        name = (
+            kernel_called(texts[0].strip('"'))
+            if isinstance(spelled, tree.String) and len(texts) == 1
+            else None
+        )
+        found = None
+        if name is not None:
+            found = KernelName(name, self.frame.number, at, self.frame.names, name, False, in_string=True)
+        if isinstance(target, tree.Unary) and target.operator == "&":
+            self.store(path, target.operand, found)
+        else:
+            self.value(path, target)
 
     def _occupancy(self, path: Path, name: str, given: Sequence[tree.Expr]) -> None:
         """It stores a multiple of a warp, up to the largest block."""

@@ -48,6 +48,7 @@ class KernelName:
     spelled: str
     explicit: bool
     arguments: tuple[HostTerm | None, ...] = ()
+    in_string: bool = False  # the driver looks it up
 
 
 @record

@@ -171,7 +171,8 @@ class LaunchFinder(Calls):
         for kernel in kernels:
             named_at = kernel.function, kernel.at, kernel.names
             said = replace(site.terms, template=kernel.arguments)
-            for each in self._overloaded(replace(site, kernel=kernel.name, terms=said), kernel, given):
+            named = replace(site, kernel=kernel.name, terms=said, in_string=kernel.in_string)
+            for each in self._overloaded(named, kernel, given):
                 self.found.append(Found(each, frame.number, named_at, opening))
 
     def _overloaded(

@@ -22,6 +22,7 @@ from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.host_calls import Callees
 from smem_lsp.unit.host_expressions import Effort, TooMuch
 from smem_lsp.unit.host_frames import LAUNCH_CALLS, names_text
+from smem_lsp.unit.kernel_strings import KERNEL_GETTERS
 from smem_lsp.unit.kernel_tables import IN_TABLE, KernelTable, kernel_tables
 from smem_lsp.unit.launch_walk import Found, LaunchFinder
 from smem_lsp.unit.overloads import signature
@@ -344,14 +345,14 @@ _EFFORTS = (Effort(2_500, 8, _DEEPEST), Effort(5_000, 1, 0))  # the second one w
 def _launching(
     functions: Sequence[Function], wanted: Collection[str], tables: Collection[str]
 ) -> list[Function]:
-    """The functions with launches that name a wanted kernel, that one which names it may pass it on to, or that get it
-    from a function which returns it, or from one of the ``tables``."""
+    """The functions with launches that name a wanted kernel, or ask for one by a string, that one which names it may
+    pass it on to, or that get it from a function which returns it, or from one of the ``tables``."""
     launching = [function for function in functions if _launches(function)]
     if not launching:
         return []
     kernels = frozenset(wanted)
-    telling = [f for f in functions if not kernels.isdisjoint(f.definition.body_words)]
-    names = kernels.union(tables, (f.name for f in telling if gives_one_of(f, kernels)))
+    telling = [f for f in functions if not (kernels | KERNEL_GETTERS).isdisjoint(f.definition.body_words)]
+    names = kernels.union(KERNEL_GETTERS, tables, (f.name for f in telling if gives_one_of(f, kernels)))
     passed = frozenset[str]().union(*(function.definition.body_words for function in telling))
     passing = [*launching, *(f for f in functions if f.island.template and not f.is_kernel)]
     for _ in range(_DEEPEST):

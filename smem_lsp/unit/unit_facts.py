@@ -238,7 +238,9 @@ def launched_elsewhere(around: UnitFacts, names: Collection[str]) -> Mapping[str
     found: dict[str, tuple[LaunchSite, ...]] = {}
     for file, placed, launches in around.found:
         for site in launches.sites:
-            if site.kernel not in names or site.kernel in own or site.kernel not in declared:
+            if site.kernel not in names or site.kernel in own:
+                continue
+            if site.kernel not in declared and not site.in_string:
                 continue
             span = site.span.moved(placed.start)
             there = replace(site.at(span, file.source.line_number(span.start)), path=file.source.path)

@@ -450,3 +450,18 @@ def test_one_that_is_compiled_by_itself_stands_alone_as_well() -> None:
     project = Project({"k.cu": kernel, "main.cu": main}, {"k.cu": ["k.cu", "main.cu"]})
     found = [(each.static_bytes, mains(each.kernel)) for each in seen(project, "k.cu").kernels]
     assert found == [(128, ()), (256, ("main.cu",))]
+
+
+def test_a_launch_by_the_driver_in_a_file_that_does_not_include_the_kernel() -> None:
+    kernel = "__global__ void k(float* p) { __shared__ float s[64]; s[threadIdx.x] = 1; p[0] = s[63 - threadIdx.x]; }\n"
+    host = """\
+void run(CUmodule m, CUdeviceptr p) {
+  CUfunction f;
+  cuModuleGetFunction(&f, m, "k");
+  void* a[] = {&p};
+  cuLaunchKernel(f, 1, 1, 1, 48, 1, 1, 0, 0, a, 0);
+}
+"""
+    project = Project({"k.cu": kernel, "host.cpp": host}, named=["host.cpp"])
+    (found,) = check(kernel, path="k.cu", reader=project).kernels
+    assert [(site.path, site.block) for site in found.kernel.launches] == [("host.cpp", (48, 1, 1))]

@@ -135,3 +135,10 @@ def test_a_generated_text_is_cut_off() -> None:
     many = "".join(f"#define M{n} {n}\n#include <x/{n}.h>\n" for n in range(3_000))
     assert len(summarise(many).includes) == file_index.MAX_INCLUDES
     assert len(summarise(many).macros) == file_index.MAX_NAMES
+
+
+def test_kernels_that_are_named_by_strings() -> None:
+    text = 'void h() { cuModuleGetFunction(&f, m, "scale"); hipModuleGetFunction(&g, m, "_Z5shiftPf"); say("no"); }\n'
+    used = summarise(text).used
+    assert {"scale", "shift"} <= set(used)
+    assert "no" not in used

@@ -669,6 +669,23 @@ def test_launches_by_an_array_of_addresses(statements: str) -> None:
     assert site.dynamic is not None and site.dynamic.text == "4 * tile"
 
 
+@pytest.mark.parametrize("asked", ['"k"', '"_Z1kPfii"'])
+@pytest.mark.parametrize("getter", ["cuModuleGetFunction", "cuLibraryGetKernel"])
+def test_a_kernel_that_the_driver_looks_up(getter: str, asked: str) -> None:
+    found = f"CUfunction f; {getter}(&f, module, {asked});"
+    (site,) = go(f"{found} void* a[] = {{&d, &n, &m}}; cuLaunchKernel(f, 2, 1, 1, n, 2, 1, 4 * m, 0, a, 0);")
+    assert (text(site), site.grid) == (("n", "2", "1"), (2, 1, 1))
+    assert facts(site) == ["n == blockDim.x"]
+
+
+@pytest.mark.parametrize("asked", ['"other"', '"_ZN1n1kEv"', "name", '"k" "2"', '"_Z9kPf"'])
+def test_a_kernel_that_is_looked_up_by_another_name(asked: str) -> None:
+    found = f"CUfunction f; cuModuleGetFunction(&f, module, {asked});"
+    assert (
+        go(f"{found} void* a[] = {{&d, &n, &m}}; cuLaunchKernel(f, 2, 1, 1, n, 2, 1, 4 * m, 0, a, 0);") == []
+    )
+
+
 @pytest.mark.parametrize(
     "statements",
     [
