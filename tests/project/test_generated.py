@@ -107,5 +107,5 @@ def test_links_lead_to_files(page: Path) -> None:
 
 
 def test_every_page_of_the_docs_is_linked_from_the_readme() -> None:
-    linked = set(re.findall(r"\]\((docs/[^)#]+)\)", README.read_text(encoding="utf-8")))
+    linked = set(re.findall(r"\]\((docs/[^)#]+\.md)[)#]", README.read_text(encoding="utf-8")))
     assert linked == {page.relative_to(ROOT).as_posix() for page in PAGES[1:]}
