@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from smem_lsp.analysis.decision.model import Answer, Decision, Undecided, Verdict, VerdictKind
 from smem_lsp.analysis.hazards.model import Race
+from smem_lsp.analysis.hazards.replayed import NOT_SHOWN
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.extents import Extent, extents
 from smem_lsp.ir.nodes import MORE_CONTEXTS, Access, AddressSpace, Buffer, Kernel, LaunchSite, walk
@@ -89,13 +90,13 @@ def kernel_verdict(facts: KernelFacts) -> KernelVerdict:
     if not verdicts:
         return KernelVerdict(VerdictKind.UNDECIDED, reasons=tuple(_stopped(facts)))
     outside, races = [*_outside(facts), *_missed(facts)], _races(facts, verdicts)
-    reasons = [*outside, *_not_looked_at(facts, verdicts), *_undecided(facts, verdicts)]
-    racy = bool(races) or any(_is_told(facts, each) for verdict in verdicts for each in verdict.decisions)
+    told = {frozenset(race.pair) for race in races}
+    reasons = [*outside, *_not_looked_at(facts, verdicts), *_undecided(facts, verdicts, told)]
     free = [] if outside else [each for each in verdicts if _is_free(facts, each, races)]
     pairs = max(each.pairs for each in verdicts)
     unsafe = {_key(decision) for each in verdicts for decision in each.decisions}
     return KernelVerdict(
-        VerdictKind.RACY if racy else VerdictKind.UNDECIDED if reasons else VerdictKind.RACE_FREE,
+        VerdictKind.RACY if races else VerdictKind.UNDECIDED if reasons else VerdictKind.RACE_FREE,
         proved_for=tuple(_blocks(facts, free)),
         assumes=tuple(dict.fromkeys(_assumed(facts, free))),
         pairs=pairs,
@@ -173,10 +174,16 @@ def _other_launches(kernel: Kernel, verdicts: Sequence[Verdict]) -> list[LaunchS
     return [site for site in kernel.launches if site.block not in known]
 
 
-def _undecided(facts: KernelFacts, verdicts: Sequence[Verdict]) -> list[Reason]:
-    """The reasons, each once a line: those that leave every pair open first, then by how many pairs they do."""
+def _undecided(
+    facts: KernelFacts, verdicts: Sequence[Verdict], told: Collection[frozenset[int]]
+) -> list[Reason]:
+    """The reasons, each once a line: those that leave every pair open first, then by how many pairs they do. ``told``:
+    pairs of points of which a race is told."""
     open_ = {
-        _key(each): each for verdict in verdicts for each in verdict.decisions if not _is_told(facts, each)
+        _key(each): each
+        for verdict in verdicts
+        for each in verdict.decisions
+        if frozenset((each.first.point, each.second.point)) not in told
     }
     blocked = Counter(_reason(facts, each) for each in open_.values())
     whole = dict.fromkeys(each for verdict in verdicts for each in verdict.reasons if each not in blocked)
@@ -195,9 +202,13 @@ def _missed(facts: KernelFacts) -> Iterator[Reason]:
 
 
 def _reason(facts: KernelFacts, decision: Decision) -> Undecided:
-    if decision.answer.is_race:
-        return Undecided(decision.second.line, _IN_STEP if racing.followed(facts) else _NOT_FOLLOWED)
-    return Undecided(decision.second.line, decision.reason or _BY_ANSWER.get(decision.answer, "not decided"))
+    if not decision.answer.is_race:
+        return Undecided(
+            decision.second.line, decision.reason or _BY_ANSWER.get(decision.answer, "not decided")
+        )
+    if not racing.followed(facts):
+        return Undecided(decision.second.line, _NOT_FOLLOWED)
+    return Undecided(decision.second.line, NOT_SHOWN if facts.kernel.dialect.nvidia else _IN_STEP)
 
 
 def _line(facts: KernelFacts, line: int) -> int:
@@ -220,13 +231,6 @@ def _races(facts: KernelFacts, verdicts: Sequence[Verdict]) -> list[Race]:
         return on.is_certain or on.covers_most or on.above == 0
 
     return [race for race in facts.hazards.races if counts(race) and _may_tell(facts, lanes=race.lanes)]
-
-
-def _is_told(facts: KernelFacts, decision: Decision) -> bool:
-    """Is it a race that some rule speaks of?"""
-    lanes = facts.kernel.dialect.lanes
-    groups = {thread // lanes for thread in decision.witness.threads} if decision.witness else set()
-    return decision.answer.is_race and _may_tell(facts, lanes=len(groups) == 1)
 
 
 def _may_tell(facts: KernelFacts, *, lanes: bool) -> bool:

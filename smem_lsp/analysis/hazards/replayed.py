@@ -31,6 +31,8 @@ from smem_lsp.source.record import dataclass
 
 _MOST = 12  # pairs of a kernel that are replayed
 
+NOT_SHOWN = "a race that no run shows"
+
 
 def _likely(decision: Decision, witness: Witness, byte: int, ground: Ground, lanes: int) -> Race:
     one, other = witness.threads
@@ -177,7 +179,7 @@ def as_shown(decisions: Iterable[Decision], shown: Iterable[Race]) -> list[Decis
 
 def _as_shown(decision: Decision, race: Race | None) -> Decision:
     if race is None and decision.answer.is_race:
-        return replace(decision, answer=Answer.UNDECIDED, reason="a race that no run shows")
+        return replace(decision, answer=Answer.UNDECIDED, reason=NOT_SHOWN)
     if race is not None and decision.answer is Answer.UNDECIDED:
         return replace(decision, answer=Answer.LIKELY if race.data else Answer.RACE, reason="")
     return decision
