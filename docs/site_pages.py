@@ -78,7 +78,9 @@ def _link(found: re.Match[str], uri: str, known: set[str]) -> str:
             return f"{words} (`{path.replace('../', '')}` of the repository)"
         else:
             parts.pop()
-    return found[0] if "/".join(parts) in known else f"{words} (`{path}` of the repository)"
+    beside = ROOT / "docs" / Path(uri).parent
+    missing = not any((folder / path).exists() for folder in (beside, ROOT))  # MkDocs says so
+    return found[0] if missing or "/".join(parts) in known else f"{words} (`{path}` of the repository)"
 
 
 def _start_page() -> str:

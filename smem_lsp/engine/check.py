@@ -30,6 +30,7 @@ from smem_lsp.source import Budget, FileReader, SourceText, apply_edits
 from smem_lsp.source.budget import processor_time
 from smem_lsp.source.queries import Store
 from smem_lsp.syntax.lexer import comments
+from smem_lsp.targets import target
 
 
 def check(
@@ -47,7 +48,7 @@ def check(
     """Check the CUDA C++ source ``text``, such as a ``.cu`` file, and report on every kernel in it.
 
     :param path: names the file in messages; quoted includes are looked up from its folder.
-    :param config: the settings in force; None: the defaults. Its targets and rules must exist, which whoever read the
+    :param config: the settings in force; None: the defaults. Its rules must exist, which whoever read the
         settings has checked.
     :param reader: reads included files; None: nothing is read and includes are skipped.
     :param cache: answers of earlier checks. Functions that have not changed are not analysed again.
@@ -59,15 +60,17 @@ def check(
     :returns: findings in source order, with spans in code points of ``text``; each kernel's buffers and layouts in
         bytes, and its occupancy in blocks/SM. Bytes are those that ptxas would report (``lowering.ptxas_layout``),
         blocks those of NVIDIA's occupancy header (``analysis.occupancy``). Whatever is unknown is None.
+    :raises UnknownTarget: a ``ValueError``, for a target of ``config`` that does not exist.
     :raises Superseded: when a ``Budget`` around the call says that nobody waits for the answer any more.
 
     No text makes it raise otherwise: an analysis that runs out of its budget or fails is left out, and ``stopped`` of
     the report names it.
     """
     cache = Store() if cache is None else cache
-    read = partial(
-        _report, path=path, config=config or Config(), reader=reader, cache=cache, whole=whole, within=within
-    )
+    config = config or Config()
+    for name in config.arch:
+        target(name)
+    read = partial(_report, path=path, config=config, reader=reader, cache=cache, whole=whole, within=within)
 
     def rewritten(other: str) -> Report:
         return read(other, fixes=_no_fixes, within=replace(within, most=MOST_CONTEXTS))
