@@ -214,8 +214,7 @@ def _finished(
 
 
 def _shared_elsewhere(unit: TranslationUnit, dialect: Dialect) -> bool:
-    names = frozenset[str]().union(*(each.names for each in unit.shared_outside))
-    wanted = names | {dialect.shared}
+    wanted = unit.shared_names | {dialect.shared}
     return any(
         not function.is_kernel and not wanted.isdisjoint(function.definition.words)
         for function in unit.all_functions

@@ -369,9 +369,8 @@ class Scope:
         distinct = _without_declarations(others)
         if len(distinct) > 1 and arguments is None and all(_is_alias(decl) for decl, _ in distinct):
             meant = [scope.declared_meaning(decl) for decl, scope in distinct]
-            return (
-                meant[0] if all(each == meant[0] for each in meant) else None
-            )  # a typedef may be said again
+            # a typedef may be said again
+            return meant[0] if all(each == meant[0] for each in meant) else None
         if len(distinct) != 1:
             return None
         decl, scope = distinct[0]

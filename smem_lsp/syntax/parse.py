@@ -512,6 +512,11 @@ class TranslationUnit:
         inside = (each for placed in self.all_blocks for each in placed.block.shared_outside)
         return [*inside, *_header(self.preprocessed).shared_outside]
 
+    @cached_property
+    def shared_names(self) -> frozenset[str]:
+        """All names in these declarations."""
+        return frozenset[str]().union(*(each.names for each in self.shared_outside))
+
     @property
     def header_by_value(self) -> frozenset[str]:
         """Those of ``header_functions`` that take all parameters by value."""

@@ -100,7 +100,6 @@ _HEADER_NAMES = Query[tuple[()], frozenset[str] | None]("names in headers that r
 
 def _header_names(unit: TranslationUnit, top: Scope) -> frozenset[str] | None:
     header = unit.preprocessed.header
-    outside = frozenset[str]().union(*(each.names for each in unit.shared_outside))
     bodies: list[tuple[str, frozenset[str]]] = []
     places: set[int] = set()
     for decl in top.declarations.walk():
@@ -113,7 +112,7 @@ def _header_names(unit: TranslationUnit, top: Scope) -> frozenset[str] | None:
             bodies.append((decl.name.removeprefix("::"), frozenset(texts)))
     if len(places) != header.texts.count(CUDA.shared):
         return None
-    telling = outside | {CUDA.shared}
+    telling = unit.shared_names | {CUDA.shared}
     reached = {name for name, words in bodies if not telling.isdisjoint(words)}
     grown = True
     while grown:

@@ -16,6 +16,7 @@ from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn, Mark, NotTaken, Open, Ordering, Pair, Way
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.spin_loops import waits
+from smem_lsp.analysis.values import terms
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import LoopVar, Opaque
@@ -297,10 +298,18 @@ def _axes(values: ValueFacts, dims: Dims | None) -> str:
     """The axes in which a block has more than one thread: not those of which all launches say that it has one."""
     if dims is not None:
         return "".join(axis for axis, size in zip("xyz", dims) if size > 1) or "x"
-    table = values.table
-    said = (table.op("==", table.sym(f"blockDim.{axis}"), table.const(1)) for axis in "xyz")
-    single = [axis for axis, each in zip("xyz", said) if each in values.given]
-    return "".join(axis for axis in values.axes() if axis not in single) or "x"
+    single = {_that_is_one(each) for each in values.given}
+    return "".join(axis for axis in values.axes() if f"blockDim.{axis}" not in single) or "x"
+
+
+def _that_is_one(fact: terms.Term) -> str | None:
+    """The symbol of ``n == 1``. It is read, not compared with a term made for that: which terms a kernel has says what
+    it asks for."""
+    if isinstance(fact, terms.Op) and fact.operator == "==":
+        one, other = fact.args
+        if isinstance(one, terms.Sym) and isinstance(other, terms.Const) and other.n == 1:
+            return one.name
+    return None
 
 
 def decide(asker: Asker, pair: Open) -> Decision:

@@ -767,15 +767,16 @@ def discard(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
 
 def _is_undeclared(expr: tree.Name, scope: LocalScope) -> bool:
     """As a statement of its own such a name means nothing, unless it is a macro of a header that is not read."""
-    if "::" in expr.text or expr.templated or expr.text in _BUILTIN_VECTORS or expr.text == "warpSize":
+    if expr.templated or expr.text in _BUILTIN_VECTORS or expr.text == "warpSize":
         return False
     return scope.lookup(expr.text) is None and _means_nothing(expr.text, scope)
 
 
 def _means_nothing(name: str, scope: LocalScope) -> bool:
     """Does nothing in sight declare it?"""
-    meaning = scope.constant_scope().meaning((name,), (None,), absolute=False)
-    return "::" not in name and isinstance(meaning, Undeclared)
+    if "::" in name:
+        return False
+    return isinstance(scope.constant_scope().meaning((name,), (None,), absolute=False), Undeclared)
 
 
 def _note_undeclared(ctx: Context, memory: tree.Expr, scope: LocalScope) -> None:

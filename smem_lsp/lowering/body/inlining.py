@@ -211,8 +211,8 @@ def matters(ctx: Context, function: Function, expr: tree.Call, scope: LocalScope
 
 def tells(ctx: Context, function: Function) -> bool:
     """Does a function, or one that it calls, have or name shared arrays, or have barriers or assembler?"""
-    outside = (each.names for each in ctx.at.unit.shared_outside)
-    return overloads.reaches(ctx, [function], library_names.telling(ctx.dialect).union(*outside))
+    telling = library_names.telling(ctx.dialect) | ctx.at.unit.shared_names
+    return overloads.reaches(ctx, [function], telling)
 
 
 def is_shared(ctx: Context, argument: tree.Expr, scope: LocalScope) -> bool:

@@ -21,7 +21,7 @@ from smem_lsp.unit.shared_declarations import NOT_TYPE, total_bytes
 
 def around(ctx: Context, constants: Scope) -> Callable[[str], BufferName | None]:
     """What a name means that no block of a body declares. ``constants``: the scope that the body looks names up in."""
-    names = frozenset[str]().union(*(each.names for each in ctx.at.unit.shared_outside))
+    names = ctx.at.unit.shared_names
 
     def look_up(name: str) -> BufferName | None:
         index = _buffer(ctx, name, constants) if name in names else None
