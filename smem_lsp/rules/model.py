@@ -262,7 +262,8 @@ ResultCheck = Callable[["FileFacts", "Collection[Suppression]", "Collection[str]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. ``doc`` is the module docstring: first line = summary; headings Why, Example, Use instead, Limits."""
+    """One rule. ``doc`` is the module docstring: first line = summary; headings Why, Example, Use instead, Fix,
+    Limits."""
 
     code: str
     name: str

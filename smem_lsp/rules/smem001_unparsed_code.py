@@ -27,6 +27,11 @@ __global__ void k(float* out) {
 }
 ```
 
+## Fix
+
+No quick fix. Complete the statement, or write it in a plainer form. Other statements are still read; valid CUDA that
+smem-lsp does not read is worth a report.
+
 ## Limits
 
 Only device code is judged; host code is read as far as launches need it. At most 100 statements of a file are listed.

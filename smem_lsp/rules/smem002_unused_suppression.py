@@ -20,6 +20,10 @@ __global__ void k(float* out) {
 }
 ```
 
+## Fix
+
+No quick fix. Delete the comment, or the code of this rule from its list.
+
 ## Limits
 
 A suppression of a rule that did not run (not selected, or not built yet) proves nothing and is not reported. A fact

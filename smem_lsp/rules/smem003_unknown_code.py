@@ -20,6 +20,11 @@ __global__ void k(float* out) {
 }
 ```
 
+## Fix
+
+No quick fix. Write the code or the name of the rule that is meant (`smem-lsp rules` lists them), or delete the
+comment.
+
 ## Limits
 
 Codes of rules that are not built yet are known and not reported.

@@ -22,6 +22,11 @@ __global__ void k(float* out) {
 }
 ```
 
+## Fix
+
+No quick fix. Split what is checked: a generated file into several, a huge kernel into functions. The other analyses of
+the file are whole.
+
 ## Limits
 
 Budgets count processor time, not the clock: other programs on the machine do not use them up. A slower processor gets

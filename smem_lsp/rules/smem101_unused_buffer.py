@@ -22,6 +22,11 @@ __global__ void k(float* out) {
 }
 ```
 
+## Fix
+
+The quick fix removes the declaration, or its part of one that declares several. It is always safe, and `--fix` applies
+it. Of an array that a macro, an `#if` or a `switch` declares the title says why nothing is edited.
+
 ## Limits
 
 Silent when the name stands anywhere else in the kernel, an inactive `#if` branch included, and when part of the

@@ -26,6 +26,11 @@ __global__ void k(const float* in, float* out) {
 }
 ```
 
+## Fix
+
+No quick fix: a forgotten read and a buffer that is left over look alike. Read the buffer, or delete it and the stores
+to it.
+
 ## Limits
 
 Silent for `volatile` buffers, for buffers whose address is taken, when an inactive `#if` branch names the buffer, and

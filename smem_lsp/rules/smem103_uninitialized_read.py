@@ -27,6 +27,11 @@ __global__ void k(const float* in, float* out) {
 }
 ```
 
+## Fix
+
+No quick fix: only the author knows the first value. Write every element that is read before the barrier in front of
+the read, by the threads that there are: `for (int i = threadIdx.x; i < n; i += blockDim.x) sum[i] = 0;`.
+
 ## Limits
 
 One finding for each buffer, and only when nothing at all writes any of it before: not on another path, not in an

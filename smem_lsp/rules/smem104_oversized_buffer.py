@@ -29,6 +29,10 @@ __global__ void __launch_bounds__(128) k(const float* in, float* out) {
 }
 ```
 
+## Fix
+
+No quick fix: the size may be meant for a kernel to come. Declare the extent that the message names as used.
+
 ## Limits
 
 Only the outermost dimension counts, from 128 bytes on: inner ones are pitch and padding (`tile[32][33]`). Every access

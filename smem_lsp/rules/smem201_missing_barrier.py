@@ -38,6 +38,14 @@ void host(const float* in, float* out) {
 }
 ```
 
+## Fix
+
+The quick fix inserts `__syncthreads()`, or the kernel's own spelling of it, with a comment that says what it protects.
+It has been tried: with it none of the accesses that it orders races. It is safe when that is proved for every block
+that can be launched, else unsafe, with the assumption in its title; `--fix` applies the safe one, `--unsafe-fixes` the
+other. Where no place is proved, in a branch that only some threads take for one, nothing is edited and the message
+says why.
+
 ## Limits
 
 The message names the hazard (read after write, write after read, write after write) and two threads that meet; the

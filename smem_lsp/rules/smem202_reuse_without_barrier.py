@@ -42,6 +42,11 @@ void host(const float* in, float* out) {
 }
 ```
 
+## Fix
+
+The quick fix inserts the barrier that lets every warp be done with the first purpose, tried and safe or unsafe as for
+SMEM201. Giving each purpose bytes of its own mends it, too, without a wait.
+
 ## Limits
 
 Those of SMEM201. Parts of one block count only where their offsets are constants or the same symbols.

@@ -38,6 +38,13 @@ __global__ void k(const float* in, float* out) {
 }
 ```
 
+## Fix
+
+The quick fix moves the barrier in front of the branch that some threads do not take if it is the first statement
+there, or behind the branch if it is the last one. It is offered when the kernel with the barrier at its new place has
+been judged again, with no other mispaired barrier and no race; else split the branch by hand, as above. It is safe
+unless its title names an assumption.
+
 ## Limits
 
 It is decided for two threads of the block, by the conditions in front of the barrier and the trip counts of the loops

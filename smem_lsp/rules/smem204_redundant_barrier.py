@@ -38,6 +38,11 @@ void host(const float* in, float* out) {
 }
 ```
 
+## Fix
+
+The quick fix removes the barrier. It is safe, and because a barrier may be there for readers, `--fix` removes it only
+when `--select SMEM204` asks for that.
+
 ## Limits
 
 Only what is proved: no two accesses that the barrier alone orders can touch one byte, or both store the same value

@@ -35,6 +35,11 @@ void host(const float* in, float* out) {
 }
 ```
 
+## Fix
+
+The quick fix inserts `__syncwarp()` between the two accesses, with a comment. It is safe or unsafe as for SMEM201.
+Where one statement reads and writes, read into a local variable first.
+
 ## Limits
 
 One finding for each kernel, at the first such pair; the others are related places. Each is one run of one block, as

@@ -45,6 +45,12 @@ void host(const float* in, float* out) {
 }
 ```
 
+## Fix
+
+The quick fix inserts the wait, the barrier or both, in the kernel's own spelling, or lowers the number of groups that
+a wait leaves open. A lowered number is unsafe, because it was checked for the first and the last iterations alone; the
+others are safe or unsafe as for SMEM201.
+
 ## Limits
 
 One run of one block, as for SMEM201, in which the groups of each thread are counted: the first iterations of a loop and

@@ -46,6 +46,11 @@ void host(const float* in, float* out) {
 }
 ```
 
+## Fix
+
+No quick fix: the count may be wrong, or the threads that come. Pass the number of threads that come, whole warps, and
+a number from 1 to 15 that no other group uses at that time.
+
 ## Limits
 
 Too few or too many threads are counted in one run of one block, when its size is known: too few only when every way to

@@ -32,6 +32,12 @@ void host(const float* in, float* out) {
 }
 ```
 
+## Fix
+
+No quick fix. Take the operation out of the branch, as above, or name only the lanes that come: a mask from
+`__ballot_sync(0xffffffff, condition)` in front of the branch. `__activemask()` inside it is no cure: it tells the
+lanes that happen to run together.
+
 ## Limits
 
 Only masks that are constants are compared; what `__activemask()` or a ballot gave is taken to be right. Found by

@@ -49,6 +49,11 @@ void host(const float* in, float* out) {
 }
 ```
 
+## Fix
+
+The quick fix inserts the fence, in the kernel's own spelling, in front of the barrier behind which the copy starts. It
+is safe or unsafe as for SMEM201.
+
 ## Limits
 
 What is told was found by running one block, where there is a fence somewhere in the kernel, for matrix instructions

@@ -43,6 +43,11 @@ void host(const int* key, const int* in, int* out) {
 }
 ```
 
+## Fix
+
+No quick fix. Use an atomic operation; or, where the data cannot collide, say so beside the access: `// smem:
+ignore[SMEM210] keys are unique`.
+
 ## Limits
 
 One finding for each access that loaded values decide, at the first access that it may meet; the others are related

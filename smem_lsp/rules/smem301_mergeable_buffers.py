@@ -45,10 +45,13 @@ __global__ void k(const float* in, float* out) {
 }
 ```
 
-## Fix safety
+## Fix
 
-Safe when every access is resolved and every barrier proved; unsafe when the plan rests on a block size that the launch
-only suggests (the title says so). The layout is checked by a second, independent validator before anyone sees it.
+The quick fix turns the arrays that are not the largest into references to its bytes, or lays all of them out in one
+array of bytes, with a comment and, where the sizes need it, a `static_assert`; nothing else in the kernel changes.
+`--fix` applies it when `--select SMEM301` asks for that. Safe when every access is resolved and every barrier proved;
+unsafe when the plan rests on a block size that the launch only suggests (the title says so). The layout is checked by
+a second, independent validator before anyone sees it.
 
 ## Limits
 

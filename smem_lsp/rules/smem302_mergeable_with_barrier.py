@@ -40,10 +40,12 @@ __global__ void k(const float* in, float* out) {
 }
 ```
 
-## Fix safety
+## Fix
 
-Safe when every access is resolved and the barrier stands outside every loop, where every thread runs it; unsafe inside
-a loop (the title gives the executions per block) or when the plan rests on an assumed block size.
+The quick fix does what that of SMEM301 does and inserts the barriers, with a comment on each. `--fix` applies it when
+`--select SMEM302` asks for that. Safe when every access is resolved and the barrier stands outside every loop, where
+every thread runs it; unsafe inside a loop (the title gives the executions per block) or when the plan rests on an
+assumed block size.
 
 ## Limits
 

@@ -35,6 +35,12 @@ __global__ void k(const float* in, float* out) {
 }
 ```
 
+## Fix
+
+The quick fix puts the declarations into the order that needs the fewest bytes; whole lines change places, with their
+comments. It is safe, and `--fix` applies it when `--select SMEM303` asks for that. Where declarations share a line
+with other code, or do not stand one below the other, its title says that nothing is edited.
+
 ## Limits
 
 From 128 bytes on, or when a resident block is gained. Silent when the kernel's arrays stand in more than one function:

@@ -30,6 +30,12 @@ __global__ void __launch_bounds__(256) k(const float* in, float* out, int n) {
 }
 ```
 
+## Fix
+
+The quick fix makes the rows longer by the padding that was found, in the declaration alone. It is safe when every
+launch is in sight and no `#if` hides code of the kernel; else its title names what is assumed. `--fix` applies it when
+`--select SMEM401` asks for that. A swizzle of the columns is shown and not written.
+
 ## Limits
 
 Accesses to one buffer with the same numbers are one finding, at the first of them. From four times the wavefronts on

@@ -35,6 +35,11 @@ void host(const float* in, float* out) {
 }
 ```
 
+## Fix
+
+No quick fix: the array may be too small, or the index wrong. The message names the thread and the element; declare as
+many, or guard the access.
+
 ## Limits
 
 An index that only leaves an inner dimension is left alone: `tile[0][i]` over a whole tile is an idiom. A finding is

@@ -29,6 +29,11 @@ __global__ void __launch_bounds__(64, 5) k(const float* in, float* out) {
 }
 ```
 
+## Fix
+
+No quick fix. SMEM301 and SMEM302 say what a merge would give back; `smem-lsp fit FILE:KERNEL --vary NAME=RANGE` tries
+other tile sizes and stages.
+
 ## Limits
 
 Only where the registers per thread are known: from `nvcc`, `__launch_bounds__`, `-maxrregcount` or the setting. Without

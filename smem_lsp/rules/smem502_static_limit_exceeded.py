@@ -29,6 +29,13 @@ __global__ void k(const float* in, float* out) {
 }
 ```
 
+## Fix
+
+The quick fix declares the buffers in dynamic shared memory, lets every launch in the file pass the bytes, and opts in
+to them before. It is unsafe, because host code changes with it, and it is shown only where no launch is in the file,
+or one in another file or of a form that it does not edit. Where a merge (SMEM301) brings the kernel under the limit,
+that is offered instead.
+
 ## Limits
 
 Arrays that nobody reads do not count: ptxas drops them. Where no merge is enough, a fix declares the buffers in dynamic

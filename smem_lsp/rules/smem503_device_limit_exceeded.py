@@ -35,6 +35,11 @@ void host(const float* in, float* out) {
 }
 ```
 
+## Fix
+
+No quick fix. `smem-lsp fit FILE:KERNEL --vary NAME=RANGE` says which tile sizes fit; a merge (SMEM301) may give the
+bytes back.
+
 ## Limits
 
 Targets that are configured, or that the file is compiled for; without any only what exceeds every target. Static bytes

@@ -36,6 +36,11 @@ void host(const float* in, float* out) {
 }
 ```
 
+## Fix
+
+No quick fix. Pass the bytes that the message names, or call `cudaFuncSetAttribute(k,
+cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)` before the launch.
+
 ## Limits
 
 Launches in the same file whose block and bytes are constants. What the kernel uses counts as far as every run does it:

@@ -33,6 +33,11 @@ void host(float* out) {
 }
 ```
 
+## Fix
+
+No quick fix. Launch no more threads than the bounds allow, or raise the bounds and look at the registers that are
+left.
+
 ## Limits
 
 Launches in the same file whose block is a constant.

@@ -29,6 +29,10 @@ __global__ void __launch_bounds__(256, 2) k(const float* in, float* out) {
 }
 ```
 
+## Fix
+
+No quick fix. Ask for the blocks that the message says fit, or give back shared memory: SMEM301, SMEM302.
+
 ## Limits
 
 The targets that are configured or that the file is compiled for; without any it has to hold on every one that could

@@ -34,6 +34,11 @@ void host(float* out) {
 }
 ```
 
+## Fix
+
+No quick fix. Round the grid up to a multiple of the cluster, and let the blocks behind the end return; or launch
+clusters of 8 blocks or fewer, or set the attribute.
+
 ## Limits
 
 Clusters by `__cluster_dims__`, or by an attribute of `cudaLaunchKernelEx` that is set in the same function, outside
