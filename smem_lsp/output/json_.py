@@ -6,6 +6,7 @@ Keys keep their order, positions are 1-based code points with an exclusive end, 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from smem_lsp.allocation.plan import Plan
@@ -188,12 +189,13 @@ def _unsure_bytes(report: KernelReport) -> Iterator[str]:
 
 
 def buffer_names(source: SourceText, kernel: Kernel) -> dict[int, str]:
-    """Buffer index -> a key unique in the kernel: the name; later ones of equal names as ``tile@41``."""
+    """Buffer index -> a key unique in the kernel: the name; those of equal names as ``tile@41``, by their lines."""
     keys: dict[int, str] = {}
     taken: set[str] = set()
+    count = Counter(buffer.name for buffer in kernel.buffers)
     for buffer in kernel.buffers:
         key = buffer.name
-        if key in taken:
+        if count[key] > 1:
             key = f"{buffer.name}@{source.line_number(buffer.declared.start)}"
         while key in taken:
             key += "+"

@@ -95,7 +95,7 @@ def clique(drawn: MemoryMap, drawing: Drawing) -> str:
     if not members or len(sizes) < len(members) or sum(sizes) < most:
         return ""  # others that cannot move take the rest
     need = f"{most:,} B"
-    names = listed(f"`{buffer.name}`" for buffer in members)
+    names = listed(f"`{drawn.names[buffer.index]}`" for buffer in members)
     if len(members) > 8:
         names = f"{len(members)} buffers"
     with_barriers = f" even with {plural(len(plan.barriers), 'more barrier')}" if plan.barriers else ""
@@ -207,7 +207,9 @@ def remarks(drawn: MemoryMap) -> list[str]:
     if kernel.irregular is not None:
         found.append(f"Control flow is not followed: {kernel.irregular}. No buffer shares bytes.")
     found += [
-        f"`{buffer.name}` keeps its bytes: {buffer.fixed}." for buffer in kernel.buffers if buffer.fixed
+        f"`{drawn.names[buffer.index]}` keeps its bytes: {buffer.fixed}."
+        for buffer in kernel.buffers
+        if buffer.fixed
     ]
     for drawing in drawn.best:
         if drawing.assumes:

@@ -1,15 +1,31 @@
-"""Bytes of a buffer as the source names them: ``tile[3][16]``, ``st.sum[5]``."""
+"""Buffers, and bytes of them, as the source names them: ``tile[3][16]``, ``st.sum[5]``."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 
 from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Name, walk
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.words import Line, Words, said
 
 _PATH = re.compile(r"\w+(?:\.\w+)+")
+
+
+def named(facts: KernelFacts, buffers: Iterable[Buffer]) -> Words:
+    """Their names, and the lines of those that share one with another buffer of the kernel."""
+    found = said()
+    for buffer in buffers:
+        found += f"{', ' if found else ''}`{buffer.name}`"
+        if shares_its_name(facts, buffer):
+            found = said(found, " of line ", Line(facts.source.line_number(buffer.declared.start)))
+    return found
+
+
+def shares_its_name(facts: KernelFacts, buffer: Buffer) -> bool:
+    """Has another buffer of the kernel the same name?"""
+    return any(each.name == buffer.name and each is not buffer for each in facts.kernel.buffers)
 
 
 def name_of(facts: KernelFacts, access: Access) -> str:
@@ -40,15 +56,18 @@ def purpose_of(facts: KernelFacts, access: Access) -> int | None:
     return None
 
 
-def element(facts: KernelFacts, access: Access, byte: int) -> str:
+def element(facts: KernelFacts, access: Access, byte: int) -> Words:
     """The element of a buffer that ``access`` touches at ``byte``, in backticks; the byte, where the buffer has no
     element there."""
     buffer = facts.kernel.buffers[access.buffer]
+    whole = named(facts, [buffer])
     part = access.part
     if part is not None and part.stand_in is not None and not part.path:
-        return f"element {byte - part.stand_in} of `{buffer.name}`"
+        return said(f"element {byte - part.stand_in} of ", whole)
     name = next(_names(facts, buffer, access, byte), None)
-    return f"byte {byte:,} of `{buffer.name}`" if name is None else f"`{name}`"
+    if name is None:
+        return said(f"byte {byte:,} of ", whole)
+    return said(f"`{name}`", *((" in ", whole) if shares_its_name(facts, buffer) else ()))
 
 
 def _names(facts: KernelFacts, buffer: Buffer, access: Access, byte: int) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -12,6 +11,7 @@ from smem_lsp.analysis.dataflow.conflicts import pair
 from smem_lsp.facts.layouts import Candidate
 from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.nodes import Access, Barrier, Buffer, walk
+from smem_lsp.rules.elements import named, shares_its_name
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import DataValue, Note
 from smem_lsp.rules.words import Line, Words, said
@@ -118,23 +118,11 @@ def names(buffers: Iterable[Buffer]) -> str:
     return ", ".join(f"`{buffer.name}`" for buffer in buffers)
 
 
-def named(facts: KernelFacts, buffers: Iterable[Buffer]) -> Words:
-    """Their names, and the lines of those that share one with another buffer of the kernel."""
-    count = Counter(buffer.name for buffer in facts.kernel.buffers)
-    found = said()
-    for buffer in buffers:
-        found += f"{', ' if found else ''}`{buffer.name}`"
-        if count[buffer.name] > 1:
-            found = said(found, " of line ", Line(facts.source.line_number(buffer.declared.start)))
-    return found
-
-
 def titled(facts: KernelFacts, buffers: Iterable[Buffer]) -> str:
     """The same for the title of a fix, which is made anew for each text: "buf (line 12), buf (line 40)"."""
-    count = Counter(buffer.name for buffer in facts.kernel.buffers)
     return ", ".join(
         f"{buffer.name} (line {facts.source.line_number(buffer.declared.start)})"
-        if count[buffer.name] > 1
+        if shares_its_name(facts, buffer)
         else buffer.name
         for buffer in buffers
     )

@@ -10,7 +10,7 @@ from smem_lsp.analysis.decision.model import Witness
 from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarrier
 from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Loop, Place, walk
-from smem_lsp.rules.elements import element, purpose_of, reference_of
+from smem_lsp.rules.elements import element, named, purpose_of, reference_of
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import DataValue, Finding, InsertBarrier, Note, Severity
 from smem_lsp.rules.places import DOES, line_of, related, where
@@ -104,27 +104,27 @@ def sentence(facts: KernelFacts, race: Race, *, back: bool) -> Words:
     place = element(facts, race.first, race.byte)
     again = _again(facts, race) if back and race.first.point != race.second.point else Words()
     if race.first.serves:
-        name = facts.kernel.buffers[race.first.buffer].name
+        storage = named(facts, [facts.kernel.buffers[race.first.buffer]])
         return said(
-            *(f"`{name}` serves a collective of the block (", line_of(race.first)),
+            *(storage, " serves a collective of the block (", line_of(race.first)),
             *(") and another", again, " (", line_of(race.second), ")"),
         )
     if race.first.point == race.second.point and race.first.kind is AccessKind.WRITE:
         one, other = sorted(race.threads)
-        both = f"threads {one} and {other} both write {place} ("
-        return said(both, line_of(race.first), "), not the same value")
+        both = f"threads {one} and {other} both write "
+        return said(both, place, " (", line_of(race.first), "), not the same value")
     if race.first.point == race.second.point:
         one, other = sorted(race.threads)
-        both = f"threads {one} and {other} both update {place} ("
-        return said(both, line_of(race.first), ") and no atomic is used")
+        both = f"threads {one} and {other} both update "
+        return said(both, place, " (", line_of(race.first), ") and no atomic is used")
     first, second = DOES[race.first.kind], DOES[race.second.kind]
     if race.data:  # the data decide which bytes one of the two touches
         first, second = "may " + first.removesuffix("s"), "may " + second.removesuffix("s")
-    named = element(facts, race.second, race.byte)
-    it = "it" if named == place else f"it as {named}"
+    other_name = element(facts, race.second, race.byte)
+    it = said("it") if other_name == place else said("it as ", other_name)
     return said(
-        *(f"thread {race.threads[0]} {first} {place} (", line_of(race.first)),
-        *(f"), thread {race.threads[1]} {second} {it}", again, " (", line_of(race.second), ")"),
+        *(f"thread {race.threads[0]} {first} ", place, " (", line_of(race.first)),
+        *(f"), thread {race.threads[1]} {second} ", it, again, " (", line_of(race.second), ")"),
     )
 
 

@@ -38,6 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.rules.buffers import Mentions, accessed, may_be_unused
+from smem_lsp.rules.elements import named
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, RemoveDeclarator, Severity, kernel_rule
 
@@ -55,7 +56,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
             continue
         yield Finding(
             "SMEM101",
-            f"`{buffer.name}` is declared and never accessed",
+            named(facts, [buffer]) + " is declared and never accessed",
             buffer.declared,
             Severity.WARNING,
             kernel=kernel.name,

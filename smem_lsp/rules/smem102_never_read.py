@@ -43,6 +43,7 @@ from collections.abc import Iterator
 
 from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules.buffers import accessed, inactive_names
+from smem_lsp.rules.elements import named
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
 from smem_lsp.source import checkpoint
@@ -66,7 +67,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         notes = tuple(Note(node.span, "written here") for node in writes[:3] if node.span is not None)
         yield Finding(
             "SMEM102",
-            f"`{buffer.name}` is written and never read",
+            named(facts, [buffer]) + " is written and never read",
             buffer.declared,
             Severity.WARNING,
             kernel=kernel.name,

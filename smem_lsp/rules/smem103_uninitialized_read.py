@@ -47,6 +47,7 @@ from collections.abc import Iterator
 from smem_lsp.analysis.dataflow.reaching_writes import unwritten_reads
 from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules import racing
+from smem_lsp.rules.elements import named
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
 from smem_lsp.rules.places import where
@@ -62,12 +63,13 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     for access in unwritten_reads(facts.kernel):
         checkpoint()
         buffer = facts.kernel.buffers[access.buffer]
+        name = named(facts, [buffer])
         later = next((a for a in accesses if a.buffer == access.buffer and a.kind.writes), None)
         if later is None or later.point == access.point:
-            message = said(f"`{buffer.name}` is read, and nothing in the kernel has written it")
+            message = name + " is read, and nothing in the kernel has written it"
         else:
-            before = f"`{buffer.name}` is read before anything writes it; the first write is at line "
-            message = said(before, Line(later.line))
+            before = " is read before anything writes it; the first write is at line "
+            message = said(name, before, Line(later.line))
         related = [Note(buffer.declared, "declared here: shared memory is not zero at first")]
         if later is not None and later.point != access.point:
             related.append(Note(where(facts, later), "first written here"))

@@ -47,6 +47,7 @@ from collections.abc import Iterator
 
 from smem_lsp.facts.layouts import WORTH_SAYING
 from smem_lsp.ir.nodes import AddressSpace
+from smem_lsp.rules.elements import named
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
 
@@ -77,8 +78,8 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
             continue
         yield Finding(
             "SMEM104",
-            f"`{buffer.name}` is used up to index {used - 1} of {rows}: {unused:,} of its {buffer.bytes:,} B are never "
-            "touched",
+            named(facts, [buffer])
+            + f" is used up to index {used - 1} of {rows}: {unused:,} of its {buffer.bytes:,} B are never touched",
             buffer.declared,
             Severity.INFO,
             kernel=kernel.name,

@@ -105,7 +105,7 @@ def _message(facts: KernelFacts, gap: MissingCopyWait, race: Race) -> Words:
     does = DOES[race.second.kind]
     together = race.first.start is not None
     whose = "a group of threads" if together else f"thread {copier}"
-    copies = said(f"{whose} copies {place} asynchronously (", line_of(race.first), ")")
+    copies = said(f"{whose} copies ", place, " asynchronously (", line_of(race.first), ")")
     who = "it" if copier == other and not together else f"thread {other}"
     if not race.pending:
         message = copies + f" and waits for its own copies only; {who} {does} it ("

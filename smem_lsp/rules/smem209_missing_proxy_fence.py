@@ -78,7 +78,7 @@ from smem_lsp.ir.nodes import (
     Seq,
     walk,
 )
-from smem_lsp.rules.elements import element
+from smem_lsp.rules.elements import element, named
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.ground import Grade
 from smem_lsp.rules.model import Finding, InsertFence, Note, Severity, kernel_rule
@@ -118,21 +118,24 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
 def _unfenced(
     facts: KernelFacts, written: Access, read: Proxy, remedy: InsertFence | None, grade: Grade
 ) -> Finding:
-    name = facts.kernel.buffers[read.buffer].name
+    buffer = facts.kernel.buffers[read.buffer]
     what = "this copy" if read.kind is ProxyKind.COPY else "this"
     return Finding(
         "SMEM209",
         said(
-            f"{what} reads `{name}` through the asynchronous proxy, and nothing makes it see what threads "
-            "have written (",
-            line_of(written),
+            *(
+                f"{what} reads ",
+                named(facts, [buffer]),
+                " through the asynchronous proxy, and nothing makes it ",
+            ),
+            *("see what threads have written (", line_of(written)),
             "): each of them needs `fence.proxy.async` in front of the barrier",
             grade.words,
         ),
         read.span or where(facts, written),
         grade.severity,
         kernel=facts.kernel.name,
-        buffers=(name,),
+        buffers=(buffer.name,),
         verdict=grade.verdict,
         related=related(facts, read.span or where(facts, written), [written]),
         remedy=remedy,
@@ -148,7 +151,8 @@ def _overwritten(facts: KernelFacts, fence: Fence, read: Proxy, written: Access)
         "SMEM209",
         said(
             *(
-                f"thread {writer} writes {place} while the copy that thread {copier} issues (line ",
+                *(f"thread {writer} writes ", place),
+                f" while the copy that thread {copier} issues (line ",
                 Line(read.line),
             ),
             ") may still read it: that thread has to wait with `cp.async.bulk.wait_group.read`, and a barrier has to "

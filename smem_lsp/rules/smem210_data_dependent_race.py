@@ -65,6 +65,7 @@ from smem_lsp.analysis.values.block_shape import BlockShape, Ground
 from smem_lsp.facts.data_dependence import Decides
 from smem_lsp.ir.nodes import Access, AccessKind, walk
 from smem_lsp.rules import ground, racing
+from smem_lsp.rules.elements import named
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import DataValue, Finding, Severity, kernel_rule
 from smem_lsp.rules.places import DOES, line_of, related, where
@@ -130,15 +131,15 @@ def _present(facts: KernelFacts, decisions: Sequence[Decision]) -> dict[int, Acc
 def _message(
     facts: KernelFacts, decision: Decision, first: Access, second: Access, decides: Mapping[int, Decides]
 ) -> Words:
-    name = f"`{facts.kernel.buffers[first.buffer].name}`"
+    name = named(facts, [facts.kernel.buffers[first.buffer]])
     who, one = ("lanes of one warp", "one lane of a warp") if decision.lanes else ("threads", "one thread")
     does = _PLAIN[first.kind], DOES[second.kind]
     if first.point == second.point:
-        words = said(f"two {who} may {does[0]} the same element of {name} (", line_of(first), ")")
+        words = said(f"two {who} may {does[0]} the same element of ", name, " (", line_of(first), ")")
     else:
         again = " in a later iteration" if decision.back else ""
         words = said(
-            *(f"{one} may {does[0]} the element of {name} (", line_of(first)),
+            *(f"{one} may {does[0]} the element of ", name, " (", line_of(first)),
             *(
                 f") that another one {does[1]}{again} (",
                 line_of(second),

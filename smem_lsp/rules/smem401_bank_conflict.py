@@ -61,11 +61,12 @@ from smem_lsp.analysis.banks.conflicts import BankConflict
 from smem_lsp.analysis.banks.padding_and_swizzle import LayoutChange
 from smem_lsp.analysis.values.block_shape import Ground
 from smem_lsp.ir.nodes import Access, Buffer, walk
+from smem_lsp.rules.elements import named, shares_its_name
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.ground import block, condition
 from smem_lsp.rules.model import Finding, Note, PadRows, Severity, ShowSwizzle, kernel_rule
 from smem_lsp.rules.padding import block_lost, wider
-from smem_lsp.rules.words import said
+from smem_lsp.rules.words import Words, said
 from smem_lsp.source import Span
 from smem_lsp.targets.every import BANK_WIDTH, BANKS, WARP_SIZE
 
@@ -101,7 +102,7 @@ def _finding(facts: KernelFacts, span: Span, found: BankConflict, others: Sequen
     name = _name(facts, span, buffer)
     if others:
         name += f" and {len(others)} more access{'es' if len(others) > 1 else ''}, each"
-    message = said(f"{name}: {_count(found)} ({_why(found)})")
+    message = name + f": {_count(found)} ({_why(found)})"
     cures = _cures(facts, buffer, found)
     if cures:
         message += f"; {'; '.join(words for _, words in cures)}"
@@ -130,11 +131,13 @@ def _finding(facts: KernelFacts, span: Span, found: BankConflict, others: Sequen
     )
 
 
-def _name(facts: KernelFacts, span: Span, buffer: Buffer) -> str:
+def _name(facts: KernelFacts, span: Span, buffer: Buffer) -> Words:
     text = facts.source.text[span.start : span.end]
+    whole = named(facts, [buffer])
     if len(text) > _LONGEST or "\n" in text or text.startswith(("asm", "__asm")):
-        return f"access to `{buffer.name}`"
-    return f"`{text}`" if buffer.name in text else f"`{text}` in `{buffer.name}`"
+        return said("access to ", whole)
+    alone = buffer.name in text and not shares_its_name(facts, buffer)
+    return said(f"`{text}`") if alone else said(f"`{text}` in ", whole)
 
 
 def _count(found: BankConflict) -> str:

@@ -82,14 +82,14 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
 def _finding(facts: KernelFacts, overrun: Overrun, access: Access) -> Finding:
     buffer = facts.kernel.buffers[access.buffer]
     place = element(facts, access, overrun.byte)
-    if place.startswith("byte") or None in buffer.dims:
+    if str(place).startswith("byte") or None in buffer.dims:
         ends = f"it has {buffer.bytes:,} bytes"
     elif len(buffer.dims) == 1:
         ends = f"it has {plural(buffer.dims[0] or 0, 'element')}"
     else:
         ends = f"it is declared `{buffer.name}{''.join(f'[{dim}]' for dim in buffer.dims)}`"
     away = said(" (", line_of(access), ")") if access.elsewhere is not None else Words()
-    message = said(f"thread {overrun.thread} {DOES[access.kind]} {place}", away, f", but {ends}")
+    message = said(f"thread {overrun.thread} {DOES[access.kind]} ", place, away, f", but {ends}")
     grade = facts.graded(overrun, Severity.ERROR)
     return Finding(
         "SMEM402",

@@ -78,6 +78,17 @@ def test_a_buffer_is_drawn_where_it_holds_a_value_only() -> None:
     assert "best, 2,048 B: assumes the 256×1×1 block of line 17." in text
 
 
+def test_buffers_of_one_name_are_told_apart_by_their_lines() -> None:
+    drawn = draw(
+        "__global__ void k(float* p) {\n  int t = threadIdx.x;\n"
+        "  {\n    __shared__ float a[256];\n    a[t] = p[t];\n    p[t] = a[t ^ 1];\n  }\n"
+        "  {\n    __shared__ float a[256];\n    a[t] = p[t];\n    p[t] = a[t ^ 1];\n  }\n}\n"
+    )
+    assert "\n  a@4     float[256]" in drawn and "\n  a@9     float[256]" in drawn
+    assert "`a@4` and `a@9` need 2,048 B side by side: no proved barrier separates them." in drawn
+    assert "`a`" not in drawn and "  a  " not in drawn
+
+
 def test_ascii_where_the_terminal_has_no_more() -> None:
     assert draw(EPILOGUE, Style(unicode=False)).isascii()
 

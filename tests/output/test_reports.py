@@ -172,7 +172,7 @@ def test_equal_names_get_keys_of_their_own() -> None:
     found = json_.kernel_object(report.source, replace(kernel, kernel=replace(kernel.kernel, buffers=same)))
     plans = found["plans"]
     assert isinstance(plans, list)
-    assert plans[0]["offsets"] == {"s": 0, "s@4": 2048, "s@12": 4096}
+    assert plans[0]["offsets"] == {"s@3": 0, "s@4": 2048, "s@12": 4096}
 
 
 def test_sample_is_what_it_says() -> None:

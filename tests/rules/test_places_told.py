@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from rules.race_texts import REDUCE, TWICE, Headers, kernel
 
 from smem_lsp.engine import check
 from smem_lsp.rules.model import Finding
 from smem_lsp.source import SourceText
+from smem_lsp.source.queries import Store
 
 
 def told(text: str, code: str = "SMEM201", headers: dict[str, str] | None = None) -> Finding:
@@ -74,8 +77,6 @@ def test_out_of_a_macro_of_a_header_where_it_is_invoked() -> None:
 
 
 def test_a_header_that_was_edited_above_the_function() -> None:
-    from smem_lsp.source.queries import Store
-
     cache, reader = Store(), Headers({"reduce.cuh": REDUCE})
     check(TWICE, path="k.cu", reader=reader, cache=cache)
     reader.texts["reduce.cuh"] = "// one more line\n" + REDUCE
@@ -118,9 +119,49 @@ def test_a_call_with_a_macro_among_its_arguments() -> None:
     assert places(told(text), text)[1:] == ["k.cu:2 `q` is written here", "k.cu:5 `put` is called here"]
 
 
-def test_moved_kernels_take_their_calls_along() -> None:
-    from smem_lsp.source.queries import Store
+def test_of_two_buffers_of_one_name_the_line_is_told() -> None:
+    """In each message, and of those alone: `b` needs no line. They move with the kernel."""
+    text = """\
+static __global__ void __launch_bounds__(256) k(const float* in, float* out) {
+  const int t = threadIdx.x;
+  {
+    __shared__ float a[256];
+    a[t] = in[t];
+    out[t] = a[255 - t];
+  }
+  {
+    __shared__ float a[256];
+    a[t] = 1;
+  }
+  {
+    __shared__ float a[600], b[8];
+    out[t] += a[t] + b[0];
+  }
+}
+void host(const float* in, float* out) {
+  k<<<1, 256>>>(in, out);
+}
+"""
+    wanted = [
+        ("SMEM201", "thread 0 writes `a[0]` in `a` of line 4 (line 5), thread 255 reads it (line 6)"),
+        ("SMEM102", "`a` of line 9 is written and never read"),
+        ("SMEM104", "`a` of line 13 is used up to index 255 of 600"),
+        ("SMEM103", "`a` of line 13 is read, and nothing in the kernel has written it"),
+        ("SMEM103", "`b` is read, and nothing in the kernel has written it"),
+    ]
+    cache = Store()
+    for above in (0, 2):
+        found = check("\n" * above + text, path="k.cu", cache=cache).findings
+        assert len(found) == len(wanted)
+        for finding, (code, words) in zip(found, wanted, strict=True):
+            assert finding.code == code and further(words, above) in finding.message, finding.message
 
+
+def further(words: str, lines: int) -> str:
+    return re.sub(r"line (\d+)", lambda found: f"line {int(found[1]) + lines}", words)
+
+
+def test_moved_kernels_take_their_calls_along() -> None:
     text = kernel(
         "  __shared__ float q[256];\n  put(q, threadIdx.x, in[threadIdx.x]);\n"
         "  out[threadIdx.x] = q[255 - threadIdx.x];\n",
