@@ -3,8 +3,8 @@
 Holds arguments, exit codes and worker processes. May import everything below. Never judges a kernel itself.
 
 Exit code 0: nothing at or above ``--fail-on``. 1: findings, and nothing else. 2: the tool could not do its job, with a
-line on stderr for each reason. 130: interrupted. Modules of a command are imported when it runs, so that ``--version``
-answers at once.
+line on stderr for each reason. 130: interrupted. 141: whoever read stdout stopped reading. Modules of a command are
+imported when it runs, so that ``--version`` answers at once.
 """
 
 from smem_lsp.isolation import isolate  # isort: skip  (first: it imports nothing that a project could replace)
@@ -19,7 +19,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         isolate()
         _on_ctrl_c(end=True)  # without a traceback out of the middle of an import
-    from smem_lsp.cli.errors import EXIT_FAILED, EXIT_INTERRUPTED, UsageError, complain, internal_error
+    from smem_lsp.cli.errors import (
+        EXIT_CLOSED_PIPE,
+        EXIT_FAILED,
+        EXIT_INTERRUPTED,
+        UsageError,
+        complain,
+        internal_error,
+    )
     from smem_lsp.cli.garbage import collect_seldom
     from smem_lsp.cli.streams import LostOutput, borrow_streams, mute, take_streams
 
@@ -48,7 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         mute(sys.stdout)
         if words := str(error):
             complain(words)
-        return EXIT_FAILED
+            return EXIT_FAILED
+        return EXIT_CLOSED_PIPE
     except UsageError as error:
         complain(str(error))
     except Exception as error:  # noqa: BLE001  (a traceback is no answer, and its exit code means findings)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import field
+from pathlib import Path
 from typing import TextIO
 
 from smem_lsp.cli import formats
@@ -23,7 +25,7 @@ from smem_lsp.cli.progress import Progress
 from smem_lsp.cli.reading import named_folders, project_reader
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError, GitIgnore
-from smem_lsp.environment import SourceError, SourceFile, collect, decode, trees
+from smem_lsp.environment import NoCudaError, SourceError, SourceFile, collect, decode, trees
 from smem_lsp.output import verdicts
 from smem_lsp.output.style import Style
 from smem_lsp.rules.model import Severity
@@ -102,8 +104,9 @@ def check(flags: argparse.Namespace) -> int:
     if flags.explain_config:
         from smem_lsp.cli.config import explain
 
-        for path in dict.fromkeys(flags.paths or [_STDIN]):
-            explain(flags.stdin_filename or "." if path == _STDIN else path, settings)
+        paths = dict.fromkeys(flags.paths or [_STDIN])
+        named = [flags.stdin_filename or "." if path == _STDIN else path for path in paths]
+        explain(named, settings, flags.output_format)
         return EXIT_CLEAN
     options = _options(flags)
     totals = _RunTotals()
@@ -175,7 +178,8 @@ def _tasks(
     for folder in collected.empty:
         complain(f"{folder}: no CUDA files here (.cu, .cuh, .hip, or headers with device code)")
     for error in collected.errors:
-        found.append(failed(error.path, str(error)))
+        hint = _all_the_same(error.path) if isinstance(error, NoCudaError) else ""
+        found.append(failed(error.path, f"{error}{hint}"))
     blamed: set[str] = set()
     for path in collected.files:
         try:
@@ -188,6 +192,13 @@ def _tasks(
             totals.failed = True
             found.append(outcome)
     return found
+
+
+def _all_the_same(path: str) -> str:
+    """How to check a file that does not look like CUDA."""
+    name = str(Path(path).with_suffix(".cu"))
+    piped = f"smem-lsp check - --stdin-filename {shlex.quote(name)} < {shlex.quote(path)}"
+    return f"; to check it all the same: `{piped}`"
 
 
 def _headers(
@@ -269,6 +280,8 @@ def _print_all(
                 (sys.stderr if out is sys.stdout else out).write(outcome.text)
             else:
                 out.write(outcome.text)
+            if outcome.errors:
+                out.write(formats.unchecked(outcome.file, options.format))
             progress.show(len(outcomes))
     progress.clear()
     return outcomes

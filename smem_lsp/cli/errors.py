@@ -15,6 +15,7 @@ EXIT_CLEAN = 0
 EXIT_FINDINGS = 1
 EXIT_FAILED = 2
 EXIT_INTERRUPTED = 130
+EXIT_CLOSED_PIPE = 141  # as of a program that SIGPIPE ends
 
 
 class UsageError(Exception):

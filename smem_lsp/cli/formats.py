@@ -32,6 +32,15 @@ def text(report: Report, format: str, style: Style) -> str:
     return full.render(report, style)
 
 
+def unchecked(file: JsonObject, format: str) -> str:
+    """What a format with a text for each file says of one that could not be checked, beside the line on stderr."""
+    if format != "github" or file["error"] is None:
+        return ""
+    from smem_lsp.output import github
+
+    return github.unchecked(str(file["path"]), str(file["error"]))
+
+
 def document(
     format: str,
     findings: Sequence[JsonObject],
@@ -41,16 +50,16 @@ def document(
     limit: Severity,
 ) -> str:
     """What all files together come to. ``limit``: the least severity that fails the run."""
+    problems = [(str(each["path"]), str(each["error"])) for each in files if each["error"] is not None]
     if format == "sarif":
         from smem_lsp.output import sarif
         from smem_lsp.rules.registry import RULES
 
-        problems = [(str(each["path"]), str(each["error"])) for each in files if each["error"] is not None]
         return sarif.document(findings, RULES, problems)
     if format == "gitlab":
         from smem_lsp.output import gitlab
 
-        return gitlab.document(findings, os.environ.get("CI_PROJECT_DIR"))
+        return gitlab.document(findings, problems, os.environ.get("CI_PROJECT_DIR"))
     if format == "junit":
         from smem_lsp.output import junit
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import NoReturn
 
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError
 from smem_lsp.config.table import BLOCK, BLOCK_FORMS
-from smem_lsp.source import clipped, is_there
+from smem_lsp.source import clipped, is_there, printable
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.dialects import SUFFIXES
 
@@ -31,6 +32,7 @@ COMMANDS = (
 
 MAX_FLAGS = 10_000
 _LONGEST_PATH = 4_096  # characters
+_LONGEST_LINE = 200
 
 _DESCRIPTION = "CUDA shared memory: wasted bytes, missing barriers, occupancy."
 _SEVERITIES = ("error", "warning", "info", "hint")
@@ -58,8 +60,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace | int:
     flags = sum(argument.startswith("-") for argument in arguments)
     if flags > MAX_FLAGS:  # argparse copies its list for each of them
         raise UsageError(f"{flags:,} flags; {MAX_FLAGS:,} at most")
-    if not arguments[0].startswith("-"):
-        _known_command(arguments[0])
+    if arguments[0] not in COMMANDS:
+        _suggest(arguments)
     try:
         parsed, unknown = parser.parse_known_args(arguments)
     except SystemExit as stop:  # --help and --version have printed their answer
@@ -71,15 +73,37 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace | int:
     return parsed
 
 
-def _known_command(name: str) -> None:
-    if name not in COMMANDS:
-        if is_there(name) or Path(name[:_LONGEST_PATH]).suffix in SUFFIXES:
-            raise UsageError(
-                f"`{clipped(name)}` is no command, did you mean `smem-lsp check {clipped(name)}`?"
-            )
-        near = difflib.get_close_matches(name[:80], COMMANDS, n=1)
+def _suggest(arguments: Sequence[str]) -> None:
+    """What may be meant where no command comes first. Raises UsageError, but where flags alone come that the parser
+    knows, or whose names it can correct."""
+    first = arguments[0]
+    flag = first.startswith("-")
+    command = next((each for each in arguments if each in COMMANDS), None) if flag else None
+    if command is not None:
+        at = arguments.index(command)
+        said = _typed([command, *arguments[:at], *arguments[at + 1 :]])
+        raise UsageError(f"flags come behind the command, did you mean `{said}`?")
+    if any(_may_be_checked(each) for each in (arguments if flag else arguments[:1])):
+        what = "no command" if flag else f"`{clipped(first)}` is no command"
+        raise UsageError(f"{what}, did you mean `{_typed(['check', *arguments])}`?")
+    if not flag:
+        near = difflib.get_close_matches(first[:80], COMMANDS, n=1)
         hint = f", did you mean `{near[0]}`?" if near else f"; use one of {', '.join(COMMANDS)}"
-        raise UsageError(f"unknown command `{clipped(name)}`{hint}")
+        raise UsageError(f"unknown command `{clipped(first)}`{hint}")
+    parser = argparse.ArgumentParser(add_help=False)
+    _check_flags(parser)
+    if first.partition("=")[0] in parser._option_string_actions:
+        raise UsageError(f"no command, did you mean `{_typed(['check', *arguments])}`?")
+
+
+def _may_be_checked(name: str) -> bool:
+    return is_there(name) or Path(name[:_LONGEST_PATH]).suffix in SUFFIXES
+
+
+def _typed(arguments: Sequence[str]) -> str:
+    """The command line as a shell takes it; of a very long one its beginning."""
+    words = shlex.join(["smem-lsp", *arguments])
+    return printable(words) if len(words) <= _LONGEST_LINE else f"{shlex.join(['smem-lsp', arguments[0]])} …"
 
 
 def _unknown_flag(flag: str, known: Sequence[str], command: str) -> str:
@@ -178,6 +202,7 @@ def _rules_flags(parser: argparse.ArgumentParser) -> None:
 
 def _config_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", nargs="?", default=".", metavar="PATH")
+    _text_or_json(parser)
     _settings_flags(parser)
     _target_flags(parser)
 

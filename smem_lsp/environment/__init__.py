@@ -9,6 +9,7 @@ from smem_lsp.environment.disk_reader import DiskReader, Indexing
 from smem_lsp.environment.encoding import Encoding, decode, encode
 from smem_lsp.environment.sources import (
     Collected,
+    NoCudaError,
     SourceError,
     SourceFile,
     collect,
@@ -25,6 +26,7 @@ __all__ = [
     "Encoding",
     "Indexing",
     "Leftovers",
+    "NoCudaError",
     "SourceError",
     "SourceFile",
     "collect",

@@ -23,7 +23,6 @@ _OTHER_SUFFIXES = frozenset(
 _NAMED = frozenset({*SUFFIXES, *HEADER_SUFFIXES, *_OTHER_SUFFIXES})
 
 _DEVICE_CODE = re.compile(rb"__(?:global|device|shared)__")
-_NO_CUDA = "no CUDA source: neither a suffix like .cu nor any __global__, __device__ or __shared__ in it"
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 
@@ -34,6 +33,16 @@ class SourceError(Exception):
         super().__init__(f"{path}: {problem}")
         self.path = path
         self.problem = problem
+
+
+class NoCudaError(SourceError):
+    """A file that was named outright and holds no CUDA."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            path,
+            "no CUDA source: neither a suffix like .cu nor any __global__, __device__ or __shared__ in it",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +80,7 @@ def collect(paths: Sequence[str], excluded: Callable[[str], bool]) -> Collected:
             if _is_source(path):
                 _add(path, found, seen)
             else:
-                found.errors.append(SourceError(path, _NO_CUDA))
+                found.errors.append(NoCudaError(path))
             continue
         before = len(found.files) + len(found.errors)
         for file in _without_links(list(_walk(path, excluded, visited, found.errors, _is_cuda))):

@@ -14,6 +14,11 @@ def render(report: Report) -> str:
     return "".join(_command(report, finding) for finding in report.findings)
 
 
+def unchecked(path: str, words: str) -> str:
+    """Of a file that could not be checked."""
+    return f"::error title=smem-lsp,file={_escaped(path, ':,')}::not checked: {_escaped(words)}\n"
+
+
 def _command(report: Report, finding: Finding) -> str:
     source, span = report.source, finding.span
     first, column = source.lines.position(span.start)

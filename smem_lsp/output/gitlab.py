@@ -12,13 +12,30 @@ from smem_lsp.output.json_ import JsonObject
 from smem_lsp.output.json_text import dump
 from smem_lsp.source import printable
 
+NOT_CHECKED = "not-checked"
+"""The name of the check that a file fails which cannot be checked."""
+
 _SEVERITIES = {"error": "critical", "warning": "major", "info": "minor", "hint": "info"}
 
 
-def document(findings: Iterable[JsonObject], root: str | None = None) -> str:
-    """The list with its line end. ``root``: the folder of the repository, which paths are relative to; None: the
-    current one. A file outside of it keeps its path."""
-    return dump([_issue(finding, root) for finding in findings])
+def document(
+    findings: Iterable[JsonObject], problems: Iterable[tuple[str, str]] = (), root: str | None = None
+) -> str:
+    """The list with its line end. ``problems``: path and line of each file that could not be checked; the format has
+    no other place for them than an issue. ``root``: the folder of the repository, which paths are relative to; None:
+    the current one. A file outside of it keeps its path."""
+    unchecked = [_unchecked(_path(path, root), words) for path, words in problems]
+    return dump([*unchecked, *(_issue(finding, root) for finding in findings)])
+
+
+def _unchecked(path: str, words: str) -> JsonObject:
+    return {
+        "description": f"not checked: {printable(words)}",
+        "check_name": NOT_CHECKED,
+        "fingerprint": in_file(path, NOT_CHECKED),
+        "severity": "blocker",
+        "location": {"path": path, "lines": {"begin": 1}},
+    }
 
 
 def _issue(finding: Mapping[str, Any], root: str | None) -> JsonObject:

@@ -105,6 +105,28 @@ def test_a_path_instead_of_a_command(smem: Command, name: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (("--format", "json", "k.cu"), "smem-lsp check --format json k.cu"),
+        (("--fix", "sp ace.cu"), "smem-lsp check --fix 'sp ace.cu'"),
+        (("sp ace.cu", "--format", "json"), "smem-lsp check 'sp ace.cu' --format json"),
+        (("--format", "json"), "smem-lsp check --format json"),
+        (("--quiet", "check", "k.cu"), "smem-lsp check --quiet k.cu"),
+        (("k.cu", "--define", "A" * 300), "smem-lsp check …"),
+    ],
+)
+def test_what_is_meant_can_be_typed(smem: Command, typed: tuple[str, ...], meant: str) -> None:
+    code, out, err = smem(*typed)
+    assert (code, out) == (2, "") and err.count("\n") == 1
+    assert err.endswith(f", did you mean `{meant}`?\n")
+
+
+def test_a_misspelt_flag_alone_is_corrected(smem: Command) -> None:
+    wanted = "smem-lsp: unknown flag `--versoin`, did you mean `--version`?\n"
+    assert smem("--versoin") == (2, "", wanted)
+
+
 def test_explain_in_colours(smem: Command) -> None:
     plain, coloured = smem("explain", "SMEM201")[1], smem("explain", "SMEM201", "--color", "always")[1]
     assert coloured.startswith("\x1b[1m# SMEM201 missing-barrier\x1b[0m\n")
@@ -123,6 +145,16 @@ def test_check_explains_its_settings(smem: Command, tmp_path: Path) -> None:
     assert smem("config", "a.cu", "--arch", "sm_90")[1].splitlines() == [
         line for line in out.splitlines() if "--exclude" not in line
     ]
+    for command in (("check", "--explain-config"), ("config",)):
+        (one,) = json.loads(smem(*command, "a.cu", "--arch", "sm_90", "--format", "json")[1])["paths"]
+        assert (one["path"], one["config_file"]) == ("a.cu", str(tmp_path / "smem.toml"))
+        assert one["settings"]["arch"] == {"value": ["sm_90"], "origin": "flag --arch"}
+        assert one["settings"]["threads"] == {"value": 256, "origin": f"{tmp_path / 'smem.toml'}:1"}
+        assert one["settings"]["nvcc"] == {"value": None, "origin": "default"}
+    assert smem("check", "a.cu", "--explain-config", "--format", "sarif")[::2] == (
+        *(2,),
+        "smem-lsp: settings are printed as text or as json, not as sarif\n",
+    )
     assert smem("check", "gone.cu", "--explain-config")[::2] == (
         *(2,),
         "smem-lsp: gone.cu: no such file or folder\n",
@@ -223,4 +255,4 @@ def test_closed_pipe_is_quiet() -> None:
     command = [sys.executable, "-m", "smem_lsp", "config", "."]
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, cwd=ROOT, check=False, timeout=60)
     os.close(write)
-    assert (done.returncode, done.stderr) == (2, b"")
+    assert (done.returncode, done.stderr) == (141, b"")  # as of a program that SIGPIPE ends

@@ -91,7 +91,11 @@ def test_a_file_that_is_no_cuda(smem: Command) -> None:
     code, out, err = smem("check", "notes.txt", "k.cpp", "Makefile", "kernel.txt", *CONCISE)
     assert (code, checked(out)) == (2, ["k.cpp", "kernel.txt"])
     problem = "no CUDA source: neither a suffix like .cu nor any __global__, __device__ or __shared__ in it"
-    assert err.splitlines() == [f"smem-lsp: {name}: {problem}" for name in ("notes.txt", "Makefile")]
+    typed = "; to check it all the same: `smem-lsp check - --stdin-filename"
+    assert err.splitlines() == [
+        f"smem-lsp: notes.txt: {problem}{typed} notes.cu < notes.txt`",
+        f"smem-lsp: Makefile: {problem}{typed} Makefile.cu < Makefile`",
+    ]
 
 
 def test_links_that_lead_nowhere(smem: Command) -> None:

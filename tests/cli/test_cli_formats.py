@@ -39,10 +39,21 @@ def test_gitlab(smem: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path.parent))
     code, out, err = smem("check", ".", "gone.cu", "--format", "gitlab")
     assert (code, err) == (2, "smem-lsp: gone.cu: no such file or folder\n")
-    found = json.loads(out)
+    gone, *found = json.loads(out)
+    assert (gone["description"], gone["severity"]) == ("not checked: no such file or folder", "blocker")
     assert [each["severity"] for each in found] == ["major", "major", "minor"]
     assert {each["location"]["path"] for each in found} == {f"{tmp_path.name}/a.cu"}
-    assert len({each["fingerprint"] for each in found}) == 3
+    assert len({each["fingerprint"] for each in (gone, *found)}) == 4
+
+
+def test_github_says_what_could_not_be_checked(smem: Command) -> None:
+    Path("a,b.cu").write_bytes(b"\0")
+    Path("c.cu").write_text("BUG\n")
+    code, out, err = smem("check", ".", "--format", "github")
+    assert (code, err) == (2, "smem-lsp: a,b.cu: a binary file, not source text\n")
+    first, second = out.splitlines()
+    assert first == "::error title=smem-lsp,file=a%2Cb.cu::not checked: a binary file, not source text"
+    assert second.startswith("::warning title=SMEM101,file=c.cu,")
 
 
 def test_junit_fails_what_fails_the_run(smem: Command) -> None:
