@@ -60,7 +60,7 @@ def check_on_cluster(
     try:
         import distributed
     except ImportError:
-        raise UsageError("--executor needs Dask: pip install 'smem-lsp[dask]'") from None
+        raise UsageError("--executor needs Dask, which the extra `dask` installs") from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # its lines are no findings
     try:
         # Dask would go on trying where nobody listens.

@@ -278,7 +278,7 @@ def _check_flags(parser: argparse.ArgumentParser) -> None:
     add(
         "--executor",
         metavar="dask://HOST:PORT",
-        help="check on this Dask cluster, whose workers see the same files (pip install 'smem-lsp[dask]')",
+        help="check on this Dask cluster, whose workers see the same files (extra `dask`)",
     )
     add(
         "--watch",

@@ -44,7 +44,9 @@ def run(flags: argparse.Namespace) -> int:
     measurer = Measurer(reuse=False)
     request = measurer.request(source.text, file, config)
     if request is None:
-        raise UsageError(f"{file}: no nvcc to verify with; `pip install 'smem-lsp[nvcc]'` brings one")
+        raise UsageError(
+            f"{file}: no nvcc to verify with: neither a CUDA toolkit nor the extra `nvcc` is installed"
+        )
     found, problem = measurer.measure(request)
     if problem is not None:
         complain(f"{file}: {problem}")

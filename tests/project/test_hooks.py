@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -74,6 +75,72 @@ def test_pre_commit_runs_the_hooks(tmp_path: Path) -> None:
     assert (tmp_path / "gen/b.cu").read_text() == KERNEL
     assert run(tmp_path, "git", "add", ".")[0] == 0
     assert hook("smem-lsp")[0] == 0
+
+
+def recipes(kind: str) -> list[dict[str, Any]]:
+    """Those of the page about CI, of the readers of ``kind``."""
+    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    found = re.findall(rf"^```yaml {kind}\n(.*?)^```$", page, re.M | re.S)
+    return [dict(yaml.safe_load(each)) for each in found]
+
+
+@git
+@pytest.mark.slow(seconds=15)
+def test_pre_commit_as_the_docs_say(tmp_path: Path) -> None:
+    """By the hook that is installed, and by the hook that pre-commit installs, without what it needs from PyPI."""
+    (recipe,) = recipes("pre-commit")
+    (hook,) = recipe["repos"][0]["hooks"]
+    (ours,) = (each for each in hooks() if each["id"] == hook["id"])
+    assert {key: hook[key] for key in ("entry", "files", "require_serial")} == {
+        key: ours[key] for key in ("entry", "files", "require_serial")
+    }
+    (tmp_path / "a.cu").write_text(KERNEL)
+    (tmp_path / ".pre-commit-config.yaml").write_text(yaml.safe_dump(recipe))
+    (tmp_path / ".gitignore").write_text(".smem-lsp\n")
+    env = {
+        "PRE_COMMIT_HOME": str(tmp_path / ".git" / "pre-commit"),
+        "PYTHONPATH": sysconfig.get_path("purelib"),
+        "PIP_NO_DEPS": "1",
+        "PIP_NO_BUILD_ISOLATION": "0",  # pip's way to say yes
+    }
+    for command in (("init", "-q"), ("add", "."), ("clone", "-q", str(ROOT), ".smem-lsp")):
+        assert run(tmp_path, "git", *command)[0] == 0
+    code, out = run(tmp_path, "pre-commit", "run", "--all-files", env={**env, "PYTHONPATH": ""})
+    assert (code, out.count("SMEM101")) == (1, 1), out
+    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    (typed,) = re.findall(r"^pre-commit try-repo .*$", page, re.M)
+    code, out = run(tmp_path, *typed.split(), env=env)
+    assert (code, out.count("SMEM101")) == (1, 1), out
+    assert re.search(r"repo: \.smem-lsp\n    rev: [0-9a-f]{40}\n    hooks:\n    -   id: smem-lsp\n", out)
+
+
+@pytest.mark.slow(seconds=3)
+@pytest.mark.parametrize("kind", ["github-workflows", "gitlab-ci"])
+def test_recipes_find_what_they_run(kind: str, tmp_path: Path) -> None:
+    """The submodule is checked out first; the action, and what is installed, are there; our commands run."""
+    (tmp_path / ".smem-lsp").symlink_to(ROOT)
+    (tmp_path / "a.cu").write_text(KERNEL)
+    commands: list[str] = []
+    for recipe in recipes(kind):
+        for job in recipe["jobs"].values() if kind == "github-workflows" else recipe.values():
+            if kind == "gitlab-ci":
+                assert job["variables"]["GIT_SUBMODULE_STRATEGY"] == "normal"
+                commands += job["script"]
+                continue
+            first, *steps = job["steps"]
+            assert first["uses"].startswith("actions/checkout@") and first["with"]["submodules"] is True
+            for each in steps:
+                if each.get("uses", "").startswith("./"):
+                    assert (tmp_path / each["uses"] / "action.yml").is_file()
+                    assert each["with"].keys() <= action()["inputs"].keys()
+            commands += [each["run"] for each in steps if "run" in each]
+    for command in commands:
+        if "install" in command:
+            assert (tmp_path / command.split()[-1] / "pyproject.toml").is_file()
+        else:
+            code, out = run(tmp_path, "bash", "-ec", command)
+            assert code == (0 if "--exit-zero" in command else 1), out
+    assert len(commands) == 2
 
 
 def action() -> dict[str, Any]:

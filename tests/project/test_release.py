@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,26 @@ def test_nothing_is_published_but_from_a_tag_and_after_the_tests() -> None:
     for name in ("pypi", "extension"):
         assert jobs[name]["needs"] == ["build", "attest"]  # a job that was left out lets no later one run
     assert any("release_dry_run.py" in step.get("run", "") for step in jobs["build"]["steps"])
+
+
+def test_no_sentence_installs_what_is_not_published() -> None:
+    """No name of ours is on an index yet: a command installs a folder, words name the extra."""
+    promise = re.compile(
+        r"(?:pipx?|uv pip|uv tool|pip3) install [^`\n]*(?<![./\w-])smem-lsp|uvx smem-lsp|rev: v\d|smem-lsp@v"
+    )
+    texts = [*(ROOT / "smem_lsp").rglob("*.py"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")]
+    texts += [*(ROOT / "vscode-extension" / "src").glob("*.ts"), ROOT / "vscode-extension" / "README.md"]
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in texts
+        for match in promise.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+    for each in ("pip install 'smem-lsp[dask]'", "pipx install smem-lsp", "uvx smem-lsp", "    rev: v0.1.0"):
+        assert promise.search(each)
+    for each in (
+        "pipx install ./.smem-lsp",
+        "pip install '.[nvcc]' && .venv/bin/smem-lsp",
+        "uvx --from . smem-lsp",
+    ):
+        assert not promise.search(each)
