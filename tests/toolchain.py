@@ -6,13 +6,19 @@ instead.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "smem-lsp" / "readers"
+"""What tests fetch from a registry."""
 
 _EXECUTABLE = ".exe" if os.name == "nt" else ""
 
@@ -55,6 +61,30 @@ def require(tool: Path | None, why: str) -> Path:
     if os.environ.get("SMEM_REQUIRE_TOOLS") == "1":
         pytest.fail(f"{why} (SMEM_REQUIRE_TOOLS=1)", pytrace=False)
     pytest.skip(why)
+
+
+def npm_package(name: str, sha256: str) -> Path:
+    """The archive of ``@scope/package@version``, fetched once; without npm or its registry the test skips or fails."""
+    editor = Path(os.environ.get("SMEM_EDITOR_CACHE") or CACHE.parent / "editor") / "bin" / "npm"
+    npm = str(editor) if editor.exists() else shutil.which("npm") or "npm"
+    file = re.sub(r"[@/]", "-", name).removeprefix("-") + ".tgz"
+    archive = require(
+        fetched([npm, "pack", name, "--silent"], CACHE / file), "no npm here, or no npm registry"
+    )
+    assert hashlib.sha256(archive.read_bytes()).hexdigest() == sha256
+    return archive
+
+
+def fetched(command: list[str], made: Path) -> Path | None:
+    """``made``, by ``command`` if it is not there; None where that fails."""
+    if made.exists():
+        return made
+    made.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        subprocess.run(command, cwd=made.parent, capture_output=True, check=True, timeout=300)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return made if made.exists() else None
 
 
 def _named_roots() -> Iterator[Path]:

