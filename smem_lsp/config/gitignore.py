@@ -75,6 +75,9 @@ class GitIgnore:
 
     def _of(self, folder: Path) -> _Place:
         """What holds in a folder; each is looked at once, from the top down."""
+        known = self._known.get(folder)
+        if known is not None:
+            return known
         place = _OUTSIDE
         unknown: list[Path] = []
         for above in (folder, *folder.parents):

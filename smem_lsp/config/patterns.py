@@ -43,6 +43,8 @@ class PathPatterns:
 
     def matching(self, path: str) -> Iterator[str]:
         """Those of the patterns that name ``path`` or a folder above it, in the order given."""
+        if not self._compiled:
+            return iter(())
         place = _relative(path, self._root)
         return (written for written, compiled in self._compiled if compiled.names(place))
 

@@ -22,6 +22,8 @@ _OTHER_SUFFIXES = frozenset(
 
 _NAMED = frozenset({*SUFFIXES, *HEADER_SUFFIXES, *_OTHER_SUFFIXES})
 
+_CHECKED = frozenset({*SUFFIXES, *HEADER_SUFFIXES})
+
 _DEVICE_CODE = re.compile(rb"__(?:global|device|shared)__")
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
@@ -83,7 +85,7 @@ def collect(paths: Sequence[str], excluded: Callable[[str], bool]) -> Collected:
                 found.errors.append(NoCudaError(path))
             continue
         before = len(found.files) + len(found.errors)
-        for file in _without_links(list(_walk(path, excluded, visited, found.errors, _is_cuda))):
+        for file in _without_links(list(_walk(path, excluded, visited, found.errors, _CHECKED, _is_cuda))):
             _add(file, found, seen)
         if len(found.files) + len(found.errors) == before:
             found.empty.append(path)
@@ -94,7 +96,7 @@ def source_files(folders: Iterable[str], excluded: Callable[[str], bool]) -> Ite
     """The files in the folders that may be checked or included, by their names; what cannot be read is passed over."""
     visited: set[tuple[int, int]] = set()
     for folder in folders:
-        yield from _walk(folder, excluded, visited, [], lambda path, _: Path(path).suffix in _NAMED)
+        yield from _walk(folder, excluded, visited, [], _NAMED, lambda path, _: True)
 
 
 def read_source(path: str) -> SourceFile:
@@ -145,10 +147,11 @@ def _walk(
     excluded: Callable[[str], bool],
     visited: set[tuple[int, int]],
     errors: list[SourceError],
+    suffixes: frozenset[str],
     wanted: Callable[[str, list[SourceError]], bool],
 ) -> Iterator[str]:
-    """The wanted files below a folder of any depth: a list of open folders replaces recursion. Folders that links lead
-    to come last: what they hold may stand below the folder itself, too."""
+    """The wanted files with one of ``suffixes`` below a folder of any depth: a list of open folders replaces recursion.
+    Folders that links lead to come last: what they hold may stand below the folder itself, too."""
     open_folders = [_entries(folder, visited, errors)]
     links: deque[str] = deque()
     while open_folders or links:
@@ -158,10 +161,16 @@ def _walk(
         if entry is None:
             open_folders.pop()
             continue
-        path = entry.path.removeprefix(f".{os.sep}") if folder == "." else entry.path
-        if entry.name.startswith(".") or excluded(path):
+        if entry.name.startswith("."):
             continue
-        if is_folder(path):  # unlike the entry's own it never raises for a link to itself
+        # What is no link the listing knows; of a link is_folder never raises, unlike the entry, if it leads to itself.
+        is_dir = entry.is_dir(follow_symlinks=False) or (entry.is_symlink() and is_folder(entry.path))
+        if not is_dir and os.path.splitext(entry.name)[1] not in suffixes:  # noqa: PTH122  (of each file of a project)
+            continue
+        path = entry.path.removeprefix(f".{os.sep}") if folder == "." else entry.path
+        if excluded(path):
+            continue
+        if is_dir:
             if entry.is_symlink() and not _skipped(entry):
                 links.append(path)
             elif not _skipped(entry):
@@ -204,11 +213,8 @@ def _is_source(path: str) -> bool:
 
 
 def _is_cuda(path: str, errors: list[SourceError]) -> bool:
-    suffix = Path(path).suffix
-    if suffix in SUFFIXES:
+    if Path(path).suffix in SUFFIXES:
         return True
-    if suffix not in HEADER_SUFFIXES:
-        return False
     try:
         return _DEVICE_CODE.search(read_regular(path)) is not None
     except OverflowError:
