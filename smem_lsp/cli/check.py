@@ -365,7 +365,7 @@ def _summary(totals: _RunTotals, options: Options, flags: argparse.Namespace) ->
     if fixed:
         verb = "Would fix" if options.diff else "Fixed"
         yield f"{verb} {plural(fixed, 'finding')} in {plural(totals.changed, 'file')}."
-    elif options.diff:
+    elif options.diff and not totals.failed:
         yield f"Nothing to fix in {plural(totals.files, 'file')}."
     if totals.hidden:
         yield f"{hidden_words(totals.hidden)}."

@@ -98,6 +98,11 @@ def test_a_file_that_is_no_cuda(smem: Command) -> None:
     ]
 
 
+def test_of_a_file_that_is_not_there_nothing_else_is_said(smem: Command) -> None:
+    for flags in ((), ("--diff",), ("--fix",)):
+        assert smem("check", "gone.cu", *flags) == (2, "", "smem-lsp: gone.cu: no such file or folder\n")
+
+
 def test_links_that_lead_nowhere(smem: Command) -> None:
     write("a.cu")
     Path("gone.cu").symlink_to("nowhere.cu")
