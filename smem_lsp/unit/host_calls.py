@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 
 from smem_lsp.ir.host_terms import HostTerm, apply, constant, named
@@ -582,9 +583,9 @@ class Calls(Statements):
             self.skipped.add((self.frame.number, node.lo, node.hi))
         return []
 
+    @abstractmethod
     def api_launch(self, path: Path, name: str, expr: tree.Call) -> None:
         """``cudaLaunchKernel(...)`` and the like."""
-        raise NotImplementedError
 
 
 def _called(expr: tree.Call) -> str:

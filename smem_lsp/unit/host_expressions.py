@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -53,7 +54,7 @@ class Effort(NamedTuple):
     calls: int
 
 
-class Expressions:
+class Expressions(ABC):
     """Evaluates the expressions of one frame. Subclasses run calls and launches."""
 
     def __init__(self, kernels: frozenset[str], tables: Mapping[str, KernelTable], effort: Effort) -> None:
@@ -132,18 +133,18 @@ class Expressions:
         at -= kinds[at] == "EQ"
         return texts[at] if kinds[at] == "NAME" and kinds[at - 1] == "DOT" else None
 
-    def call(self, path: Path, expr: tree.Call) -> HostValue | None:
-        raise NotImplementedError
+    @abstractmethod
+    def call(self, path: Path, expr: tree.Call) -> HostValue | None: ...
 
-    def launch(self, path: Path, expr: tree.Launch) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def launch(self, path: Path, expr: tree.Launch) -> None: ...
 
+    @abstractmethod
     def decide(self, path: Path, condition: tree.Expr) -> bool | None:
         """Is a condition true? It has been run already."""
-        raise NotImplementedError
 
-    def closure(self, path: Path, expr: tree.Lambda) -> HostValue | None:
-        raise NotImplementedError
+    @abstractmethod
+    def closure(self, path: Path, expr: tree.Lambda) -> HostValue | None: ...
 
     def term(self, path: Path, expr: tree.Expr) -> HostTerm | None:
         """The number of an expression; a new symbol if nothing is known of it but that it is one."""
@@ -235,6 +236,7 @@ class Expressions:
             return None
         return term_of(self.value(path.copy(), expr))
 
+    @abstractmethod
     def mentioned(self, name: str) -> None:
         """A function is named, but not called."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -37,9 +38,9 @@ class Statements(Declarations):
         super().__init__(kernels, tables, effort)
         self.breaks: list[list[Path]] = []
 
+    @abstractmethod
     def values_of(self, path: Path, expr: tree.Call) -> list[HostValue | None]:
         """What a call may return, if the function is in sight."""
-        raise NotImplementedError
 
     def joined(self, paths: Iterable[Path]) -> list[Path]:
         return joined(paths, self.fresh(), lambda serial: self.variables[serial].matters, self.effort.paths)
