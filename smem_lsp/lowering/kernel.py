@@ -142,8 +142,7 @@ def _finished(
     body = Seq(tuple(ctx.out.items))
     helper_bytes = tuple(
         buffer
-        for helper in parts[1:]
-        if helper.island.head not in ctx.inlining.done
+        for helper in header_arrays.not_followed(ctx, parts)
         for buffer in shared_declarations.helper_buffers(unit, helper, around.constants)
     )
     unread = header_arrays.unread(ctx, parts)

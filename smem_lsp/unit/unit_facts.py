@@ -75,7 +75,7 @@ class UnitFacts:
     @cached_property
     def unnamed(self) -> tuple[Function, ...]:
         """Constructors and operators: a caller need not name them."""
-        return tuple(f for group in self.helpers.values() for f in group if _is_unnamed(f))
+        return tuple(f for group in self.helpers.values() for f in group if is_unnamed(f))
 
     @cached_property
     def callers(self) -> Mapping[str, int]:
@@ -372,7 +372,7 @@ def parts_of(function: Function, around: UnitFacts) -> tuple[Function, ...]:
     return (function, *(reached[key] for key in sorted(reached)))
 
 
-def _is_unnamed(function: Function) -> bool:
+def is_unnamed(function: Function) -> bool:
     """Is it called without its name: a constructor, or an operator of a class?"""
     return (
         function.name in function.island.enclosing[-1:]

@@ -32,6 +32,13 @@ typedef int (*Function)(int);
 template <Function F> __device__ int apply(int value) { return F(value) + 1; }
 template <Function F> __device__ int hand(int value) { Function f = F; return f(value) + F(value); }
 __device__ inline int plain(int value) { return value * 3; }
+template <int N> __device__ int reduced(int value) {
+  if constexpr (N > 1) { value = sum<int, N>(value); }
+  return value;
+}
+template <int N> __device__ int reduced_or_kept(int value) {
+  if constexpr (N > 1) return reduced<N>(value); else return Keeper().keep(value);
+}
 """
 
 # what the kernel calls -> is an exact total claimed?
@@ -42,6 +49,10 @@ CALLS = {
     "twice(n)": True,
     "apply<twice>(n)": True,
     "plain(n)": True,
+    "reduced<8>(n)": True,
+    "reduced<1>(n)": True,
+    "reduced<1>(n) + reduced<16>(n)": True,
+    "reduced_or_kept<1>(n)": False,
     "hand<twice>(n)": False,
     "deep(n)": False,
     "Keeper().keep(n)": False,

@@ -65,11 +65,25 @@ class ByNumber(HiddenValues):
             return self.digits.divided(left, right.known)[0]
         # the solver is good at products, not at quotients of two unknown numbers
         found = self.variable(f"quotient{a.serial}/{b.serial}.{who}.{ahead}")
+        self.agree((a, b), who, (left, right, found))
         rest = left - found * right
         below = either(both(left >= 0, rest >= 0, rest < right), both(left < 0, rest <= 0, rest > -right))
         self.side.append(either(right <= 0, below))
         self.natural += [right > 0, left >= 0] if self.is_ambiguous(term) else [right.differs(0)]
         return found
+
+    def agree(
+        self, terms: tuple[Term, Term], who: int, division: tuple[Expression, Expression, Expression]
+    ) -> None:
+        """The two threads have one quotient where they divide the same, whatever nothing is said of."""
+        left, right, found = division
+        divisions = self._divisions.setdefault(terms, {})
+        for other, (dividend, divisor, quotient) in divisions.items():
+            if other != who:
+                self.side.append(
+                    either(left.differs(dividend), right.differs(divisor), found.equals(quotient))
+                )
+        divisions[who] = division
 
     def divided(self, left: Expression, by: int, who: int) -> Expression:
         """Rounded down. That quotients of the two threads by one number lie a whole number apart is what a solver does

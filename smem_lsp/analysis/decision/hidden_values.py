@@ -43,6 +43,8 @@ class HiddenValues(Unknowns):
         self.opaque[name] = term, who
         if not shared and not ahead and self.levels.level(term) <= Level.WARP and self.is_common(term):
             self.tie_in_warp(name, found)
+        if not shared and isinstance(term, Opaque) and term.steady:
+            self.tie_to_sources(term, found, who, ahead)
         if isinstance(term, Opaque) and term.origin == "load" and term.sources and not ahead:
             # most likely nobody has written there meanwhile
             like = f"{who if not shared else ''}:{','.join(str(each.serial) for each in term.sources[:2])}"
@@ -66,6 +68,16 @@ class HiddenValues(Unknowns):
             lanes = self.levels.values.table.warp_sizes
             warps = [self.group(each, max(lanes)) for each in (0, 1)]
             self.side.append(either(warps[0].differs(warps[1]), found.equals(other)))
+
+    def tie_to_sources(self, term: Opaque, found: Expression, who: int, ahead: int) -> None:
+        """Both threads load the same where they load from one address, in memory that does not change."""
+        places = [self.value(each, who, ahead) for each in term.sources]
+        loads = self._steady.setdefault(term, [])
+        for other, theirs, value in loads:
+            if other != who:
+                apart = (here.differs(there) for here, there in zip(places, theirs))
+                self.side.append(either(*apart, found.equals(value)))
+        loads.append((who, places, found))
 
     def place_in_vote(self, term: Term, found: Expression, who: int) -> None:
         """Two lanes of a warp that vote alike have different places, in the order of the lanes."""

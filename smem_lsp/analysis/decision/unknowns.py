@@ -102,8 +102,14 @@ class Unknowns(ABC):
     # in counters, by whom, and whether for the whole warp
     found: list[tuple[Ticket, Expression, int, bool]] = field(default_factory=list)
     _loaded: dict[str, Expression] = field(default_factory=dict)
+    # loads from memory that does not change: by whom, from where, what
+    _steady: dict[Term, list[tuple[int, list[Expression], Expression]]] = field(default_factory=dict)
     _places: dict[tuple[Term, int], tuple[Expression, Formula]] = field(default_factory=dict)
     _quotients: dict[tuple[int, int], dict[str, Expression]] = field(default_factory=dict)
+    # dividend, divisor and quotient of two terms, by thread
+    _divisions: dict[tuple[Term, Term], dict[int, tuple[Expression, Expression, Expression]]] = field(
+        default_factory=dict
+    )
     _integers: dict[tuple[Term, int, int], Expression] = field(default_factory=dict)
     _of_turn: dict[Term, bool] = field(default_factory=dict)
     _tied: set[LoopVar] = field(default_factory=set)

@@ -1,5 +1,5 @@
-"""Shared arrays of functions that headers define: those of a kernel are known where every call of such a function has
-been followed."""
+"""Shared arrays of the functions that a kernel calls: they are known where every call of such a function has been
+followed, or stands in an arm that does not exist (``if constexpr``)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from smem_lsp.semantics.entities import Argument, Functions
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 from smem_lsp.unit.ptxas_rounding import header_names
+from smem_lsp.unit.unit_facts import is_unnamed
 
 _UNREAD = "a header declares shared memory"
 
@@ -24,12 +25,20 @@ def note_followed(ctx: Context, callee: tree.Name, function: Function, bound: Ma
     named.add(callee.text.rpartition("::")[2])
     lo, hi = ctx.at.base + callee.lo, ctx.at.base + callee.hi
     places = (at for at in range(lo, hi) if ctx.at.body.tokens.texts[at] in named)
-    ctx.inlining.followed.setdefault(ctx.at.function.island.head, set()).update(places)
+    ctx.inlining.settled.setdefault(ctx.at.function.island.head, set()).update(places)
     ctx.inlining.handed.setdefault(function.island.head, set()).update(handed)
+
+
+def note_discarded(ctx: Context, arm: tree.Statement) -> None:
+    """An arm of a branch does not exist: the template is not instantiated with it, or it never runs."""
+    places = range(ctx.at.base + arm.lo, ctx.at.base + arm.hi)
+    ctx.inlining.settled.setdefault(ctx.at.function.island.head, set()).update(places)
 
 
 def note_not_followed(ctx: Context, callee: tree.Name, scope: LocalScope) -> None:
     """A call is not followed: what it leads to may declare arrays."""
+    places = range(ctx.at.base + callee.lo, ctx.at.base + callee.hi)
+    ctx.inlining.unsettled.setdefault(ctx.at.function.island.head, set()).update(places)
     name = callee.text.rpartition("::")[2]
     bound = overloads.handed(callee, scope)
     called = {name}
@@ -38,6 +47,24 @@ def note_not_followed(ctx: Context, callee: tree.Name, scope: LocalScope) -> Non
     names = header_names(ctx.at.unit, ctx.around.file_constants)
     if names is not None and called & names:
         ctx.limits.note_unexact(f"{name} of {_UNREAD}")
+
+
+def not_followed(ctx: Context, parts: Sequence[Function]) -> tuple[Function, ...]:
+    """Of the functions of the file that a kernel names or that what it calls names, those that some call may lead to
+    which was not followed. ``parts``: the kernel, then those functions."""
+    done, kernel = ctx.inlining.done, parts[0]
+    names = frozenset(each.name for each in parts[1:])
+    read: list[Function] = [kernel, *done.values()]
+    open_names = {name for each in read for name in _unsettled(ctx, each, names)}
+    found: dict[int, Function] = {}
+    waiting = [each for each in parts[1:] if each.island.head not in done]
+    while True:
+        more = [each for each in waiting if each.name in open_names or is_unnamed(each)]
+        if not more:
+            return tuple(each for each in parts if each.number in found)
+        found.update((each.number, each) for each in more)
+        waiting = [each for each in waiting if each.number not in found]
+        open_names |= {name for each in more for name in names & each.definition.body_words}
 
 
 def unread(ctx: Context, reached: Sequence[Function]) -> str | None:
@@ -53,18 +80,19 @@ def unread(ctx: Context, reached: Sequence[Function]) -> str | None:
     if not any(names & function.definition.words for function in reached):
         return None
     for function in (ctx.at.kernel, *ctx.inlining.done.values()):
-        for name in _not_followed(ctx, function, names):
+        for name in _unsettled(ctx, function, names):
             return f"{name} of {_UNREAD}"
     return None
 
 
-def _not_followed(ctx: Context, function: Function, names: frozenset[str]) -> Iterator[str]:
-    """The names in a body, but for those in calls that are followed, that may lead to shared arrays of headers."""
+def _unsettled(ctx: Context, function: Function, names: frozenset[str]) -> Iterator[str]:
+    """The names in a body, but for those in calls that are followed, that may lead to functions of these names."""
     inlining, tokens = ctx.inlining, function.body.tokens
-    followed = inlining.followed.get(function.island.head, set[int]())
+    head, none = function.island.head, set[int]()
+    settled = inlining.settled.get(head, none) - inlining.unsettled.get(head, none)
     wanted = names | inlining.handed.get(function.island.head, set[str]())
     if wanted.isdisjoint(function.definition.words):
         return
     for at, (kind, text) in enumerate(zip(tokens.kinds, tokens.texts)):
-        if text in wanted and kind == "NAME" and at not in followed:
+        if text in wanted and kind == "NAME" and at not in settled:
             yield text

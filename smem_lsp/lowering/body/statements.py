@@ -20,7 +20,7 @@ from smem_lsp.ir.nodes import (
     walk,
 )
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Value, Var, operation
-from smem_lsp.lowering.body import declarations, expressions, inlining, objects, switches
+from smem_lsp.lowering.body import declarations, expressions, header_arrays, inlining, objects, switches
 from smem_lsp.lowering.library import inline_ptx
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
@@ -175,7 +175,9 @@ def _if(ctx: Context, node: tree.If, scope: LocalScope) -> None:
     inner = LocalScope(scope)
     condition = head_value(ctx, node.condition, inner)
     if isinstance(condition, Const):  # only the live arm exists
-        live = node.then if condition.n else node.otherwise
+        live, dead = (node.then, node.otherwise) if condition.n else (node.otherwise, node.then)
+        if dead is not None:
+            header_arrays.note_discarded(ctx, dead)
         if live is not None:
             _body(ctx, live, inner)
         return

@@ -43,15 +43,17 @@ class Outcome:
 @dataclass
 class Inlining:
     """The functions that are being inlined, and those that were. ``choices``: calls of one of several functions that
-    are being followed; ``done``: by the token that the function starts at, as are ``followed``, the tokens that name
-    functions in calls which were, and ``handed``, template parameters that a function was bound to."""
+    are being followed; ``done``: by the token that the function starts at, as are ``settled``, the tokens that name
+    functions in calls which were followed or that stand in an arm which does not exist, ``unsettled``, those of calls
+    which were not followed, and ``handed``, template parameters that a function was bound to."""
 
     depth: int = 0
     choices: int = 0
     outcomes: list[Outcome] = field(default_factory=list)
     done: dict[int, Function] = field(default_factory=dict)
     calls: list[tuple[Function | None, FollowedCall]] = field(default_factory=list)
-    followed: dict[int, set[int]] = field(default_factory=dict)
+    settled: dict[int, set[int]] = field(default_factory=dict)
+    unsettled: dict[int, set[int]] = field(default_factory=dict)
     handed: dict[int, set[str]] = field(default_factory=dict)
     members: list[tuple[Definition, Scope | None]] = field(
         default_factory=list

@@ -81,3 +81,36 @@ def test_the_reason_is_named(body: str, reason: str) -> None:
 )
 def test_it_is_not_proved(body: str) -> None:
     assert verdict(body)[0] != "race-free"
+
+
+@pytest.mark.parametrize(
+    ("row", "write", "come"),
+    [
+        ("blockIdx.x * blockDim.y + threadIdx.y", "", True),  # there is one row
+        ("(blockIdx.x * blockDim.y + threadIdx.y) / n", "", True),
+        ("(blockIdx.x + tid / 128) % n", "", True),
+        ("(blockIdx.x + tid / 64) % n", "", False),
+        ("blockIdx.x * blockDim.y + threadIdx.y", "first[j] = n;", False),  # it may change meanwhile
+    ],
+)
+def test_threads_that_load_from_one_place_agree(row: str, write: str, come: bool) -> None:
+    text = f"""
+__global__ void k(int* first, float* p, int n) {{
+  __shared__ float s[128];
+  const int tid = threadIdx.x, row = {row}, turns = first[row + 1] - first[row];
+  for (int j = 0; j < turns; ++j) {{
+    s[tid] = p[j];
+    __syncthreads();
+    p[j] += s[127 - tid];
+    __syncthreads();
+    {write}
+  }}
+  s[tid] = 1;
+  __syncthreads();
+  p[tid] = s[127 - tid];
+}}
+void host(int* f, float* p, int m) {{ dim3 block(128, 1); k<<<8, block>>>(f, p, m); }}
+"""
+    (facts,) = check(text).facts
+    (found,) = facts.analysis.verdicts
+    assert (found.kind.value == "race-free") is come
