@@ -43,7 +43,7 @@ class HiddenValues(Unknowns):
         self.opaque[name] = term, who
         if not shared and not ahead and self.levels.level(term) <= Level.WARP and self.is_common(term):
             self.tie_in_warp(name, found)
-        if not shared and isinstance(term, Opaque) and term.steady:
+        if self.agreeing and not shared and isinstance(term, Opaque) and term.steady:
             self.tie_to_sources(term, found, who, ahead)
         if isinstance(term, Opaque) and term.origin == "load" and term.sources and not ahead:
             # most likely nobody has written there meanwhile

@@ -79,6 +79,7 @@ class Unknowns(ABC):
     updates: frozenset[int] = frozenset()
     counters: Counters = field(default_factory=Counters)
     choosing: bool = False  # it is asked who comes to a place, not what is touched there
+    agreeing: bool = False  # it is asked whether threads decide alike: they may have loaded alike
     gathered: bool = False  # loops have made what loaded values decide
     loosened: bool = False  # something was
     origin: Origin = Origin.NOTHING
