@@ -87,6 +87,7 @@ class Expressions:
         self.steps = 0
         self.scopes: list[dict[str, Variable]] = [{}]
         self.declared: dict[Tokens, Variable] = {}
+        self.paths: dict[str, Variable] = {}
         self.statement = Statement((0, 0), False)
         self.made: dict[tuple[int, str], Made] = {}
         self.things: list[Made] = []
@@ -97,6 +98,7 @@ class Expressions:
         self.outcomes: dict[tuple[int, int], Outcome] = {}  # of the calls of the chunk that is run
         self.forks: list[State] = []
         self.dead = False
+        self.branches = 0  # around, inside of the loop around
 
     # ---- names -------------------------------------------------------------------------------------------------
 
@@ -145,6 +147,16 @@ class Expressions:
             if isinstance(held, Ref):
                 state.leave(held.made)
             state.values.pop(variable.number, None)
+        elif isinstance(value, Outcome) and value.made is not None:
+            state.leave(value.made)  # whether it was made is known elsewhere
+
+    def path(self, expr: tree.Expr) -> Variable:
+        """What ``result.error`` means, as if it were a variable."""
+        text = " ".join(self.body.tokens.texts[slice(*self.tokens(expr))])
+        variable = self.paths.get(text)
+        if variable is None:
+            variable = self.paths[text] = Variable(-2 - len(self.paths), text)
+        return variable
 
     def stream(self, state: State, value: Value | Address, expr: tree.Expr | None) -> int:
         """The stream that an expression means."""
@@ -227,7 +239,9 @@ class Expressions:
     def perhaps(self, state: State, expr: tree.Expr) -> Value | Address:
         """Run an expression that may not be reached."""
         before = state.copy()
+        self.branches += 1
         value = self.value(state, expr)
+        self.branches -= 1
         if before.key != state.key or self.dead:
             if self.dead:  # only the paths that do not reach it go on
                 self.dead = False
@@ -328,7 +342,8 @@ class Expressions:
             for side in (left, right):
                 if isinstance(side, Ref):
                     return Ref(side.made, exact=False)
-        return None
+        outcome = left if isinstance(left, Outcome) else right
+        return Outcome(outcome.made, outcome.waited, plain=False) if isinstance(outcome, Outcome) else None
 
     def _assign(self, state: State, expr: tree.Assign) -> Value | Address:
         value = self.value(state, expr.value)
@@ -355,8 +370,13 @@ class Expressions:
                 return value
         self.value(state, target)
         self._written(state, target)
-        self.leave(state, value)
-        return None
+        if isinstance(value, Outcome) and isinstance(target, tree.Member) and expr.operator == "=":
+            state.values[self.path(target).number] = value
+        else:
+            if isinstance(target, tree.Member):
+                state.values.pop(self.path(target).number, None)
+            self.leave(state, value)
+        return value if isinstance(value, Outcome) else None
 
     def put(self, state: State, variable: Variable, value: Value, place: Tokens) -> None:
         """A variable gets another value: what it alone held is lost."""
@@ -376,6 +396,8 @@ class Expressions:
         if any(isinstance(each, Ref) and each.made == held.made for each in state.values.values()):
             return
         thing = self.things[held.made]
+        if how == "again" and self.branches:
+            state.leave(held.made)  # it may be that only one turn of a loop gets here
         if variable.owns and thing.kind != MANAGED:
             alone = self.statement.alone
             self.evidence.lost(thing, how, place, alone, live=state.status[held.made] == LIVE)
@@ -459,19 +481,15 @@ class Expressions:
             return None
         outcome = next((value for value in values if isinstance(value, Outcome)), None)
         known = self.callees.summary(name) if self.find(name) is None else None
-        if known is None and outcome is not None and expr.arguments:
+        if known is None and outcome is not None:
             for value in values:
-                self.leave(state, value)
+                if not isinstance(value, Outcome):
+                    self.leave(state, value)
             return Outcome(outcome.made, outcome.waited, plain=False)
         for at, value in enumerate(values):
-            if (
-                known is not None
-                and at < len(known.borrows)
-                and known.borrows[at]
-                and not isinstance(value, Address)
-            ):
-                continue
-            self.leave(state, value)
+            borrowed = known is not None and at < len(known.borrows) and known.borrows[at]
+            if not isinstance(value, Outcome) and not (borrowed and isinstance(value, Ref)):
+                self.leave(state, value)
         if known is None or not known.quiet:
             state.wait_all()
         return Outcome(outcome.made, outcome.waited, plain=False) if outcome is not None else None

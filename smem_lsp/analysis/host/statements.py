@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import field
+from functools import cached_property
 from typing import Any
 
 from smem_lsp.analysis.host.api import MANAGED, api_of, handle_types
@@ -43,7 +45,6 @@ class Statements(Expressions):
         self.continues: list[_Target] = []
         self.jumps: dict[str, list[State]] = {}
         self.labels: set[str] = set()
-        self.is_relevant: dict[tuple[int, int], bool] = {}
         for declared in self.function.parameters or ():
             for declarator in declared.declarators:
                 if declarator.name:
@@ -122,23 +123,22 @@ class Statements(Expressions):
 
     def relevant(self, lo: int, hi: int) -> bool:
         """May these tokens do anything that is followed?"""
-        key = lo, hi
-        known = self.is_relevant.get(key)
-        if known is None:
-            known = self.is_relevant[key] = self._relevant(lo, hi)
-        return known
+        return _within(self.places, lo, hi)
 
-    def _relevant(self, lo: int, hi: int) -> bool:
-        kinds, texts = self.body.tokens.kinds, self.body.tokens.texts
-        for i in range(lo, hi):
-            kind = kinds[i]
-            if kind == "LAUNCH_OPEN":
-                return True
-            if kind == "NAME":
-                text = texts[i]
-                if text in self.followed or text in ENDS or api_of(text, self.dialect) is not None:
-                    return True
-        return False
+    @cached_property
+    def places(self) -> Sequence[int]:
+        """The tokens that may do anything that is followed, in order."""
+        tokens = self.body.tokens
+        words = {
+            text
+            for text in self.function.definition.body_words
+            if text in self.followed or text in ENDS or api_of(text, self.dialect) is not None
+        }
+        return [
+            i
+            for i, (kind, text) in enumerate(zip(tokens.kinds, tokens.texts))
+            if kind == "LAUNCH_OPEN" or (text in words and kind == "NAME")
+        ]
 
     @property
     def followed(self) -> frozenset[str]:
@@ -146,16 +146,22 @@ class Statements(Expressions):
 
     def _waits_perhaps(self, lo: int, hi: int) -> bool:
         """Do these tokens call something that is not known?"""
+        return _within(self.unknown_calls, lo, hi)
+
+    @cached_property
+    def unknown_calls(self) -> Sequence[int]:
+        """Names of functions that may wait, in order."""
         kinds, texts = self.body.tokens.kinds, self.body.tokens.texts
-        for i in range(lo, hi - 1):
-            if kinds[i] != "NAME" or kinds[i + 1] != "LP" or is_plain(texts[i]):
+        found: list[int] = []
+        for i in range(1, len(kinds)):
+            if kinds[i] != "LP" or kinds[i - 1] != "NAME" or is_plain(texts[i - 1]):
                 continue
-            if kinds[i - 1 : i] == ["DOT"] and is_plain_method(texts[i]):
+            if kinds[i - 2 : i - 1] == ["DOT"] and is_plain_method(texts[i - 1]):
                 continue
-            known = self.callees.summary(texts[i])
+            known = self.callees.summary(texts[i - 1])
             if known is None or not known.quiet:
-                return True
-        return "LAMBDA" in kinds[lo:hi]
+                found.append(i - 1)
+        return found
 
     def chunk(self, states: list[State], start: str, span: tuple[int, int]) -> tuple[Any, list[State]]:
         """Run a chunk on all paths."""
@@ -218,17 +224,24 @@ class Statements(Expressions):
 
     def _changed(self, states: Sequence[State], lo: int, hi: int) -> None:
         """Conditions on what these tokens may change are open again."""
-        if not any(state.facts for state in states):
-            return
-        kinds, texts = self.body.tokens.kinds, self.body.tokens.texts
-        for i in range(lo, hi):
-            if kinds[i] != "NAME":
-                continue
-            after, before = kinds[i + 1 : i + 2], kinds[i - 1 : i]
-            passed = before in (["LP"], ["COMMA"]) and after in (["RP"], ["COMMA"])
-            if passed or before in (["STEP"], ["AMP"]) or after in (["EQ"], ["ASSIGN"], ["STEP"], ["DOT"]):
+        if any(state.facts for state in states):
+            texts = self.body.tokens.texts
+            for i in self.changes[bisect_left(self.changes, lo) : bisect_left(self.changes, hi)]:
                 for state in states:
                     self._forget_facts(state, texts[i])
+
+    @cached_property
+    def changes(self) -> Sequence[int]:
+        """Names that may be changed where they stand, in order."""
+        kinds = self.body.tokens.kinds
+        found: list[int] = []
+        for i, kind in enumerate(kinds):
+            if kind == "NAME":
+                before, after = kinds[i - 1] if i else "", kinds[i + 1] if i + 1 < len(kinds) else ""
+                passed = before in ("LP", "COMMA") and after in ("RP", "COMMA")
+                if passed or before in ("STEP", "AMP") or after in ("EQ", "ASSIGN", "STEP", "DOT"):
+                    found.append(i)
+        return found
 
     # ---- declarations ------------------------------------------------------------------------------------------
 
@@ -477,6 +490,8 @@ class Statements(Expressions):
         if isinstance(expr, tree.Name):
             variable = self.find(expr.text)
             return None if variable is None else state.values.get(variable.number)
+        if isinstance(expr, tree.Member):
+            return state.values.get(self.path(expr).number)
         if isinstance(expr, tree.Assign) and expr.operator == "=":
             return self._known(state, expr.value)
         if isinstance(expr, tree.Call):
@@ -521,6 +536,10 @@ class Statements(Expressions):
             value = None if variable is None else state.values.get(variable.number)
             if isinstance(value, Outcome):
                 self._doubt(state, value, leaving=leaving)
+        for path in self.paths.values():
+            value = state.values.get(path.number)
+            if isinstance(value, Outcome) and path.name in " ".join(texts[lo:hi]):
+                self._doubt(state, value, leaving=leaving)
 
     def _doubt(self, state: State, outcome: Outcome, *, leaving: bool) -> None:
         if outcome.made is not None and leaving:
@@ -540,6 +559,7 @@ class Statements(Expressions):
         ended: list[State] = []
         otherwise: tree.Statement | None = node
         opened = 0
+        self.branches += 1
         while isinstance(otherwise, tree.If):
             checkpoint()
             node = otherwise
@@ -552,6 +572,7 @@ class Statements(Expressions):
             otherwise = node.otherwise
         if otherwise is not None:
             states = self.statement_on(states, otherwise, alone=False)
+        self.branches -= 1
         after = self.joined([*ended, *states])
         for _ in range(opened):
             self._close(after, (node.hi - 1, node.hi))
@@ -583,12 +604,14 @@ class Statements(Expressions):
         self.scopes.append({})
         current: list[State] = []
         closed = False
+        self.branches += 1
         for each in body:
             if isinstance(each, tree.CaseLabel):
                 closed = closed or each.chunk is None
                 current = self.joined([*current, *(state.copy() for state in states)])
             else:
                 current = self.statement_on(current, each, alone=True)
+        self.branches -= 1
         rest = [] if closed else states
         after = self.joined([*current, *self.breaks.pop().states, *rest])
         self._close(after, (node.hi - 1, node.hi))
@@ -644,7 +667,7 @@ class Statements(Expressions):
             states = [*states, *self.forks]
             self.forks = []
             self.dead = False
-        written = self.body.tokens.offsets[node.lo] >= 0
+        written = min(self.body.tokens.offsets[node.lo : node.hi]) >= 0
         self.statement = statement
         muted, self.evidence.muted = self.evidence.muted, self.evidence.muted or not written
         for state in states:
@@ -731,6 +754,7 @@ class Statements(Expressions):
         endless: bool = False,
     ) -> list[State]:
         """Any number of turns of a loop, until no turn shows anything new."""
+        outside, self.branches = self.branches, 0
         after: list[State] = []
         seen: dict[tuple[object, ...], State] = {}
         current = states
@@ -749,6 +773,7 @@ class Statements(Expressions):
                 after += [state.copy() for state in current]
             entered = [state for state in self.joined(entered) if state.key not in seen]
             if not entered:
+                self.branches = outside
                 return self.joined(after)
             seen |= {state.key: state for state in entered}
             if len(seen) > 2 * _MOST_STATES:
@@ -763,6 +788,12 @@ class Statements(Expressions):
                 current = self._run(current, step)
                 self.base = outer
         raise TooMuch
+
+
+def _within(places: Sequence[int], lo: int, hi: int) -> bool:
+    """Does one of the places, in order, lie there?"""
+    at = bisect_left(places, lo)
+    return at < len(places) and places[at] < hi
 
 
 def _makes_array(expr: tree.Expr | None) -> bool:

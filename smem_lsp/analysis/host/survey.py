@@ -188,9 +188,16 @@ def _followed(function: Function, callees: Callees) -> frozenset[str]:
     handles = handle_types(callees.dialect)
     names: set[str] = set(callees.managed & function.definition.body_words)
     rest: list[tuple[set[str], set[str]]] = []
-    for lo, hi in _parts(body.kinds):
+    kinds, texts = body.kinds, body.texts
+    for lo, hi in _parts(kinds):
         checkpoint()
-        part = {text for kind, text in zip(body.kinds[lo:hi], body.texts[lo:hi]) if kind == "NAME"}
+        part = {
+            texts[i]
+            for i in range(lo, hi)
+            if kinds[i] == "NAME"
+            and kinds[i - 1 : i] != ["DOT"]
+            and "SCOPE" not in (kinds[i - 1 : i] + kinds[i + 1 : i + 2])
+        }
         if not part.isdisjoint(lifetimes) or not part.isdisjoint(handles):
             names |= part
         elif "EQ" in body.kinds[lo:hi]:
