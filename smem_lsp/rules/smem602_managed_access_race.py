@@ -3,8 +3,8 @@
 ## Why
 
 A launch returns before its kernel has run. Until the host has waited for it, an access to managed memory that the
-kernel writes, or a write to memory that it reads, is a data race on devices with `concurrentManagedAccess`, and a fault
-on all others.
+kernel writes, or a write to memory that it reads, is a fault on devices without `concurrentManagedAccess`. On all
+others it is a data race where both mean the same bytes.
 
 ## Example
 
@@ -39,8 +39,9 @@ float host() {
 
 Memory that the function itself allocates with `cudaMallocManaged`, and `__managed__` variables. What a kernel does
 through a pointer is known where its body is in sight; a read beside a kernel that is not is not told, nor two reads,
-memory that is attached to a stream or to the host, a kernel that is given an address inside of the memory, and accesses
-through atomics of system scope or `volatile`. A call of a function that is not in sight may wait for the device.
+memory that is attached to a stream or to the host, addresses inside of the memory (`p + n`) on either side, and
+accesses through atomics of system scope or `volatile`. Which elements are accessed is not looked at. A call of a
+function that is not in sight may wait for the device.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ def _told(facts: FileFacts, function: Function, touch: Touch) -> Finding:
     does = "writes" if touch.writes else "reads"
     message = (
         f"the host {does} managed memory `{touch.made.name}` while {use.what} of line {line} may still be "
-        f"{_doing(use.writes)} it: a data race on devices with concurrentManagedAccess, a fault on others"
+        f"{_doing(use.writes)} it: a fault on devices without concurrentManagedAccess, a data race on the others "
+        "where both mean the same bytes"
     )
     return Finding(
         "SMEM602",

@@ -22,8 +22,8 @@ class Api:
     """Numbers are positions of arguments; -1 is the last one.
 
     ``kind``: of what it makes (``makes``: through a pointer) or releases (``releases``); ``flags``: how a stream is
-    made. ``stream``: where it runs, in the order of that stream; ``runs``: it does. ``reads``, ``writes``: memory that it
-    touches when it runs. ``waits``: what the host waits for: "device", "stream", "event", "copy" for all that went
+    made. ``stream``: where it runs, in the order of that stream; ``runs``: it does. ``reads``, ``writes``: memory that
+    it touches when it runs. ``waits``: what the host waits for: "device", "stream", "event", "copy" for all that went
     before in the default stream. ``asks``: it returns the error of a launch. ``quiet``: it orders nothing.
     """
 

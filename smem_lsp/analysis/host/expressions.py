@@ -97,6 +97,7 @@ class Expressions:
         self.evidence = Evidence()
         self.outcomes: dict[tuple[int, int], Outcome] = {}  # of the calls of the chunk that is run
         self.forks: list[State] = []
+        self.releases: list[int] = []  # in the order in which they are met
         self.dead = False
         self.branches = 0  # around, inside of the loop around
 
@@ -170,9 +171,9 @@ class Expressions:
         return DEFAULT
 
     def stream_name(self, stream: int, expr: tree.Expr | None) -> str:
-        if expr is not None and stream >= 0:
-            return f"`{self.text(expr)}`"
-        return "the default stream" if expr is None or stream == self.default else f"`{self.text(expr)}`"
+        if expr is None or (stream == self.default and self.text(expr) in _NULLS):
+            return "the default stream"
+        return f"`{self.text(expr)}`"
 
     def use_handle(self, state: State, value: Value | Address, expr: tree.Expr | None) -> None:
         """A handle is given to the API: it must not have been destroyed."""
@@ -297,9 +298,10 @@ class Expressions:
             if isinstance(value, Ref):
                 self.touch(state, value, expr, writes=False)
             return None
-        value = self.value(state, operand)
         if expr.operator in ("++", "--"):
             self._written(state, operand)
+        value = self.value(state, operand)
+        if expr.operator in ("++", "--"):
             if isinstance(operand, tree.Name) and isinstance(value, Ref):
                 variable = self.find(operand.text)
                 if variable is not None:
@@ -368,8 +370,9 @@ class Expressions:
             if holder is not None and holder.configures and target.name in ("stream", "hStream"):
                 state.values[holder.number] = value if isinstance(value, (Ref, Null)) else None
                 return value
-        self.value(state, target)
         self._written(state, target)
+        if isinstance(target, tree.Index):
+            self.leave(state, self.value(state, target.index))
         if isinstance(value, Outcome) and isinstance(target, tree.Member) and expr.operator == "=":
             state.values[self.path(target).number] = value
         else:
@@ -398,7 +401,7 @@ class Expressions:
         thing = self.things[held.made]
         if how == "again" and self.branches:
             state.leave(held.made)  # it may be that only one turn of a loop gets here
-        if variable.owns and thing.kind != MANAGED:
+        if thing.kind != MANAGED:
             alone = self.statement.alone
             self.evidence.lost(thing, how, place, alone, live=state.status[held.made] == LIVE)
         if how != "return":
@@ -430,8 +433,14 @@ class Expressions:
         return value if isinstance(value, Outcome) else None
 
     def _cast(self, state: State, expr: tree.Cast) -> Value | Address:
-        value = self.value(state, expr.operand)
         words = expr.type.words
+        if any("atomic" in word for word in words):
+            self.unread(state, *self.tokens(expr))
+            return None
+        value = self.value(state, expr.operand)
+        if "volatile" in words:
+            self.leave(state, value)
+            return None
         if expr.style == "functional" and not expr.type.pointers:
             known = any(word in table.handle_types(self.dialect) for word in words)
             if not known and isinstance(value, (Ref, Address)):
@@ -453,7 +462,10 @@ class Expressions:
             if name in ENDS:
                 self.dead = True
                 return None
-            return self._named(state, expr, name)
+            if "atomic" in name:  # somebody else may access it at the same time
+                self.unread(state, *self.tokens(expr))
+                return None
+            return self._named(state, expr, name, callee.text.removesuffix(name))
         if isinstance(callee, tree.Member):
             return self._method(state, expr, callee)
         self.leave(state, self.value(state, callee))
@@ -462,10 +474,11 @@ class Expressions:
         state.wait_all()
         return None
 
-    def _named(self, state: State, expr: tree.Call, name: str) -> Value:
+    def _named(self, state: State, expr: tree.Call, name: str, space: str) -> Value:
         """A call of a function that is not of the API."""
+        released = len(self.releases)
         values = [self.value(state, argument) for argument in expr.arguments]
-        if is_plain(name) and self.find(name) is None:
+        if is_plain(name) and space in ("", "std::", "::") and self.find(name) is None:
             written, read = touches(name)
             for at, value in enumerate(values):
                 if isinstance(value, Ref) and (at in written or at in read):
@@ -485,6 +498,8 @@ class Expressions:
             for value in values:
                 if not isinstance(value, Outcome):
                     self.leave(state, value)
+            for number in self.releases[released:]:
+                state.leave(number)  # perhaps not here: `defer(cudaStreamDestroy(s))`
             return Outcome(outcome.made, outcome.waited, plain=False)
         for at, value in enumerate(values):
             borrowed = known is not None and at < len(known.borrows) and known.borrows[at]
@@ -788,6 +803,7 @@ class Expressions:
             )
         elif argument is not None:
             self.use_handle(state, value, argument)
+        self.releases.append(value.made)
         if state.status[value.made] == LIVE:
             state.status[value.made] = RELEASED
         self.evidence.released.setdefault(value.made, place)
@@ -811,6 +827,7 @@ class Expressions:
         thing = self.thing(api.kind, variable.name, place, False)
         self.evidence.borrowed.add(thing.number)
         self.evidence.released.setdefault(thing.number, place)
+        self.releases.append(thing.number)
         state.status[thing.number] = RELEASED
         state.values[variable.number] = Ref(thing.number)
 
@@ -900,7 +917,8 @@ class Expressions:
     def touch(self, state: State, value: Ref, expr: tree.Expr, *, writes: bool) -> None:
         """The host accesses memory."""
         thing = self.things[value.made]
-        if thing.kind != MANAGED or state.status.get(value.made) != LIVE or state.capturing:
+        followed = thing.kind == MANAGED and state.status.get(value.made) == LIVE
+        if not followed or not value.exact or state.capturing:
             return
         self.evidence.touched(
             thing, self.tokens(expr), writes, state, self.used, self._spelled_here, self.statement

@@ -154,7 +154,9 @@ class Statements(Expressions):
         kinds, texts = self.body.tokens.kinds, self.body.tokens.texts
         found: list[int] = []
         for i in range(1, len(kinds)):
-            if kinds[i] != "LP" or kinds[i - 1] != "NAME" or is_plain(texts[i - 1]):
+            if kinds[i] != "LP" or kinds[i - 1] != "NAME":
+                continue
+            if is_plain(texts[i - 1]) and (kinds[i - 2 : i - 1] != ["SCOPE"] or texts[i - 3] == "std"):
                 continue
             if kinds[i - 2 : i - 1] == ["DOT"] and is_plain_method(texts[i - 1]):
                 continue
@@ -298,6 +300,10 @@ class Statements(Expressions):
             initializer = declarator.initializer
             values: list[Value | Address] = []
             before = states
+            if any("atomic" in word for word in declared.words):
+                for state in states:
+                    self.unread(state, self.base + declared.lo, self.base + declared.hi)
+                initializer = None
             if initializer is not None and not isinstance(initializer, tree.Braces):
                 states = []
                 for state in before:
@@ -322,7 +328,7 @@ class Statements(Expressions):
             place = self.base + declarator.lo, self.base + declarator.hi
             for state, value in zip(states, values):
                 if isinstance(value, Address) or (
-                    isinstance(value, Ref) and not self._holds(declared, declarator)
+                    isinstance(value, Ref) and (variable.apart or not self._holds(declared, declarator))
                 ):
                     self.leave(state, value)
                 elif value is not None and (variable.nullable or not isinstance(value, Null)):
@@ -526,7 +532,10 @@ class Statements(Expressions):
 
     def _mentions(self, state: State, expr: tree.Expr, *, leaving: bool) -> None:
         """A condition that is worked out from errors in a way that is not seen through."""
-        lo, hi = self.tokens(expr)
+        self._mentions_within(state, self.tokens(expr), leaving=leaving)
+
+    def _mentions_within(self, state: State, place: Tokens, *, leaving: bool) -> None:
+        lo, hi = place
         for at, outcome in self.outcomes.items():
             if lo <= at[0] < hi:
                 self._doubt(state, outcome, leaving=leaving)
@@ -598,7 +607,9 @@ class Statements(Expressions):
         if not self._matters(node):
             self._changed(states, node.lo, node.hi)
             return states
-        _, states = self.chunk(states, "condition", node.condition)
+        parsed, states = self.chunk(states, "condition", node.condition)
+        for state in states if parsed is not None else ():  # which error leads where is not looked at
+            self._mentions_within(state, node.condition, leaving=True)
         body = node.body.statements if isinstance(node.body, tree.Block) else [node.body]
         self.breaks.append(_Target(len(self.scopes)))
         self.scopes.append({})
