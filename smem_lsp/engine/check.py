@@ -146,6 +146,7 @@ def _report(
         ended=lambda: tuple(dict.fromkeys((*attempts.stopped, *_stopped_in(judged)))),
         facts=LazySequence(len(kernels), lambda index: kernels[index].facts),
         unit=unit,
+        host=host,
         more_contexts=setting is not None and setting.units.more,
     )
 

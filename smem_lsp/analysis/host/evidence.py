@@ -55,7 +55,7 @@ class Evidence:
         self._exits: dict[tuple[int, Exit], _Tally] = {}
         self._touches: dict[tuple[int, Tokens, int], tuple[Touch, _Tally]] = {}
         self._misorders: dict[tuple[int, str, Tokens, Tokens], tuple[Misorder, _Tally]] = {}
-        self._tokens: dict[int, dict[tuple[Tokens, str], Token]] = {}
+        self._tokens: dict[str, dict[Token, None]] = {}
 
     # ---- notes -------------------------------------------------------------------------------------------------
 
@@ -64,9 +64,9 @@ class Evidence:
         if not self.muted:
             self._exits.setdefault((thing.number, Exit(how, place, alone)), _Tally()).count(live)
 
-    def happens(self, stream: int, what: str, place: Tokens) -> None:
+    def happens(self, stream: str, token: Token) -> None:
         """Something is put into a stream, or waits for it."""
-        self._tokens.setdefault(stream, {}).setdefault((place, what), Token(what, place))
+        self._tokens.setdefault(stream, {}).setdefault(token)
 
     def touched(
         self,
@@ -183,10 +183,16 @@ class Evidence:
 
     # ---- what is found -----------------------------------------------------------------------------------------
 
-    def facts(self, things: Sequence[Made], names: dict[int, str]) -> HostFacts:
-        """What holds on every path. ``names``: of the streams, by their number."""
+    def facts(self, things: Sequence[Made]) -> HostFacts:
+        """What holds on every path."""
+        streams = {
+            name: tuple(sorted(tokens, key=lambda each: each.place)) for name, tokens in self._tokens.items()
+        }
         return HostFacts(
-            tuple(self._leaks(things)), tuple(self._raced()), tuple(self._disorder()), self._streams(names)
+            tuple(self._leaks(things)),
+            tuple(self._raced()),
+            tuple(self._disorder()),
+            tuple(sorted(streams.items())),
         )
 
     def _leaks(self, things: Sequence[Made]) -> list[Leak]:
@@ -226,9 +232,3 @@ class Evidence:
                 found = replace(found, other=self.released[found.made.number])
             first.setdefault(key, found)
         return list(first.values())
-
-    def _streams(self, names: dict[int, str]) -> tuple[tuple[str, tuple[Token, ...]], ...]:
-        return tuple(
-            (names.get(stream, ""), tuple(sorted(tokens.values(), key=lambda each: each.place)))
-            for stream, tokens in sorted(self._tokens.items())
-        )

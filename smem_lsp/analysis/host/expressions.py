@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from smem_lsp.analysis.host import api as table
 from smem_lsp.analysis.host.api import ALLOCATION, EVENT, MANAGED, STREAM, Api, api_of
@@ -18,7 +18,7 @@ from smem_lsp.analysis.host.callees import (
     touches,
 )
 from smem_lsp.analysis.host.evidence import Evidence
-from smem_lsp.analysis.host.model import Made, Statement, Tokens, Use
+from smem_lsp.analysis.host.model import Made, Statement, Token, Tokens, Use
 from smem_lsp.analysis.host.order import (
     DEFAULT,
     LEFT,
@@ -171,9 +171,29 @@ class Expressions:
         return DEFAULT
 
     def stream_name(self, stream: int, expr: tree.Expr | None) -> str:
+        if expr is None and stream >= 0:  # of a configuration
+            return f"`{self.things[stream].name}`"
         if expr is None or (stream == self.default and self.text(expr) in _NULLS):
             return "the default stream"
         return f"`{self.text(expr)}`"
+
+    def happens(
+        self,
+        stream: int,
+        where: tree.Expr | None,
+        kind: str,
+        what: str,
+        place: Tokens,
+        event: str | None = None,
+    ) -> None:
+        """Note what happens in the stream that an expression means."""
+        inner, array = where, ""
+        while isinstance(inner, tree.Index):
+            inner, array = inner.base, "[]"
+        name = "" if inner is None or self.text(inner) in _NULLS else self.text(inner) + array
+        if inner is None and stream >= 0:
+            name = self.things[stream].name
+        self.evidence.happens(name, Token(kind, what, place, event))
 
     def use_handle(self, state: State, value: Value | Address, expr: tree.Expr | None) -> None:
         """A handle is given to the API: it must not have been destroyed."""
@@ -571,7 +591,12 @@ class Expressions:
             return self._releases(state, expr, name, api, given(api.releases), runs_in)
         if api.does in ("record", "wait"):
             self._event(state, api, given(api.event), runs_in, where)
-            self.evidence.happens(runs_in, f"{name}", place)
+            event = self._argument(expr, api.event)
+            named = "an event" if event is None else self.text(event)
+            if api.does == "record":
+                self.happens(runs_in, where, "record", f"record {named}", place, named)
+            else:
+                self.happens(runs_in, where, "wait", f"wait for {named}", place, named)
             return Outcome()
         if api.does == "query":
             target = given(api.stream if api.stream is not None else api.event)
@@ -596,22 +621,23 @@ class Expressions:
             for number in list(state.status):
                 state.leave(number)
         if api.does == "graph":
-            self._runs_graph(state, runs_in, self.stream_name(runs_in, where), place)
+            self._runs_graph(state, runs_in, where, place)
         elif api.runs:
             self._works(state, expr, name, api, values, runs_in)
-        self._waits(state, name, api, given, runs_in, place)
+        self._waits(state, api, given, runs_in, where, place)
         if not api.quiet:
             state.wait_all()
         return Outcome()
 
-    def _runs_graph(self, state: State, stream: int, words: str, place: Tokens) -> None:
+    def _runs_graph(self, state: State, stream: int, where: tree.Expr | None, place: Tokens) -> None:
         """A graph runs: with what was captured anywhere before."""
+        words = self.stream_name(stream, where)
         uses = [
             self._use(state, made, "the graph", place, words, writes, False, None)
             for made, writes in sorted(state.captured, key=lambda each: each[0])
             if made in state.status
         ]
-        self._enqueue(state, stream, uses, "launch the graph", place)
+        self._enqueue(state, stream, uses, "launch the graph", place, where)
 
     def _event_number(self, state: State, value: Value | Address) -> int | None:
         if (
@@ -636,13 +662,20 @@ class Expressions:
         else:
             state.stream_waits(stream, number, self.blocking)
 
-    def _waits(self, state: State, name: str, api: Api, given: object, stream: int, place: Tokens) -> None:
-        assert callable(given)
+    def _waits(
+        self,
+        state: State,
+        api: Api,
+        given: Callable[[int | None], Value | Address],
+        stream: int,
+        where: tree.Expr | None,
+        place: Tokens,
+    ) -> None:
         if api.waits == "device":
             state.wait_all()
         elif api.waits == "stream":
             state.wait_stream(stream, self.blocking)
-            self.evidence.happens(stream, name, place)
+            self.happens(stream, where, "host", "the host waits", place)
         elif api.waits == "event":
             number = self._event_number(state, given(api.event))
             if number is None:
@@ -672,19 +705,27 @@ class Expressions:
             for value, writes in touched
             if self.things[value.made].kind in _POINTERS
         ]
-        self._enqueue(state, stream, [use for use in uses if use is not None], name, place)
+        self._enqueue(state, stream, uses, name, place, self._argument(expr, api.stream))
         kind = self._argument(expr, api.copies)
         between = "" if kind is None else self.text(kind)
         managed = any(self.things[value.made].kind == MANAGED for value, _ in touched)
         if (api.waits == "copy" and "DeviceToDevice" not in between) or (api.does == "set" and managed):
             state.wait_stream(stream, self.blocking)
 
-    def _enqueue(self, state: State, stream: int, uses: Sequence[Use], what: str, place: Tokens) -> None:
+    def _enqueue(
+        self,
+        state: State,
+        stream: int,
+        uses: Sequence[Use],
+        what: str,
+        place: Tokens,
+        where: tree.Expr | None,
+    ) -> None:
         """Put work into a stream, and look whether what it touches is ready."""
         if state.capturing:
             state.captured |= {(use.made, use.writes) for use in uses}
             return
-        self.evidence.happens(stream, what, place)
+        self.happens(stream, where, "work", what, place)
         over = state.ordered(stream, self.blocking)
         for use in uses:
             thing = self.things[use.made]
@@ -758,7 +799,7 @@ class Expressions:
         elif api.kind == ALLOCATION and not captured:
             words = self.stream_name(stream, self._argument(expr, api.stream))
             use = self._use(state, thing.number, "allocated", place, words, True, False, None)
-            self.evidence.happens(stream, f"allocate {variable.name}", place)
+            self.happens(stream, self._argument(expr, api.stream), "work", f"allocate {variable.name}", place)
             state.enqueue(stream, [use.number], self.blocking)
         return Outcome(thing.number)
 
@@ -812,7 +853,7 @@ class Expressions:
                 value.made, frozenset()
             )
         if by_stream and not state.capturing:
-            self.evidence.happens(stream, f"free {thing.name}", place)
+            self.happens(stream, self._argument(expr, api.stream), "work", f"free {thing.name}", place)
         if api.waits is not None and thing.kind != ALLOCATION:
             state.wait_all()
         return Outcome()
@@ -840,7 +881,7 @@ class Expressions:
         stream = self.stream(state, configured[3] if where is not None else None, where)
         name = expr.callee.text.rpartition("::")[2] if isinstance(expr.callee, tree.Name) else None
         values = [self.value(state, each) for each in expr.arguments]
-        self._runs_kernel(state, name, values, stream, self.stream_name(stream, where), self.tokens(expr))
+        self._runs_kernel(state, name, values, stream, where, self.tokens(expr))
 
     def _launched(
         self, state: State, expr: tree.Call, name: str, api: Api, values: Sequence[Value | Address]
@@ -869,7 +910,7 @@ class Expressions:
         if isinstance(function, tree.Unary):
             function = function.operand
         kernel = function.text.rpartition("::")[2] if isinstance(function, tree.Name) else None
-        self._runs_kernel(state, kernel, given, stream, self.stream_name(stream, where), self.tokens(expr))
+        self._runs_kernel(state, kernel, given, stream, where, self.tokens(expr))
 
     def _runs_kernel(
         self,
@@ -877,9 +918,10 @@ class Expressions:
         kernel: str | None,
         values: Sequence[Value | Address],
         stream: int,
-        words: str,
+        where: tree.Expr | None,
         place: Tokens,
     ) -> None:
+        words = self.stream_name(stream, where)
         known = None if kernel is None else self.callees.summary(kernel)
         what = f"`{kernel}`" if kernel is not None and kernel.isidentifier() else "the kernel"
         uses: list[Use] = []
@@ -900,7 +942,7 @@ class Expressions:
             )
         if known is not None and not known.apart and kernel is not None:
             uses += self._globals(state, kernel, known.assigns, what, place, words)
-        self._enqueue(state, stream, uses, f"launch {kernel or ''}".strip(), place)
+        self._enqueue(state, stream, uses, f"launch {kernel or 'a kernel'}", place, where)
 
     def _globals(
         self, state: State, kernel: str, assigns: frozenset[str], what: str, place: Tokens, words: str

@@ -98,15 +98,19 @@ class Misorder:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One thing that happens in a stream, or that waits for it."""
+    """One thing that happens in a stream, or that waits for it. ``kind``: "work", "record", "wait" for an event, or
+    "host": the host waits. ``event``: that is recorded or waited for."""
 
+    kind: str
     what: str
     place: Tokens
+    event: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class HostFacts:
-    """What is found in one host function. ``streams``: what happens in each, in the order of the text."""
+    """What is found in one host function. ``streams``: what happens in each, in the order of the text, by its name:
+    that of a variable, of an array with ``[]``, or of none for the default stream."""
 
     leaks: tuple[Leak, ...] = ()
     touches: tuple[Touch, ...] = ()

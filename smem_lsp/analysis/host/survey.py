@@ -9,7 +9,6 @@ from smem_lsp.analysis.host.api import api_of, handle_types, words_of_lifetimes
 from smem_lsp.analysis.host.callees import Callees, is_plain, is_plain_method
 from smem_lsp.analysis.host.expressions import TooMuch
 from smem_lsp.analysis.host.model import NOTHING, HostFacts
-from smem_lsp.analysis.host.order import DEFAULT, PER_THREAD
 from smem_lsp.analysis.host.statements import Statements
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
@@ -33,16 +32,25 @@ class HostCode:
     @cached_property
     def functions(self) -> tuple[tuple[Function, HostFacts], ...]:
         """The functions of the file with streams, events, graphs or memory of their own, and what is found there."""
-        lifetimes = words_of_lifetimes(self.dialect)
         found: list[tuple[Function, HostFacts]] = []
         for function in self.unit.functions:
             checkpoint()
-            words = function.definition.body_words
-            if words.isdisjoint(lifetimes) and not (self.managed and self._touches(function)):
-                continue
-            if not _on_device(function):
+            if self._makes(function) and not _on_device(function):
                 found.append((function, self.facts_of(function)))
         return tuple(found)
+
+    def _makes(self, function: Function) -> bool:
+        """Does a function make or release anything, or use managed variables?"""
+        if not function.definition.body_words.isdisjoint(words_of_lifetimes(self.dialect)):
+            return True
+        return bool(self.managed) and self._touches(function)
+
+    def around(self, offset: int) -> Function | None:
+        """The host function that this place stands in."""
+        for function in self.unit.functions:
+            if function.span.start <= offset < function.span.end:
+                return None if _on_device(function) else function
+        return None
 
     def facts_of(self, function: Function) -> HostFacts:
         """What is found in one function."""
@@ -161,9 +169,7 @@ def _walked(function: Function, callees: Callees, per_thread: bool) -> HostFacts
         walk.run()
     except TooMuch:
         return NOTHING
-    names = {each.number: each.name for each in walk.things}
-    names |= {DEFAULT: "", PER_THREAD: ""}
-    facts = walk.evidence.facts(walk.things, names)
+    facts = walk.evidence.facts(walk.things)
     if function.name == "main":  # the process ends with it
         return HostFacts((), facts.touches, facts.misorders, facts.streams)
     return facts
