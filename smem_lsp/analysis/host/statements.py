@@ -8,23 +8,18 @@ from dataclasses import field
 from functools import cached_property
 from typing import Any
 
-from smem_lsp.analysis.host.api import MANAGED, api_of, handle_types
+from smem_lsp.analysis.host.api import api_of
 from smem_lsp.analysis.host.callees import ENDS, is_plain, is_plain_method
-from smem_lsp.analysis.host.expressions import SUCCESS, Address, Expressions, TooMuch, Variable
+from smem_lsp.analysis.host.declarations import QUIET_WORDS, Declarations
+from smem_lsp.analysis.host.frame import Address, TooMuch
 from smem_lsp.analysis.host.model import Statement, Tokens
-from smem_lsp.analysis.host.order import Null, Outcome, Ref, State, Value, distinct
+from smem_lsp.analysis.host.order import Ref, State, distinct
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 
 _MOST_STATES = 24
 _MOST_TURNS = 5  # of a loop, until nothing new is seen
-_CONTAINERS = ("std::vector<>", "vector<>", "std::array<>", "array<>")
-_QUIET_WORDS = frozenset(
-    "auto const constexpr unsigned signed int long short char float double bool void size_t struct volatile static "
-    "register dim3 FILE string std::string nvtxRangeId_t".split()
-)
-_NULLABLE = frozenset("CUdeviceptr hipDeviceptr_t bool cudaError_t CUresult hipError_t".split())
 _LEAVING = frozenset(("RETURN", "GOTO", "THROW"))
 
 
@@ -36,7 +31,7 @@ class _Target:
     states: list[State] = field(default_factory=list)
 
 
-class Statements(Expressions):
+class Statements(Declarations):
     """``breaks``, ``continues``: paths that leave the turns of the loops around; ``jumps``: those that go to labels."""
 
     def run(self) -> None:
@@ -54,8 +49,6 @@ class Statements(Expressions):
         del states
         if self.jumps:
             raise TooMuch  # a jump back
-
-    # ---- statements --------------------------------------------------------------------------------------------
 
     def block(self, states: list[State], node: tree.Block, closing: Tokens | None = None) -> list[State]:
         self.scopes.append({})
@@ -197,7 +190,7 @@ class Statements(Expressions):
             return True
         kinds, texts = self.body.tokens.kinds, self.body.tokens.texts
         return any(
-            kind == "NAME" and text not in _QUIET_WORDS and i + 1 < hi and kinds[i + 1] == "NAME"
+            kind == "NAME" and text not in QUIET_WORDS and i + 1 < hi and kinds[i + 1] == "NAME"
             for i, kind, text in zip(range(lo, hi), kinds[lo:hi], texts[lo:hi])
         )
 
@@ -230,7 +223,7 @@ class Statements(Expressions):
             texts = self.body.tokens.texts
             for i in self.changes[bisect_left(self.changes, lo) : bisect_left(self.changes, hi)]:
                 for state in states:
-                    self._forget_facts(state, texts[i])
+                    self.forget_facts(state, texts[i])
 
     @cached_property
     def changes(self) -> Sequence[int]:
@@ -244,319 +237,6 @@ class Statements(Expressions):
                 if passed or before in ("STEP", "AMP") or after in ("EQ", "ASSIGN", "STEP", "DOT"):
                     found.append(i)
         return found
-
-    # ---- declarations ------------------------------------------------------------------------------------------
-
-    def _variable(self, declared: tree.Declaration, declarator: tree.Declarator, *, owned: bool) -> Variable:
-        """The variable of a declarator, as what it is followed."""
-        variable = self.declare(declarator.name, (self.base + declarator.name_at, 0 if owned else 1))
-        words = declared.words
-        handles = handle_types(self.dialect)
-        elements = [
-            word
-            for name in declared.names
-            for arguments in name.arguments or ()
-            for each in arguments or ()
-            if isinstance(each, tree.TypeId)
-            for word in each.words
-        ]
-        container = any(word in _CONTAINERS for word in words)
-        handle = any(word in handles for word in words) or (
-            container and any(word in handles for word in elements)
-        )
-        own = owned and not any(word in ("static", "extern", "thread_local") for word in words)
-        stars = declarator.pointers.count("*")
-        reference = any(each in ("&", "&&") for each in declarator.pointers)
-        variable.apart = "volatile" in words or any("atomic" in word for word in words)
-        if handle:
-            variable.several = container or bool(declarator.dims) or stars > 0
-            variable.owns = own and not reference and (not stars or _makes_array(declarator.initializer))
-        elif stars == 1 and not declarator.dims and not container:
-            variable.owns = own and not reference
-        elif "CUdeviceptr" in words or "hipDeviceptr_t" in words:
-            variable.owns = own and not reference
-            variable.several = bool(declarator.dims)
-        elif stars or declarator.dims or container:
-            variable.several = True
-        variable.nullable = self._holds(declared, declarator)
-        variable.shared = variable.shared or (reference and not owned)
-        variable.configures = any(word in self.dialect.config_types for word in words)
-        names = [word for word in words if word not in _QUIET_WORDS and word not in handles]
-        plain = (
-            stars
-            or reference
-            or all(
-                name.endswith(("_t", "::string", "<>")) or name.startswith(("cuda", "CU", "hip"))
-                for name in names
-            )
-        )
-        variable.ends = not plain
-        return variable
-
-    def _declaration(self, states: list[State], declared: tree.Declaration) -> list[State]:
-        for declarator in declared.declarators:
-            if not declarator.name:
-                continue
-            initializer = declarator.initializer
-            values: list[Value | Address] = []
-            before = states
-            if any("atomic" in word for word in declared.words):
-                for state in states:
-                    self.unread(state, self.base + declared.lo, self.base + declared.hi)
-                initializer = None
-            if initializer is not None and not isinstance(initializer, tree.Braces):
-                states = []
-                for state in before:
-                    self.dead = False
-                    value = self.value(state, initializer)
-                    if not self.dead:
-                        values.append(value)
-                        states.append(state)
-                    for fork in self.forks:
-                        values.append(None)
-                        states.append(fork)
-                    self.forks = []
-                    self.dead = False
-            variable = self._variable(declared, declarator, owned=True)
-            for state in states:
-                state.values.pop(variable.number, None)
-            if any(each in ("&", "&&") for each in declarator.pointers):
-                self._refers(states, variable, initializer)
-                continue
-            if isinstance(initializer, tree.Braces):
-                values = self._listed(states, variable, declarator, initializer)
-            place = self.base + declarator.lo, self.base + declarator.hi
-            for state, value in zip(states, values):
-                if isinstance(value, Address) or (
-                    isinstance(value, Ref) and (variable.apart or not self._holds(declared, declarator))
-                ):
-                    self.leave(state, value)
-                elif value is not None and (variable.nullable or not isinstance(value, Null)):
-                    self.put(state, variable, value, place)
-            if variable.ends:
-                for state in states:
-                    state.wait_all()
-        return states
-
-    def _holds(self, declared: tree.Declaration, declarator: tree.Declarator) -> bool:
-        """Is it a handle or a pointer, and no object that takes one over?"""
-        handles = handle_types(self.dialect)
-        words = [word for word in declared.words if word != "const"]
-        return (
-            bool(declarator.pointers)
-            or words == ["auto"]
-            or any(word in handles or word in _NULLABLE for word in words)
-        )
-
-    def _listed(
-        self, states: Sequence[State], variable: Variable, declarator: tree.Declarator, braces: tree.Braces
-    ) -> list[Value | Address]:
-        """The values of ``T x{...}`` and ``T x(...)``."""
-        if (
-            variable.several and "*" in declarator.pointers and declarator.dims
-        ):  # void* arguments[] = {&p, &n}
-            points: list[Variable] = []
-            for item in braces.items:
-                inner: tree.Expr = item
-                while isinstance(inner, tree.Cast):
-                    inner = inner.operand
-                named = isinstance(inner, tree.Unary) and inner.operator == "&"
-                found = (
-                    self.find(inner.operand.text)
-                    if named and isinstance(inner, tree.Unary) and isinstance(inner.operand, tree.Name)
-                    else None
-                )
-                if named:
-                    points.append(found or Variable(-1, ""))
-                else:
-                    for state in states:
-                        self.leave(state, self.value(state, item))
-            variable.points = tuple(points)
-            return []
-        values: list[Value | Address] = []
-        for state in states:
-            given = [self.value(state, item) for item in braces.items]
-            if len(given) == 1 and not variable.several:
-                values.append(given[0])
-                continue
-            for each in given:
-                self.leave(state, each)
-            values.append(Null() if not given and not variable.several else None)
-        return values
-
-    def _refers(self, states: Sequence[State], variable: Variable, initializer: tree.Expr | None) -> None:
-        """``auto& s = streams[i]``"""
-        inner = initializer
-        if isinstance(inner, tree.Braces) and len(inner.items) == 1:
-            inner = inner.items[0]
-        while isinstance(inner, tree.Index):
-            inner = inner.base
-        if isinstance(inner, tree.Name):
-            target = self.find(inner.text)
-            if target is not None and target is not variable:
-                variable.target = target
-                return
-        variable.shared = True
-
-    # ---- conditions --------------------------------------------------------------------------------------------
-
-    def sides(
-        self, states: Sequence[State], parsed: Any, span: tuple[int, int], *, fails: bool
-    ) -> tuple[list[State], list[State]]:
-        """The paths on which a condition holds, and those on which it does not. ``fails``: it looks as if it holds
-        where a call has failed, and only there."""
-        yes: list[State] = []
-        no: list[State] = []
-        condition = parsed.condition if isinstance(parsed, tree.ConditionWithInit) else parsed
-        base, self.base = self.base, span[0]
-        text = " ".join(self.body.tokens.texts[span[0] : span[1]])
-        for state in states:
-            for side, truth in ((yes, True), (no, False)):
-                other = state.copy()
-                if condition is None:
-                    known = other.facts.get(text)
-                    if known is not None and known is not truth:
-                        continue
-                    if "(" not in text:
-                        other.facts[text] = truth
-                elif not self._assume(other, condition, truth, leaving=truth or not fails):
-                    continue
-                side.append(other)
-        self.base = base
-        return yes, no
-
-    def _assume(self, state: State, expr: Any, truth: bool, *, leaving: bool) -> bool:
-        """Let a condition hold, or not; False: it cannot."""
-        if isinstance(expr, tree.Declaration):
-            declared = self.find(expr.declarators[0].name) if expr.declarators else None
-            value = None if declared is None else state.values.get(declared.number)
-            return self._is(state, value, truth, leaving=leaving)
-        if isinstance(expr, tree.Unary) and expr.operator == "!":
-            return self._assume(state, expr.operand, not truth, leaving=leaving)
-        if isinstance(expr, tree.Binary) and expr.operator in ("&&", "||"):
-            both = (expr.operator == "&&") is truth
-            if both:
-                return all(
-                    self._assume(state, each, truth, leaving=leaving) for each in (expr.left, expr.right)
-                )
-            return self._either(state, expr, truth, leaving=leaving)
-        if isinstance(expr, tree.Binary) and expr.operator in ("==", "!="):
-            same = (expr.operator == "==") is truth
-            for one, other in ((expr.left, expr.right), (expr.right, expr.left)):
-                if self._is_zero(other):
-                    known = self._known(state, one)
-                    if known is not None:
-                        return self._is(state, known, not same, leaving=leaving)
-                elif isinstance(other, tree.Name) and "rror" in other.text and same is True:
-                    known = self._known(state, one)  # one certain error
-                    if isinstance(known, Outcome):
-                        return self._is(state, known, True, leaving=leaving)
-        known = self._known(state, expr)
-        if known is not None:
-            return self._is(state, known, truth, leaving=leaving)
-        self._mentions(state, expr, leaving=leaving)
-        lo, hi = self.tokens(expr)
-        text = " ".join(self.body.tokens.texts[lo:hi])
-        decided = state.facts.get(text)
-        if decided is not None:
-            return decided is truth
-        if "(" not in text:
-            state.facts[text] = truth
-        return True
-
-    def _either(self, state: State, expr: tree.Binary, truth: bool, *, leaving: bool) -> bool:
-        """One of two conditions holds, or fails: which, is not known."""
-        one, other = state.copy(), state.copy()
-        first = self._assume(one, expr.left, truth, leaving=leaving)
-        second = self._assume(other, expr.right, truth, leaving=leaving)
-        if first != second:
-            state.become(one if first else other)
-        elif first:
-            for number, status in one.status.items():
-                if number not in other.status:
-                    state.status.pop(number, None)
-                elif status != other.status[number]:
-                    state.leave(number)
-            for number in other.status:
-                if number not in one.status:
-                    state.status.pop(number, None)
-            state.done = one.done | other.done
-        return first or second
-
-    @staticmethod
-    def _is_zero(expr: tree.Expr) -> bool:
-        if isinstance(expr, tree.Name):
-            return expr.text == "NULL" or expr.text.rpartition("::")[2] in SUCCESS
-        return isinstance(expr, tree.Number) and expr.text in ("0", "nullptr")
-
-    def _known(self, state: State, expr: tree.Expr) -> Value:
-        """What is known of the operand of a comparison. It has been run already."""
-        while isinstance(expr, tree.Cast):
-            expr = expr.operand
-        if isinstance(expr, tree.Name):
-            variable = self.find(expr.text)
-            return None if variable is None else state.values.get(variable.number)
-        if isinstance(expr, tree.Member):
-            return state.values.get(self.path(expr).number)
-        if isinstance(expr, tree.Assign) and expr.operator == "=":
-            return self._known(state, expr.value)
-        if isinstance(expr, tree.Call):
-            return self.outcomes.get(self.tokens(expr))
-        return None
-
-    def _is(self, state: State, value: Value, truth: bool, *, leaving: bool) -> bool:
-        """Is a handle non-null, or an error one? False: it cannot be."""
-        match value:
-            case Null():
-                return not truth
-            case Ref():
-                return truth or self.things[value.made].kind == MANAGED
-            case Outcome():
-                if not value.plain:
-                    if value.made is not None and leaving:
-                        state.leave(value.made)
-                    return True
-                if truth:
-                    if value.made is not None:
-                        state.forget(value.made)
-                elif value.waited is not None:
-                    kind, number = value.waited
-                    if kind == "stream":
-                        state.wait_stream(number, self.blocking)
-                    elif kind == "event":
-                        state.wait_event(number)
-                    else:
-                        state.wait_all()
-                return True
-        return True
-
-    def _mentions(self, state: State, expr: tree.Expr, *, leaving: bool) -> None:
-        """A condition that is worked out from errors in a way that is not seen through."""
-        self._mentions_within(state, self.tokens(expr), leaving=leaving)
-
-    def _mentions_within(self, state: State, place: Tokens, *, leaving: bool) -> None:
-        lo, hi = place
-        for at, outcome in self.outcomes.items():
-            if lo <= at[0] < hi:
-                self._doubt(state, outcome, leaving=leaving)
-        kinds, texts = self.body.tokens.kinds, self.body.tokens.texts
-        for kind, text in zip(kinds[lo:hi], texts[lo:hi]):
-            variable = self.find(text) if kind == "NAME" else None
-            value = None if variable is None else state.values.get(variable.number)
-            if isinstance(value, Outcome):
-                self._doubt(state, value, leaving=leaving)
-        for path in self.paths.values():
-            value = state.values.get(path.number)
-            if isinstance(value, Outcome) and path.name in " ".join(texts[lo:hi]):
-                self._doubt(state, value, leaving=leaving)
-
-    def _doubt(self, state: State, outcome: Outcome, *, leaving: bool) -> None:
-        if outcome.made is not None and leaving:
-            state.leave(outcome.made)
-        if outcome.waited is not None:
-            state.wait_all()
-
-    # ---- branches ----------------------------------------------------------------------------------------------
 
     def _if(self, states: list[State], node: tree.If) -> list[State]:
         if not self._matters(node):
@@ -687,8 +367,6 @@ class Statements(Expressions):
                     self.lost(state, variable, "return", (node.lo, node.hi))
         self.evidence.muted = muted
 
-    # ---- loops -------------------------------------------------------------------------------------------------
-
     def _loop(self, states: list[State], node: tree.For | tree.While | tree.DoWhile) -> list[State]:
         if not self._matters(node):
             if self._waits_perhaps(node.lo, node.hi):
@@ -805,12 +483,3 @@ def _within(places: Sequence[int], lo: int, hi: int) -> bool:
     """Does one of the places, in order, lie there?"""
     at = bisect_left(places, lo)
     return at < len(places) and places[at] < hi
-
-
-def _makes_array(expr: tree.Expr | None) -> bool:
-    """``new T[n]``, ``malloc(n)``"""
-    while isinstance(expr, tree.Cast):
-        expr = expr.operand
-    if isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name):
-        return expr.callee.text.rpartition("::")[2] in ("malloc", "calloc")
-    return isinstance(expr, tree.Opaque) and expr.kind == "new"
