@@ -78,3 +78,42 @@ void waited_then_freed_elsewhere(cudaStream_t s) { float* p; cudaMallocAsync(&p,
 void two_parameters_may_be_one_stream(cudaStream_t s, cudaStream_t t) { float* p; cudaMallocAsync(&p, 4, s); k<<<1,1,0,t>>>(p); cudaFreeAsync(p, s); }
 void threads_get_it() { cudaStream_t s; cudaStreamCreate(&s); std::vector<std::thread> ts; for (int i = 0; i < 3; i++) ts.emplace_back(work, s); for (auto& t : ts) t.join(); }
 void pointers_rotated(int n) { float* p; cudaMallocAsync(&p, 4, 0); float* q; cudaMallocAsync(&q, 4, 0); for (int i = 0; i < n; i++) { k<<<1,1>>>(p); float* t = p; p = q; q = t; } cudaFreeAsync(p, 0); cudaFreeAsync(q, 0); }
+std::pair<cudaStream_t, int> returned_in_pair() { cudaStream_t s; cudaStreamCreate(&s); return std::make_pair(s, 1); }
+cudaStream_t moved() { cudaStream_t s; cudaStreamCreate(&s); return std::move(s); }
+void copy(cudaStream_t s);
+void function_named_as_in_std() { cudaStream_t s; cudaStreamCreate(&s); copy(s); }
+void released_in_other_configuration() {
+  cudaStream_t s;
+  cudaStreamCreate(&s);
+#ifdef NOT_HERE
+  cudaStreamDestroy(s);
+#endif
+}
+void captured_once(int n, float* p) {
+  bool made = false;
+  cudaStream_t s;
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  cudaStreamCreate(&s);
+  for (int i = 0; i < n; ++i) {
+    if (!made) {
+      cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
+      k<<<1, 1, 0, s>>>(p);
+      cudaStreamEndCapture(s, &graph);
+      cudaGraphInstantiate(&exec, graph, 0);
+      made = true;
+    }
+    cudaGraphLaunch(exec, s);
+  }
+  if (made) cudaGraphExecDestroy(exec);
+  if (made) cudaGraphDestroy(graph);
+  cudaStreamDestroy(s);
+}
+void destroyed_in_the_last_turn(int n, float* p) {
+  cudaStream_t s;
+  cudaStreamCreate(&s);
+  for (int i = 0; i < n; ++i) {
+    k<<<1, 1, 0, s>>>(p);
+    if (i == n - 1) cudaStreamDestroy(s);
+  }
+}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
 from smem_lsp.config import Config
-from smem_lsp.engine import check
+from smem_lsp.engine import apply, check
 from smem_lsp.targets.dialects import HIP
 
 _ALL = Config(select=("SMEM601", "SMEM602", "SMEM603"))
@@ -131,3 +132,22 @@ def test_a_caller_or_an_earlier_line_of_a_loop_may_ask() -> None:
 def test_a_suppression_silences() -> None:
     text = "void host() {\n  cudaStream_t s;\n  cudaStreamCreate(&s);  // smem: ignore[SMEM601]\n}\n"
     assert _told(text) == []
+
+
+def test_no_text_makes_it_raise() -> None:
+    """Pieces of the programs, cut out and put elsewhere."""
+    texts = [path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.rglob("*.cu"))]
+    chance = random.Random(24)
+    for _ in range(60):
+        text = chance.choice(texts)
+        for _ in range(chance.randint(1, 6)):
+            at, other = chance.randrange(len(text)), chance.choice(texts)
+            piece = chance.randrange(len(other))
+            end = at + chance.choice((0, 1, 8, 40))
+            text = text[:at] + other[piece : piece + chance.randint(0, 60)] + text[end:]
+        report = check(text, config=Config(select=("SMEM6",)))
+        assert report.defects == ()
+        for finding in report.findings:
+            assert all(0 <= span.start <= span.end <= len(text) for span in finding.spans)
+            for fix in report.fixes_for(finding):
+                apply(text, fix)

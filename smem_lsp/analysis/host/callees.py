@@ -12,15 +12,19 @@ from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function
 from smem_lsp.targets.dialects import Dialect
 
-# they neither keep a handle nor wait for a device
-_PLAIN = frozenset(
+# functions of C that neither keep what they are given nor wait for a device
+_OF_C = frozenset(
     "printf fprintf sprintf snprintf puts fputs fflush malloc calloc free memset memcpy memmove memcmp strcmp strlen "
-    "sqrt sqrtf pow powf exp expf log logf log2 sin cos sinf cosf fabs fabsf abs min max ceil floor rand srand time "
-    "clock assert sizeof to_string swap move dim3 make_pair make_tuple get perror atoi atof strtol gettimeofday fopen "
-    "fclose fread fwrite getenv usleep isnan isinf fmax fmin fill fill_n iota generate copy copy_n sort accumulate "
-    "equal max_element min_element all_of any_of setprecision setw numeric_limits now count duration_cast exit abort "
-    "terminate quick_exit _Exit".split()
+    "sqrt sqrtf pow powf exp expf log logf log2 sin cos sinf cosf fabs fabsf abs ceil floor rand srand time clock "
+    "assert sizeof perror atoi atof strtol gettimeofday fopen fclose fread fwrite getenv usleep isnan isinf fmax fmin "
+    "exit abort terminate quick_exit _Exit dim3".split()
 )
+# and of std; those that hand on what they are given stand below
+_OF_STD = _OF_C | frozenset(
+    "min max to_string fill fill_n iota generate copy copy_n sort accumulate equal max_element min_element all_of "
+    "any_of setprecision setw now count duration_cast".split()
+)
+_HANDING_ON = frozenset("move forward swap exchange make_pair make_tuple tie get pair tuple".split())
 _METHODS = frozenset(
     "size begin end cbegin cend empty clear resize reserve push_back emplace_back back front at c_str str length count "
     "data what now time_since_epoch".split()
@@ -68,9 +72,14 @@ def is_library(name: str) -> bool:
     return _LIBRARIES.fullmatch(name) is not None
 
 
-def is_plain(name: str) -> bool:
-    """A function of the C or C++ library that waits for no device and keeps nothing."""
-    return name in _PLAIN
+def is_plain(name: str, space: str = "") -> bool:
+    """A function of the C or C++ library that waits for no device. ``space``: before its name."""
+    return name in _OF_C if space in ("", "::") else space == "std::" and name in _OF_STD | _HANDING_ON
+
+
+def hands_on(name: str) -> bool:
+    """Does such a function give back, or elsewhere, what it is given?"""
+    return name in _HANDING_ON
 
 
 def is_plain_method(name: str) -> bool:
@@ -175,7 +184,7 @@ def _summary(function: Function, quiet: frozenset[str], dialect: Dialect) -> Sum
         api = api_of(name, dialect)
         if api is not None:
             waits = waits or not api.quiet or api.waits is not None or api.does not in ("", "launch", "set")
-        elif name not in quiet and name not in _PLAIN and name not in _NOT_CALLS:
+        elif name not in quiet and name not in _OF_STD and name not in _NOT_CALLS:
             waits = True
     released = any(_keeps(each, dialect) for each in called(function))
     whole = len(names) == len(declared) and function.parameters is not None

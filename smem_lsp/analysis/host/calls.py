@@ -10,6 +10,7 @@ from smem_lsp.analysis.host.callees import (
     KEEPING_METHODS,
     UNKNOWN,
     Parameter,
+    hands_on,
     is_library,
     is_plain,
     is_plain_method,
@@ -53,7 +54,12 @@ class Calls(Expressions):
         """A call of a function that is not of the API."""
         released = len(self.releases)
         values = [self.value(state, argument) for argument in expr.arguments]
-        if is_plain(name) and space in ("", "std::", "::") and self.find(name) is None:
+        own = self.find(name) is not None or (not space and name in self.callees.functions)
+        if is_plain(name, space) and not own:
+            if hands_on(name):
+                for value in values:
+                    self.leave(state, value)
+                return None
             written, read = touches(name)
             for at, value in enumerate(values):
                 if isinstance(value, Ref) and (at in written or at in read):

@@ -149,7 +149,8 @@ class Statements(Declarations):
         for i in range(1, len(kinds)):
             if kinds[i] != "LP" or kinds[i - 1] != "NAME":
                 continue
-            if is_plain(texts[i - 1]) and (kinds[i - 2 : i - 1] != ["SCOPE"] or texts[i - 3] == "std"):
+            space = "".join(texts[i - 3 : i - 1]) if kinds[i - 2 : i - 1] == ["SCOPE"] else ""
+            if is_plain(texts[i - 1], space) and (space or texts[i - 1] not in self.callees.functions):
                 continue
             if kinds[i - 2 : i - 1] == ["DOT"] and is_plain_method(texts[i - 1]):
                 continue

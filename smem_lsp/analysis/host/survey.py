@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from smem_lsp.analysis.host.api import api_of, handle_types, words_of_lifetimes
@@ -55,7 +57,14 @@ class HostCode:
     def facts_of(self, function: Function) -> HostFacts:
         """What is found in one function."""
         key = (self.per_thread, *self.callees.key(function.definition.body_words))
-        return _FACTS.of(function.body.store, key, lambda: _walked(function, self.callees, self.per_thread))
+        found = _FACTS.of(function.body.store, key, lambda: _walked(function, self.callees, self.per_thread))
+        leaks = tuple(leak for leak in found.leaks if not self._named_elsewhere(leak.made.name))
+        return found if len(leaks) == len(found.leaks) else replace(found, leaks=leaks)
+
+    def _named_elsewhere(self, name: str) -> bool:
+        """Is a handle named in code that this configuration leaves out? It may be released there."""
+        word = re.compile(rf"\b{re.escape(name.removesuffix('[]'))}\b")
+        return any(word.search(text) for text in self.unit.files[0].inactive_text)
 
     @cached_property
     def callees(self) -> Callees:
@@ -91,7 +100,7 @@ class HostCode:
     def _unchecked(self, function: Function) -> Iterator[tuple[int, int]]:
         kinds = function.definition.body.kinds
         partner = function.body.ahead.partner
-        asked = [i for i in range(len(kinds)) if self._asks(function, i)]
+        asked = [i for i, kind in enumerate(kinds) if kind == "LP" and self._asks(function, i)]
         if self._caller_asks(function):
             return
         for i, kind in enumerate(kinds):
@@ -105,7 +114,7 @@ class HostCode:
         """May the call whose parenthesis is token ``i`` ask for the error of a launch?"""
         body = function.definition.body
         kinds, texts = body.kinds, body.texts
-        if kinds[i] != "LP" or not i or kinds[i - 1] != "NAME":
+        if not i or kinds[i - 1] != "NAME":
             return False
         api = api_of(texts[i - 1], self.dialect)
         if api is None:
@@ -123,7 +132,8 @@ class HostCode:
             if other is function or function.name not in other.definition.body_words:
                 continue
             at = body.texts.index(function.name)
-            if any(self._asks(other, i) for i in range(at + 2, len(body.kinds))):
+            after = (i for i in range(at + 2, len(body.kinds)) if body.kinds[i] == "LP")
+            if any(self._asks(other, i) for i in after):
                 return True
         return False
 
