@@ -45,6 +45,15 @@ def streams_of(host: HostCode, function: Function) -> tuple[Stream, ...]:
     )
 
 
+def streams_named(host: HostCode, name: str) -> tuple[Stream, ...] | None:
+    """The streams of the host function of that name; None: there is none, or it is a kernel."""
+    last = name.rpartition("::")[2]
+    found = [function for function in host.unit.functions if function.name == last]
+    if not found or any(function.is_kernel for function in found):
+        return None
+    return streams_of(host, found[0])
+
+
 def stream_at(host: HostCode, word: Span) -> Stream | None:
     """The stream that a name of a host function means."""
     name = host.unit.source.slice(word)
