@@ -15,7 +15,8 @@ from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
 from smem_lsp.engine.report import Report
 from smem_lsp.environment import SourceError, read_source
-from smem_lsp.output import layout_html, layout_json, layout_svg, layout_text
+from smem_lsp.output import layout_html, layout_json, layout_svg, layout_text, stream_timeline
+from smem_lsp.rules.host_streams import Stream, streams_named
 from smem_lsp.source import is_file, is_folder, is_there
 
 _LONGEST_PATH = 4_096  # characters
@@ -30,6 +31,9 @@ def run(flags: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
     if not told_stops(file, report):
         return EXIT_FAILED
+    streams = None if kernel is None or report.host is None else streams_named(report.host, kernel)
+    if streams is not None and kernel is not None:
+        return _timeline(kernel, streams, file, flags.format)
     chosen = choose(report, file, kernel)
     if flags.format == "text":
         sys.stdout.write(layout_text.render(report, chosen, terminal_style(), _width()))
@@ -41,6 +45,18 @@ def run(flags: argparse.Namespace) -> int:
         single = _single(report, chosen, file)
         render = layout_json.render if flags.format == "json" else layout_svg.render
         sys.stdout.write(render(report, single))
+    return EXIT_CLEAN
+
+
+def _timeline(function: str, streams: Sequence[Stream], file: str, form: str) -> int:
+    """Print what happens in the streams of a host function."""
+    if not streams:
+        raise UsageError(f"{file}: nothing happens in a stream of `{function}` that is followed")
+    if form not in ("text", "svg"):
+        raise UsageError(f"{file}: the streams of `{function}` are shown as text or svg")
+    use_utf8(sys.stdout)
+    drawn = stream_timeline.as_svg(function, streams) if form == "svg" else stream_timeline.as_text(streams)
+    sys.stdout.write(drawn)
     return EXIT_CLEAN
 
 

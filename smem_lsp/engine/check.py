@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from smem_lsp.analysis.host.survey import HostCode
 from smem_lsp.config import Config
 from smem_lsp.engine.cache import Setting
 from smem_lsp.engine.contexts import MOST_CONTEXTS, WHOLE_PROJECT, Within, read_units
@@ -125,7 +126,8 @@ def _report(
     unit = None if setting is None else setting.around.unit
     unread = () if counted is None else counted[1]
     suppressions = NO_SUPPRESSIONS if setting is None else setting.suppressions
-    facts = FileFacts(source, unit, unread, suppressions)
+    host = None if setting is None else HostCode(setting.around.unit, setting.around.dialect)
+    facts = FileFacts(source, unit, unread, suppressions, host=host)
     whole = not any(each.what in ("everything", "findings") for each in attempts.stopped)
     told = [(kernel.facts.kernel, each.findings) for each in judged for kernel in each.instances[:1]]
     of_kernels = join_kernels(told, whole=whole)
@@ -144,6 +146,7 @@ def _report(
         ended=lambda: tuple(dict.fromkeys((*attempts.stopped, *_stopped_in(judged)))),
         facts=LazySequence(len(kernels), lambda index: kernels[index].facts),
         unit=unit,
+        host=host,
         more_contexts=setting is not None and setting.units.more,
     )
 

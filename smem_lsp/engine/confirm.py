@@ -33,7 +33,8 @@ _CORRECTNESS = ("SMEM1", "SMEM2")  # other findings may follow from what was imp
 
 def is_compiled(remedy: Remedy | None) -> bool:
     """Has a compiler a say in it?"""
-    return remedy is not None and CURES[type(remedy)].compiled
+    cure = CURES.get(type(remedy)) if remedy is not None else None
+    return cure is not None and cure.compiled
 
 
 def as_compiled(fix: Fix, finding: Finding, report: Report, measured: Measured) -> Fix:

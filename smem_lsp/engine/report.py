@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
 from smem_lsp.allocation.plan import Plan
+from smem_lsp.analysis.host.survey import HostCode
 from smem_lsp.analysis.storage.refusals import Refusal
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.stopped import Stopped, Why
@@ -105,6 +106,7 @@ class Report:
     find_fixes: Callable[[Finding, Report], tuple[Fix, ...]]
     facts: Sequence[KernelFacts] = ()  # of the same kernels, for who needs more than the report
     unit: TranslationUnit | None = None  # None: the file could not be read
+    host: HostCode | None = None  # its host functions, each looked at when it is asked for
     more_contexts: bool = False  # a header that other files include, too, which were not read this time
     ended: Callable[[], tuple[Stopped, ...]] = (
         tuple  # what is asked for later may end without a result as well

@@ -49,6 +49,8 @@ _VALUED = {
     "--cuda-gpu-arch": "arch",
     "-gencode": "arch",
     "--generate-code": "arch",
+    "--default-stream": "stream",
+    "-default-stream": "stream",
 }
 _JOINED = ("-isystem", "-iquote", "-I", "-D", "-U", "-include")  # -Idir, but not -archsm_90
 # Their value is the next word, which may look like one of the flags above.
@@ -304,6 +306,8 @@ def _read_flags(entry: _Entry) -> CompileFlags | str:
         standard = _STANDARD.match(value)
         if standard and standard[1] in _STANDARDS:
             macros.setdefault("__cplusplus", f"__cplusplus={_STANDARDS[standard[1]]}")
+    if found["stream"][-1:] == ["per-thread"]:  # what nvcc makes of it
+        macros.setdefault("CUDA_API_PER_THREAD_DEFAULT_STREAM", "CUDA_API_PER_THREAD_DEFAULT_STREAM=1")
     architectures = [match for value in found["arch"] for match in _ARCH.findall(value)]
     newest = max(architectures, key=lambda pair: (int(pair[0]), pair[1]), default=None)
 

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from smem_lsp.fixes.cure import CheckedKernel
 from smem_lsp.fixes.declarations import Refused
+from smem_lsp.fixes.host_calls import change_host
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.fixes.registry import CURES
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.rules import ground
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Finding
+from smem_lsp.rules.model import ChangeHost, Finding
 from smem_lsp.syntax.parse import TranslationUnit
 
 
@@ -21,6 +22,8 @@ def fixes_for(finding: Finding, kernels: Sequence[KernelFacts], unit: Translatio
     remedy = finding.remedy
     if remedy is None:
         return ()
+    if isinstance(remedy, ChangeHost):
+        return (change_host(remedy, unit.source),)
     checked, cure = CheckedKernel(kernels[remedy.kernel], kernels, unit), CURES[type(remedy)]
     try:
         return (_checked_through(checked.kernel, cure.fix(remedy, checked)),)

@@ -13,6 +13,7 @@ from smem_lsp.analysis.decision.mispaired import Mispaired
 from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount
 from smem_lsp.analysis.hazards.model import Hazards, MissingLane, Overrun, ProxyHazard, Race
 from smem_lsp.analysis.hazards.redundant_barriers import Redundant
+from smem_lsp.analysis.host.survey import HostCode
 from smem_lsp.analysis.occupancy import occupancy, shared_for_one_more_block, shared_until_one_less
 from smem_lsp.analysis.repairs.barrier_hoisting import Hoist
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarriers
@@ -365,10 +366,11 @@ def _asked(question: Callable[..., T], row: Occupied, static_bytes: int) -> T:
 @dataclass(frozen=True)
 class FileFacts:
     """The whole file. ``unread``: statements outside the grammar; ``stopped``: analyses of it and of its kernels
-    without a result, known once the other rules have run."""
+    without a result, known once the other rules have run; ``host``: its host functions, not walked yet."""
 
     source: SourceText
     unit: TranslationUnit | None  # None: it could not be read within its budget
     unread: tuple[tuple[Span, str, str | None], ...]  # (where, why, kernel)
     suppressions: Suppressions
     stopped: tuple[Stopped, ...] = ()
+    host: HostCode | None = None

@@ -202,6 +202,26 @@ class MoveToDynamic(Remedy):
     """Declare the static buffers of a kernel in dynamic shared memory, and let its launches pass the bytes."""
 
 
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """``call``, statements, each on a line, is to stand before ``statement``. ``alone``: that is one of a block;
+    ``closes``: it is the brace that closes the block."""
+
+    statement: Span
+    call: str
+    alone: bool
+    closes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeHost(Remedy):
+    """Insert calls into host code, and put other texts in the place of arguments. It is about no kernel (-1)."""
+
+    title: str
+    calls: tuple[HostCall, ...]
+    arguments: tuple[tuple[Span, str], ...] = ()
+
+
 DataValue = int | str | bool | None
 
 
@@ -332,9 +352,11 @@ def kernel_rule(
     )
 
 
-def file_rule(code: str, name: str, severity: Severity) -> Callable[[FileCheck], Rule]:
-    """Declare a rule that looks at the whole file."""
-    return lambda check: Rule(code, name, severity, _documentation(check), on_file=check)
+def file_rule(
+    code: str, name: str, severity: Severity, *, optional: bool = False
+) -> Callable[[FileCheck], Rule]:
+    """Declare a rule that looks at the whole file. ``optional``: it is off by default."""
+    return lambda check: Rule(code, name, severity, _documentation(check), on_file=check, optional=optional)
 
 
 def result_rule(code: str, name: str, severity: Severity) -> Callable[[ResultCheck], Rule]:

@@ -9,6 +9,7 @@ from smem_lsp.engine.report import KernelReport, Report
 from smem_lsp.ir.nodes import Barrier, BarrierKind, Buffer, Kernel, Name, walk
 from smem_lsp.rules.contracts import contracts
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.host_streams import stream_at
 from smem_lsp.rules.registry import RESERVED, find_rule
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.buffer_hover import buffer_lines, reference_lines
@@ -59,7 +60,7 @@ def hover_at(analysis: Analysis, offset: int) -> Hover | None:
         return function
     index = kernel_at(report, word) if _LAUNCH.match(source.text, word.end) is None else None
     if index is None:
-        return _launched(report, word)
+        return _launched(report, word) or _stream(report, word)
     return _in_kernel(analysis, index, word)
 
 
@@ -89,6 +90,14 @@ def _launched(report: Report, word: Span) -> Hover | None:
         if kernel.name == report.source.slice(word) and any(s.span.covers(word) for s in kernel.launches):
             return _kernel(report.kernels[index], facts, word)
     return None
+
+
+def _stream(report: Report, word: Span) -> Hover | None:
+    """What happens in the stream that is named at ``word``."""
+    if report.host is None or _is_member(report.source, word):
+        return None
+    found = stream_at(report.host, word)
+    return None if found is None else Hover((found.head,), word, found.drawn)
 
 
 def _kernel(report: KernelReport, facts: KernelFacts, word: Span) -> Hover:

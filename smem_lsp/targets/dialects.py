@@ -57,6 +57,8 @@ class Dialect:
         str
     ]  # a call of or with one of these may raise the limit of dynamic shared memory
     cluster_opt_ins: frozenset[str]  # one of these may allow clusters larger than every device takes
+    runtime_api: tuple[str, ...]  # what the names of its functions begin with
+    driver_api: str
 
     @property
     def warp_size(self) -> int | None:
@@ -124,6 +126,8 @@ CUDA = Dialect(
             "CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED",
         )
     ),
+    runtime_api=("cuda",),
+    driver_api="cu",
 )
 
 HIP = replace(
@@ -148,6 +152,8 @@ HIP = replace(
     config_types=frozenset(),
     dynamic_opt_ins=frozenset(("hipFuncSetAttribute", "hipFuncAttributeMaxDynamicSharedMemorySize")),
     cluster_opt_ins=frozenset(),
+    runtime_api=("hip",),
+    driver_api="hip",
 )
 
 DIALECTS = (CUDA, HIP)

@@ -141,3 +141,14 @@ def test_the_command_line_never_loads_the_server() -> None:
 def test_half_typed_files_are_no_failure(smem: Command, text: str) -> None:
     Path("k.cu").write_text(text)
     assert smem("check", "k.cu")[0] in (0, 1)
+
+
+def test_layout_shows_the_streams_of_a_host_function(smem: Command, tmp_path: Path) -> None:
+    program = Path(__file__).parents[1] / "host" / "programs" / "async_fork_join.cu"
+    (tmp_path / "streams.cu").write_bytes(program.read_bytes())
+    code, out, _ = smem("layout", "streams.cu:host")
+    assert code == 0 and "◆ record ready" in out
+    code, out, _ = smem("layout", "streams.cu:host", "--format", "svg")
+    assert code == 0 and out.startswith("<svg")
+    assert smem("layout", "streams.cu:host", "--format", "html")[0] == 2
+    assert smem("layout", "streams.cu:program")[0] == 2

@@ -83,6 +83,12 @@ def test_the_last_definition_counts() -> None:
     assert flags("a.cu", "nvcc -DN=1 -UN -DN=2").defines == ("N=2",)
 
 
+@pytest.mark.parametrize("flag", ["--default-stream per-thread", "-default-stream=per-thread"])
+def test_the_default_stream_of_each_thread_is_a_macro(flag: str) -> None:
+    assert flags("a.cu", f"nvcc {flag} -c a.cu").defines == ("CUDA_API_PER_THREAD_DEFAULT_STREAM=1",)
+    assert flags("a.cu", f"nvcc {flag.replace('per-thread', 'legacy')} -c a.cu").defines == ()
+
+
 def test_values_of_other_flags_are_not_taken_for_flags() -> None:
     assert flags(
         "a.cu", ["nvcc", "-o", "-Iout", "-ccbin", "-DX", "-MF", "-UY", "-dc", "-Iin"]

@@ -33,6 +33,7 @@ _ANALYSIS = (
     "analysis/repairs",
     "analysis/storage",
     "analysis/banks",
+    "analysis/host",
 )
 
 MAY_IMPORT: Mapping[str, tuple[str, ...]] = {  # from the bottom to the top
@@ -86,6 +87,7 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {  # from the bottom to the top
     ),
     "analysis/storage": _VALUES,
     "analysis/banks": (*_VALUES, "analysis/threads"),
+    "analysis/host": (*_TEXT, "targets"),
     "analysis": ("targets",),
     "allocation": ("ir", "analysis/dataflow", "source"),
     "facts": ("config", "ir", "allocation", *_FACTS, *_ANALYSIS),

@@ -99,10 +99,10 @@ def test_a_misspelt_setting_is_named_and_a_key_of_the_client_is_not() -> None:
 
 
 def test_rules_of_the_client_have_one_name_in_any_case() -> None:
-    table = {"select": ["smem3", "Unused-Buffer"], "severity": {"smem301": "info", "stream-leak": "info"}}
+    table = {"select": ["smem3", "Unused-Buffer"], "severity": {"smem301": "info", "leaks": "info"}}
     found = ConfigFiles().resolve(None, None, ClientSettings(table))
     assert (found.config.select, found.config.severity) == (("SMEM3", "SMEM101"), {"SMEM301": "info"})
-    assert found.problems == ("smem settings: severity: SMEM601 stream-leak is not built yet",)
+    assert found.problems == ("smem settings: severity: unknown rule `leaks`; `smem-lsp rules` lists them",)
 
 
 @pytest.mark.parametrize(

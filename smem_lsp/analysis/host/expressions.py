@@ -1,0 +1,250 @@
+"""Runs the expressions of a host function along one path: what they are worth, accesses, and what leaves."""
+
+from __future__ import annotations
+
+from smem_lsp.analysis.host.api import handle_types
+from smem_lsp.analysis.host.frame import (
+    MOST_LEVELS,
+    MOST_STEPS,
+    NULLS,
+    POINTERS,
+    SUCCESS,
+    Address,
+    Frame,
+    TooMuch,
+)
+from smem_lsp.analysis.host.order import Null, Outcome, Ref, State, Value
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+
+
+class Expressions(Frame):
+    """Evaluates expressions. Subclasses run calls and launches."""
+
+    def _call(self, state: State, expr: tree.Call) -> Value | Address:
+        raise NotImplementedError
+
+    def _launch(self, state: State, expr: tree.Launch) -> None:
+        raise NotImplementedError
+
+    def value(self, state: State, expr: tree.Expr) -> Value | Address:
+        """Run an expression. Raises TooMuch."""
+        checkpoint()
+        self.steps += 1
+        if self.steps > MOST_STEPS or self.level >= MOST_LEVELS:
+            raise TooMuch
+        self.level += 1
+        try:
+            return self._value(state, expr)
+        finally:
+            self.level -= 1
+
+    def _value(self, state: State, expr: tree.Expr) -> Value | Address:
+        match expr:
+            case tree.Name():
+                return self._name(state, expr)
+            case tree.Number():
+                return Null() if expr.text in NULLS or expr.text == "false" else None
+            case tree.Unary() | tree.PostfixStep():
+                return self._unary(state, expr)
+            case tree.Binary():
+                return self._binary(state, expr)
+            case tree.Assign():
+                return self._assign(state, expr)
+            case tree.Ternary():
+                self.value(state, expr.condition)
+                for side in (expr.yes, expr.no):
+                    self.leave(state, self.perhaps(state, side))
+            case tree.Call():
+                return self._call(state, expr)
+            case tree.Launch():
+                self._launch(state, expr)
+            case tree.Index():
+                return self._index(state, expr)
+            case tree.Member():
+                return self._member(state, expr)
+            case tree.Cast():
+                return self._cast(state, expr)
+            case tree.Braces():
+                for item in expr.items:
+                    self.leave(state, self.value(state, item))
+            case tree.Lambda():
+                self.unread(state, *self.tokens(expr))
+            case tree.Opaque():
+                for operand in expr.operands:
+                    value = self.value(state, operand)
+                    if expr.kind != "delete" or not isinstance(value, Address):
+                        self.leave(state, value)
+                if expr.kind == "throw":
+                    self.dead = True
+        return None
+
+    def perhaps(self, state: State, expr: tree.Expr) -> Value | Address:
+        """Run an expression that may not be reached."""
+        before = state.copy()
+        self.branches += 1
+        value = self.value(state, expr)
+        self.branches -= 1
+        if before.key != state.key or self.dead:
+            if self.dead:  # only the paths that do not reach it go on
+                self.dead = False
+                state.become(before)
+                return None
+            self.forks.append(before)
+        return value
+
+    def unread(self, state: State, lo: int, hi: int) -> None:
+        """Something that is not followed: what it names is out of hand, and it may wait for everything."""
+        tokens = self.body.tokens
+        for kind, text in zip(tokens.kinds[lo:hi], tokens.texts[lo:hi]):
+            variable = self.find(text) if kind == "NAME" else None
+            if variable is not None:
+                self.leave(state, Address(variable))
+        state.wait_all()
+
+    def _name(self, state: State, expr: tree.Name) -> Value | Address:
+        variable = None if "::" in expr.text else self.find(expr.text)
+        if variable is not None:
+            return Address(variable) if variable.several else state.values.get(variable.number)
+        if expr.text in NULLS or expr.text in SUCCESS or expr.text.rpartition("::")[2] in SUCCESS:
+            return Null()
+        if expr.text in self.callees.managed:
+            self.touch(state, Ref(self.global_variable(state, expr.text)), expr, writes=False)
+        return None
+
+    def _unary(self, state: State, expr: tree.Unary | tree.PostfixStep) -> Value | Address:
+        operand = expr.operand
+        if expr.operator == "&" and isinstance(expr, tree.Unary):
+            inner = operand
+            while isinstance(inner, tree.Index):
+                self.leave(state, self.value(state, inner.index))
+                inner = inner.base
+            if isinstance(inner, tree.Name):
+                variable = self.find(inner.text)
+                held = None if variable is None else state.values.get(variable.number)
+                if isinstance(held, Ref) and inner is not operand and variable and not variable.several:
+                    return Ref(held.made, exact=False)  # &p[i]
+                return None if variable is None else Address(variable)
+            return None
+        if expr.operator == "*" and isinstance(expr, tree.Unary):
+            value = self.value(state, operand)
+            if isinstance(value, Ref):
+                self.touch(state, value, expr, writes=False)
+            return None
+        if expr.operator in ("++", "--"):
+            self._written(state, operand)
+        value = self.value(state, operand)
+        if expr.operator in ("++", "--"):
+            if isinstance(operand, tree.Name) and isinstance(value, Ref):
+                variable = self.find(operand.text)
+                if variable is not None:
+                    state.values[variable.number] = Ref(value.made, exact=False)
+            return Ref(value.made, exact=False) if isinstance(value, Ref) else None
+        return (
+            Outcome(None, None, plain=False) if isinstance(value, Outcome) and expr.operator != "!" else None
+        )
+
+    def _written(self, state: State, target: tree.Expr) -> None:
+        """The host writes what ``target`` means, after it was evaluated."""
+        match target:
+            case tree.Index() | tree.Unary(operator="*"):
+                base = target.base if isinstance(target, tree.Index) else target.operand
+                value = self.value(state, base)
+                if isinstance(value, Ref):
+                    self.touch(state, value, target, writes=True)
+                elif isinstance(base, tree.Name) and base.text in self.callees.managed:
+                    self.touch(state, Ref(self.global_variable(state, base.text)), target, writes=True)
+            case tree.Member():
+                if target.operator == ".":
+                    self._written(state, target.base)
+                    return
+                value = self.value(state, target.base)
+                if isinstance(value, Ref):
+                    self.touch(state, value, target, writes=True)
+            case tree.Name():
+                if self.find(target.text) is None and target.text in self.callees.managed:
+                    self.touch(state, Ref(self.global_variable(state, target.text)), target, writes=True)
+
+    def _binary(self, state: State, expr: tree.Binary) -> Value | Address:
+        left = self.value(state, expr.left)
+        if expr.operator in ("&&", "||"):
+            self.perhaps(state, expr.right)
+            return None
+        right = self.value(state, expr.right)
+        if expr.operator == ",":
+            return right
+        if expr.operator in ("+", "-"):
+            for side in (left, right):
+                if isinstance(side, Ref):
+                    return Ref(side.made, exact=False)
+        outcome = left if isinstance(left, Outcome) else right
+        return Outcome(outcome.made, outcome.waited, plain=False) if isinstance(outcome, Outcome) else None
+
+    def _assign(self, state: State, expr: tree.Assign) -> Value | Address:
+        value = self.value(state, expr.value)
+        target = expr.target
+        variable = self.find(target.text) if isinstance(target, tree.Name) else None
+        if variable is not None and isinstance(target, tree.Name):
+            self.forget_facts(state, variable.name)
+            if expr.operator != "=":
+                held = state.values.get(variable.number)
+                value = Ref(held.made, exact=False) if isinstance(held, Ref) else None
+            elif isinstance(value, Address) or (
+                isinstance(value, Ref) and (variable.shared or variable.several)
+            ):
+                self.leave(state, value)
+                value = None
+            elif isinstance(value, Null) and not variable.nullable:
+                value = None
+            self.put(state, variable, value, self.tokens(expr))
+            return value
+        if isinstance(target, tree.Member) and isinstance(target.base, tree.Name):
+            holder = self.find(target.base.text)
+            if holder is not None and holder.configures and target.name in ("stream", "hStream"):
+                state.values[holder.number] = value if isinstance(value, (Ref, Null)) else None
+                return value
+        self._written(state, target)
+        if isinstance(target, tree.Index):
+            self.leave(state, self.value(state, target.index))
+        if isinstance(value, Outcome) and isinstance(target, tree.Member) and expr.operator == "=":
+            state.values[self.path(target).number] = value
+        else:
+            if isinstance(target, tree.Member):
+                state.values.pop(self.path(target).number, None)
+            self.leave(state, value)
+        return value if isinstance(value, Outcome) else None
+
+    def _index(self, state: State, expr: tree.Index) -> Value:
+        self.leave(state, self.value(state, expr.index))
+        value = self.value(state, expr.base)
+        if isinstance(value, Address) and value.variable.several:
+            value = state.values.get(value.variable.number)
+            return value if isinstance(value, Ref) else None
+        if isinstance(value, Ref):
+            if self.things[value.made].kind in POINTERS:
+                self.touch(state, value, expr, writes=False)
+                return None
+            return value
+        return None
+
+    def _member(self, state: State, expr: tree.Member) -> Value:
+        value = self.value(state, expr.base)
+        if isinstance(value, Ref) and expr.operator == "->":
+            self.touch(state, value, expr, writes=False)
+        return value if isinstance(value, Outcome) else None
+
+    def _cast(self, state: State, expr: tree.Cast) -> Value | Address:
+        words = expr.type.words
+        if any("atomic" in word for word in words):
+            self.unread(state, *self.tokens(expr))
+            return None
+        value = self.value(state, expr.operand)
+        if "volatile" in words:
+            self.leave(state, value)
+            return None
+        if expr.style == "functional" and not expr.type.pointers:
+            known = any(word in handle_types(self.dialect) for word in words)
+            if not known and isinstance(value, (Ref, Address)):
+                self.leave(state, value)
+                return None
+        return value

@@ -1,0 +1,242 @@
+"""One host function while it is walked: its variables, what has been made, and what happens in its streams."""
+
+from __future__ import annotations
+
+from smem_lsp.analysis.host.api import ALLOCATION, MANAGED, STREAM
+from smem_lsp.analysis.host.callees import Callees
+from smem_lsp.analysis.host.evidence import Evidence
+from smem_lsp.analysis.host.model import Made, Statement, Token, Tokens, Use
+from smem_lsp.analysis.host.order import (
+    DEFAULT,
+    LEFT,
+    LIVE,
+    PER_THREAD,
+    RELEASED,
+    Null,
+    Outcome,
+    Ref,
+    State,
+    Value,
+)
+from smem_lsp.source.record import dataclass
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
+
+MOST_STEPS = 20_000  # expressions that are run
+MOST_LEVELS = 60
+NULLS = frozenset(("0", "nullptr", "NULL", "0x0"))
+SUCCESS = ("cudaSuccess", "hipSuccess", "CUDA_SUCCESS")
+POINTERS = (ALLOCATION, MANAGED)
+
+
+class TooMuch(Exception):
+    """There is more than is followed: nothing is said of the function."""
+
+
+@dataclass(eq=False, slots=True)
+class Variable:
+    """A variable of the function. ``owns``: what is put into it is lost where its scope ends; ``several``: an array of
+    handles; ``target``: what it is a reference to; ``configures``: it holds the configuration of a launch; ``points``:
+    to the variables whose addresses it holds; ``ends``: a class whose destructor may wait."""
+
+    number: int
+    name: str
+    owns: bool = False
+    several: bool = False
+    target: Variable | None = None
+    configures: bool = False
+    points: tuple[Variable, ...] = ()
+    ends: bool = False
+    apart: bool = False  # volatile or atomic
+    shared: bool = False  # its address is known elsewhere
+    nullable: bool = False  # null, false or success mean something
+
+
+@dataclass(eq=False, slots=True)
+class Address:
+    """``&x`` of a variable."""
+
+    variable: Variable
+
+
+class Frame:
+    """What is known on all paths. ``base``: first token of the chunk that is run; ``statement``: around it."""
+
+    def __init__(self, function: Function, callees: Callees, *, per_thread: bool) -> None:
+        self.function = function
+        self.body = function.body
+        self.callees = callees
+        self.dialect = callees.dialect
+        self.default = PER_THREAD if per_thread else DEFAULT
+        self.base = 0
+        self.level = 0
+        self.steps = 0
+        self.scopes: list[dict[str, Variable]] = [{}]
+        self.declared: dict[Tokens, Variable] = {}
+        self.paths: dict[str, Variable] = {}
+        self.statement = Statement((0, 0), False)
+        self.made: dict[tuple[int, str], Made] = {}
+        self.things: list[Made] = []
+        self.uses: dict[tuple[int, int, str], Use] = {}
+        self.used: list[Use] = []
+        self.blocking: dict[int, bool] = {PER_THREAD: True}
+        self.evidence = Evidence()
+        self.outcomes: dict[tuple[int, int], Outcome] = {}  # of the calls of the chunk that is run
+        self.forks: list[State] = []
+        self.releases: list[int] = []  # in the order in which they are met
+        self.dead = False
+        self.branches = 0  # around, inside of the loop around
+
+    def declare(self, name: str, at: Tokens) -> Variable:
+        """The variable that is declared at these tokens: in each turn of a loop the same."""
+        variable = self.declared.get(at)
+        if variable is None:
+            variable = self.declared[at] = Variable(len(self.declared), name)
+        self.scopes[-1][name] = variable
+        return variable
+
+    def find(self, name: str) -> Variable | None:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                found = scope[name]
+                while found.target is not None:
+                    found = found.target
+                return found
+        return None
+
+    def tokens(self, expr: tree.Expr) -> Tokens:
+        return self.base + expr.lo, self.base + expr.hi
+
+    def text(self, expr: tree.Expr) -> str:
+        texts = self.body.tokens.texts[self.base + expr.lo : self.base + expr.hi]
+        return "".join(texts) if len(texts) < 8 else "…"
+
+    def thing(self, kind: str, name: str, place: Tokens, several: bool) -> Made:
+        key = place[0], kind
+        found = self.made.get(key)
+        if found is None:
+            found = self.made[key] = Made(len(self.things), kind, name, place, several)
+            self.things.append(found)
+        return found
+
+    def leave(self, state: State, value: Value | Address) -> None:
+        """A value goes where it is not followed."""
+        if isinstance(value, Ref):
+            state.leave(value.made)
+        elif isinstance(value, Address):
+            variable = value.variable
+            variable.shared = True
+            held = state.values.get(variable.number)
+            if isinstance(held, Ref):
+                state.leave(held.made)
+            state.values.pop(variable.number, None)
+        elif isinstance(value, Outcome) and value.made is not None:
+            state.leave(value.made)  # whether it was made is known elsewhere
+
+    def path(self, expr: tree.Expr) -> Variable:
+        """What ``result.error`` means, as if it were a variable."""
+        text = " ".join(self.body.tokens.texts[slice(*self.tokens(expr))])
+        variable = self.paths.get(text)
+        if variable is None:
+            variable = self.paths[text] = Variable(-2 - len(self.paths), text)
+        return variable
+
+    def put(self, state: State, variable: Variable, value: Value, place: Tokens) -> None:
+        """A variable gets another value: what it alone held is lost."""
+        before = state.values.get(variable.number)
+        if isinstance(before, Ref) and not variable.several and before != value:
+            self.lost(state, variable, "again", place)
+        if value is None:
+            state.values.pop(variable.number, None)
+        else:
+            state.values[variable.number] = value
+
+    def lost(self, state: State, variable: Variable, how: str, place: Tokens) -> None:
+        """What the variable holds is out of reach, unless another one holds it, too."""
+        held = state.values.pop(variable.number, None)
+        if not isinstance(held, Ref) or held.made not in state.status:
+            return
+        if any(isinstance(each, Ref) and each.made == held.made for each in state.values.values()):
+            return
+        thing = self.things[held.made]
+        if how == "again" and self.branches:
+            state.leave(held.made)  # it may be that only one turn of a loop gets here
+        if thing.kind != MANAGED:
+            alone = self.statement.alone
+            self.evidence.lost(thing, how, place, alone, live=state.status[held.made] == LIVE)
+        if how != "return":
+            if thing.kind == STREAM:
+                state.before[DEFAULT] = state.ordered(DEFAULT, self.blocking)
+            del state.status[held.made]
+
+    def forget_facts(self, state: State, name: str) -> None:
+        for text in [text for text in state.facts if name in text.split(" ")]:
+            del state.facts[text]
+
+    def stream(self, state: State, value: Value | Address, expr: tree.Expr | None) -> int:
+        """The stream that an expression means."""
+        if isinstance(value, Ref) and self.things[value.made].kind == STREAM:
+            self.use_handle(state, value, expr)
+            return value.made if state.status.get(value.made) != LEFT else DEFAULT
+        if expr is None or isinstance(value, Null):
+            return self.default
+        if isinstance(expr, tree.Name) and expr.text.endswith(("StreamPerThread", "STREAM_PER_THREAD")):
+            return PER_THREAD
+        return DEFAULT
+
+    def stream_name(self, stream: int, expr: tree.Expr | None) -> str:
+        if expr is None and stream >= 0:  # of a configuration
+            return f"`{self.things[stream].name}`"
+        if expr is None or (stream == self.default and self.text(expr) in NULLS):
+            return "the default stream"
+        return f"`{self.text(expr)}`"
+
+    def happens(
+        self,
+        stream: int,
+        where: tree.Expr | None,
+        kind: str,
+        what: str,
+        place: Tokens,
+        event: str | None = None,
+    ) -> None:
+        """Note what happens in the stream that an expression means."""
+        inner, array = where, ""
+        while isinstance(inner, tree.Index):
+            inner, array = inner.base, "[]"
+        name = "" if inner is None or self.text(inner) in NULLS else self.text(inner) + array
+        if inner is None and stream >= 0:
+            name = self.things[stream].name
+        self.evidence.happens(name, Token(kind, what, place, event))
+
+    def use_handle(self, state: State, value: Value | Address, expr: tree.Expr | None) -> None:
+        """A handle is given to the API: it must not have been destroyed."""
+        if isinstance(value, Ref) and expr is not None:
+            thing = self.things[value.made]
+            if thing.kind not in POINTERS and not thing.several and value.made in state.status:
+                gone = state.status[value.made] == RELEASED
+                self.evidence.gone(thing, self.tokens(expr), gone, self.statement)
+
+    def touch(self, state: State, value: Ref, expr: tree.Expr, *, writes: bool) -> None:
+        """The host accesses memory."""
+        thing = self.things[value.made]
+        followed = thing.kind == MANAGED and state.status.get(value.made) == LIVE
+        if not followed or not value.exact or state.capturing:
+            return
+        self.evidence.touched(
+            thing, self.tokens(expr), writes, state, self.used, self.spelled_here, self.statement
+        )
+
+    def global_variable(self, state: State, name: str) -> int:
+        """The variable ``name`` in managed memory, at namespace scope."""
+        thing = self.made.get((-1, name))
+        if thing is None:
+            thing = self.made[-1, name] = Made(len(self.things), MANAGED, name, (-1, -1))
+            self.things.append(thing)
+        state.status.setdefault(thing.number, LIVE)
+        return thing.number
+
+    def spelled_here(self, use: Use) -> str | None:
+        """How the stream of a use can be written where the walk is."""
+        name = use.stream.strip("`")
+        return name if name.isidentifier() and use.stream != name and self.find(name) is not None else None

@@ -1,0 +1,119 @@
+// Host functions of which nothing may be said: who owns a handle, or what is ordered, is not surely known here.
+#include <cuda_runtime.h>
+#include <memory>
+#include <thread>
+#include <vector>
+struct Ctx { cudaStream_t stream; cudaEvent_t e; };
+__global__ void k(float* p) { p[threadIdx.x] = 1; }
+void unknown(float*);
+bool ready();
+void into_container(std::vector<cudaStream_t>& out) { cudaStream_t s; cudaStreamCreate(&s); out.push_back(s); }
+void member_of_pointer(Ctx* c) { cudaStreamCreate(&c->stream); }
+void assigned_as_list(Ctx& c) { cudaStream_t s; cudaStreamCreate(&s); c = {s, nullptr}; }
+Ctx returned_in_object() { Ctx c; cudaStreamCreate(&c.stream); return c; }
+Ctx returned_in_braces() { cudaStream_t s; cudaStreamCreate(&s); return Ctx{s, nullptr}; }
+Ctx returned_as_list() { cudaStream_t s; cudaStreamCreate(&s); return {s, nullptr}; }
+cudaStream_t* made_on_the_heap() { cudaStream_t* s = new cudaStream_t; cudaStreamCreate(s); return s; }
+cudaStream_t* array_returned(int n) { cudaStream_t* s = new cudaStream_t[n]; for (int i = 0; i < n; i++) cudaStreamCreate(&s[i]); return s; }
+cudaStream_t* array_of_malloc_returned(int n) { auto* s = (cudaStream_t*)malloc(n * sizeof(cudaStream_t)); for (int i = 0; i < n; i++) cudaStreamCreate(s + i); return s; }
+void flag_says_that_it_was_made(bool x) { cudaStream_t s = 0; bool made = false; if (x) { cudaStreamCreate(&s); made = true; } k<<<1,1,0,s>>>(0); if (made) cudaStreamDestroy(s); }
+void other_spelling_of_the_condition(int n) { cudaStream_t s = 0; if (n > 0) cudaStreamCreate(&s); k<<<1,1,0,s>>>(0); if (n >= 1) cudaStreamDestroy(s); }
+void break_out_of_do_once() { cudaStream_t s; cudaStreamCreate(&s); do { if (ready()) break; k<<<1,1,0,s>>>(0); } while (0); cudaStreamDestroy(s); }
+void unknown_function_may_wait() { float* p; cudaMallocManaged(&p, 4); k<<<1,1>>>(p); unknown(p); p[0] = 1; cudaFree(p); }
+void stored_in_container() { float* p; cudaMallocManaged(&p, 4); std::vector<float*> v{p}; k<<<1,1>>>(p); p[0] = 1; cudaDeviceSynchronize(); cudaFree(p); }
+int endless_loop_with_break(int n) { cudaStream_t s; cudaStreamCreate(&s); while (true) { if (n-- == 0) break; k<<<1,1,0,s>>>(0); } cudaStreamDestroy(s); return 0; }
+int error_assigned_in_condition(int n) { cudaStream_t s; cudaError_t e; if ((e = cudaStreamCreate(&s)) != cudaSuccess) return e; if ((e = cudaStreamDestroy(s)) != cudaSuccess) return e; return 0; }
+bool error_compared_to_variable() { cudaStream_t s; if (cudaStreamCreate(&s)) return false; bool ok = cudaStreamSynchronize(s) == cudaSuccess; cudaStreamDestroy(s); return ok; }
+bool error_worked_out() { cudaStream_t s; bool ok = cudaStreamCreate(&s) == cudaSuccess; if (!ok) return false; cudaStreamDestroy(s); return ok; }
+bool either_of_two_fails() { cudaStream_t s, t; if (cudaStreamCreate(&s) != cudaSuccess || cudaStreamCreate(&t) != cudaSuccess) return false; cudaStreamDestroy(s); cudaStreamDestroy(t); return true; }
+bool made_in_condition() { cudaStream_t s; if (cudaStreamCreate(&s) == cudaSuccess && ready()) { cudaStreamDestroy(s); return true; } return false; }
+void elements_of_array() { cudaEvent_t e[2]; cudaEventCreate(&e[0]); cudaEventCreate(&e[1]); cudaEventRecord(e[0]); cudaEventDestroy(e[0]); cudaEventDestroy(e[1]); cudaEventElapsedTime(nullptr, e[0], e[1]); }
+void swapped(cudaStream_t s) { float* p = nullptr; float* q = nullptr; cudaMallocAsync(&p, 4, s); cudaMallocAsync(&q, 4, s); std::swap(p, q); cudaFreeAsync(p, s); cudaFreeAsync(q, s); }
+void lambda_with_parameter() { cudaStream_t s; cudaStreamCreate(&s); auto d = [](cudaStream_t x) { cudaStreamDestroy(x); }; d(s); }
+void array_by_sum(int n) { cudaStream_t s[2]; for (int i = 0; i < 2; i++) { cudaError_t e = cudaStreamCreate(s + i); if (e) return; } for (int i = 0; i < 2; i++) cudaStreamDestroy(s[i]); }
+void one_of_two() { cudaStream_t s; cudaStreamCreate(&s); cudaStream_t t; cudaStreamCreate(&t); cudaStream_t x = ready() ? s : t; cudaStreamDestroy(s); cudaStreamDestroy(t); k<<<1,1,0,x>>>(0); }
+void rotated() { cudaStream_t cur, next; cudaStreamCreate(&cur); cudaStreamCreate(&next); for (int i = 0; i < 3; i++) { cudaStream_t tmp = cur; cur = next; next = tmp; } cudaStreamDestroy(cur); cudaStreamDestroy(next); }
+void made_again_after_destroy() { cudaStream_t s; cudaStreamCreate(&s); cudaStreamDestroy(s); cudaStreamCreate(&s); k<<<1,1,0,s>>>(0); cudaStreamDestroy(s); }
+template <class T> void given_to_method(T* t) { cudaStream_t s; cudaStreamCreate(&s); t->take(s); }
+void read_through_volatile() { int* m; cudaMallocManaged(&m, 4); volatile int* flag = m; k<<<1,1>>>((float*)m); while (*flag == 0); cudaDeviceSynchronize(); cudaFree(m); }
+void static_in_loop(int n) { for (int i = 0; i < n; ++i) { static cudaStream_t s; if (i == 0) cudaStreamCreate(&s); k<<<1,1,0,s>>>(0); } }
+void parameter_destroyed_once(cudaGraph_t g) { cudaGraphExec_t e; cudaGraphInstantiate(&e, g, 0); cudaGraph_t c; cudaGraphClone(&c, g); cudaGraphExecDestroy(e); cudaGraphDestroy(c); }
+void error_in_switch() { cudaStream_t s; switch (int r = cudaStreamCreate(&s)) { case 0: break; default: return; } cudaStreamDestroy(s); }
+void destroyed_in_try_and_catch() { cudaStream_t s; cudaStreamCreate(&s); try { unknown(0); cudaStreamDestroy(s); } catch (...) { cudaStreamDestroy(s); } }
+cudaStream_t g_stream;
+void global_stream() { cudaStreamCreate(&g_stream); k<<<1,1,0,g_stream>>>(0); }
+int lambda_with_returns(int n) { cudaStream_t s; cudaStreamCreate(&s); int r = [&] { if (n) return 1; return 0; }(); cudaStreamDestroy(s); return r; }
+void alias_of_type() { using S = cudaStream_t; S s; cudaStreamCreate(&s); }
+void reference_parameter(cudaStream_t& s, bool make) { if (make) cudaStreamCreate(&s); }
+void pinned_array_of_handles() { cudaStream_t *s; cudaMallocHost(&s, 4); cudaStreamCreate(&s[0]); }
+void local_guard() { cudaStream_t s; cudaStreamCreate(&s); struct G { cudaStream_t s; ~G() { cudaStreamDestroy(s); } } g{s}; k<<<1,1,0,s>>>(0); }
+void shared_pointer() { cudaStream_t s; cudaStreamCreate(&s); std::shared_ptr<CUstream_st> p(s, cudaStreamDestroy); }
+void macro_with_block() { cudaStream_t s; cudaStreamCreate(&s); SCOPE_EXIT { cudaStreamDestroy(s); }; k<<<1,1,0,s>>>(0); }
+void cleanup_object() { cudaStream_t s; cudaStreamCreate(&s); auto g = absl::MakeCleanup([&] { cudaStreamDestroy(s); }); }
+void deferred_by_macro() { cudaStream_t s; cudaStreamCreate(&s); defer(cudaStreamDestroy(s)); if (x) return; k<<<1,1,0,s>>>(0); }
+void deferred_by_statement_macro() { cudaStream_t s; cudaStreamCreate(&s); SCOPE_EXIT(cudaStreamDestroy(s)); k<<<1,1,0,s>>>(0); }
+void deferred_in_macro_argument() { cudaStream_t s; cudaStreamCreate(&s); ON_SCOPE_EXIT({ cudaStreamDestroy(s); }); k<<<1,1,0,s>>>(0); }
+void unknown_checking_macro() { cudaStream_t s; CUDA_CALL(cudaStreamCreate(&s)); if (x) { CUDA_CALL(cudaStreamDestroy(s)); return; } CUDA_CALL(cudaStreamDestroy(s)); }
+void macro_without_semicolon() { cudaStream_t s; CUDA_CALL(cudaStreamCreate(&s)) k<<<1,1,0,s>>>(0); CUDA_CALL(cudaStreamDestroy(s)) }
+void thread_with_lambda() { std::thread t([] { cudaStream_t s; cudaStreamCreate(&s); cudaStreamDestroy(s); }); t.join(); }
+void other_host_thread() { float* p; cudaMallocManaged(&p, 4); k<<<1,1>>>(p); std::async([&] { p[0] = 1; }); cudaDeviceSynchronize(); cudaFree(p); }
+void wait_in_last_turn(int n) { float* p; cudaMallocManaged(&p, 4); for (int i = 0; i < n; i++) { k<<<1,1>>>(p); if (i == n - 1) cudaDeviceSynchronize(); } printf("%f", p[0]); cudaFree(p); }
+void wait_under_condition(int n, int sync) { float* p; cudaMallocManaged(&p, 4); k<<<1,1>>>(p); if (sync) cudaDeviceSynchronize(); p[0] = 1; cudaFree(p); }
+void unknown_macro_may_wait() { float* p; cudaMallocManaged(&p, 4); k<<<1,1>>>(p); CUDA_SYNC(); p[0] = 1; cudaFree(p); }
+void unknown_check_may_wait() { float* p; cudaMallocManaged(&p, 4); k<<<1,1>>>(p); CHECK_KERNEL("k"); p[0] = 1; cudaFree(p); }
+void library_sorts() { float* p; cudaMallocManaged(&p, 4); k<<<1,1>>>(p); thrust::sort(p, p + 4); p[0] = 1; cudaFree(p); }
+void free_of_other_memory_waits() { float* p; cudaMallocManaged(&p, 4); k<<<1,1>>>(p); std::cout << "x" << std::endl; float* q; cudaMalloc(&q, 4); cudaFree(q); p[0] = 1; cudaFree(p); }
+void host_in_other_part() { float* p; cudaMallocManaged(&p, 8); k<<<1,1>>>(p); float* q = p + 1; *q = 1; cudaFree(p); }
+void kernel_in_other_part() { float* p; cudaMallocManaged(&p, 8); float* q = p + 1; k<<<1,1>>>(q); *p = 1; cudaFree(p); }
+void other_allocation() { float *p, *q; cudaMallocManaged(&p, 8); cudaMallocManaged(&q, 8); k<<<1,1>>>(p); q[0] = 1; cudaDeviceSynchronize(); cudaFree(p); cudaFree(q); }
+int goto_forward() { cudaStream_t s; cudaStreamCreate(&s); goto out; out: cudaStreamDestroy(s); return 0; }
+int goto_back(int n) { cudaStream_t s; retry: cudaStreamCreate(&s); if (n--) { cudaStreamDestroy(s); goto retry; } cudaStreamDestroy(s); return 0; }
+int goto_cleanup_of_some(int n) { cudaStream_t s = nullptr; if (n == 1) goto out; cudaStreamCreate(&s); if (n == 2) goto out; k<<<1,1,0,s>>>(0); out: if (s) cudaStreamDestroy(s); return 0; }
+int success_on_the_left() { cudaStream_t s; if (cudaSuccess != cudaStreamCreate(&s)) { return -1; } if (cudaSuccess == cudaStreamSynchronize(s)) { cudaStreamDestroy(s); return 0; } cudaStreamDestroy(s); return 1; }
+int ternary() { cudaStream_t s; return cudaStreamCreate(&s) == cudaSuccess ? cudaStreamDestroy(s) : 1; }
+void given_or_made(bool own, cudaStream_t given) { cudaStream_t s = given; if (own) cudaStreamCreate(&s); k<<<1,1,0,s>>>(0); if (own) cudaStreamDestroy(s); }
+void made_where_none_is_given(cudaStream_t given) { cudaStream_t s = given; if (!s) cudaStreamCreate(&s); k<<<1,1,0,s>>>(0); if (!given) cudaStreamDestroy(s); }
+void given_or_own(cudaStream_t given) { cudaStream_t mine = nullptr; if (!given) { cudaStreamCreate(&mine); given = mine; } k<<<1,1,0,given>>>(0); if (mine) cudaStreamDestroy(mine); }
+void waited_then_freed_elsewhere(cudaStream_t s) { float* p; cudaMallocAsync(&p, 4, s); k<<<1,1,0,s>>>(p); cudaStreamSynchronize(s); cudaFreeAsync(p, 0); }
+void two_parameters_may_be_one_stream(cudaStream_t s, cudaStream_t t) { float* p; cudaMallocAsync(&p, 4, s); k<<<1,1,0,t>>>(p); cudaFreeAsync(p, s); }
+void threads_get_it() { cudaStream_t s; cudaStreamCreate(&s); std::vector<std::thread> ts; for (int i = 0; i < 3; i++) ts.emplace_back(work, s); for (auto& t : ts) t.join(); }
+void pointers_rotated(int n) { float* p; cudaMallocAsync(&p, 4, 0); float* q; cudaMallocAsync(&q, 4, 0); for (int i = 0; i < n; i++) { k<<<1,1>>>(p); float* t = p; p = q; q = t; } cudaFreeAsync(p, 0); cudaFreeAsync(q, 0); }
+std::pair<cudaStream_t, int> returned_in_pair() { cudaStream_t s; cudaStreamCreate(&s); return std::make_pair(s, 1); }
+cudaStream_t moved() { cudaStream_t s; cudaStreamCreate(&s); return std::move(s); }
+void copy(cudaStream_t s);
+void function_named_as_in_std() { cudaStream_t s; cudaStreamCreate(&s); copy(s); }
+void released_in_other_configuration() {
+  cudaStream_t s;
+  cudaStreamCreate(&s);
+#ifdef NOT_HERE
+  cudaStreamDestroy(s);
+#endif
+}
+void captured_once(int n, float* p) {
+  bool made = false;
+  cudaStream_t s;
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  cudaStreamCreate(&s);
+  for (int i = 0; i < n; ++i) {
+    if (!made) {
+      cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
+      k<<<1, 1, 0, s>>>(p);
+      cudaStreamEndCapture(s, &graph);
+      cudaGraphInstantiate(&exec, graph, 0);
+      made = true;
+    }
+    cudaGraphLaunch(exec, s);
+  }
+  if (made) cudaGraphExecDestroy(exec);
+  if (made) cudaGraphDestroy(graph);
+  cudaStreamDestroy(s);
+}
+void destroyed_in_the_last_turn(int n, float* p) {
+  cudaStream_t s;
+  cudaStreamCreate(&s);
+  for (int i = 0; i < n; ++i) {
+    k<<<1, 1, 0, s>>>(p);
+    if (i == n - 1) cudaStreamDestroy(s);
+  }
+}

@@ -1,0 +1,14 @@
+#include <cuda_runtime.h>
+
+__global__ void fill(float* p) { p[threadIdx.x] = 1.0f; }
+void host() {
+  cudaStream_t a;
+  cudaStreamCreate(&a);
+  float* p;
+  cudaMallocAsync((void**)&p, 128, a);
+  fill<<<1, 32, 0, a>>>(p);
+  cudaStreamSynchronize(a);
+  cudaFree(p);
+  cudaStreamDestroy(a);
+}
+void program() { host(); }

@@ -1,0 +1,11 @@
+#include <cuda_runtime.h>
+
+__managed__ int total;
+__global__ void count() { atomicAdd(&total, 1); }
+int host() {
+  total = 0;
+  count<<<1, 32>>>();
+  cudaDeviceSynchronize();
+  return total;
+}
+void program() { host(); }

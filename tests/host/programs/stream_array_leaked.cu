@@ -1,0 +1,10 @@
+#include <cuda_runtime.h>
+
+__global__ void fill(float* p) { p[threadIdx.x] = 1.0f; }
+void host(float* p) {
+  cudaStream_t streams[4];
+  for (int i = 0; i < 4; ++i) cudaStreamCreate(&streams[i]);  // SMEM601
+  for (int i = 0; i < 4; ++i) fill<<<1, 32, 0, streams[i]>>>(p + 32 * i);
+  cudaDeviceSynchronize();
+}
+void program() { host(nullptr); }

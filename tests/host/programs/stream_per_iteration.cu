@@ -1,0 +1,13 @@
+// The classic: a stream in each turn of a loop.
+#include <cuda_runtime.h>
+
+__global__ void fill(float* p) { p[threadIdx.x] = 1.0f; }
+void host(float* p, int n) {
+  for (int i = 0; i < n; ++i) {
+    cudaStream_t s;
+    cudaStreamCreate(&s);  // SMEM601
+    fill<<<1, 32, 0, s>>>(p);
+  }
+  cudaDeviceSynchronize();
+}
+void program() { host(nullptr, 2); }

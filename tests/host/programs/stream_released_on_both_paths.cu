@@ -1,0 +1,20 @@
+// The same, released on the early path too.
+#include <cuda_runtime.h>
+
+__global__ void fill(float* p) { p[threadIdx.x] = 1.0f; }
+int host(float* p, int n) {
+  cudaStream_t s;
+  cudaStreamCreate(&s);
+  if (n == 0) {
+    cudaStreamDestroy(s);
+    return 1;
+  }
+  fill<<<1, 32, 0, s>>>(p);
+  cudaStreamSynchronize(s);
+  cudaStreamDestroy(s);
+  return 0;
+}
+void program() {
+  host(nullptr, 0);
+  host(nullptr, 1);
+}
