@@ -40,6 +40,8 @@ from smem_lsp.unit.host_values import (
 )
 from smem_lsp.unit.kernel_strings import KERNEL_GETTERS, kernel_called
 from smem_lsp.unit.kernel_tables import KernelTable
+from smem_lsp.unit.outside_calls import NOTHING, Outside, Passed, carried, default, prototype
+from smem_lsp.unit.outside_calls import parameters_of as parameters_of_declared
 from smem_lsp.unit.size_functions import gives_dim3
 from smem_lsp.unit.torch_dispatch import dispatched
 from smem_lsp.unit.variants import generic, visited
@@ -56,18 +58,19 @@ NO_AXES: Axes = (None, None, None)
 @dataclass(frozen=True, slots=True)
 class Callees:
     """The host functions that a walk may enter, by name, each with its number. ``leading``: they lead to launches;
-    ``valued``: they return a number or a ``dim3``; ``by_value``: functions that take all arguments by value;
+    ``valued``: they return a number or a ``dim3``; ``by_value``: see ``Frame``;
     ``kernels``: kernels of the unit; ``bounded``: those with launch bounds; ``overloads``: those that share names;
-    ``tables``: lists of kernels at namespace scope."""
+    ``tables``: lists of kernels at namespace scope; ``outside``: functions of other files whose calls are wanted."""
 
     top: Scope
     leading: Mapping[str, Sequence[tuple[int, Function]]]
     valued: Mapping[str, Sequence[tuple[int, Function]]]
-    by_value: frozenset[str]
+    by_value: Mapping[str, frozenset[int]]
     kernels: frozenset[str]
     bounded: frozenset[str]
     overloads: Mapping[str, Sequence[Function]]
     tables: Mapping[str, KernelTable]
+    outside: Mapping[str, Outside]
 
 
 @dataclass(eq=False, slots=True)
@@ -83,24 +86,36 @@ class _Closure:
 
 class Calls(Statements):
     """Walks one host function into those that it calls. ``entered``: their numbers; ``named``: names of functions that
-    are used for something else than a call; ``skipped``: function and tokens that nothing leads to."""
+    are used for something else than a call; ``skipped``: function and tokens that nothing leads to; ``passed``: what
+    calls of functions of other files pass; ``seen``: function and tokens of the names of functions that were called."""
 
     def __init__(self, callees: Callees, effort: Effort) -> None:
         super().__init__(callees.kernels, callees.tables, effort)
         self.callees = callees
-        self.watched = frozenset(callees.leading)
+        self.watched = frozenset(callees.leading) | callees.outside.keys()
         self.entered: set[int] = set()
         self.named: set[str] = set()
         self._closures: dict[int, _Closure] = {}
         self._running: list[int] = []
         self._dispatches = 1
+        self._called_outside = False
         self._learned: dict[HostValue, tuple[Comparison, ...]] = {}
         self.skipped: set[tuple[int, int, int]] = set()
+        self.passed: list[tuple[str, Passed]] = []
+        self.seen: set[tuple[int, int, int]] = set()
 
-    def run(self, number: int, function: Function, bound: dict[str, Argument] | None = None) -> None:
-        """Walk ``function`` as if nothing were known of its arguments."""
-        path = Path()
-        self._enter(path, number, function, bound, [], 0)
+    def run(
+        self,
+        number: int,
+        function: Function,
+        bound: dict[str, Argument] | None = None,
+        passed: Passed = NOTHING,
+    ) -> None:
+        """Walk ``function`` with what a caller in another file passes; NOTHING: as if nothing were known of that."""
+        self.serial = passed.symbols
+        path = Path(facts=passed.facts)
+        self._called_outside = bool(passed.values)
+        self._enter(path, number, function, bound, passed.values, 0)
 
     # ---- functions -----------------------------------------------------------------------------------------------
 
@@ -121,7 +136,11 @@ class Calls(Statements):
             scope = scope.bind(others).child() if others else scope
         frame = Frame(function, number, scope, bound or {}, depth, self.watched, self.callees.by_value)
         frame.version = self.fresh()
-        frame.open = bool(depth) and (not closed(function) or self.frame.open)
+        frame.open = (
+            not closed(function) or self.frame.open
+            if depth
+            else self._called_outside and not closed(function)
+        )
         outer = getattr(self, "frame", None)
         breaks, self.breaks = self.breaks, []
         self.frame = frame
@@ -265,6 +284,9 @@ class Calls(Statements):
             self._left(path, expr)
             return (self._returned(path, results[0]) if len(results) == 1 else one_of(results),)
         fitting = self._fitting(path, self.callees.leading, expr)
+        outside = self.callees.outside.get(_called(expr))
+        if fitting is None and outside is not None and isinstance(expr.callee, tree.Name):
+            return self._pass_on(path, expr, expr.callee, outside)
         if fitting is None or fitting[0] in self._running or self.frame.depth >= self.effort.calls:
             self.mentioned(_called(expr))
             return None
@@ -282,6 +304,28 @@ class Calls(Statements):
         self._left(path, expr)
         return (None,)
 
+    def _pass_on(
+        self, path: Path, expr: tree.Call, callee: tree.Name, outside: Outside
+    ) -> tuple[HostValue | None] | None:
+        """Note what a call passes to a function of another file."""
+        count = self._count(path, expr.arguments)
+        known = None if count is None else prototype(self.frame.scope.resolve(callee), outside, count)
+        if known is None:
+            self.mentioned(outside.name)
+            return None
+        base = self.frame.base
+        self.seen.add((self.frame.number, base + callee.lo, base + callee.hi))
+        if isinstance(known, bool):
+            return None
+        values = self._passed(path, expr.arguments)
+        for parameter in (parameters_of_declared(known) or ())[len(values) :]:
+            made = default(parameter)
+            n = None if made is None else evaluate(made, self.callees.top)
+            values.append(None if n is None else number(n))
+        self.passed.append((outside.name, carried(values, path.facts)))
+        self._left(path, expr)
+        return (None,)
+
     def _left(self, path: Path, expr: tree.Call) -> None:
         """What a function of the unit may have changed."""
         for argument in expr.arguments:
@@ -289,7 +333,7 @@ class Calls(Statements):
         name = _called(expr)
         table = self.callees.valued.get(name, ())
         only = all(function.definition.returns_only for _, function in table)
-        if not (table and only and name in self.callees.by_value):
+        if not (table and only and self.callees.by_value.get(name) == frozenset()):
             self.disturb(path)
 
     def full(self, path: Path, expr: tree.Expr) -> HostValue | None:

@@ -33,8 +33,8 @@ LAUNCH_CALLS = frozenset(
 @dataclass(eq=False)
 class Frame:
     """``number``: of the function among those that are read; ``bound``: template arguments by name; ``watched``:
-    functions that lead to launches; ``by_value``: functions that leave arguments as they are; ``base``: of the token
-    indices of the chunk that is read; ``open``: other files may call it with other arguments."""
+    functions that lead to launches; ``by_value``: functions with the positions of the arguments that they may change;
+    ``base``: of the token indices of the chunk that is read; ``open``: other files may call it with other arguments."""
 
     function: Function
     number: int
@@ -42,7 +42,7 @@ class Frame:
     bound: Mapping[str, Argument]
     depth: int
     watched: frozenset[str]
-    by_value: frozenset[str]
+    by_value: Mapping[str, frozenset[int]]
     base: int = 0
     blocks: list[dict[str, Variable | None]] = field(default_factory=lambda: [{}])
     returned: list[tuple[Path, HostValue | None, tree.Expr | None]] = field(default_factory=list)
@@ -108,7 +108,7 @@ class Traits:
     jumps: bool
 
     @staticmethod
-    def of(body: Body, watched: frozenset[str], by_value: frozenset[str]) -> Traits:
+    def of(body: Body, watched: frozenset[str], by_value: Mapping[str, frozenset[int]]) -> Traits:
         kinds, texts = body.tokens.kinds, body.tokens.texts
         changed: dict[str, list[int]] = {}
         lambdas = list(_lambda_ranges(body))
@@ -142,7 +142,7 @@ _VALUE_SPACES = frozenset(
 )  # their classes keep no references to numbers
 
 
-def _changes(body: Body, i: int, by_value: frozenset[str]) -> bool:
+def _changes(body: Body, i: int, by_value: Mapping[str, frozenset[int]]) -> bool:
     """May the name at token ``i`` be changed there, other than by a declaration?"""
     kinds, texts, partner = body.tokens.kinds, body.tokens.texts, body.ahead.partner
     before = kinds[i - 1] if i else ""
@@ -173,10 +173,10 @@ def _reads_address(body: Body, i: int) -> bool:
     return before in CUDA.config_readers or before in LAUNCH_CALLS or before.startswith(">>>")
 
 
-def _by_value(body: Body, i: int, by_value: frozenset[str]) -> bool:
+def _by_value(body: Body, i: int, by_value: Mapping[str, frozenset[int]]) -> bool:
     """Does the argument at token ``i`` go to something that does not change it?"""
     kinds, texts = body.tokens.kinds, body.tokens.texts
-    at = _opening(body, i)
+    at = opening = _opening(body, i)
     if at <= 0:
         return True  # the configuration of a launch
     callee = texts[at - 1]
@@ -195,10 +195,13 @@ def _by_value(body: Body, i: int, by_value: frozenset[str]) -> bool:
         return True  # parentheses, a launch, a condition
     if kinds[at - 1] != "NAME":
         return False
-    if callee in _READERS or callee in by_value or callee.startswith(("cuda", "cuLaunch", "hip")):
+    if callee in _READERS or callee.startswith(("cuda", "cuLaunch", "hip")):
         return True
     if kinds[at - 2 : at - 1] == ["DOT"]:
-        return callee in READING_METHODS
+        return callee in READING_METHODS or by_value.get(callee) == frozenset()
+    if callee in by_value:
+        position = _position(body, opening, i)
+        return not by_value[callee] if position is None else position not in by_value[callee]
     if kinds[at - 2 : at - 1] in (["TYPE"], ["AUTO"]) or texts[at - 2 : at - 1] == ["dim3"]:
         return True  # a declaration
     if re.fullmatch(GUARDS, callee) or callee.startswith(("AT_DISPATCH", "TORCH_")):
@@ -209,6 +212,19 @@ def _by_value(body: Body, i: int, by_value: frozenset[str]) -> bool:
             return kinds[at - 2] in ("NAME", "GT")  # a declaration: `std::vector<int> v(n)`
         start -= 1
     return False
+
+
+def _position(body: Body, opening: int, i: int) -> int | None:
+    """Which argument of the call with this parenthesis holds token ``i``; None: not known where ``<`` may be a
+    bracket."""
+    kinds, partner = body.tokens.kinds, body.ahead.partner
+    at, commas = opening + 1, 0
+    while at < i:
+        if kinds[at] == "LT":
+            return None
+        commas += kinds[at] == "COMMA"
+        at = partner[at] + 1 if kinds[at] in ("LP", "LB", "LC") and partner[at] > at else at + 1
+    return commas
 
 
 def _opening(body: Body, i: int) -> int:

@@ -126,6 +126,8 @@ class Statements(Declarations):
                     self.share(path, variable)
             elif isinstance(self.frame.scope.meaning((name,), (None,)), TypedConstant):
                 self.frame.blocks[-1][name] = None  # it may be declared there
+            if variable is None:
+                self.mentioned(name)
         for path in paths:
             self.disturb(path)
 

@@ -25,8 +25,9 @@ from smem_lsp.unit.clusters import may_be_non_portable
 from smem_lsp.unit.host_frames import names_text
 from smem_lsp.unit.instances import Binding, Instances, find_instances
 from smem_lsp.unit.kernel_words import in_kernel_words
-from smem_lsp.unit.launches import FoundLaunches, HostCode, Named, find_launches
+from smem_lsp.unit.launches import Callers, FoundLaunches, HostCode, Named, find_launches
 from smem_lsp.unit.opt_in import may_opt_in
+from smem_lsp.unit.outside_calls import Outside
 from smem_lsp.unit.overloads import is_specialization, signature
 
 Key = tuple[object, ...]
@@ -217,7 +218,7 @@ class UnitFacts:
 
 def survey_file(unit: TranslationUnit, dialect: Dialect = CUDA, also: Collection[str] = ()) -> UnitFacts:
     """Constants, helpers and launches of a file: of its kernels, and of those with the names ``also``."""
-    wanted = {name for placed in unit.blocks for _, name in placed.block.kernels}
+    wanted = _own_kernels(unit)
     constants = file_constants(unit, dialect.warp_size)
     return UnitFacts(
         unit,
@@ -228,6 +229,21 @@ def survey_file(unit: TranslationUnit, dialect: Dialect = CUDA, also: Collection
         find_instances(unit, constants),
         dialect,
     )
+
+
+def host_code(around: UnitFacts, outside: Mapping[str, Outside] | None = None) -> HostCode:
+    """The host functions that lead to launches of the file's kernels, or to calls of functions ``outside``."""
+    return HostCode(around.unit, around.constants, _own_kernels(around.unit), outside or {})
+
+
+def with_callers(around: UnitFacts, callers: Callers) -> UnitFacts:
+    """The same file with the launches that follow from calls in other files."""
+    found = find_launches(around.unit, around.constants, _own_kernels(around.unit), callers)
+    return replace(around, found=found)
+
+
+def _own_kernels(unit: TranslationUnit) -> frozenset[str]:
+    return frozenset(name for placed in unit.blocks for _, name in placed.block.kernels)
 
 
 def launched_elsewhere(around: UnitFacts, names: Collection[str]) -> Mapping[str, tuple[LaunchSite, ...]]:

@@ -506,7 +506,10 @@ def test_a_long_chain_of_else_ifs_is_followed() -> None:
         ("const int& a, int t", "256"),
         ("int const& a, const int& t", "256"),
         ("const int& a, int& t", "t"),
-        ("const int* a, int t", "t"),
+        ("const int* a, int t", "256"),
+        ("int* t, const int& a", "256"),
+        ("const int& a, ...", "t"),
+        ("const int& a, bool b = 3 > 4, int& t", "t"),
     ],
 )
 def test_a_reference_to_const_leaves_a_variable_as_it_is(parameters: str, expected: str) -> None:
