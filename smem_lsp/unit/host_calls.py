@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 
 from smem_lsp.ir.host_terms import HostTerm, apply, constant, named
 from smem_lsp.ir.nodes import Comparison
+from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
@@ -18,13 +21,14 @@ from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 from smem_lsp.targets.every import MAX_THREADS, WARP_SIZE
 from smem_lsp.unit.host_declarations import is_expansion, is_pack
-from smem_lsp.unit.host_expressions import ONE, Effort
+from smem_lsp.unit.host_expressions import ONE, PARTS, Effort
 from smem_lsp.unit.host_frames import LAUNCH_CALLS, Frame
 from smem_lsp.unit.host_objects import fields_of
 from smem_lsp.unit.host_statements import Statements
 from smem_lsp.unit.host_values import (
     Axes,
     Extents,
+    Filled,
     HostValue,
     Items,
     KernelName,
@@ -34,15 +38,17 @@ from smem_lsp.unit.host_values import (
     Path,
     Place,
     Variable,
+    any_of,
+    constant_extents,
     kernels_of,
     number,
-    one_of,
+    symbols_of,
 )
 from smem_lsp.unit.kernel_strings import KERNEL_GETTERS, kernel_called
 from smem_lsp.unit.kernel_tables import KernelTable
 from smem_lsp.unit.outside_calls import NOTHING, Outside, Passed, carried, default, prototype
 from smem_lsp.unit.outside_calls import parameters_of as parameters_of_declared
-from smem_lsp.unit.size_functions import gives_dim3
+from smem_lsp.unit.size_functions import filled, gives_dim3
 from smem_lsp.unit.torch_dispatch import dispatched
 from smem_lsp.unit.variants import generic, visited
 
@@ -55,7 +61,7 @@ _ENDS = frozenset(
 NO_AXES: Axes = (None, None, None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Callees:
     """The host functions that a walk may enter, by name, each with its number. ``leading``: they lead to launches;
     ``valued``: they return a number or a ``dim3``; ``by_value``: see ``Frame``;
@@ -71,6 +77,12 @@ class Callees:
     overloads: Mapping[str, Sequence[Function]]
     tables: Mapping[str, KernelTable]
     outside: Mapping[str, Outside]
+
+    @cached_property
+    def filling(self) -> frozenset[str]:
+        """Functions that store numbers in their arguments."""
+        groups = self.valued.items()
+        return frozenset(name for name, group in groups if any(filled(function) for _, function in group))
 
 
 @dataclass(eq=False, slots=True)
@@ -98,6 +110,7 @@ class Calls(Statements):
         self._closures: dict[int, _Closure] = {}
         self._running: list[int] = []
         self._dispatches = 1
+        self._known_defaults: dict[int, dict[int, tuple[tree.Expr, Scope]]] = {}
         self._called_outside = False
         self._learned: dict[HostValue, tuple[Comparison, ...]] = {}
         self.skipped: set[tuple[int, int, int]] = set()
@@ -127,15 +140,20 @@ class Calls(Statements):
         bound: dict[str, Argument] | None,
         given: Sequence[HostValue | None],
         depth: int,
+        outs: Collection[int] = (),
     ) -> Frame:
-        """Walk a function from one path, with the arguments that are ``given``."""
+        """Walk a function from one path, with the arguments that are ``given``. ``outs``: the positions of references
+        and pointers to arguments that are read again at its end."""
         scope = function_scope(self.callees.top, function, bound).child()
         if bound is not None:
             own = {p.name for p in parameters_of(function)}
             others = {name: argument for name, argument in bound.items() if name not in own}
             scope = scope.bind(others).child() if others else scope
-        frame = Frame(function, number, scope, bound or {}, depth, self.watched, self.callees.by_value)
+        watched = self.watched | self.callees.filling
+        frame = Frame(function, number, scope, bound or {}, depth, watched, self.callees.by_value)
         frame.version = self.fresh()
+        given_back = [(function.parameters or ())[at].declarators[0].name for at in outs]
+        frame.wanted = frozenset(given_back)
         frame.open = (
             not closed(function) or self.frame.open
             if depth
@@ -146,7 +164,7 @@ class Calls(Statements):
         self.frame = frame
         self._running.append(number)
         self.entered.add(number)
-        self._parameters(path, function.parameters or (), given)
+        self._parameters(path, function.parameters or (), given, outs)
         end = self.block([path], function.body.statements)
         frame.returned += [(each, None, None) for each in end]
         self._running.pop()
@@ -156,13 +174,21 @@ class Calls(Statements):
         return frame
 
     def _parameters(
-        self, path: Path, parameters: Sequence[tree.Declaration], given: Sequence[HostValue | None]
+        self,
+        path: Path,
+        parameters: Sequence[tree.Declaration],
+        given: Sequence[HostValue | None],
+        outs: Collection[int] = (),
     ) -> None:
         scope = self.frame.scope
         for at, declaration in enumerate(parameters):
             for declarator in declaration.declarators[:1]:
                 if not declarator.name:
                     continue
+                pointed = at in outs and "*" in declarator.pointers
+                if at in outs:  # a copy, which goes back at the end
+                    declarator = replace(declarator, pointers=[])
+                    declaration = replace(declaration, declarators=[declarator])
                 scope.values.pop(declarator.name, None)
                 declare_parameters([declaration], scope)
                 if is_pack(declaration):
@@ -170,6 +196,7 @@ class Calls(Statements):
                     continue
                 value = given[at] if at < len(given) else None
                 variable = self.declare(declaration, declarator, [value])
+                variable.pointed = pointed
                 reference = bool({"&", "&&"} & set(declarator.pointers))
                 if reference and "const" in declaration.words and at < len(given):
                     variable.shared = False
@@ -207,7 +234,8 @@ class Calls(Statements):
             if parameters is None or function.definition.parameters.texts[-1:] == ["..."]:
                 return None
             packs = sum(map(is_pack, parameters))
-            needed = [p for p in parameters if p.declarators and p.declarators[0].initializer is None]
+            known = self._defaults(at, function)
+            needed = [i for i, p in enumerate(parameters) if p.declarators and i not in known]
             if len(needed) - packs <= count and (packs or count <= len(parameters)):
                 fitting.append((at, function))
         return fitting[0] if len(fitting) == 1 else None
@@ -230,22 +258,39 @@ class Calls(Statements):
         return {p.name: a for p, a in zip(parameters, bound) if p.name}
 
     def _with_defaults(
-        self, path: Path, function: Function, values: list[HostValue | None]
+        self, number_: int, function: Function, values: list[HostValue | None]
     ) -> list[HostValue | None]:
-        scope = function_scope(self.callees.top, function)
-        for declaration in (function.parameters or ())[len(values) :]:
-            made = declaration.declarators[0].initializer if declaration.declarators else None
+        known = self._defaults(number_, function)
+        for position in range(len(values), len(function.parameters or ())):
+            made, scope = known.get(position, (None, self.callees.top))
             n = evaluate(made, scope) if made is not None else None
-            values.append(None if n is None else number(n))
+            values.append(constant_extents(made, scope) if n is None else number(n))
         return values
+
+    def _defaults(self, number_: int, function: Function) -> Mapping[int, tuple[tree.Expr, Scope]]:
+        """What parameters are where nothing is passed, by their position, as the definition or a prototype says."""
+        found = self._known_defaults.get(number_)
+        if found is None:
+            scope = function_scope(self.callees.top, function)
+            found = self._known_defaults[number_] = {}
+            for position, made in enumerate(map(default, function.parameters or ())):
+                if made is not None:
+                    found[position] = made, scope
+            name, count = function.name, len(function.parameters or ())
+            outer = [decl for each in scope.outwards() for decl in each.own(name)]
+            for decl, home in outer if not found else ():
+                parameters = parameters_of_declared(decl) if isinstance(decl, FunctionDecl) else None
+                if parameters is not None and len(parameters) == count:
+                    made_ = enumerate(map(default, parameters))
+                    found.update({position: (made, home) for position, made in made_ if made is not None})
+        return found
 
     # ---- calls ---------------------------------------------------------------------------------------------------
 
     def call(self, path: Path, expr: tree.Call) -> HostValue | None:
         if self.key(expr) in path.chosen:
             chosen = path.chosen[self.key(expr)]
-            self._left(path, expr)
-            return None if isinstance(chosen, bool) else self._returned(path, chosen)
+            return None if isinstance(chosen, bool) else self._returned(path, expr, chosen)
         callee = expr.callee
         if isinstance(callee, tree.Lambda):
             made = self.closure(path, callee)
@@ -281,8 +326,7 @@ class Calls(Statements):
         """Go into a function of the unit; None: it is none, or not known which."""
         results = self.values_of(path, expr)
         if results:
-            self._left(path, expr)
-            return (self._returned(path, results[0]) if len(results) == 1 else one_of(results),)
+            return (self._returned(path, expr, results[0] if len(results) == 1 else any_of(results)),)
         fitting = self._fitting(path, self.callees.leading, expr)
         outside = self.callees.outside.get(_called(expr))
         if fitting is None and outside is not None and isinstance(expr.callee, tree.Name):
@@ -299,7 +343,7 @@ class Calls(Statements):
         inner = path.copy()
         inner.chosen.clear()
         self._enter(
-            inner, at, function, bound, self._with_defaults(path, function, values), self.frame.depth + 1
+            inner, at, function, bound, self._with_defaults(at, function, values), self.frame.depth + 1
         )
         self._left(path, expr)
         return (None,)
@@ -321,15 +365,16 @@ class Calls(Statements):
         for parameter in (parameters_of_declared(known) or ())[len(values) :]:
             made = default(parameter)
             n = None if made is None else evaluate(made, self.callees.top)
-            values.append(None if n is None else number(n))
+            values.append(constant_extents(made, self.callees.top) if n is None else number(n))
         self.passed.append((outside.name, carried(values, path.facts)))
         self._left(path, expr)
         return (None,)
 
-    def _left(self, path: Path, expr: tree.Call) -> None:
-        """What a function of the unit may have changed."""
-        for argument in expr.arguments:
-            self._argument(path, argument)
+    def _left(self, path: Path, expr: tree.Call, stored: Collection[int] = ()) -> None:
+        """What a function of the unit may have changed. ``stored``: the positions of arguments that are known."""
+        for position, argument in enumerate(expr.arguments):
+            if position not in stored:
+                self._argument(path, argument)
         name = _called(expr)
         table = self.callees.valued.get(name, ())
         only = all(function.definition.returns_only for _, function in table)
@@ -353,11 +398,14 @@ class Calls(Statements):
         at, function = fitting
         probe = path.copy()
         values = self._passed(probe, expr.arguments)
+        plain = len(values) == len(expr.arguments)
+        outs = [at for at in sorted(filled(function)) if plain and at < len(values)]
+        for position in outs:
+            values[position] = self._value_in(path, expr.arguments[position])
         bound = self._bound(path, function, expr)
         probe.chosen.clear()
-        frame = self._enter(
-            probe, at, function, bound, self._with_defaults(path, function, values), self.frame.depth + 1
-        )
+        known = self._with_defaults(at, function, values)
+        frame = self._enter(probe, at, function, bound, known, self.frame.depth + 1, outs)
         dim3 = gives_dim3(function)
         results: list[HostValue | None] = []
         outer = self.frame
@@ -377,19 +425,43 @@ class Calls(Statements):
                     value = Object(fields, tuple(zip((field.name for field in fields), value.values)))
             if made is not None and made.fields:
                 value = Object(made.fields, tuple(self.members_of(end, value, made.fields).items()))
+            if outs:
+                value = Filled(
+                    value, tuple((each, self._stored_in(end, frame, function, each)) for each in outs)
+                )
             if value not in results:
                 results.append(value)
-            if isinstance(value, Number):
-                facts = tuple(f for f in end.facts if (f.left.symbols | f.right.symbols) & value.term.symbols)
-                known = self._learned.get(value)
-                self._learned[value] = facts if known is None else tuple(f for f in known if f in facts)
+            symbols = symbols_of(value)
+            if value is not None and symbols:
+                facts = tuple(f for f in end.facts if (f.left.symbols | f.right.symbols) & symbols)
+                before = self._learned.get(value)
+                self._learned[value] = facts if before is None else tuple(f for f in before if f in facts)
         return results
 
-    def _returned(self, path: Path, value: HostValue | None) -> HostValue | None:
-        """``value``, the result of a call, with what its function knows of it."""
+    def _value_in(self, path: Path, argument: tree.Expr) -> HostValue | None:
+        """What the argument of a reference or a pointer has before the call."""
+        if isinstance(argument, tree.Unary) and argument.operator == "&":
+            argument = argument.operand
+        plain = isinstance(argument, (tree.Name, tree.Member))
+        return self.value(path.copy(), argument) if plain else None
+
+    def _stored_in(self, end: Path, frame: Frame, function: Function, position: int) -> HostValue | None:
+        """What a parameter has at the end of a function."""
+        name = (function.parameters or ())[position].declarators[0].name
+        variable = frame.blocks[0].get(name)
+        return None if variable is None else end.read(variable, (), name)
+
+    def _returned(self, path: Path, expr: tree.Call, value: HostValue | None) -> HostValue | None:
+        """``value``, the result of a call, with what its function knows of it; what it stores is stored."""
+        stored = dict(value.stored) if isinstance(value, Filled) else {}
+        self._left(path, expr, stored)
+        for position, each in stored.items():
+            target = expr.arguments[position]
+            address = isinstance(target, tree.Unary) and target.operator == "&"
+            self.store(path, target.operand if address and isinstance(target, tree.Unary) else target, each)
         for fact in self._learned.get(value, ()) if value is not None else ():
             path.learn(fact)
-        return value
+        return value.returned if isinstance(value, Filled) else value
 
     def _library(self, path: Path, name: str, expr: tree.Call) -> tuple[HostValue | None] | None:
         """Calls whose meaning is known by their name; None: none of them."""
@@ -403,6 +475,10 @@ class Calls(Statements):
         if name in KERNEL_GETTERS and len(given) == 3:
             self._look_up(path, given[0], given[2])
             return (None,)
+        if name in PARTS:
+            return (Items(tuple(self.full(path, each) for each in given)),)
+        if name == "get" and len(given) == 1 and isinstance(expr.callee, tree.Name):
+            return (self._part(path, expr.callee, given[0]),)
         if name in ("min", "max") and len(given) == 2:
             return (self._least(path, name, expr),)
         if name.startswith("cudaOccupancyMaxPotentialBlockSize") and len(given) >= 3:
@@ -425,6 +501,14 @@ class Calls(Statements):
             self._visit(path, given[0], calls)
             return (None,)
         return None
+
+    def _part(self, path: Path, callee: tree.Name, of: tree.Expr) -> HostValue | None:
+        """``std::get<1>(pair)``"""
+        value = self.value(path, of)
+        index = callee.arguments[-1] if callee.arguments else None
+        at = evaluate(index[0], self.frame.scope) if index else None
+        known = isinstance(value, Items) and at is not None and 0 <= at < len(value.values)
+        return value.values[at] if known and isinstance(value, Items) and at is not None else None
 
     def _least(self, path: Path, name: str, expr: tree.Call) -> HostValue | None:
         left, right = (self._operand(path, each, self.value(path, each)) for each in expr.arguments)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from smem_lsp.ir.host_terms import Symbol
 from smem_lsp.ir.nodes import Configuration, HostTerms, LaunchSite
-from smem_lsp.semantics.declarations import ClassDecl
+from smem_lsp.semantics.declarations import ClassDecl, FunctionDecl
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.function_scope import identify
 from smem_lsp.semantics.scope import Scope
@@ -24,12 +24,13 @@ from smem_lsp.unit.changed_arguments import changed_arguments
 from smem_lsp.unit.host_calls import Callees
 from smem_lsp.unit.host_expressions import Effort, TooMuch
 from smem_lsp.unit.host_frames import LAUNCH_CALLS, names_text
+from smem_lsp.unit.kernel_addresses import ANY_KERNEL, kernels_with_address
 from smem_lsp.unit.kernel_strings import KERNEL_GETTERS
 from smem_lsp.unit.kernel_tables import IN_TABLE, KernelTable, kernel_tables
 from smem_lsp.unit.launch_walk import Found, LaunchFinder
 from smem_lsp.unit.outside_calls import NOTHING, Outside, Passed, bound_to_unit, outside_of, unseen
 from smem_lsp.unit.overloads import signature
-from smem_lsp.unit.size_functions import gives_number, gives_object, gives_one_of
+from smem_lsp.unit.size_functions import filled, gives_number, gives_object, gives_one_of
 
 Said = tuple[tuple[str, Configuration], ...]  # the kernel that is named, and how it is launched
 Named = tuple[
@@ -173,6 +174,7 @@ class HostCode:
             self.launching = [f for f in unit.all_functions if not f.is_kernel and self._ends(f)]
         else:
             self.launching = _launching(unit.all_functions, wanted, self._tables_of(wanted))
+            self.launching += self._through_pointers(wanted)
 
     def _ends(self, function: Function) -> bool:
         """Does it launch or call what is wanted?"""
@@ -182,11 +184,19 @@ class HostCode:
 
     def _tables_of(self, wanted: Collection[str]) -> list[str]:
         """The lists with one of these kernels."""
-        return [
-            name
-            for name, table in self.tables.items()
-            if any(entry.name in wanted for entry in table.entries)
-        ]
+        return [table.name for table in kernel_tables(self.constants, wanted)]
+
+    def _through_pointers(self, wanted: Collection[str]) -> list[Function]:
+        """The other functions that launch what is no kernel by its name, where it may point to a wanted one."""
+        known = {function.number for function in self.launching}
+        rest = [f for f in self.unit.all_functions if f.number not in known and _launches(f)]
+        if not rest or not kernels_with_address(self.unit, self.constants, wanted):
+            return []
+        declared = {
+            each.name for each in self.constants.declarations.walk() if isinstance(each, FunctionDecl)
+        }
+        named = self._kernels[0] | declared
+        return [f for f in rest if not f.definition.launched <= named or "<<<" not in f.definition.words]
 
     @cached_property
     def leading(self) -> Mapping[str, Sequence[Function]]:
@@ -216,6 +226,7 @@ class HostCode:
                 gives_number(function)
                 or gives_one_of(function, kernels)
                 or gives_object(function, self._aggregates)
+                or filled(function)
             ):
                 table[function.name].append(function)
         return table
@@ -251,7 +262,9 @@ class HostCode:
     @cached_property
     def tables(self) -> Mapping[str, KernelTable]:
         """Lists of kernels at namespace scope, by name."""
-        found = [table for table in kernel_tables(self.constants, self._kernels[0]) if table.flat]
+        found = [
+            table for table in kernel_tables(self.constants, self._kernels[0]) if table.value is not None
+        ]
         counts = Counter(table.name for table in found)
         return {table.name: table for table in found if counts[table.name] == 1}
 
@@ -283,7 +296,9 @@ class HostCode:
             named.update(answer.named)
             for at, lo, hi in answer.skipped:
                 skipped[reached[at].number].add((lo, hi))
-            launches.update(dict.fromkeys(_numbered(answer, reached)))
+            idle = function.name not in called and self._unused(function)
+            found = _numbered(answer, reached)
+            launches.update((each, None) for each in found if each.site.kernel != ANY_KERNEL or not idle)
 
         for function in everything:
             if function.name not in called and self.outside and self._unused(function):
@@ -316,14 +331,15 @@ class HostCode:
         for group in self.leading.values():
             for function in group:
                 checkpoint()
-                own = {d.name for each in function.parameters or () for d in each.declarators if d.name}
-                if not own or function.is_kernel:
+                names = [d.name for each in function.parameters or () for d in each.declarators if d.name]
+                if not names or function.is_kernel:
                     continue
+                own = {*names, *(f"{name}.{axis}" for name in names for axis in "xyz")}
                 outside = outside_of(self.unit, self.constants, function)
                 if outside is None:
                     continue
                 _, answer = self._walk(function, None)
-                if any(each.name.split(".")[0] in own for each in _decisive(answer)):
+                if any(each.name in own for each in _decisive(answer)):
                     yield function, outside
 
     def in_context(self, number: int, bound: dict[str, Argument]) -> list[HostLaunch]:

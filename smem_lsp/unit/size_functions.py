@@ -62,6 +62,36 @@ def gives_object(function: Function, classes: Collection[str]) -> bool:
     )
 
 
+def filled(function: Function) -> frozenset[int]:
+    """The positions of the parameters in which a host function stores an integer or a ``dim3``, as far as its head
+    says: ``int& n``, and ``int* n`` where nothing but ``*n`` is used."""
+    definition = function.definition
+    parameters = function.parameters or ()
+    if len(definition.body.texts) > _MOST_TOKENS:
+        return frozenset()
+    found: set[int] = set()
+    for position, parameter in enumerate(parameters):
+        declarator = parameter.declarators[0] if len(parameter.declarators) == 1 else None
+        if declarator is None or declarator.dims or "const" in parameter.words or not declarator.name:
+            continue
+        counts = bool(set(parameter.words) & (_COUNTS | {"dim3"}) - {"auto"})
+        only = declarator.pointers == ["*"] and _only_pointed(function, declarator.name)
+        if counts and (declarator.pointers == ["&"] or only):
+            found.add(position)
+    return frozenset(found)
+
+
+def _only_pointed(function: Function, name: str) -> bool:
+    """Is ``*name`` all that is done with a pointer?"""
+    kinds, texts = function.definition.body.kinds, function.definition.body.texts
+    starts = ("SEMI", "LC", "RC", "LP", "COMMA", "EQ", "")
+    return all(
+        kinds[at - 1 : at] == ["STAR"] and (kinds[at - 2] if at > 1 else "") in starts
+        for at, text in enumerate(texts)
+        if text == name
+    )
+
+
 def gives_dim3(function: Function) -> bool:
     """Does a host function return a ``dim3``, and not a pair of them?"""
     island = function.definition.island

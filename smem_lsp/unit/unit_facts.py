@@ -24,6 +24,7 @@ from smem_lsp.unit import ptxas_rounding
 from smem_lsp.unit.clusters import may_be_non_portable
 from smem_lsp.unit.host_frames import names_text
 from smem_lsp.unit.instances import Binding, Instances, find_instances
+from smem_lsp.unit.kernel_addresses import ANY_KERNEL, kernels_with_address
 from smem_lsp.unit.kernel_words import in_kernel_words
 from smem_lsp.unit.launches import Callers, FoundLaunches, HostCode, Named, find_launches
 from smem_lsp.unit.opt_in import may_opt_in
@@ -146,6 +147,8 @@ class UnitFacts:
                     site = LaunchSite(unit.function(number).name, None, None, None, span, 0)
                     sites = [self._at(unit.file_of(mention.function), 0, site)]
                 own = [site for site in sites if self._means(site, unit.function(number))]
+                if mention.launch is None:
+                    own += self._through_pointers(unit.function(number))
                 found[number, mention.binding].update(dict.fromkeys(own))
         return {key: tuple(sites) for key, sites in found.items()}
 
@@ -166,6 +169,34 @@ class UnitFacts:
             if self._means(site, function)
         )
 
+    def _through_pointers(self, function: Function) -> Sequence[LaunchSite]:
+        """The launches through pointers that are not followed and may point to a kernel."""
+        if function.name not in self.pointed_to:
+            return ()
+        count = len(function.parameters or ())
+        return [
+            replace(self._at(file, start, site), kernel=function.name)
+            for file, start, site in self.any_kernel
+            if len(site.terms.arguments) in (0, count) or function.parameters is None
+        ]
+
+    @cached_property
+    def any_kernel(self) -> Sequence[tuple[UnitFile, int, LaunchSite]]:
+        """(file, offset of the block, site in it) of the launches through pointers that are not followed."""
+        return [
+            (file, placed.start, site)
+            for file, placed, launches in self.found
+            for site in launches.sites
+            if site.kernel == ANY_KERNEL
+        ]
+
+    @cached_property
+    def pointed_to(self) -> frozenset[str]:
+        """The kernels that such a launch may start."""
+        if not self.any_kernel:
+            return frozenset()
+        return kernels_with_address(self.unit, self.constants, _own_kernels(self.unit))
+
     def _foreign(self, function: Function) -> Sequence[LaunchSite]:
         """The launches of a kernel in other units."""
         sites = self.foreign.get(function.name, ())
@@ -178,7 +209,7 @@ class UnitFacts:
     def launches_of(self, function: Function, binding: Binding | None) -> tuple[LaunchSite, ...]:
         """The known launches of a kernel, or of one instance of it."""
         sites = (
-            (*self._placed(function), *self._foreign(function))
+            (*self._placed(function), *self._foreign(function), *self._through_pointers(function))
             if binding is None and not is_specialization(function)
             else self.launched.get((function.number, binding), ())
         )
@@ -189,7 +220,8 @@ class UnitFacts:
         """Like ``launches_of``, for their configurations only."""
         if binding is None and not is_specialization(function):
             sites = (site for _, _, site in self.launches.get(function.name, ()))
-            return [*(site for site in sites if self._means(site, function)), *self._foreign(function)]
+            placed = (site for site in sites if self._means(site, function))
+            return [*placed, *self._foreign(function), *self._through_pointers(function)]
         return self.launched.get((function.number, binding), ())
 
     @cached_property
@@ -341,6 +373,7 @@ def _lasting(around: UnitFacts, function: Function) -> bool:
         or internally_linked(function)
         or any(site.dynamic_bytes for site in around.unplaced(function, None))
         or function.name in around.foreign
+        or around.any_kernel
         or _clusters(around, function, None)
     )
 
