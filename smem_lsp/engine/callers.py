@@ -51,13 +51,14 @@ class ProjectCallers:
         mains = self._mains(wanted, named)
         if mains is None:
             return None
-        found: dict[Passed, None] = {}
+        found: dict[Passed, Passed] = {}
         for main, files in mains.items():
             passed = self._passed_in(main, files, wanted, depth)
             if passed is None:
                 return None
-            found.update(dict.fromkeys(passed))
-        return tuple(found) if len(found) <= _MOST_PASSED else None
+            for each in passed:
+                found.setdefault(each.unplaced, each)
+        return tuple(found.values()) if len(found) <= _MOST_PASSED else None
 
     def _mains(self, wanted: Outside, named: Sequence[str]) -> dict[str, set[str]] | None:
         """The main files of the units that may call a function, each with those of its files that name it; None: not

@@ -13,7 +13,8 @@ from smem_lsp.semantics.types import Type
 from smem_lsp.source import Span
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
-from smem_lsp.unit.host_calls import Callees, Calls
+from smem_lsp.unit.host_callees import Callees
+from smem_lsp.unit.host_calls import Calls
 from smem_lsp.unit.host_declarations import is_expansion
 from smem_lsp.unit.host_expressions import ONE, Effort
 from smem_lsp.unit.host_values import (

@@ -21,7 +21,7 @@ from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.parse import Function, TranslationUnit, UnitFile
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.changed_arguments import changed_arguments
-from smem_lsp.unit.host_calls import Callees
+from smem_lsp.unit.host_callees import Callees
 from smem_lsp.unit.host_expressions import Effort, TooMuch
 from smem_lsp.unit.host_frames import LAUNCH_CALLS, names_text
 from smem_lsp.unit.kernel_addresses import ANY_KERNEL, kernels_with_address
@@ -148,7 +148,7 @@ class _Answer:
     entered: frozenset[int]
     named: frozenset[str]
     skipped: frozenset[tuple[int, int, int]]
-    passed: tuple[tuple[str, Passed], ...] = ()
+    passed: tuple[tuple[str, int, int, Passed], ...] = ()
     seen: frozenset[tuple[int, int, int]] = frozenset()
     cut: bool = False
 
@@ -282,13 +282,13 @@ class HostCode:
         named: set[str] = set()
         skipped: dict[int, set[tuple[int, int]]] = defaultdict(set)
         seen: dict[int, set[tuple[int, int]]] = defaultdict(set)
-        passed: dict[str, dict[Passed, None]] = {name: {} for name in self.outside}
+        passed: dict[str, dict[Passed, str]] = {name: {} for name in self.outside}
         unread: set[str] = set()
 
         def walk(function: Function, given: Passed = NOTHING) -> None:
-            reached, answer = self._walk(function, None, given)
-            for name, each in answer.passed:
-                passed[name][each] = None
+            reached, answer = self._walk(function, None, given.unplaced)
+            for name, at, start, each in answer.passed:
+                passed[name].setdefault(each, self._place(reached[at], start))
             for at, lo, hi in answer.seen:
                 seen[reached[at].number].add((lo, hi))
             unread.update(self.outside if answer.cut else answer.named & self.outside.keys())
@@ -298,6 +298,8 @@ class HostCode:
                 skipped[reached[at].number].add((lo, hi))
             idle = function.name not in called and self._unused(function)
             found = _numbered(answer, reached)
+            if given.place:
+                found = [each._replace(site=replace(each.site, caller=given.place)) for each in found]
             launches.update((each, None) for each in found if each.site.kernel != ANY_KERNEL or not idle)
 
         for function in everything:
@@ -317,8 +319,18 @@ class HostCode:
         return _Walked(
             _bounded(launches),
             {number: sorted(ranges) for number, ranges in skipped.items()},
-            {name: None if name in unread else tuple(each) for name, each in passed.items()},
+            {
+                name: None
+                if name in unread
+                else tuple(Passed(each.values, each.facts, place) for each, place in calls.items())
+                for name, calls in passed.items()
+            },
         )
+
+    def _place(self, function: Function, offset: int) -> str:
+        """``main.cu:12``, of an offset in a function."""
+        source = self.unit.file_of(function.number).source
+        return f"{source.path}:{source.line_number(function.start + offset)}"
 
     def _unused(self, function: Function) -> bool:
         """Is it a function of a header that only units which read it can call, as this one does not?"""
@@ -430,7 +442,7 @@ def _decisive(answer: _Answer) -> Iterator[Symbol]:
     for found in answer.found:
         for term in (*found.site.terms.block, found.site.terms.dynamic):
             yield from () if term is None else term.symbols
-    for _, passed in answer.passed:
+    for *_, passed in answer.passed:
         yield from passed.names
 
 
@@ -516,5 +528,6 @@ def _shared(one: LaunchSite, other: LaunchSite) -> LaunchSite:
         dynamic_bytes=one.dynamic_bytes if one.dynamic_bytes == other.dynamic_bytes else None,
         addends=one.addends if one.addends == other.addends else (),
         open=one.open or other.open,
+        caller=one.caller if one.caller == other.caller else None,
         terms=terms,
     )

@@ -23,10 +23,15 @@ _INLINE = frozenset(("inline", "__forceinline__", "constexpr", "consteval"))
 @record
 class Passed:
     """What a caller in another file passes: numbers and extents, None for all else, and what holds of them there. Its
-    symbols have the versions 1, 2, ..."""
+    symbols have the versions 1, 2, ... ``place``: of the call, "path:line"."""
 
     values: tuple[HostValue | None, ...] = ()
     facts: tuple[Comparison, ...] = ()
+    place: str = ""
+
+    @property
+    def unplaced(self) -> Passed:
+        return Passed(self.values, self.facts)
 
     @property
     def symbols(self) -> int:

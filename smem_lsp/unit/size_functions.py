@@ -12,6 +12,7 @@ from smem_lsp.targets.dialects import CUDA
 _COUNTS = frozenset(
     ("auto", "int", "unsigned", "long", "size_t", "uint32_t", "int32_t", "uint64_t", "int64_t")
 )
+_STORED = _COUNTS - {"auto"} | {"dim3"}
 _UNFOLLOWED = frozenset(("*", "&", "float", "double", "char", "short", "bool"))
 _MOST_TOKENS = 300  # of a function that is followed for the number that it returns
 _MOST_CHOICE_TOKENS = 3_000  # of a function that is followed for the kernel that it returns
@@ -66,15 +67,17 @@ def filled(function: Function) -> frozenset[int]:
     """The positions of the parameters in which a host function stores an integer or a ``dim3``, as far as its head
     says: ``int& n``, and ``int* n`` where nothing but ``*n`` is used."""
     definition = function.definition
-    parameters = function.parameters or ()
-    if len(definition.body.texts) > _MOST_TOKENS:
+    texts = definition.parameters.texts
+    if len(definition.body.texts) > _MOST_TOKENS or _STORED.isdisjoint(texts) or {"&", "*"}.isdisjoint(texts):
+        return frozenset()
+    if CUDA.device in definition.island.specifiers and "__host__" not in definition.island.specifiers:
         return frozenset()
     found: set[int] = set()
-    for position, parameter in enumerate(parameters):
+    for position, parameter in enumerate(function.parameters or ()):
         declarator = parameter.declarators[0] if len(parameter.declarators) == 1 else None
         if declarator is None or declarator.dims or "const" in parameter.words or not declarator.name:
             continue
-        counts = bool(set(parameter.words) & (_COUNTS | {"dim3"}) - {"auto"})
+        counts = not _STORED.isdisjoint(parameter.words)
         only = declarator.pointers == ["*"] and _only_pointed(function, declarator.name)
         if counts and (declarator.pointers == ["&"] or only):
             found.add(position)

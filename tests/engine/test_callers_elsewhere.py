@@ -67,6 +67,7 @@ def test_a_caller_in_another_file_gives_the_block() -> None:
     assert launch.block == (256, 1, 1)
     assert launch.grid == (8, 1, 1)
     assert launch.open
+    assert (launch.caller, launch.place) == ("main.cu:2", "line 7, called from main.cu:2")
 
 
 def test_all_callers_count() -> None:

@@ -120,9 +120,10 @@ def test_a_keystroke_in_the_file_that_calls_the_launcher(tmp_path: Path) -> None
     with serving(WATCHING, folders=(tmp_path.as_uri(),)) as client:
         client.open(ops.as_uri(), ops.read_text())
         client.until(lambda: says("block is not known"), "a launch that nobody leads to")
+        assert says("At most 64 threads in x, if no index leaves `scratch[64]`")
         client.open(caller.as_uri(), caller.read_text())
         client.change(caller.as_uri(), 2, {"text": call})
-        client.until(lambda: says("64×1×1 block"), "a caller that is typed")
+        client.until(lambda: says("64×1×1 block of line 7, called from main.cpp"), "a caller that is typed")
         client.change(caller.as_uri(), 3, {"text": call.replace("64", "32")})
         client.until(lambda: says("32×1×1 block"), "another number")
         client.change(caller.as_uri(), 4, {"text": "int main() {}\n"})
