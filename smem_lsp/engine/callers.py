@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 
 from smem_lsp.source import FileReader
 from smem_lsp.source.budget import look, used_up
-from smem_lsp.unit.file_index import names_function
+from smem_lsp.unit.file_index import defines_function, names_function
 from smem_lsp.unit.launches import HostCode
-from smem_lsp.unit.outside_calls import NOTHING, Outside, Passed
+from smem_lsp.unit.outside_calls import NOTHING, Outside, Passed, outside_of
 from smem_lsp.unit.unit_facts import UnitFacts, host_code, with_callers
 
 _DEEPEST = 3  # calls from file to file
@@ -66,13 +68,14 @@ class ProjectCallers:
         if len(named) > _MOST_NAMING:
             return None
         own = self._reader.real(wanted.path)
+        texts = {file: self._reader.read(file) for file in named}
+        others = [file for file, text in texts.items() if text and defines_function(text, wanted.name)]
         found: dict[str, set[str]] = {}
-        for file in named:
+        for file, text in texts.items():
             look()
-            text = self._reader.read(file)
             if text is None:
                 return None
-            if not names_function(text, wanted.name):
+            if not names_function(text, wanted.name) or self._means_another(file, wanted, others):
                 continue
             for main in self._reader.includers(file) or (file,):
                 if self._reader.real(main) != own:
@@ -80,6 +83,21 @@ class ProjectCallers:
             if len(found) > _MOST_UNITS:
                 return None
         return found
+
+    def _means_another(self, file: str, wanted: Outside, others: Sequence[str]) -> bool:
+        """Do the calls of a file mean a function that is defined nearer to it, in another copy of the project?"""
+        own = _distance(file, self._reader.real(wanted.path))
+        nearer = (other for other in others if other != file and _distance(file, other) < own)
+        return any(self._defines(other, wanted) for other in nearer)
+
+    def _defines(self, main: str, wanted: Outside) -> bool:
+        """Does a file define a function that other files call like this one?"""
+        around = self._unit(main)
+        if around is None:
+            return False
+        unit, top = around.unit, around.constants
+        named = (outside_of(unit, top, each) for each in unit.functions if each.name == wanted.name)
+        return any(each is not None and each.like(wanted) for each in named)
 
     def _passed_in(
         self, main: str, files: set[str], wanted: Outside, depth: int
@@ -97,3 +115,10 @@ class ProjectCallers:
             enough = len(self._units) >= _MOST_READ or used_up()
             self._units[main] = None if enough else self._read(main)
         return self._units[main]
+
+
+def _distance(path: str, other: str) -> int:
+    """How many folders lie between two files."""
+    parts, others = path.split(os.sep)[:-1], other.split(os.sep)[:-1]  # noqa: PTH206
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(parts, others)))
+    return len(parts) + len(others) - 2 * shared

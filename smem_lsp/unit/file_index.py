@@ -114,6 +114,20 @@ def names_function(text: str, name: str) -> bool:
     )
 
 
+@remembered(most=256)
+def defines_function(text: str, name: str) -> bool:
+    """Does the code of a text define a function with this name, as far as its tokens tell?"""
+    code = _CODE(text) if name in text else ""
+    for match in re.finditer(rf"\b{re.escape(name)}\b", code):
+        opening = code.find("(", match.end())
+        if opening >= 0 and _declares(code, match.start(), match.end()):
+            end = _closed(code, opening + 1, "(")
+            body = None if end is None else _BODY.search(code, end, end + _MAX_GROUP)
+            if body is not None and body[0] == "{":
+                return True
+    return False
+
+
 def _is_member(code: str, at: int) -> bool:
     before = code[max(0, at - _MAX_GROUP) : at].rstrip()
     return before.endswith("->") or (before.endswith(".") and not before.endswith("..."))

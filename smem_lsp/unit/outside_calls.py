@@ -56,6 +56,10 @@ class Outside:
     spaces: tuple[str, ...]
     path: str
 
+    def like(self, other: Outside) -> bool:
+        """Is it called like the other one?"""
+        return (self.name, self.parameters, self.spaces) == (other.name, other.parameters, other.spaces)
+
 
 def carried(values: Sequence[HostValue | None], facts: Sequence[Comparison]) -> Passed:
     """What another file is told of the arguments of a call."""

@@ -226,3 +226,19 @@ def test_files_that_call_each_other() -> None:
         "main.cpp": "void run(float*, int);\nint main() { run(nullptr, 128); }\n",
     }
     assert any(not each[0].isdigit() for each in blocks(texts))
+
+
+def test_two_copies_of_a_project() -> None:
+    texts = {
+        f"/p/{copy}/{name}": text
+        for copy, threads in (("one", 128), ("two", 256))
+        for name, text in (
+            ("src/ops.cu", RUN),
+            ("src/main.cpp", DECLARED + f"void go(float* p) {{ run(p, 1, {threads}); }}\n"),
+        )
+    }
+    assert blocks(texts, "/p/one/src/ops.cu") == ["128 x 1 x 1"]
+    assert blocks(texts, "/p/two/src/ops.cu") == ["256 x 1 x 1"]
+    # a function of its file alone takes no calls of others
+    texts["/p/two/src/ops.cu"] = RUN.replace("void run", "static void run")
+    assert blocks(texts, "/p/one/src/ops.cu") == ["128 x 1 x 1", "256 x 1 x 1"]

@@ -207,3 +207,17 @@ def test_uses_of_a_function(text: str) -> None:
 )
 def test_a_declaration_is_no_use(text: str) -> None:
     assert not names_function(text, "run")
+
+
+@pytest.mark.parametrize(
+    ("text", "defines"),
+    [
+        ("void run(int a) { }", True),
+        ("namespace a { int run(int (*f)(int)) noexcept { return 1; } }", True),
+        ("void run(int a);", False),
+        ("void f() { if (run(3)) { } }", False),
+        ("void f() { run(3); { } }", False),
+    ],
+)
+def test_definitions_of_a_function(text: str, defines: bool) -> None:
+    assert file_index.defines_function(text, "run") is defines
