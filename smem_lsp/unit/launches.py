@@ -40,8 +40,6 @@ MOST_VARIANTS = 8  # of one launch
 
 Callers = Mapping[int, tuple[Passed, ...]]
 """What other files pass to functions, by the number of the function; those of which nobody asked are missing."""
-NO_CALLERS: Callers = {}
-_NONE_OUTSIDE: Mapping[str, Outside] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +70,7 @@ class HostLaunch(NamedTuple):
 
 
 def find_launches(
-    unit: TranslationUnit, constants: Scope, wanted: Collection[str], callers: Callers = NO_CALLERS
+    unit: TranslationUnit, constants: Scope, wanted: Collection[str], callers: Callers | None = None
 ) -> list[FoundLaunches]:
     """The launches of the unit, block by block; those of kernels that are not ``wanted`` may be missing. What may not
     be constant is no number."""
@@ -165,11 +163,11 @@ class HostCode:
         unit: TranslationUnit,
         constants: Scope,
         wanted: Collection[str],
-        outside: Mapping[str, Outside] = _NONE_OUTSIDE,
+        outside: Mapping[str, Outside] | None = None,
     ) -> None:
         self.unit = unit
         self.constants = constants
-        self.outside = outside
+        self.outside = outside or {}
         if outside:
             self.launching = [f for f in unit.all_functions if not f.is_kernel and self._ends(f)]
         else:
@@ -268,7 +266,7 @@ class HostCode:
         counts = Counter(table.name for table in found)
         return {table.name: table for table in found if counts[table.name] == 1}
 
-    def walked(self, callers: Callers = NO_CALLERS) -> _Walked:
+    def walked(self, callers: Callers | None = None) -> _Walked:
         """Walk every function that leads to launches, those that others call from there only, and from the calls of
         other files, where these are known."""
         everything = [function for group in self.leading.values() for function in group]
@@ -306,7 +304,8 @@ class HostCode:
             if function.name not in called and self.outside and self._unused(function):
                 seen[function.number].add((0, len(function.definition.body)))
                 continue
-            outer = callers.get(function.number, () if function.name in called else (NOTHING,))
+            others = None if callers is None else callers.get(function.number)
+            outer = (() if function.name in called else (NOTHING,)) if others is None else others
             for given in outer:
                 walk(function, given)
         for function in everything:

@@ -265,7 +265,7 @@ def survey_file(unit: TranslationUnit, dialect: Dialect = CUDA, also: Collection
 
 def host_code(around: UnitFacts, outside: Mapping[str, Outside] | None = None) -> HostCode:
     """The host functions that lead to launches of the file's kernels, or to calls of functions ``outside``."""
-    return HostCode(around.unit, around.constants, _own_kernels(around.unit), outside or {})
+    return HostCode(around.unit, around.constants, _own_kernels(around.unit), outside)
 
 
 def with_callers(around: UnitFacts, callers: Callers) -> UnitFacts:
