@@ -163,7 +163,8 @@ class PlacedKernel:
         if not found or known.stood_in(self.source):
             return found
         before = known.facts.kernel.launches
-        renamed = [each.path for each in before] != [each.path for each in self.launches]
+        places = [[(each.path, each.caller) for each in sites] for sites in (before, self.launches)]
+        renamed = places[0] != places[1]
         moved = {now.line - then.line for now, then in zip(self.launches, before)}
         own = known.facts.kernel.span
         quoted = bool(known.facts.kernel.hidden)  # reasons name lines, too

@@ -6,8 +6,10 @@ import os.path
 import re
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from smem_lsp.config import Config
+from smem_lsp.engine.callers import ProjectCallers
 from smem_lsp.engine.dialects import read_in_dialect
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.source import CompileFlags, FileReader, SourceText, checkpoint
@@ -73,6 +75,8 @@ def read_units(
         named = False
         found.append(read_alone(source, reader, config, arch))
     if asked and reader is not None:
+        callers = ProjectCallers(reader, partial(_read_other, source, reader, config, arch))
+        found = [callers.known(each) for each in found]
         found = _with_foreign(found, reader, config, arch)
     more = within.most < MOST_CONTEXTS
     return Units(tuple(found), left_out and not more, left_out and more, named)
@@ -183,6 +187,19 @@ def read_alone(
     return read_in_dialect(source.path, config, read, also)[0]
 
 
+def _read_other(
+    source: SourceText, reader: FileReader, config: Config, arch: str | None, main: str
+) -> UnitFacts | None:
+    """Another main file as its own unit; None: it cannot be read."""
+    shown = shown_like(main, source.path)
+    text = reader.read(shown)
+    if text is None:
+        return None
+    return read_alone(
+        SourceText(text, shown), _Instead(reader, source), _compiled_as(shown, reader, config), arch
+    )
+
+
 def _through(
     source: SourceText, main: str, reader: FileReader, config: Config, arch: str | None, most: int
 ) -> list[UnitFacts]:
@@ -269,6 +286,9 @@ class _Instead(FileReader):
 
     def naming(self, path: str, names: Collection[str]) -> Sequence[str]:
         return self._reader.naming(path, names)
+
+    def calling(self, path: str, name: str) -> Sequence[str] | None:
+        return self._reader.calling(path, name)
 
     def flags(self, path: str, compile_commands: str | None) -> CompileFlags | None:
         return self._reader.flags(path, compile_commands)

@@ -128,6 +128,13 @@ class DiskReader(FileReader):
         wanted = tuple(names)
         return self._ask(path, wanted, lambda index, path: naming(index, path, wanted)) if wanted else ()
 
+    def calling(self, path: str, name: str) -> Sequence[str] | None:
+        """The other files of the project whose code may name this function; None: not known yet."""
+        index = self.index(path)
+        if index is None:
+            return None
+        return sorted(index.holding(name) - {os.path.abspath(path), os.path.realpath(path)})  # noqa: PTH100
+
     def read_projects(self, paths: Iterable[str]) -> None:
         """Make the indexes of the projects around these files, as many as are held."""
         indexes: set[int] = set()

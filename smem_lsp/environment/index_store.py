@@ -6,6 +6,7 @@ as nothing known.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import json
@@ -67,7 +68,9 @@ class IndexStore:
                 with os.fdopen(handle, "wb") as file:
                     checksum, separator = 0, b""
                     for number, (each, (stamp, summary)) in enumerate(files.items()):
-                        line = separator + json.dumps([each[start:], stamp, *summary]).encode()
+                        *lists, words = summary
+                        packed = base64.b64encode(words).decode()
+                        line = separator + json.dumps([each[start:], stamp, *lists, packed]).encode()
                         checksum = zlib.crc32(line, checksum)
                         file.write(line)
                         separator = b"\n"
@@ -99,9 +102,11 @@ def user_index_store() -> IndexStore | None:
 
 def _entry(value: Any, root: str) -> tuple[str, tuple[Stamp, FileSummary]]:
     """Raises TypeError or ValueError for anything else."""
-    name, (modified, size), *lists = value
+    name, (modified, size), *lists, packed = value
     if not isinstance(name, str) or type(modified) is not int or type(size) is not int:
         raise TypeError("not a file")
     # sys.intern raises TypeError for what is no string; names that many files have are held once
-    summary = FileSummary(*(tuple(map(sys.intern, names)) for names in lists))
+    words = base64.b64decode(packed, validate=True)
+    includes, defined, declared, used, macros = (tuple(map(sys.intern, names)) for names in lists)
+    summary = FileSummary(includes, defined, declared, used, macros, words)
     return f"{root.rstrip(os.sep)}{os.sep}{name}", ((modified, size), summary)

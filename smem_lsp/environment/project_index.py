@@ -17,10 +17,12 @@ from smem_lsp.environment.project_tree import ProjectTree
 from smem_lsp.source import checkpoint, is_file
 from smem_lsp.source.file_summary import EMPTY, FileSummary
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.word_set import may_hold
 
 MAX_SUMMARISED = 20_000  # files of one project, CUDA first
 MIN_STORED = 100  # files: fewer are read as fast as the store
 MAX_ROOTS = 32
+MAX_WORDS = 2_000  # that were asked for, with the files that may name each
 ROOTS_BY_NAME = ("include", "src", "csrc")
 
 _FIRST = (".cu", ".cuh", ".hip")  # looked at first where there are too many
@@ -49,7 +51,8 @@ class Missing:
 
 @dataclass(slots=True)
 class ProjectIndex:
-    """The index of one tree. ``ready``: every file has been looked at once. ``generation`` grows with every change."""
+    """The index of one tree. ``ready``: every file has been looked at once. ``generation`` grows with every change of
+    what files say to each other, ``worded`` with every other change of their words."""
 
     tree: ProjectTree
     summarise: Summarise
@@ -64,6 +67,7 @@ class ProjectIndex:
     files: dict[str, IndexedFile] = field(default_factory=dict)
     ready: bool = False
     generation: int = 0
+    worded: int = 0
     includers: dict[str, set[str]] = field(default_factory=dict)
     defining: dict[str, set[str]] = field(default_factory=dict)
     declaring: dict[str, set[str]] = field(default_factory=dict)
@@ -71,6 +75,7 @@ class ProjectIndex:
     _wanting: dict[str, set[str]] = field(
         default_factory=dict
     )  # last part of an include -> files that have it
+    _holding: dict[str, set[str]] = field(default_factory=dict)  # word that was asked for -> files
     _noted: set[str] = field(default_factory=set)  # to be looked at; any thread may add to it
     _all_noted: bool = True
     _work: Iterator[None] | None = None
@@ -156,8 +161,12 @@ class ProjectIndex:
     def _set(self, path: str, now: tuple[Stamp | None, FileSummary] | None) -> None:
         """What a file says is known; None: it is gone."""
         known = self.files.get(path)
-        if known is not None and now is not None and known.summary == now[1]:
+        if known is not None and now is not None and known.summary[:-1] == now[1][:-1]:
             known.stamp = now[0]
+            if known.summary != now[1]:
+                known.summary = now[1]
+                self.worded += 1
+                self._hold(path)
             return
         if known is not None and self.ready:
             self._remove_names(path)
@@ -166,6 +175,7 @@ class ProjectIndex:
             self.files[path] = IndexedFile(*now)
         elif known is not None:
             del self.files[path]
+        self._hold(path)
         if not self.ready:
             return
         self.generation += 1
@@ -177,6 +187,27 @@ class ProjectIndex:
                 checkpoint()
                 self._unlink(other)
                 self._link(other)
+
+    # ---- words -------------------------------------------------------------------------------------------------------
+
+    def holding(self, word: str) -> set[str]:
+        """The files that may name a word in their code."""
+        found = self._holding.get(word)
+        if found is None:
+            if len(self._holding) >= MAX_WORDS:
+                self._holding.clear()
+            found = {path for path, file in self.files.items() if may_hold(file.summary.words, word)}
+            self._holding[word] = found
+        return found
+
+    def _hold(self, path: str) -> None:
+        """The words of a file are other ones, or it is gone."""
+        file = self.files.get(path)
+        for word, files in self._holding.items():
+            if file is not None and may_hold(file.summary.words, word):
+                files.add(path)
+            else:
+                files.discard(path)
 
     # ---- links -------------------------------------------------------------------------------------------------------
 
@@ -338,4 +369,6 @@ def _last(include: str) -> str:
 
 def _shared(summary: FileSummary) -> FileSummary:
     """Names that many files have are held once."""
-    return FileSummary(*(tuple(map(sys.intern, names)) for names in summary))
+    *lists, words = summary
+    includes, defined, declared, used, macros = (tuple(map(sys.intern, names)) for names in lists)
+    return FileSummary(includes, defined, declared, used, macros, words)

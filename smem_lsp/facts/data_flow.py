@@ -75,7 +75,8 @@ def passed_by_all(kernel: Kernel) -> Mapping[str, Value]:
 def given_by_all(kernel: Kernel) -> Sequence[Value]:
     """What the launches in sight say: how the block's sizes are made of parameters, numbers that are passed, and what
     the host has checked. Where they differ, one of them is true; nothing, where one says nothing."""
-    launches = [dict.fromkeys(_said(site)) for site in kernel.launches]
+    passed = passed_by_all(kernel)
+    launches = [dict.fromkeys(_said(site, passed)) for site in kernel.launches]
     if not launches:
         return []
     common = [each for each in launches[0] if all(each in other for other in launches)]
@@ -98,11 +99,13 @@ def _sizes(axes: Axes) -> Iterator[Value]:
             yield Op(Operator.EQUAL, (Sym(f"blockDim.{axis}"), Const(size)))
 
 
-def _said(site: LaunchSite) -> Iterator[Value]:
+def _said(site: LaunchSite, passed: Mapping[str, Value]) -> Iterator[Value]:
+    """``passed``: see ``passed_by_all``; it stands for the parameter wherever that is."""
     if site.block is None:
         yield from _sizes(site.axes)
     for fact in site.equalities:
-        if _is_of_sizes(fact) or any(isinstance(each, Const) for each in (fact.left, fact.right)):
+        sides = fact.left, fact.right
+        if not any(isinstance(each, Sym) and each.name in passed for each in sides) or _is_of_sizes(fact):
             yield Op(fact.operator, (fact.left, fact.right))
     for fact in site.conditions:
         yield Op(fact.operator, (fact.left, fact.right))

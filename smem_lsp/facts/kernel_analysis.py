@@ -39,7 +39,7 @@ from smem_lsp.analysis.repairs.barrier_hoisting import Hoist, possible_hoists
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarriers, find_missing_barriers, warp_places
 from smem_lsp.analysis.storage.dynamic_need import Need, dynamic_need
 from smem_lsp.analysis.storage.refusals import Refusal
-from smem_lsp.analysis.threads.block_shape import launched_blocks
+from smem_lsp.analysis.threads.block_shape import evidence, launched_blocks
 from smem_lsp.analysis.threads.divergence import judge
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import prove_levels
@@ -81,7 +81,7 @@ from smem_lsp.facts.stopped import Why
 from smem_lsp.facts.term_plans import TermPlan, plans_in_terms
 from smem_lsp.facts.terms import TermLayout
 from smem_lsp.ir.nodes import AddressSpace, Dims, Kernel
-from smem_lsp.source import OutOfBudget
+from smem_lsp.source import OutOfBudget, plural
 from smem_lsp.targets.every import MAX_THREADS
 
 
@@ -464,6 +464,17 @@ class KernelAnalysis(Passes):
             if math.prod(dims) <= MAX_THREADS
         }
         return {dims: need for dims, need in found.items() if need is not None}
+
+    @run_once("bounds of the block", tuple[str, ...](), needs=_is_followed)
+    def bounds_from_indices(self) -> tuple[str, ...]:
+        """What indices say of the block, in words."""
+        found = evidence(self.flow.kernel, self.flow.values, self.flow.control)
+        limits = [(axis, most, found.sources[axis]) for axis, most in zip("xyz", found.upper, strict=True)]
+        return tuple(
+            f"at most {plural(most, 'thread')} in {axis}, if no index leaves `{array.partition(' at line ')[0]}`"
+            for axis, most, array in limits
+            if "[" in array
+        )
 
     @run_once("touched bytes", dict[int, tuple[int, int]](), needs=_is_followed)
     def extents(self) -> Mapping[int, tuple[int, int]]:

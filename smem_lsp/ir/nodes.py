@@ -605,6 +605,7 @@ class LaunchSite:
     signature: str | None = None
     own: frozenset[Symbol] = frozenset()  # of host code, by whose names the kernel has other numbers
     in_string: bool = False  # so the kernel is named, for the driver to look it up
+    caller: str | None = None  # "path:line" of the call in another file that leads to it with these numbers
 
     @property
     def threads(self) -> int | None:
@@ -648,8 +649,9 @@ class LaunchSite:
 
     @property
     def place(self) -> str:
-        """In words: ``line 40``, or ``runner.cu:203`` in another file."""
-        return f"line {self.line}" if self.path is None else f"{self.path}:{self.line}"
+        """In words: ``line 40``, or ``runner.cu:203`` in another file; ``line 40, called from main.cu:7``."""
+        place = f"line {self.line}" if self.path is None else f"{self.path}:{self.line}"
+        return place if self.caller is None else f"{place}, called from {self.caller}"
 
     def at(self, span: Span, line: int) -> LaunchSite:
         """The same launch at another place."""

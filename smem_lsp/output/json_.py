@@ -323,6 +323,7 @@ def _launch(source: SourceText, launch: LaunchSite) -> JsonObject:
         "equalities": [fact.text for fact in (*launch.equalities, *launch.conditions)],
         "dynamic_bytes": launch.dynamic_bytes,
         "dynamic_expression": _passed(launch),
+        "called_from": launch.caller,
     }
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import Report
+from smem_lsp.engine.rests_on import rests_on
+from smem_lsp.ir.author_facts import Stated
 from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Buffer, Jump, Kernel, Loop, Place, Seq
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var
 from smem_lsp.output.json_text import dump
@@ -17,7 +19,8 @@ from smem_lsp.output.trace_memory import live_set_lines, open_access_lines, stac
 from smem_lsp.output.trace_values import binding_lines, value_lines
 from smem_lsp.rules.apart import open_pairs, why_open
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.source import SourceText, plural, printable
+from smem_lsp.rules.kernel_verdict import kernel_verdict
+from smem_lsp.source import SourceText, listed, plural, printable
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
@@ -77,6 +80,7 @@ def sections(report: Report, unit: TranslationUnit, index: int) -> Iterator[Sect
     yield Section("launches", tuple(_launches(facts)))
     yield Section("region tree", tuple(_region(facts.kernel, facts.kernel.body, 0)))
     yield Section("values", tuple(value_lines(facts.kernel, facts.shape)))
+    yield Section("touched bytes", tuple(_touched(facts)))
     yield Section("uniformity", tuple(_uniformity(facts)))
     yield Section("live ranges", tuple(_lives(facts)))
     yield Section("live sets", tuple(live_set_lines(facts)))
@@ -85,7 +89,7 @@ def sections(report: Report, unit: TranslationUnit, index: int) -> Iterator[Sect
     yield Section("stack allocator", tuple(stack_lines(facts)))
     yield Section("layouts", tuple(_layouts(facts)))
     yield Section("not known", tuple(_unknown(facts)))
-    yield Section("findings", tuple(_findings(report, facts.kernel)))
+    yield Section("findings", tuple(_findings(report, facts)))
 
 
 def _function(unit: TranslationUnit, kernel: Kernel) -> Function | None:
@@ -204,6 +208,18 @@ def _launches(facts: KernelFacts) -> Iterator[str]:
     if facts.shape is not None:
         kind = "a fact" if facts.shape.fact else "an assumption"
         yield f"block of {facts.shape.threads} threads from {facts.shape.source}: {kind}"
+    yield from _stated_lines(facts.kernel.stated)
+    yield from facts.bounds_from_indices
+
+
+def _stated_lines(stated: Stated) -> Iterator[str]:
+    """What the author says of the block."""
+    for words, sign, axes in (
+        ("`assume` states", "==", stated.dims),
+        ("the kernel asserts", "==", stated.asserted),
+        ("the kernel asserts", "<=", stated.asserted_most),
+    ):
+        yield from (f"{words} blockDim.{axis} {sign} {threads}" for axis, threads in axes)
 
 
 def _region(kernel: Kernel, seq: Seq, depth: int) -> Iterator[str]:
@@ -327,8 +343,21 @@ def _unknown(facts: KernelFacts) -> Iterator[str]:
     yield from kernel.hidden
 
 
-def _findings(report: Report, kernel: Kernel) -> Iterator[str]:
-    for finding in report.findings:
-        if kernel.span.covers(finding.span):
-            line = report.source.line_number(finding.span.start)
-            yield f"{finding.code} line {line}: {finding.message}"
+def _findings(report: Report, facts: KernelFacts) -> Iterator[str]:
+    """Findings and the verdict, each with what it rests on."""
+    found = [finding for finding in report.findings if facts.kernel.span.covers(finding.span)]
+    rests = rests_on(facts, found)
+    contexts = "".join(f", read through {context.main}" for context in facts.kernel.contexts[:1])
+    for finding, used in zip(found, rests.findings):
+        line = report.source.line_number(finding.span.start)
+        yield f"{finding.code} line {line}: {finding.message}"
+        yield f"  rests on {listed(used) if used else 'no launch'}{contexts}"
+    if facts.kernel.buffers:
+        yield f"verdict: {kernel_verdict(facts).words}"
+        yield f"  rests on {listed(rests.verdict) if rests.verdict else 'no launch'}{contexts}"
+
+
+def _touched(facts: KernelFacts) -> Iterator[str]:
+    """The bytes of each buffer that are touched, as far as they are known of every block."""
+    for index, (first, end) in sorted(facts.extents.items()):
+        yield f"{facts.kernel.buffers[index].name}: bytes {first}..{end} at most are touched"

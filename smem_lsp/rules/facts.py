@@ -156,6 +156,11 @@ class KernelFacts:
         return self.analysis.needs
 
     @property
+    def bounds_from_indices(self) -> tuple[str, ...]:
+        """What indices say of the block, in words: ``at most 256 threads in x, if no index leaves `s[256]`."""
+        return self.analysis.bounds_from_indices
+
+    @property
     def extents(self) -> Mapping[int, tuple[int, int]]:
         """By buffer: the first byte and the end of what is touched, where that is known."""
         return self.analysis.extents

@@ -127,10 +127,16 @@ def launch_place(kernel: Kernel, dims: Dims) -> Words:
 
 
 def place_of(site: LaunchSite) -> Words:
-    """``line 40`` or ``runner.cu:203``."""
+    """``line 40`` or ``runner.cu:203``; ``line 40, called from main.cu:7``."""
+    called = "" if site.caller is None else f", called from {_file(site.caller)}"
     if site.path is not None:
-        return said(f"{site.path.replace(chr(92), '/').rpartition('/')[2]}:{site.line}")
-    return said("line ", Line(site.line, launch=True))
+        return said(f"{_file(site.path)}:{site.line}{called}")
+    return said("line ", Line(site.line, launch=True), called)
+
+
+def _file(path: str) -> str:
+    """Its name without folders."""
+    return path.replace("\\", "/").rpartition("/")[2]
 
 
 def through(contexts: Sequence[Context]) -> str:

@@ -241,6 +241,10 @@ class _NotingReader(FileReader):
         found = self.asked.naming[asked] = self._reader.naming(*asked)
         return found
 
+    def calling(self, path: str, name: str) -> Sequence[str] | None:
+        found = self.asked.calling[path, name] = self._reader.calling(path, name)
+        return found
+
     def flags(self, path: str, compile_commands: str | None) -> CompileFlags | None:
         return self._reader.flags(path, compile_commands)
 

@@ -26,6 +26,7 @@ class Asked:
     naming: dict[tuple[str, tuple[str, ...]], Sequence[str]] = field(
         default_factory=dict
     )  # by path and kernels
+    calling: dict[tuple[str, str], Sequence[str] | None] = field(default_factory=dict)  # by path and function
     not_found: set[tuple[str, str]] = field(
         default_factory=set
     )  # includes, each with the file that it stands in
@@ -35,6 +36,7 @@ class Asked:
         return (
             all(reader.includers(path) == answer for path, answer in self.includers.items())
             and all(reader.naming(*asked) == answer for asked, answer in self.naming.items())
+            and all(reader.calling(*asked) == answer for asked, answer in self.calling.items())
             and not any(reader.search(*asked) for asked in self.not_found)
         )
 

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from smem_lsp.engine.measured import MeasuredFacts
 from smem_lsp.engine.report import KernelReport
 from smem_lsp.facts.occupied import Occupied
-from smem_lsp.ir.nodes import Kernel
 from smem_lsp.output.staircase import staircases
 from smem_lsp.output.staircase_text import stairs_text
 from smem_lsp.rules.buffers import unsized
@@ -44,7 +43,7 @@ def kernel_lines(report: KernelReport, facts: KernelFacts) -> Iterator[str]:
     name = f"**`{kernel.name}`**"
     if not kernel.buffers and not kernel.helper_bytes:
         yield f"{name} uses no shared memory of its own"
-        yield from _unit_lines(kernel)
+        yield from _unit_lines(facts)
         return
     if facts.static_bytes is None:
         yield f"{name} shared memory: {_unknown_size(facts)}"
@@ -59,11 +58,12 @@ def kernel_lines(report: KernelReport, facts: KernelFacts) -> Iterator[str]:
             accesses = f"{kernel.unknown_accesses:,} access{'' if kernel.unknown_accesses == 1 else 'es'}"
             yield f"Not resolved: {accesses}, {plural(kernel.unknown_barriers, 'barrier')}"
     yield f"Shared memory {report.verdict.words}"
-    yield from _unit_lines(kernel)
+    yield from _unit_lines(facts)
 
 
-def _unit_lines(kernel: Kernel) -> Iterator[str]:
+def _unit_lines(facts: KernelFacts) -> Iterator[str]:
     """Through which files a header is read, and launches with what they know in terms or have in another file."""
+    kernel = facts.kernel
     for context in kernel.contexts[:_MOST_LAUNCHES]:
         macros = f" with {', '.join(f'`{macro}`' for macro in context.macros)}" if context.macros else ""
         yield f"Read through `{_file(context.main)}`{macros}"
@@ -72,9 +72,13 @@ def _unit_lines(kernel: Kernel) -> Iterator[str]:
         yield f"and through {plural(more, 'more file')}"
     told = [site for site in kernel.launches if site.path is not None or site.block is None]
     for site in told[:_MOST_LAUNCHES]:
-        facts = (*site.equalities, *site.conditions)
-        where = f", where {', '.join(f'`{fact.text}`' for fact in facts)}" if facts else ""
-        yield f"Launched at `{_file(site.place)}`: block `{site.block_text}`{where}"
+        said = (*site.equalities, *site.conditions)
+        where = f", where {', '.join(f'`{fact.text}`' for fact in said)}" if said else ""
+        called = f", called from `{_file(site.caller)}`" if site.caller is not None else ""
+        place = _file(replace(site, caller=None).place)
+        yield f"Launched at `{place}`{called}: block `{site.block_text}`{where}"
+    if facts.kernel.launches and not facts.shapes:
+        yield from (f"{each[:1].upper()}{each[1:]}" for each in facts.bounds_from_indices)
 
 
 def _file(path: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-VERSION = 2
+VERSION = 3
 """To be raised when a text is summarised in another way: summaries of other versions are not used."""
 
 
@@ -28,6 +28,9 @@ class FileSummary(NamedTuple):
 
     macros: tuple[str, ...] = ()
     """``NAME=value`` of macros without parameters."""
+
+    words: bytes = b""
+    """The set of all words of its code: see ``word_set``."""
 
 
 EMPTY = FileSummary()

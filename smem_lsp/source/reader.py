@@ -42,6 +42,11 @@ class FileReader(Protocol):
         include ``path``, the nearest first; at most 32."""
         return ()
 
+    def calling(self, path: str, name: str) -> Sequence[str] | None:
+        """The other files of the project whose code may name a function that ``path`` defines, sorted; None: the
+        project has not been read."""
+        return None
+
     def flags(self, path: str, compile_commands: str | None) -> CompileFlags | None:
         """The options of a file's compile command, or of one near it; None if there is none. ``compile_commands``:
         where the settings say that these are."""

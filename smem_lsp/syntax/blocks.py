@@ -89,6 +89,11 @@ class Definition:
         return self.part(*self.island.body)
 
     @cached_property
+    def launched(self) -> frozenset[str]:
+        """The names before each ``<<<`` in its body."""
+        return frozenset(name for name, _ in _launches(self.body)) if "<<<" in self.words else frozenset()
+
+    @cached_property
     def returns_only(self) -> bool:
         """Is its body just a ``return`` with a value?"""
         kinds = self.body.kinds

@@ -8,6 +8,8 @@ from itertools import islice
 
 from smem_lsp.source import checkpoint
 from smem_lsp.source.file_summary import FileSummary
+from smem_lsp.source.queries import remembered
+from smem_lsp.source.word_set import EVERY_WORD, word_set
 from smem_lsp.syntax.known_names import KNOWN_HEADERS
 from smem_lsp.unit.kernel_strings import kernels_called
 
@@ -17,6 +19,7 @@ MAX_NAMES = 200  # of each kind
 MAX_VALUE = 60  # code points of a macro's value or of template arguments
 _MAX_GROUP = 2_000  # code points between two brackets
 _MAX_TRIED = 5_000  # places in a text that look like one kind
+_MAX_HEAD = 300  # code points of a declaration before its name
 _MAX_TOKENS = 80  # between `__global__` and the name of the kernel
 
 # A directive that names a file keeps its string. A literal without its end goes to the end of the line, so that every
@@ -61,14 +64,7 @@ _BRACKETS = {
 
 def summarise(text: str) -> FileSummary:
     """The includes, kernels, launches and macros of a text, and the instances that it makes."""
-    if "\r" in text:
-        text = text.replace("\r\n", "\n")
-    code = text[:MAX_TEXT]
-    if "\\\n" in code:
-        code = code.replace("\\\n", " ")
-    code = _BLANK.sub(_blank, code)
-    if _CONSTANT_IF.search(code):
-        code = _without_dead_branches(code)
+    code = _code(text)
     includes = _kept(_includes(code), MAX_INCLUDES) if "include" in code else ()
     macros = _kept(_macros(code), MAX_NAMES) if "define" in code else ()
     defined: list[str] = []
@@ -86,9 +82,72 @@ def summarise(text: str) -> FileSummary:
     used += _called(code)
     if "GetFunction" in text or "GetKernel" in text:
         used += kernels_called(text[:MAX_TEXT])
+    words = word_set(set(_NAME.findall(code))) if len(text) <= MAX_TEXT else EVERY_WORD
     return FileSummary(
-        includes, _kept(defined, MAX_NAMES), _kept(declared, MAX_NAMES), _kept(used, MAX_NAMES), macros
+        includes, _kept(defined, MAX_NAMES), _kept(declared, MAX_NAMES), _kept(used, MAX_NAMES), macros, words
     )
+
+
+def _code(text: str) -> str:
+    """A text without comments, contents of strings and branches that no compiler reads."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    code = text[:MAX_TEXT]
+    if "\\\n" in code:
+        code = code.replace("\\\n", " ")
+    code = _BLANK.sub(_blank, code)
+    return _without_dead_branches(code) if _CONSTANT_IF.search(code) else code
+
+
+_CODE = remembered(most=64)(_code)
+
+
+@remembered(most=256)
+def names_function(text: str, name: str) -> bool:
+    """Does the code of a text call a function with this name, or use it otherwise, beside declaring it?"""
+    if len(text) > MAX_TEXT:
+        return name in text
+    code = _CODE(text) if name in text else ""
+    return any(
+        not _is_member(code, match.start()) and not _declares(code, match.start(), match.end())
+        for match in re.finditer(rf"\b{re.escape(name)}\b", code)
+    )
+
+
+@remembered(most=256)
+def defines_function(text: str, name: str) -> bool:
+    """Does the code of a text define a function with this name, as far as its tokens tell?"""
+    code = _CODE(text) if name in text else ""
+    for match in re.finditer(rf"\b{re.escape(name)}\b", code):
+        opening = code.find("(", match.end())
+        if opening >= 0 and _declares(code, match.start(), match.end()):
+            end = _closed(code, opening + 1, "(")
+            body = None if end is None else _BODY.search(code, end, end + _MAX_GROUP)
+            if body is not None and body[0] == "{":
+                return True
+    return False
+
+
+def _is_member(code: str, at: int) -> bool:
+    before = code[max(0, at - _MAX_GROUP) : at].rstrip()
+    return before.endswith("->") or (before.endswith(".") and not before.endswith("..."))
+
+
+_QUALIFIERS = re.compile(r"(?:[A-Za-z_]\w*\s*::\s*)+$")
+_STATEMENT = re.compile(r"[;{}]|^[ \t]*\#[^\n]*$", re.M)
+_DECLARATOR = re.compile(
+    r'\s*(?![^\w"]*(?:return|else|do|throw|case|goto|co_\w+|new|delete|not)\b)(?=.*\w)[\w\s:<>,*&"\[\]]*[\w*&>"]',
+    re.S,
+)
+
+
+def _declares(code: str, at: int, end: int) -> bool:
+    """Is the name between these offsets the declarator of a function, as far as the code before it tells?"""
+    if code[end : end + _MAX_GROUP].lstrip()[:1] != "(":
+        return False
+    before = _QUALIFIERS.sub("", code[max(0, at - _MAX_HEAD) : at]).rstrip()
+    starts = [match.end() for match in _STATEMENT.finditer(before)]
+    return _DECLARATOR.fullmatch(before, starts[-1] if starts else 0) is not None
 
 
 def around_includes(text: str) -> tuple[str, str]:

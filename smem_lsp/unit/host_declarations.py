@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from smem_lsp.semantics.evaluate import evaluate
@@ -12,8 +13,8 @@ from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.host_conditions import Conditions
-from smem_lsp.unit.host_expressions import ONE, Effort, fitting
-from smem_lsp.unit.host_objects import Field, fields_of
+from smem_lsp.unit.host_expressions import ONE, Effort, fitting, parts_of
+from smem_lsp.unit.host_objects import Field, element_fields, fields_of, is_list, listed
 from smem_lsp.unit.host_values import (
     ZERO,
     Extents,
@@ -52,18 +53,71 @@ class Declarations(Conditions):
                 parsed.lo, parsed.hi, parsed.words, [declarator], parsed.declarators_at, parsed.names
             )
             declare_constants(alone, frame.scope)
-            if not declarator.name:  # auto [x, y] = ...
-                tokens = frame.body.tokens
-                for at in range(frame.base + declarator.lo, frame.base + declarator.hi):
-                    if tokens.kinds[at] == "NAME":
-                        frame.blocks[-1][tokens.texts[at]] = None
             if not declarator.name:
+                self._declare_parts(paths, parsed, declarator, given)
                 continue
             if self._alias(paths, parsed, declarator):
                 continue
             variable = self.declare(parsed, declarator, given)
             for path, value in zip(paths, given):
                 self._begin(path, parsed, declarator, variable, value)
+
+    def _declare_parts(
+        self,
+        paths: Sequence[Path],
+        parsed: tree.Declaration,
+        declarator: tree.Declarator,
+        given: Sequence[HostValue | None],
+    ) -> None:
+        """``auto [x, y] = ...``"""
+        names = self._parts(declarator)
+        follow = self._copies(parsed, declarator, names)
+        split = [parts_of(value, len(names)) for value in given]
+        for position, name in enumerate(names):
+            if not follow:
+                self.frame.blocks[-1][name] = None
+                continue
+            part = replace(declarator, name=name, pointers=[], initializer=None)
+            values = [each[position] for each in split]
+            variable = self.declare(parsed, part, values)
+            for path, value in zip(paths, values):
+                path.versions[variable.serial] = self.fresh()
+                self._take(path, variable, value)
+
+    def _parts(self, declarator: tree.Declarator) -> list[str]:
+        """The names of ``auto [x, y]``."""
+        tokens, base = self.frame.body.tokens, self.frame.base
+        places = range(base + declarator.lo, base + declarator.hi)
+        return [tokens.texts[at] for at in places if tokens.kinds[at] == "NAME"]
+
+    def _copies(self, parsed: tree.Declaration, declarator: tree.Declarator, names: Sequence[str]) -> bool:
+        """Are these names as good as copies of what they are declared with?"""
+        changed = any(name in self.frame.traits.changed for name in names)
+        return not declarator.pointers or "const" in parsed.words or not changed
+
+    def _take(self, path: Path, variable: Variable, value: HostValue | None) -> None:
+        """Let a variable be a copy of a value."""
+        if isinstance(value, Object) and variable.fields:
+            self.keep_members(path, variable, dict(value.members))
+        else:
+            self.keep(path, variable, (), value)
+
+    def bind_element(self, path: Path, parsed: tree.Declaration, value: HostValue | None) -> bool:
+        """Let ``auto e`` or ``auto& [x, y]``, which is declared, be an element of a list; False: it is not followed."""
+        declarator = parsed.declarators[0]
+        names = [declarator.name] if declarator.name else self._parts(declarator)
+        values = [value] if declarator.name else parts_of(value, len(names))
+        if not self._copies(parsed, declarator, names):
+            return False
+        for name, each in zip(names, values):
+            variable, _ = self.frame.find(name)
+            if variable is None:
+                return False
+            variable.shared = False
+            if isinstance(each, Object):
+                variable.fields = each.fields
+            self._take(path, variable, each)
+        return True
 
     def _initial(self, path: Path, declarator: tree.Declarator) -> HostValue | None:
         made = declarator.initializer
@@ -107,7 +161,8 @@ class Declarations(Conditions):
         plain = not declarator.pointers and not declarator.dims and not declarator.function
         traits = frame.traits
         reference = bool({"&", "&&"} & set(declarator.pointers))
-        fixed = plain and bool({"const", "constexpr"} & set(parsed.words))
+        kept = not declarator.pointers and not declarator.function
+        fixed = kept and bool({"const", "constexpr"} & set(parsed.words))
         variable = Variable(
             self.fresh(),
             name,
@@ -178,7 +233,15 @@ class Declarations(Conditions):
                 self._argument(path, item)
         if made is not None and not isinstance(made, tree.Braces) and declarator.style == "(":
             self._argument(path, made)
-        if isinstance(value, Items) and not declarator.dims:
+        fields = element_fields(parsed, declarator, self.frame.scope)
+        if fields and isinstance(made, tree.Braces):
+            value = Items(tuple(self._object(path, fields, item) for item in listed(made)))
+        elif (
+            isinstance(value, Items)
+            and isinstance(made, tree.Braces)
+            and not declarator.dims
+            and not (is_list(parsed) and declarator.style != "(")
+        ):
             value = None
         path.versions[variable.serial] = self.fresh()
         self.keep(path, variable, (), value)
@@ -200,6 +263,20 @@ class Declarations(Conditions):
         fields = variable.fields
         if isinstance(value, (Place, Object)) or not isinstance(made, tree.Braces | None):
             return self.members_of(path, value, fields)
+        return self._given(path, fields, made)
+
+    def _object(self, path: Path, fields: Sequence[Field], item: tree.Expr) -> HostValue | None:
+        """An element of a list of objects."""
+        if not isinstance(item, tree.Braces):
+            value = self.value(path.copy(), item)
+            return value if isinstance(value, Object) and value.fields == fields else None
+        known = self._given(path, fields, item)
+        return Object(tuple(fields), tuple((field.name, known.get(field.name)) for field in fields))
+
+    def _given(
+        self, path: Path, fields: Sequence[Field], made: tree.Braces | None
+    ) -> Mapping[str, HostValue | None]:
+        """The members of an object that begins as ``made``."""
         given = {} if made is None else self._designated(made, [field.name for field in fields])
         if given is None:
             return {}

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from smem_lsp.ir.host_terms import HostTerm, apply, constant, named, plus
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics import type_of
+from smem_lsp.semantics.declarations import VariableDecl, declaration_tree
 from smem_lsp.semantics.entities import Functions, Template, TypedConstant, Undeclared
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.function_scope import counts, parameters_of
@@ -26,18 +27,22 @@ from smem_lsp.unit.host_values import (
     Kernels,
     Members,
     Number,
+    Object,
     Path,
     Place,
     Variable,
+    any_of,
+    constant_extents,
     number,
-    one_of,
     term_of,
 )
-from smem_lsp.unit.kernel_tables import IN_TABLE, KernelTable
+from smem_lsp.unit.kernel_tables import KernelTable
 
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _MOST_TEXT = 60  # characters of a symbol
 ONE = constant(1)
+PARTS = frozenset(("make_pair", "make_tuple", "pair", "tuple"))
+_HALVES = ("first", "second")
 MOST_LEVELS = 100
 
 
@@ -201,7 +206,7 @@ class Expressions(ABC):
             return path.symbol(expr.text, self.frame.version)
         table = self.tables.get(expr.text)
         if table is not None:
-            return _items(table)
+            return table.value
         meaning = scope.resolve(expr)
         last = expr.text.rpartition("::")[2]
         if isinstance(meaning, Functions) and meaning.overloads:
@@ -211,12 +216,37 @@ class Expressions(ABC):
         if isinstance(meaning, (Functions, Template)):
             self.mentioned(last)
             return None
+        extents = (
+            self._constant_dim3(expr.text) if meaning is None or isinstance(meaning, TypedConstant) else None
+        )
+        if extents is not None:
+            return extents
         if isinstance(meaning, TypedConstant):
             scalar = scalar_of(plain_type(meaning.type))
             known = meaning.type is not None and (scalar is None or scalar.kind != "int" or scalar.size < 4)
             return None if known else path.symbol(expr.text, path.epoch, doubtful=meaning.type is None)
         self.mentioned(last)
         return path.symbol(expr.text, path.epoch, doubtful=True) if isinstance(meaning, Undeclared) else None
+
+    def _constant_dim3(self, name: str) -> Extents | None:
+        """``const dim3 block(32, 4)`` outside functions."""
+        *path, name = [part for part in name.split("::") if part]
+        scopes = [(each, each.inside(path)) for each in self.frame.scope.outwards()]
+        found = [
+            (decl, inner)
+            for scope, inner in scopes
+            if not path or inner is not scope
+            for decl, _ in inner.own(name)
+            if isinstance(decl, VariableDecl)
+        ]
+        if len(found) != 1:
+            return None
+        decl, scope = found[0]
+        parsed = declaration_tree(decl.source, decl.range)
+        if parsed is None or "dim3" not in parsed.words or not {"const", "constexpr"} & set(parsed.words):
+            return None
+        made = next((each.initializer for each in parsed.declarators if each.name == name), None)
+        return None if made is None else constant_extents(made, scope)
 
     def _is_number(self, name: str) -> bool:
         """Is it a template parameter of the function that is an integer of 32 bits or more?"""
@@ -299,6 +329,9 @@ class Expressions(ABC):
                 return Place(variable.serial)
         elif expr.operator == "&":
             self._argument(path, expr.operand)
+        pointed = self._pointed_by(expr)
+        if pointed is not None:
+            return path.read(pointed, (), pointed.name)
         value = self.value(path, expr.operand)
         if expr.operator in ("&", "*"):
             return value if isinstance(value, (KernelName, Kernels)) else None
@@ -314,8 +347,23 @@ class Expressions(ABC):
             return None if n is None else number(n)
         return None
 
+    def _pointed_by(self, expr: tree.Expr) -> Variable | None:
+        """What ``*p`` means, where ``p`` is a parameter that is followed."""
+        if not (
+            isinstance(expr, tree.Unary) and expr.operator == "*" and isinstance(expr.operand, tree.Name)
+        ):
+            return None
+        variable, _ = self.frame.find(expr.operand.text)
+        return variable if variable is not None and variable.pointed else None
+
     def _assign(self, path: Path, expr: tree.Assign) -> HostValue | None:
         value = self.value(path, expr.value)
+        tied = expr.target if isinstance(expr.target, tree.Call) else None
+        if tied is not None and isinstance(tied.callee, tree.Name) and _last(tied.callee) == "tie":
+            values = parts_of(value, len(tied.arguments))
+            for target, each in zip(tied.arguments, values):
+                self.store(path, target, each)
+            return None
         if expr.operator != "=":
             before = term_of(self.value(path, expr.target))
             after = self._operand(path, expr.value, value)
@@ -351,11 +399,19 @@ class Expressions(ABC):
     def _member(self, path: Path, expr: tree.Member) -> HostValue | None:
         root, members = member_path(expr)
         variable = None if root is None else self.frame.find(root)[0]
-        if variable is not None and "?" not in members:
+        listed = variable is not None and isinstance(path.values.get((variable.serial, ())), Items)
+        if variable is not None and "?" not in members and not listed:
+            n = evaluate(expr, self.scope(path, expr)) if variable.fields else None
+            if n is not None and members[0] not in {field.name for field in variable.fields}:
+                return number(n)  # a static member
             if len(members) == 1 or not variable.is_dim3:
                 return path.read(variable, members, self.frame.spelled(expr))
             return None
         base = self.value(path, expr.base)
+        if isinstance(base, Object):
+            return dict(base.members).get(expr.name)
+        if isinstance(base, Items) and expr.name in _HALVES and len(base.values) == len(_HALVES):
+            return base.values[_HALVES.index(expr.name)]
         if isinstance(base, Extents) and expr.name in ("x", "y", "z"):
             axis = base.axes["xyz".index(expr.name)]
             return None if axis is None else Number(axis)
@@ -378,7 +434,7 @@ class Expressions(ABC):
         at = evaluate(expr.index, self.scope(path, expr.index))
         if isinstance(base, Items) and at is not None and 0 <= at < len(base.values):
             return base.values[at]
-        return one_of(self.elements(path, base, expr)) if isinstance(base, Items) and at is None else None
+        return any_of(self.elements(path, base, expr)) if isinstance(base, Items) and at is None else None
 
     def elements(self, path: Path, array: Items, expr: tree.Index) -> Sequence[HostValue | None]:
         """The elements that an index may choose, as far as what is known of it tells."""
@@ -401,6 +457,8 @@ class Expressions(ABC):
             items = expr.operand.items if isinstance(expr.operand, tree.Braces) else [expr.operand]
             return self.extents(path, items)
         value = self.value(path, expr.operand)
+        if isinstance(value, Items) and expr.type.names and _last(expr.type.names[-1]) in PARTS:
+            return value
         if isinstance(value, Items) and len(value.values) == 1:
             value = value.values[0]
         if isinstance(value, (KernelName, Kernels, Place)):
@@ -455,7 +513,7 @@ class Expressions(ABC):
     def store(self, path: Path, target: tree.Expr, value: HostValue | None) -> None:
         """Assign to ``target``."""
         root, members = member_path(target)
-        variable = None if root is None else self.frame.find(root)[0]
+        variable = self._pointed_by(target) if root is None else self.frame.find(root)[0]
         if variable is None:
             if root is None:
                 self.value(path, target)
@@ -551,20 +609,18 @@ class Expressions(ABC):
         return None
 
 
-def _items(table: KernelTable) -> Items:
-    return Items(
-        tuple(
-            KernelName(
-                entry.name,
-                IN_TABLE,
-                entry.at,
-                table.name,
-                entry.name if entry.spelled is None else entry.spelled.text,
-                entry.spelled is not None and entry.spelled.templated,
-            )
-            for entry in table.entries
-        )
-    )
+def _last(name: tree.Name) -> str:
+    return name.text.rpartition("::")[2]
+
+
+def parts_of(value: HostValue | None, count: int) -> Sequence[HostValue | None]:
+    """The parts of an object or a tuple, as many as are named."""
+    parts: Sequence[HostValue | None] = ()
+    if isinstance(value, Object):
+        parts = [each for _, each in value.members]
+    elif isinstance(value, Items):
+        parts = value.values
+    return parts if len(parts) == count else [None] * count
 
 
 def member_path(target: tree.Expr) -> tuple[str | None, Members]:

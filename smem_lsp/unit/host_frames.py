@@ -33,8 +33,8 @@ LAUNCH_CALLS = frozenset(
 @dataclass(eq=False)
 class Frame:
     """``number``: of the function among those that are read; ``bound``: template arguments by name; ``watched``:
-    functions that lead to launches; ``by_value``: functions that leave arguments as they are; ``base``: of the token
-    indices of the chunk that is read; ``open``: other files may call it with other arguments."""
+    functions that lead to launches; ``by_value``: functions with the positions of the arguments that they may change;
+    ``base``: of the token indices of the chunk that is read; ``open``: other files may call it with other arguments."""
 
     function: Function
     number: int
@@ -42,13 +42,14 @@ class Frame:
     bound: Mapping[str, Argument]
     depth: int
     watched: frozenset[str]
-    by_value: frozenset[str]
+    by_value: Mapping[str, frozenset[int]]
     base: int = 0
     blocks: list[dict[str, Variable | None]] = field(default_factory=lambda: [{}])
     returned: list[tuple[Path, HostValue | None, tree.Expr | None]] = field(default_factory=list)
     jumps: dict[str, list[Path]] = field(default_factory=dict)  # to labels further down
     open: bool = False
     version: int = 0  # of its template parameters
+    wanted: frozenset[str] = frozenset()  # names whose values at its end count
     _traits: Traits | None = None
 
     @property
@@ -62,7 +63,7 @@ class Frame:
     @property
     def traits(self) -> Traits:
         if self._traits is None:
-            self._traits = Traits.of(self.body, self.watched, self.by_value)
+            self._traits = Traits.of(self.body, self.watched, self.by_value, self.wanted)
         return self._traits
 
     def find(self, name: str) -> tuple[Variable | None, bool]:
@@ -108,7 +109,12 @@ class Traits:
     jumps: bool
 
     @staticmethod
-    def of(body: Body, watched: frozenset[str], by_value: frozenset[str]) -> Traits:
+    def of(
+        body: Body,
+        watched: frozenset[str],
+        by_value: Mapping[str, frozenset[int]],
+        wanted: frozenset[str],
+    ) -> Traits:
         kinds, texts = body.tokens.kinds, body.tokens.texts
         changed: dict[str, list[int]] = {}
         lambdas = list(_lambda_ranges(body))
@@ -121,7 +127,8 @@ class Traits:
                 changed.setdefault(texts[i], []).append(i)
                 if any(lo <= i < hi for lo, hi in lambdas):
                     captured.add(texts[i])
-        return Traits(_relevant(kinds, texts, watched), frozenset(captured), changed, "GOTO" in kinds)
+        relevant = _relevant(kinds, texts, watched, wanted)
+        return Traits(relevant, frozenset(captured), changed, "GOTO" in kinds)
 
     def assigned(self, lo: int, hi: int) -> set[str]:
         """Names that the tokens ``[lo, hi)`` may change."""
@@ -142,7 +149,7 @@ _VALUE_SPACES = frozenset(
 )  # their classes keep no references to numbers
 
 
-def _changes(body: Body, i: int, by_value: frozenset[str]) -> bool:
+def _changes(body: Body, i: int, by_value: Mapping[str, frozenset[int]]) -> bool:
     """May the name at token ``i`` be changed there, other than by a declaration?"""
     kinds, texts, partner = body.tokens.kinds, body.tokens.texts, body.ahead.partner
     before = kinds[i - 1] if i else ""
@@ -158,12 +165,57 @@ def _changes(body: Body, i: int, by_value: frozenset[str]) -> bool:
         return not (after == "EQ" and before in ("TYPE", "AUTO") and end == i + 1)
     if before == "STEP" or (before == "SHIFT" and texts[i - 1] == ">>" and kinds[i - 2] != "NUMBER"):
         return True
-    if before == "AMP" and (i < 2 or kinds[i - 2] not in ("NAME", "NUMBER", "RP", "RB", "TYPE", "GT", "LB")):
-        return not _reads_address(body, i)
+    if before == "AMP" and _is_address(body, i - 1):
+        return not (_reads_address(body, i) or _is_argument_of_launch(body, i))
     if end > i + 1 and after == "LP":
         return texts[end - 1] not in READING_METHODS
     bare = before in ("LP", "COMMA") and after in ("RP", "COMMA")
     return bare and not _by_value(body, i, by_value)
+
+
+def _is_address(body: Body, amp: int) -> bool:
+    """Does this ``&`` take an address? Behind a parenthesis it does where that is one of a cast."""
+    kinds, partner = body.tokens.kinds, body.ahead.partner
+    before = kinds[amp - 1] if amp else ""
+    if before == "RP":
+        inside = set(kinds[partner[amp - 1] + 1 : amp - 1])
+        return "STAR" in inside or inside == {"TYPE"}
+    if before == "GT":
+        back = body.tokens.texts[max(0, amp - _MOST_CAST) : amp]
+        return any(text.endswith("_cast") for text in back)
+    return before not in ("NAME", "NUMBER", "RB", "TYPE", "LB")
+
+
+_MOST_CAST = 12  # tokens of ``reinterpret_cast<void**>``
+
+
+def _is_argument_of_launch(body: Body, i: int) -> bool:
+    """Is ``&name`` at token ``i`` an element of an array that goes to launches and nowhere else:
+    ``void* args[] = {&d, &n}``?"""
+    kinds, texts, partner = body.tokens.kinds, body.tokens.texts, body.ahead.partner
+    at = i - 1
+    while at >= 0 and kinds[at] not in ("LC", "SEMI", "EQ"):
+        at = partner[at] - 1 if kinds[at] == "RP" and 0 <= partner[at] < at else at - 1
+    if at > 0 and kinds[at] == "LC":
+        at -= kinds[at - 1] != "EQ"
+        at -= kinds[at] == "LC"
+    while at > 0 and kinds[at - 1] == "RB" and 0 <= partner[at - 1] < at:
+        at = partner[at - 1]
+    array = texts[at - 1] if at > 0 and kinds[at - 1] == "NAME" else ""
+    uses = [j for j, text in enumerate(texts) if text == array and kinds[j] == "NAME"] if array else []
+    others = [j for j in uses[1:] if not _goes_to_launch(body, j)]  # the first one declares it
+    stored = all(
+        kinds[j - 1] in ("SEMI", "LC", "RC")
+        and kinds[j + 1] == "LB"
+        and kinds[partner[j + 1] + 1 : partner[j + 1] + 2] == ["EQ"]
+        for j in others
+    )
+    return stored and len(others) + 1 < len(uses)
+
+
+def _goes_to_launch(body: Body, i: int) -> bool:
+    opening = _opening(body, i)
+    return opening > 0 and body.tokens.texts[opening - 1] in LAUNCH_CALLS
 
 
 def _reads_address(body: Body, i: int) -> bool:
@@ -173,10 +225,10 @@ def _reads_address(body: Body, i: int) -> bool:
     return before in CUDA.config_readers or before in LAUNCH_CALLS or before.startswith(">>>")
 
 
-def _by_value(body: Body, i: int, by_value: frozenset[str]) -> bool:
+def _by_value(body: Body, i: int, by_value: Mapping[str, frozenset[int]]) -> bool:
     """Does the argument at token ``i`` go to something that does not change it?"""
     kinds, texts = body.tokens.kinds, body.tokens.texts
-    at = _opening(body, i)
+    at = opening = _opening(body, i)
     if at <= 0:
         return True  # the configuration of a launch
     callee = texts[at - 1]
@@ -195,10 +247,13 @@ def _by_value(body: Body, i: int, by_value: frozenset[str]) -> bool:
         return True  # parentheses, a launch, a condition
     if kinds[at - 1] != "NAME":
         return False
-    if callee in _READERS or callee in by_value or callee.startswith(("cuda", "cuLaunch", "hip")):
+    if callee in _READERS or callee.startswith(("cuda", "cuLaunch", "hip")):
         return True
     if kinds[at - 2 : at - 1] == ["DOT"]:
-        return callee in READING_METHODS
+        return callee in READING_METHODS or by_value.get(callee) == frozenset()
+    if callee in by_value:
+        position = _position(body, opening, i)
+        return not by_value[callee] if position is None else position not in by_value[callee]
     if kinds[at - 2 : at - 1] in (["TYPE"], ["AUTO"]) or texts[at - 2 : at - 1] == ["dim3"]:
         return True  # a declaration
     if re.fullmatch(GUARDS, callee) or callee.startswith(("AT_DISPATCH", "TORCH_")):
@@ -209,6 +264,19 @@ def _by_value(body: Body, i: int, by_value: frozenset[str]) -> bool:
             return kinds[at - 2] in ("NAME", "GT")  # a declaration: `std::vector<int> v(n)`
         start -= 1
     return False
+
+
+def _position(body: Body, opening: int, i: int) -> int | None:
+    """Which argument of the call with this parenthesis holds token ``i``; None: not known where ``<`` may be a
+    bracket."""
+    kinds, partner = body.tokens.kinds, body.ahead.partner
+    at, commas = opening + 1, 0
+    while at < i:
+        if kinds[at] == "LT":
+            return None
+        commas += kinds[at] == "COMMA"
+        at = partner[at] + 1 if kinds[at] in ("LP", "LB", "LC") and partner[at] > at else at + 1
+    return commas
 
 
 def _opening(body: Body, i: int) -> int:
@@ -246,8 +314,10 @@ def _lambda_ranges(body: Body) -> Iterable[tuple[int, int]]:
             yield at, partner[at]
 
 
-def _relevant(kinds: Sequence[str], texts: Sequence[str], watched: frozenset[str]) -> frozenset[str]:
-    """Names in launches, and in what is assigned to such names."""
+def _relevant(
+    kinds: Sequence[str], texts: Sequence[str], watched: frozenset[str], wanted: frozenset[str]
+) -> frozenset[str]:
+    """The ``wanted`` names, those in launches, and those in what is assigned to such names."""
     parts: list[tuple[int, int]] = []
     lo = depth = 0
     for i, kind in enumerate(kinds):
@@ -256,7 +326,7 @@ def _relevant(kinds: Sequence[str], texts: Sequence[str], watched: frozenset[str
             parts.append((lo, i))
             lo = i + 1
     parts.append((lo, len(kinds)))
-    names: set[str] = set()
+    names: set[str] = set(wanted)
     rest: list[tuple[set[str], set[str]]] = []
     for lo, hi in parts:
         checkpoint()
@@ -288,6 +358,8 @@ def _set_in(kinds: Sequence[str], texts: Sequence[str], lo: int, hi: int, name: 
             before = kinds[i - 1] if i > lo else ""
             if after in ("EQ", "ASSIGN", "STEP", "DOT", "LB", "COLON") or before in ("STEP", "AMP"):
                 return True
+            if after in ("COMMA", "RB") and "AUTO" in kinds[lo:i] and before in ("LB", "COMMA"):
+                return True  # auto [g, b] = ...
             if after in ("LP", "LC", "") and before in ("TYPE", "NAME", "AUTO", "GT", "COMMA", "AMP"):
                 return True
     return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from smem_lsp.semantics import collect, type_of
 from smem_lsp.semantics.declarations import declaration_tree
 from smem_lsp.semantics.evaluate import evaluate
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Record, Type, plain_type, scalar_of
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
@@ -79,3 +80,37 @@ def _fields(record: Record) -> tuple[Field, ...]:
             )
     private = record.decl.tag == "class" and any(not member.access for member in inside.members)
     return () if private or len(found) > _MOST_FIELDS else tuple(found)
+
+
+_LISTS = frozenset(("vector", "array", "initializer_list"))
+
+
+def is_list(parsed: tree.Declaration) -> bool:
+    """Does it declare a ``std::vector`` or the like?"""
+    last = parsed.names[-1] if parsed.names else None
+    return last is not None and last.text.rpartition("::")[2] in _LISTS
+
+
+def element_fields(parsed: tree.Declaration, declarator: tree.Declarator, scope: Scope) -> tuple[Field, ...]:
+    """The data members of the elements of an array or a ``std::vector``; empty if they are none, or not known."""
+    if declarator.dims and not declarator.pointers:
+        return fields_of(type_of.specified(parsed.words, parsed.names, scope))
+    arguments = parsed.names[-1].arguments if is_list(parsed) else []
+    first = arguments[-1][0] if arguments and arguments[-1] else None
+    return fields_of(type_of.type_id(first, scope)) if isinstance(first, tree.TypeId) else ()
+
+
+def listed(made: tree.Expr | None) -> list[tree.Expr]:
+    """The elements of ``{a, b}``, or of ``{{{a1, a2}, {b1, b2}}}``, as a ``std::array`` may have it."""
+    if isinstance(made, tree.Cast):
+        made = made.operand
+    if not isinstance(made, tree.Braces):
+        return []
+    inner = made.items[0] if len(made.items) == 1 else None
+    if (
+        isinstance(inner, tree.Braces)
+        and inner.items
+        and all(isinstance(i, tree.Braces) for i in inner.items)
+    ):
+        return inner.items
+    return made.items

@@ -20,9 +20,12 @@ from smem_lsp.unit.host_values import (
     HostValue,
     Items,
     KernelName,
+    Kernels,
     Number,
+    Object,
     Path,
     Variable,
+    any_of,
     joined,
     term_of,
 )
@@ -127,6 +130,8 @@ class Statements(Declarations):
                     self.share(path, variable)
             elif isinstance(self.frame.scope.meaning((name,), (None,)), TypedConstant):
                 self.frame.blocks[-1][name] = None  # it may be declared there
+            if variable is None:
+                self.mentioned(name)
         for path in paths:
             self.disturb(path)
 
@@ -395,24 +400,27 @@ class Statements(Declarations):
         if head.init is not None:
             self.parsed(paths, head.init, node.head)
         given = [(path, self.value(path, head.range)) for path in paths]
+        declared = head.declaration.declarators
         self.declaration(paths, head.declaration, node.head)
-        name = head.declaration.declarators[0].name if head.declaration.declarators else ""
-        variable, _ = self.frame.find(name)
+        if len(declared) != 1 or not all(isinstance(value, Items) for _, value in given):
+            return None
+        lists = [(path, value.values) for path, value in given if isinstance(value, Items)]
+        if sum(len(values) for _, values in lists) > self.effort.paths:
+            lists = [(path, (any_of(values),)) for path, values in lists]
+        if any(
+            not isinstance(each, (Number, Kernels, KernelName, Object))
+            for _, each_ in lists
+            for each in each_
+        ):
+            return None
         turns: list[Path] = []
-        for path, value in given:
-            if (
-                variable is None
-                or not isinstance(value, Items)
-                or "&" in head.declaration.declarators[0].pointers
-            ):
-                return None
-            for each in value.values:
-                if not isinstance(each, (Number, KernelName)) or len(turns) == self.effort.paths:
-                    return None
+        for path, values in lists:
+            for each in values:
                 turn = path.copy()
                 self.forget(turn, node.body.lo, node.body.hi)
-                self.keep(turn, variable, (), each)
                 turns.append(turn)
+                if not self.bind_element(turn, head.declaration, each):
+                    return None
         return turns
 
     # ---- chunks --------------------------------------------------------------------------------------------------
@@ -481,8 +489,7 @@ class Statements(Declarations):
         if isinstance(node, tree.Call):
             return self.values_of(path, node)
         if isinstance(node, tree.Index) and isinstance(node.base, tree.Name):
-            variable, _ = self.frame.find(node.base.text)
-            base = None if variable is None else path.read(variable, (), node.base.text)
+            base = self.value(path.copy(), node.base)
             if isinstance(base, Items) and evaluate(node.index, self.scope(path, node.index)) is None:
                 return tuple(dict.fromkeys(self.elements(path, base, node)))
         return ()

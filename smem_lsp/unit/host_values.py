@@ -7,9 +7,12 @@ from dataclasses import field
 
 from smem_lsp.ir.host_terms import HostTerm, Symbol, constant, named, replaced
 from smem_lsp.ir.nodes import Comparison
+from smem_lsp.semantics.evaluate import evaluate
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Scalar, Type, plain_type, scalar_of
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.record import dataclass
+from smem_lsp.syntax import tree
 from smem_lsp.unit.host_objects import Field
 
 Axes = tuple[HostTerm | None, HostTerm | None, HostTerm | None]
@@ -87,7 +90,15 @@ class LambdaName:
     number: int
 
 
-HostValue = Number | Extents | KernelName | Kernels | Items | Place | Object | LambdaName
+@record
+class Filled:
+    """What a call returns, and what it stores in its arguments, by their position."""
+
+    returned: HostValue | None
+    stored: tuple[tuple[int, HostValue | None], ...]
+
+
+HostValue = Number | Extents | KernelName | Kernels | Items | Place | Object | LambdaName | Filled
 
 
 @dataclass(eq=False, slots=True)
@@ -103,6 +114,7 @@ class Variable:
     fields: tuple[Field, ...] = ()  # of an aggregate of the project
     shared: bool = False
     fixed: bool = False  # const
+    pointed: bool = False  # ``*p`` of a parameter, which stands for what it points to
     matters: bool = True  # may decide about a launch
 
     @property
@@ -276,6 +288,66 @@ def one_of(values: Iterable[HostValue | None]) -> Kernels | None:
             return None
         names |= value.names if isinstance(value, Kernels) else {value}
     return Kernels(frozenset(names)) if 0 < len(names) <= _MOST_KERNELS else None
+
+
+def constant_extents(made: tree.Expr | None, scope: Scope) -> Extents | None:
+    """The ``dim3`` that an expression is anywhere: ``dim3(32, 4)``, ``{32, 4}``, ``128``."""
+    items = [made]
+    while isinstance(made, (tree.Cast, tree.Call, tree.Braces)):
+        if isinstance(made, tree.Cast):
+            items = [made.operand]
+        elif isinstance(made, tree.Call):
+            if not isinstance(made.callee, tree.Name) or made.callee.text != "dim3":
+                break
+            items = list(made.arguments)
+        else:
+            items = list(made.items)
+        if len(items) != 1:
+            break
+        made = items[0]
+    numbers = [None if each is None else evaluate(each, scope) for each in items]
+    if len(numbers) > 3 or None in numbers:
+        return None
+    x, y, z = [constant(n) for n in (*numbers, 1, 1, 1)[:3] if n is not None]
+    return Extents((x, y, z))
+
+
+def symbols_of(value: HostValue | None) -> frozenset[Symbol]:
+    """The symbols of numbers and extents in a value."""
+    match value:
+        case Number():
+            return value.term.symbols
+        case Extents():
+            return frozenset[Symbol]().union(*(axis.symbols for axis in value.axes if axis is not None))
+        case Items():
+            return frozenset[Symbol]().union(*map(symbols_of, value.values))
+        case Object():
+            return frozenset[Symbol]().union(*(symbols_of(each) for _, each in value.members))
+        case Filled():
+            stored = (symbols_of(each) for _, each in value.stored)
+            return symbols_of(value.returned).union(*stored)
+    return frozenset()
+
+
+def any_of(values: Iterable[HostValue | None]) -> HostValue | None:
+    """Any of some values: what they have in common; of kernels which ones they may be."""
+    given = list(values)
+    first = given[0] if given else None
+    if isinstance(first, Filled):
+        alike_ = [each for each in given if isinstance(each, Filled)]
+        stored = [dict(each.stored) for each in alike_]
+        return Filled(
+            any_of(each.returned for each in alike_),
+            tuple((position, any_of(each.get(position) for each in stored)) for position, _ in first.stored),
+        )
+    if not isinstance(first, Object):
+        return first if len(set(given)) == 1 else one_of(given)
+    alike = [each for each in given if isinstance(each, Object) and each.fields == first.fields]
+    if len(alike) < len(given):
+        return None
+    members = [dict(each.members) for each in alike]
+    shared = ((name, any_of(each.get(name) for each in members)) for name in members[0])
+    return Object(first.fields, tuple(shared))
 
 
 def _is_null(term: HostTerm) -> bool:

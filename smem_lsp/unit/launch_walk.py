@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from smem_lsp.ir.host_terms import HostTerm, Symbol, constant
 from smem_lsp.ir.nodes import Dims, HostTerms, LaunchSite
+from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.types import Type
 from smem_lsp.source import Span
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
-from smem_lsp.unit.host_calls import Callees, Calls
+from smem_lsp.unit.host_callees import Callees
+from smem_lsp.unit.host_calls import Calls
 from smem_lsp.unit.host_declarations import is_expansion
 from smem_lsp.unit.host_expressions import ONE, Effort
 from smem_lsp.unit.host_values import (
@@ -28,6 +31,7 @@ from smem_lsp.unit.host_values import (
     number,
     term_of,
 )
+from smem_lsp.unit.kernel_addresses import ANY_KERNEL
 from smem_lsp.unit.overloads import argument_type, meant, signature
 
 NO_AXES: Axes = (None, None, None)
@@ -65,6 +69,7 @@ class LaunchFinder(Calls):
         opening = next((i for i in range(at, len(kinds)) if kinds[i] == "LAUNCH_OPEN"), None)
         if len(expr.configuration) < 2 or not kernels:
             self.arguments(path, expr.arguments)
+            self._record_any(expr, len(expr.arguments), opening)
             return
         dynamic = expr.configuration[2] if len(expr.configuration) > 2 else None
         grid, block = (self.dims(path, each) for each in expr.configuration[:2])
@@ -175,6 +180,15 @@ class LaunchFinder(Calls):
             for each in self._overloaded(named, kernel, given):
                 self.found.append(Found(each, frame.number, named_at, opening))
 
+    def _record_any(self, expr: tree.Expr, count: int | None, opening: int | None = None) -> None:
+        """A launch through a pointer that is not followed. ``count``: of its arguments."""
+        frame = self.frame
+        span = frame.body.site(frame.base + expr.lo, frame.base + expr.hi)
+        span = Span(span.start - frame.function.start, span.end - frame.function.start)
+        terms = HostTerms(arguments=(None,) * (count or 0))
+        site = LaunchSite(ANY_KERNEL, None, None, None, span, 0, open=frame.open, terms=terms)
+        self.found.append(Found(site, frame.number, None, opening))
+
     def _overloaded(
         self, site: LaunchSite, kernel: KernelName, given: Sequence[Type | None] | None
     ) -> list[LaunchSite]:
@@ -201,15 +215,16 @@ class LaunchFinder(Calls):
         kernels = self._addressed(path, given[0])
         values = [self.value(path, each) for each in given]
         if not kernels or len(given) < (10 if driver else 4):
+            self._record_any(expr, None)
             return
         if driver:
             axes = [self._operand(path, e, v) for e, v in zip(given[1:7], values[1:7])]
             grid: Axes = (axes[0], axes[1], axes[2])
             block: Axes = (axes[3], axes[4], axes[5])
-            passed, arguments = given[7], values[9]
+            passed, arguments = given[7], given[9]
         else:
             grid, block = self.dims(path, given[1]), self.dims(path, given[2])
-            passed, arguments = (given[4] if len(given) > 4 else None), values[3]
+            passed, arguments = (given[4] if len(given) > 4 else None), given[3]
         bytes_ = Number(constant(0)) if passed is None else self._number(path, passed)
         text = None if passed is None else self.frame.text(passed.lo, passed.hi)
         self._record(
@@ -225,12 +240,20 @@ class LaunchFinder(Calls):
             return [self.kernel_name(path, expr.text.rpartition("::")[2], expr)]
         return found
 
-    def _pointed(self, path: Path, arguments: HostValue | None) -> tuple[HostTerm | None, ...]:
-        """The numbers that an array of addresses points to."""
-        if not isinstance(arguments, Items):
-            return ()
+    def _pointed(self, path: Path, arguments: tree.Expr) -> tuple[HostTerm | None, ...]:
+        """The numbers that an array of addresses points to: ``args``, ``&args[0]``, ``args.data()``."""
+        if isinstance(arguments, tree.Unary) and isinstance(arguments.operand, tree.Index):
+            first = evaluate(arguments.operand.index, self.frame.scope)
+            arguments = arguments.operand.base if arguments.operator == "&" and first == 0 else arguments
+        elif isinstance(arguments, tree.Call) and isinstance(arguments.callee, tree.Member):
+            arguments = arguments.callee.base if arguments.callee.name == "data" else arguments
+        array = self.value(path, arguments)
+        values: Sequence[HostValue | None] = array.values if isinstance(array, Items) else ()
+        if isinstance(array, Place) and array.variable not in path.shared:
+            keys = ((array.variable, (str(at),)) for at in itertools.count())
+            values = list(itertools.takewhile(bool, map(path.values.get, keys)))
         found: list[HostTerm | None] = []
-        for value in arguments.values:
+        for value in values:
             variable = self.variables.get(value.variable) if isinstance(value, Place) else None
             found.append(None if variable is None else term_of(path.read(variable, (), variable.name)))
         return tuple(found)
@@ -242,9 +265,10 @@ class LaunchFinder(Calls):
         kernels = self._addressed(path, given[1])
         arguments = tuple(self._kernel_argument(path, each) for each in given[2:])
         if not kernels:
+            self._record_any(expr, None)
             return
         if name.endswith("C"):
-            arguments = self._pointed(path, self.value(path, given[2]) if len(given) > 2 else None)
+            arguments = self._pointed(path, given[2]) if len(given) > 2 else ()
         variable = self.variables.get(config.variable) if isinstance(config, Place) else None
         if variable is None or not variable.is_object:
             self._record(path, expr, kernels, NO_AXES, NO_AXES, None, None, arguments, extended=True)

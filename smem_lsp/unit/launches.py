@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
+from smem_lsp.ir.host_terms import Symbol
 from smem_lsp.ir.nodes import Configuration, HostTerms, LaunchSite
-from smem_lsp.semantics.declarations import ClassDecl
+from smem_lsp.semantics.declarations import ClassDecl, FunctionDecl
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.function_scope import identify
 from smem_lsp.semantics.scope import Scope
@@ -19,20 +20,26 @@ from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.parse import Function, TranslationUnit, UnitFile
 from smem_lsp.targets.dialects import CUDA
-from smem_lsp.unit.host_calls import Callees
+from smem_lsp.unit.changed_arguments import changed_arguments
+from smem_lsp.unit.host_callees import Callees
 from smem_lsp.unit.host_expressions import Effort, TooMuch
 from smem_lsp.unit.host_frames import LAUNCH_CALLS, names_text
+from smem_lsp.unit.kernel_addresses import ANY_KERNEL, kernels_with_address
 from smem_lsp.unit.kernel_strings import KERNEL_GETTERS
 from smem_lsp.unit.kernel_tables import IN_TABLE, KernelTable, kernel_tables
 from smem_lsp.unit.launch_walk import Found, LaunchFinder
+from smem_lsp.unit.outside_calls import NOTHING, Outside, Passed, bound_to_unit, outside_of, unseen
 from smem_lsp.unit.overloads import signature
-from smem_lsp.unit.size_functions import gives_number, gives_object, gives_one_of
+from smem_lsp.unit.size_functions import filled, gives_number, gives_object, gives_one_of
 
 Said = tuple[tuple[str, Configuration], ...]  # the kernel that is named, and how it is launched
 Named = tuple[
     int, int, str
 ]  # number of a function, token in its body, template arguments that are bound there
 MOST_VARIANTS = 8  # of one launch
+
+Callers = Mapping[int, tuple[Passed, ...]]
+"""What other files pass to functions, by the number of the function; those of which nobody asked are missing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,13 +69,15 @@ class HostLaunch(NamedTuple):
     opening: int | None  # token of its ``<<<``
 
 
-def find_launches(unit: TranslationUnit, constants: Scope, wanted: Collection[str]) -> list[FoundLaunches]:
+def find_launches(
+    unit: TranslationUnit, constants: Scope, wanted: Collection[str], callers: Callers | None = None
+) -> list[FoundLaunches]:
     """The launches of the unit, block by block; those of kernels that are not ``wanted`` may be missing. What may not
     be constant is no number."""
     host = HostCode(unit, constants, wanted)
     if not host.launching and not any(placed.block.launches for placed in unit.all_blocks):
         return []
-    walked = host.walked()
+    walked = host.walked(callers)
     by_function: dict[int, list[HostLaunch]] = defaultdict(list)
     for launch in walked.launches:
         by_function[launch.function].append(launch)
@@ -120,40 +129,72 @@ _SAID = Query[Said, Said]("the one object for equal launches", most=10_000)
 
 @dataclass(frozen=True, slots=True)
 class _Walked:
-    """The launches of all host functions; ``skipped``: token ranges of a function that nothing leads to."""
+    """The launches of all host functions; ``skipped``: token ranges of a function that nothing leads to; ``passed``:
+    what calls of functions of other files pass, None: not known of all calls."""
 
     launches: Sequence[HostLaunch]
     skipped: Mapping[int, Sequence[tuple[int, int]]]
+    passed: Mapping[str, Sequence[Passed] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the walk of one function finds; functions by their position among those that it may enter."""
+    """What the walk of one function finds; functions by their position among those that it may enter. ``cut``: it was
+    too much for all of it."""
 
     found: tuple[Found, ...]
     entered: frozenset[int]
     named: frozenset[str]
     skipped: frozenset[tuple[int, int, int]]
+    passed: tuple[tuple[str, int, int, Passed], ...] = ()
+    seen: frozenset[tuple[int, int, int]] = frozenset()
+    cut: bool = False
 
 
 _WALK = Query[tuple[object, ...], _Answer]("launches that a host function leads to", most=10_000)
 
 
 class HostCode:
-    """The host functions of a unit that lead to launches of kernels with the ``wanted`` names."""
+    """The host functions of a unit that lead to launches of kernels with the ``wanted`` names, or to calls of functions
+    ``outside`` of it."""
 
-    def __init__(self, unit: TranslationUnit, constants: Scope, wanted: Collection[str]) -> None:
+    def __init__(
+        self,
+        unit: TranslationUnit,
+        constants: Scope,
+        wanted: Collection[str],
+        outside: Mapping[str, Outside] | None = None,
+    ) -> None:
         self.unit = unit
         self.constants = constants
-        self.launching = _launching(unit.all_functions, wanted, self._tables_of(wanted))
+        self.outside = outside or {}
+        if outside:
+            self.launching = [f for f in unit.all_functions if not f.is_kernel and self._ends(f)]
+        else:
+            self.launching = _launching(unit.all_functions, wanted, self._tables_of(wanted))
+            self.launching += self._through_pointers(wanted)
+
+    def _ends(self, function: Function) -> bool:
+        """Does it launch or call what is wanted?"""
+        if self.outside:
+            return not self.outside.keys().isdisjoint(function.definition.body_words)
+        return _launches(function)
 
     def _tables_of(self, wanted: Collection[str]) -> list[str]:
         """The lists with one of these kernels."""
-        return [
-            name
-            for name, table in self.tables.items()
-            if any(entry.name in wanted for entry in table.entries)
-        ]
+        return [table.name for table in kernel_tables(self.constants, wanted)]
+
+    def _through_pointers(self, wanted: Collection[str]) -> list[Function]:
+        """The other functions that launch what is no kernel by its name, where it may point to a wanted one."""
+        known = {function.number for function in self.launching}
+        rest = [f for f in self.unit.all_functions if f.number not in known and _launches(f)]
+        if not rest or not kernels_with_address(self.unit, self.constants, wanted):
+            return []
+        declared = {
+            each.name for each in self.constants.declarations.walk() if isinstance(each, FunctionDecl)
+        }
+        named = self._kernels[0] | declared
+        return [f for f in rest if not f.definition.launched <= named or "<<<" not in f.definition.words]
 
     @cached_property
     def leading(self) -> Mapping[str, Sequence[Function]]:
@@ -183,6 +224,7 @@ class HostCode:
                 gives_number(function)
                 or gives_one_of(function, kernels)
                 or gives_object(function, self._aggregates)
+                or filled(function)
             ):
                 table[function.name].append(function)
         return table
@@ -195,14 +237,9 @@ class HostCode:
         )
 
     @cached_property
-    def by_value(self) -> frozenset[str]:
-        """Names of functions that take all arguments by value or by a reference to what they may not change."""
-        by_value = self.unit.header_by_value
-        all_, others = set(by_value), set(self.unit.header_functions - by_value)
-        for function in self.unit.all_functions:
-            checkpoint()
-            (all_ if _leaves(function.definition.parameters.texts) else others).add(function.name)
-        return frozenset(all_ - others)
+    def by_value(self) -> Mapping[str, frozenset[int]]:
+        """See ``changed_arguments``."""
+        return changed_arguments(self.unit, self.constants)
 
     @cached_property
     def _kernels(self) -> tuple[frozenset[str], frozenset[str]]:
@@ -223,12 +260,15 @@ class HostCode:
     @cached_property
     def tables(self) -> Mapping[str, KernelTable]:
         """Lists of kernels at namespace scope, by name."""
-        found = [table for table in kernel_tables(self.constants, self._kernels[0]) if table.flat]
+        found = [
+            table for table in kernel_tables(self.constants, self._kernels[0]) if table.value is not None
+        ]
         counts = Counter(table.name for table in found)
         return {table.name: table for table in found if counts[table.name] == 1}
 
-    def walked(self) -> _Walked:
-        """Walk every function that leads to launches, those that others call from there only."""
+    def walked(self, callers: Callers | None = None) -> _Walked:
+        """Walk every function that leads to launches, those that others call from there only, and from the calls of
+        other files, where these are known."""
         everything = [function for group in self.leading.values() for function in group]
         everything.sort(key=lambda function: function.number)
         called: set[str] = set()
@@ -239,23 +279,79 @@ class HostCode:
         entered: set[int] = set()
         named: set[str] = set()
         skipped: dict[int, set[tuple[int, int]]] = defaultdict(set)
+        seen: dict[int, set[tuple[int, int]]] = defaultdict(set)
+        passed: dict[str, dict[Passed, str]] = {name: {} for name in self.outside}
+        unread: set[str] = set()
 
-        def walk(function: Function) -> None:
-            reached, answer = self._walk(function, None)
+        def walk(function: Function, given: Passed = NOTHING) -> None:
+            reached, answer = self._walk(function, None, given.unplaced)
+            for name, at, start, each in answer.passed:
+                passed[name].setdefault(each, self._place(reached[at], start))
+            for at, lo, hi in answer.seen:
+                seen[reached[at].number].add((lo, hi))
+            unread.update(self.outside if answer.cut else answer.named & self.outside.keys())
             entered.update(reached[at].number for at in answer.entered)
             named.update(answer.named)
             for at, lo, hi in answer.skipped:
                 skipped[reached[at].number].add((lo, hi))
-            launches.update(dict.fromkeys(_numbered(answer, reached)))
+            idle = function.name not in called and self._unused(function)
+            found = _numbered(answer, reached)
+            if given.place:
+                found = [each._replace(site=replace(each.site, caller=given.place)) for each in found]
+            launches.update((each, None) for each in found if each.site.kernel != ANY_KERNEL or not idle)
 
         for function in everything:
-            if function.name not in called:
-                walk(function)
+            if function.name not in called and self.outside and self._unused(function):
+                seen[function.number].add((0, len(function.definition.body)))
+                continue
+            others = None if callers is None else callers.get(function.number)
+            outer = (() if function.name in called else (NOTHING,)) if others is None else others
+            for given in outer:
+                walk(function, given)
         for function in everything:
             if function.name in called and (function.number not in entered or function.name in named):
-                if _launches(function):
+                if self._ends(function):
                     walk(function)
-        return _Walked(_bounded(launches), {number: sorted(ranges) for number, ranges in skipped.items()})
+        if self.outside:
+            known = {number: [*seen[number], *skipped[number]] for number in seen.keys() | skipped.keys()}
+            unread |= unseen(self.unit, self.outside, known)
+        return _Walked(
+            _bounded(launches),
+            {number: sorted(ranges) for number, ranges in skipped.items()},
+            {
+                name: None
+                if name in unread
+                else tuple(Passed(each.values, each.facts, place) for each, place in calls.items())
+                for name, calls in passed.items()
+            },
+        )
+
+    def _place(self, function: Function, offset: int) -> str:
+        """``main.cu:12``, of an offset in a function."""
+        source = self.unit.file_of(function.number).source
+        return f"{source.path}:{source.line_number(function.start + offset)}"
+
+    def _unused(self, function: Function) -> bool:
+        """Is it a function of a header that only units which read it can call, as this one does not?"""
+        path = self.unit.file_of(function.number).source.path
+        return path != self.unit.main and bound_to_unit(function)
+
+    def asking(self) -> Iterator[tuple[Function, Outside]]:
+        """The functions that other files may call, and that pass on what they are given to the block or the dynamic
+        bytes of a launch, or to a function outside."""
+        for group in self.leading.values():
+            for function in group:
+                checkpoint()
+                names = [d.name for each in function.parameters or () for d in each.declarators if d.name]
+                if not names or function.is_kernel:
+                    continue
+                own = {*names, *(f"{name}.{axis}" for name in names for axis in "xyz")}
+                outside = outside_of(self.unit, self.constants, function)
+                if outside is None:
+                    continue
+                _, answer = self._walk(function, None)
+                if any(each.name in own for each in _decisive(answer)):
+                    yield function, outside
 
     def in_context(self, number: int, bound: dict[str, Argument]) -> list[HostLaunch]:
         """The launches that a function leads to where these template arguments are bound."""
@@ -263,7 +359,7 @@ class HostCode:
         return _numbered(answer, reached)
 
     def _walk(
-        self, function: Function, bound: dict[str, Argument] | None
+        self, function: Function, bound: dict[str, Argument] | None, passed: Passed = NOTHING
     ) -> tuple[Sequence[Function], _Answer]:
         reached = self._reached(function)
         words = frozenset().union(*(each.definition.words for each in reached))
@@ -272,18 +368,21 @@ class HostCode:
             (name, tuple(map(signature, self.overloads[name])))
             for name in sorted(self.overloads.keys() & words)
         ]
+        outside = tuple(self.outside[name] for name in sorted(self.outside.keys() & words))
         key = (
             tuple(identify(self.unit, self.constants, each) for each in reached),
             tuple(each.is_kernel for each in reached),
-            words & self.by_value,
+            tuple(sorted((name, self.by_value[name]) for name in words & self.by_value.keys())),
             words & kernels,
             words & bounded,
             tuple(overloads),
             tuple(self.tables[name] for name in sorted(self.tables.keys() & words)),
             None if bound is None else names_text(bound),
-            None if bound is None and not overloads else self.constants.declarations,
+            None if bound is None and not overloads and not outside else self.constants.declarations,
+            outside,
+            passed,
         )
-        return reached, _WALK.of(PROCESS, key, partial(self._answer, reached, bound))
+        return reached, _WALK.of(PROCESS, key, partial(self._answer, reached, bound, passed))
 
     def _reached(self, function: Function) -> list[Function]:
         """A function and those that a walk of it may enter."""
@@ -300,19 +399,29 @@ class HostCode:
                             stack.append(other)
         return list(found.values())
 
-    def _answer(self, reached: Sequence[Function], bound: dict[str, Argument] | None) -> _Answer:
+    def _answer(
+        self, reached: Sequence[Function], bound: dict[str, Argument] | None, passed: Passed
+    ) -> _Answer:
         tables: list[dict[str, list[tuple[int, Function]]]] = [{}, {}]
         for at, function in enumerate(reached):
             table = tables[function.name not in self.leading]
             table.setdefault(function.name, []).append((at, function))
         kernels, bounded = self._kernels
         callees = Callees(
-            self.constants, tables[0], tables[1], self.by_value, kernels, bounded, self.overloads, self.tables
+            self.constants,
+            tables[0],
+            tables[1],
+            self.by_value,
+            kernels,
+            bounded,
+            self.overloads,
+            self.tables,
+            self.outside,
         )
         for effort in _EFFORTS:
             finder = LaunchFinder(callees, effort)
             try:
-                finder.run(0, reached[0], bound)
+                finder.run(0, reached[0], bound, passed)
             except TooMuch:
                 continue
             return _Answer(
@@ -320,22 +429,20 @@ class HostCode:
                 frozenset(finder.entered),
                 frozenset(finder.named),
                 frozenset(finder.skipped),
+                tuple(dict.fromkeys(finder.passed)),
+                frozenset(finder.seen),
             )
         found = dict.fromkeys(finder.found_open())  # up to where it was too much
-        return _Answer(tuple(found), frozenset(), frozenset(tables[0]), frozenset())
+        return _Answer(tuple(found), frozenset(), frozenset(tables[0]), frozenset(), cut=True)
 
 
-def _leaves(parameters: Sequence[str]) -> bool:
-    """Does a function with these parameters, as tokens, leave its arguments as they are?"""
-    start = 0
-    for at, text in enumerate(parameters):
-        if text in ("&&", "*", "..."):
-            return False
-        if text == "&" and "const" not in parameters[start:at]:
-            return False
-        if text == ",":
-            start = at + 1
-    return True
+def _decisive(answer: _Answer) -> Iterator[Symbol]:
+    """The symbols in blocks and dynamic bytes of launches, and in what is passed to other files."""
+    for found in answer.found:
+        for term in (*found.site.terms.block, found.site.terms.dynamic):
+            yield from () if term is None else term.symbols
+    for *_, passed in answer.passed:
+        yield from passed.names
 
 
 _DEEPEST = 3  # calls between a function and the launch that it leads to
@@ -420,5 +527,6 @@ def _shared(one: LaunchSite, other: LaunchSite) -> LaunchSite:
         dynamic_bytes=one.dynamic_bytes if one.dynamic_bytes == other.dynamic_bytes else None,
         addends=one.addends if one.addends == other.addends else (),
         open=one.open or other.open,
+        caller=one.caller if one.caller == other.caller else None,
         terms=terms,
     )

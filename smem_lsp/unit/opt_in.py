@@ -23,14 +23,15 @@ def may_opt_in(unit: TranslationUnit, kernel: Function, dialect: Dialect) -> boo
         for i, text in enumerate(texts):
             if (
                 text == kernel.name
-                and not _is_launch(texts, i)
+                and not is_launch(texts, i)
                 and not _is_declaration(placed.block.tokens.kinds, i)
             ):
                 return True
     return False
 
 
-def _is_launch(texts: Sequence[str], name: int) -> bool:
+def is_launch(texts: Sequence[str], name: int) -> bool:
+    """Is the kernel that is named there the callee of a launch?"""
     i = name + 1
     if i < len(texts) and texts[i] == "<":
         depth = 0

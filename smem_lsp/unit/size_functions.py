@@ -12,6 +12,7 @@ from smem_lsp.targets.dialects import CUDA
 _COUNTS = frozenset(
     ("auto", "int", "unsigned", "long", "size_t", "uint32_t", "int32_t", "uint64_t", "int64_t")
 )
+_STORED = _COUNTS - {"auto"} | {"dim3"}
 _UNFOLLOWED = frozenset(("*", "&", "float", "double", "char", "short", "bool"))
 _MOST_TOKENS = 300  # of a function that is followed for the number that it returns
 _MOST_CHOICE_TOKENS = 3_000  # of a function that is followed for the kernel that it returns
@@ -59,6 +60,38 @@ def gives_object(function: Function, classes: Collection[str]) -> bool:
     short = len(definition.body.texts) <= _MOST_TOKENS
     return (
         short and head[-1:] != ["::"] and not {"*", "&"} & set(head) and any(text in classes for text in head)
+    )
+
+
+def filled(function: Function) -> frozenset[int]:
+    """The positions of the parameters in which a host function stores an integer or a ``dim3``, as far as its head
+    says: ``int& n``, and ``int* n`` where nothing but ``*n`` is used."""
+    definition = function.definition
+    texts = definition.parameters.texts
+    if len(definition.body.texts) > _MOST_TOKENS or _STORED.isdisjoint(texts) or {"&", "*"}.isdisjoint(texts):
+        return frozenset()
+    if CUDA.device in definition.island.specifiers and "__host__" not in definition.island.specifiers:
+        return frozenset()
+    found: set[int] = set()
+    for position, parameter in enumerate(function.parameters or ()):
+        declarator = parameter.declarators[0] if len(parameter.declarators) == 1 else None
+        if declarator is None or declarator.dims or "const" in parameter.words or not declarator.name:
+            continue
+        counts = not _STORED.isdisjoint(parameter.words)
+        only = declarator.pointers == ["*"] and _only_pointed(function, declarator.name)
+        if counts and (declarator.pointers == ["&"] or only):
+            found.add(position)
+    return frozenset(found)
+
+
+def _only_pointed(function: Function, name: str) -> bool:
+    """Is ``*name`` all that is done with a pointer?"""
+    kinds, texts = function.definition.body.kinds, function.definition.body.texts
+    starts = ("SEMI", "LC", "RC", "LP", "COMMA", "EQ", "")
+    return all(
+        kinds[at - 1 : at] == ["STAR"] and (kinds[at - 2] if at > 1 else "") in starts
+        for at, text in enumerate(texts)
+        if text == name
     )
 
 

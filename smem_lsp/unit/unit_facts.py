@@ -24,9 +24,11 @@ from smem_lsp.unit import ptxas_rounding
 from smem_lsp.unit.clusters import may_be_non_portable
 from smem_lsp.unit.host_frames import names_text
 from smem_lsp.unit.instances import Binding, Instances, find_instances
+from smem_lsp.unit.kernel_addresses import ANY_KERNEL, kernels_with_address
 from smem_lsp.unit.kernel_words import in_kernel_words
-from smem_lsp.unit.launches import FoundLaunches, HostCode, Named, find_launches
+from smem_lsp.unit.launches import Callers, FoundLaunches, HostCode, Named, find_launches
 from smem_lsp.unit.opt_in import may_opt_in
+from smem_lsp.unit.outside_calls import Outside
 from smem_lsp.unit.overloads import is_specialization, signature
 
 Key = tuple[object, ...]
@@ -145,6 +147,8 @@ class UnitFacts:
                     site = LaunchSite(unit.function(number).name, None, None, None, span, 0)
                     sites = [self._at(unit.file_of(mention.function), 0, site)]
                 own = [site for site in sites if self._means(site, unit.function(number))]
+                if mention.launch is None:
+                    own += self._through_pointers(unit.function(number))
                 found[number, mention.binding].update(dict.fromkeys(own))
         return {key: tuple(sites) for key, sites in found.items()}
 
@@ -165,6 +169,34 @@ class UnitFacts:
             if self._means(site, function)
         )
 
+    def _through_pointers(self, function: Function) -> Sequence[LaunchSite]:
+        """The launches through pointers that are not followed and may point to a kernel."""
+        if function.name not in self.pointed_to:
+            return ()
+        count = len(function.parameters or ())
+        return [
+            replace(self._at(file, start, site), kernel=function.name)
+            for file, start, site in self.any_kernel
+            if len(site.terms.arguments) in (0, count) or function.parameters is None
+        ]
+
+    @cached_property
+    def any_kernel(self) -> Sequence[tuple[UnitFile, int, LaunchSite]]:
+        """(file, offset of the block, site in it) of the launches through pointers that are not followed."""
+        return [
+            (file, placed.start, site)
+            for file, placed, launches in self.found
+            for site in launches.sites
+            if site.kernel == ANY_KERNEL
+        ]
+
+    @cached_property
+    def pointed_to(self) -> frozenset[str]:
+        """The kernels that such a launch may start."""
+        if not self.any_kernel:
+            return frozenset()
+        return kernels_with_address(self.unit, self.constants, _own_kernels(self.unit))
+
     def _foreign(self, function: Function) -> Sequence[LaunchSite]:
         """The launches of a kernel in other units."""
         sites = self.foreign.get(function.name, ())
@@ -177,7 +209,7 @@ class UnitFacts:
     def launches_of(self, function: Function, binding: Binding | None) -> tuple[LaunchSite, ...]:
         """The known launches of a kernel, or of one instance of it."""
         sites = (
-            (*self._placed(function), *self._foreign(function))
+            (*self._placed(function), *self._foreign(function), *self._through_pointers(function))
             if binding is None and not is_specialization(function)
             else self.launched.get((function.number, binding), ())
         )
@@ -188,7 +220,8 @@ class UnitFacts:
         """Like ``launches_of``, for their configurations only."""
         if binding is None and not is_specialization(function):
             sites = (site for _, _, site in self.launches.get(function.name, ()))
-            return [*(site for site in sites if self._means(site, function)), *self._foreign(function)]
+            placed = (site for site in sites if self._means(site, function))
+            return [*placed, *self._foreign(function), *self._through_pointers(function)]
         return self.launched.get((function.number, binding), ())
 
     @cached_property
@@ -217,7 +250,7 @@ class UnitFacts:
 
 def survey_file(unit: TranslationUnit, dialect: Dialect = CUDA, also: Collection[str] = ()) -> UnitFacts:
     """Constants, helpers and launches of a file: of its kernels, and of those with the names ``also``."""
-    wanted = {name for placed in unit.blocks for _, name in placed.block.kernels}
+    wanted = _own_kernels(unit)
     constants = file_constants(unit, dialect.warp_size)
     return UnitFacts(
         unit,
@@ -228,6 +261,21 @@ def survey_file(unit: TranslationUnit, dialect: Dialect = CUDA, also: Collection
         find_instances(unit, constants),
         dialect,
     )
+
+
+def host_code(around: UnitFacts, outside: Mapping[str, Outside] | None = None) -> HostCode:
+    """The host functions that lead to launches of the file's kernels, or to calls of functions ``outside``."""
+    return HostCode(around.unit, around.constants, _own_kernels(around.unit), outside)
+
+
+def with_callers(around: UnitFacts, callers: Callers) -> UnitFacts:
+    """The same file with the launches that follow from calls in other files."""
+    found = find_launches(around.unit, around.constants, _own_kernels(around.unit), callers)
+    return replace(around, found=found)
+
+
+def _own_kernels(unit: TranslationUnit) -> frozenset[str]:
+    return frozenset(name for placed in unit.blocks for _, name in placed.block.kernels)
 
 
 def launched_elsewhere(around: UnitFacts, names: Collection[str]) -> Mapping[str, tuple[LaunchSite, ...]]:
@@ -325,6 +373,7 @@ def _lasting(around: UnitFacts, function: Function) -> bool:
         or internally_linked(function)
         or any(site.dynamic_bytes for site in around.unplaced(function, None))
         or function.name in around.foreign
+        or around.any_kernel
         or _clusters(around, function, None)
     )
 

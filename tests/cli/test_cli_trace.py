@@ -50,3 +50,60 @@ def test_json_has_the_same_lines(file: Path, capsys: pytest.CaptureFixture[str])
 def test_an_unknown_kernel_is_named(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["trace", f"{file}:kk", "--isolated"]) == 2
     assert "did you mean `k`?" in capsys.readouterr().err
+
+
+LAUNCHED = """\
+__global__ void k(float* out, int n, int m) {
+  __shared__ float s[256];
+  s[threadIdx.x] = out[threadIdx.x];
+  if (n > 128) __syncthreads();
+  out[threadIdx.x] = s[255 - threadIdx.x];
+}
+__global__ void j(float* out) {
+  __shared__ float s[256];
+  s[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = s[255 - threadIdx.x];
+}
+void run(float* p, int n, int m, int threads) {
+  if (m > 7) return;
+  k<<<1, threads>>>(p, n, m);
+  j<<<1, m>>>(p);
+}
+"""
+CALL = "void run(float* p, int n, int m, int threads);\nvoid go(float* p, int m) { run(p, 64, m, 256); }\n"
+
+
+def test_what_findings_and_the_verdict_rest_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "setup.py").write_text("")
+    file, caller = tmp_path / "ops.cu", tmp_path / "main.cpp"
+    file.write_text(LAUNCHED)
+    caller.write_text(CALL)
+    assert main(["trace", f"{file}:k", "--isolated"]) == 0
+    printed = capsys.readouterr().out
+
+    place = f"the launch at line 15, called from {caller}:2"
+    assert (
+        f"line 15, called from {caller}:2: block 256 x 1 x 1, dynamic 0 B\n  n == 64\n  m <= 7\n" in printed
+    )
+    assert (
+        f"with the 256×1×1 block of line 15, called from main.cpp:2\n  rests on {place} and n == 64\n"
+        in printed
+    )
+    assert "verdict: racy" in printed
+    assert "at most 256 threads in x, if no index leaves `s[256]`" in printed
+    assert main(["trace", f"{file}:j", "--isolated"]) == 0
+    printed = capsys.readouterr().out
+    assert "verdict: race-free" in printed
+    assert "  rests on no launch\n" in printed
+
+
+def test_what_the_author_says_of_the_block(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.cu"
+    file.write_text(SOURCE.replace("  a[t", "  assert(blockDim.x <= 64 && blockDim.y == 1);\n  a[t", 1))
+    assert main(["trace", f"{file}:k", "--isolated"]) == 0
+    printed = capsys.readouterr().out
+
+    assert "the kernel asserts blockDim.y == 1" in printed
+    assert "the kernel asserts blockDim.x <= 64" in printed
+    assert "a: bytes 0..256 at most are touched" in printed

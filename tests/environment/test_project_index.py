@@ -190,6 +190,39 @@ def test_a_launch_belongs_to_the_nearest_kernel_of_that_name() -> None:
     assert naming("p/one/k.cu", "k") == ["one/m.cu"]
 
 
+# ---- callers ---------------------------------------------------------------------------------------------------------
+
+
+def calling(reader: DiskReader, path: str, name: str) -> list[str]:
+    return [os.path.relpath(each, "p") for each in reader.calling(path, name) or ()]
+
+
+def test_the_files_whose_code_names_a_function() -> None:
+    write({"p/ops.cu": "void run(int t) {}\n", "p/a.cpp": "int main() { run(3); }\n", "p/b.cpp": "// run\n"})
+    reader = project()
+    assert calling(reader, "p/ops.cu", "run") == ["a.cpp"]
+    assert reader.calling("p/a.cpp", "main") == []
+    write({"p/b.cpp": "void go() { run(4); }\n"})
+    reader.forget([str(Path("p/b.cpp").absolute())])
+    assert calling(reader, "p/ops.cu", "run") == ["a.cpp", "b.cpp"]
+    Path("p/a.cpp").unlink()
+    reader.forget([str(Path("p/a.cpp").absolute())])
+    assert calling(reader, "p/ops.cu", "run") == ["b.cpp"]
+    assert DiskReader().calling("p/ops.cu", "run") is None
+
+
+def test_other_words_of_a_file_leave_its_links_alone() -> None:
+    write({"p/ops.cu": "void run(int t) {}\n", "p/a.cpp": "int main() {}\n"})
+    reader = project()
+    assert calling(reader, "p/ops.cu", "run") == []
+    index = reader.index("p/ops.cu")
+    assert index is not None
+    before = index.generation, index.worded
+    reader.show(str(Path("p/a.cpp").absolute()), "int main() { run(256); }\n")
+    assert calling(reader, "p/ops.cu", "run") == ["a.cpp"]
+    assert (index.generation, index.worded) == (before[0], before[1] + 1)
+
+
 # ---- what changes ----------------------------------------------------------------------------------------------------
 
 

@@ -129,6 +129,7 @@ def test_json_order_and_values() -> None:
             "equalities": [],
             "dynamic_bytes": 0,
             "dynamic_expression": None,
+            "called_from": None,
         }
     ]
 

@@ -114,3 +114,22 @@ def test_a_negative_number_is_a_large_unsigned_one() -> None:
     for passed, kind in (("-1", VerdictKind.RACE_FREE), ("3", VerdictKind.RACY)):
         (kernel,) = check(f"{text}void h(float* p) {{ k<<<1, 64>>>(p, {passed}); }}\n").kernels
         assert kernel.verdict.kind is kind
+
+
+def test_launches_that_pass_the_block_itself_and_a_number() -> None:
+    """Each launch passes as many as it has threads: the barrier is always there."""
+    kernel = """\
+__global__ void k(float* out, int n) {
+  __shared__ float s[1024];
+  s[threadIdx.x] = out[threadIdx.x];
+  if (n >= blockDim.x) __syncthreads();
+  out[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];
+}
+void a(float* p) { k<<<1, 256>>>(p, 256); }
+void b(float* p, int n) { k<<<1, n>>>(p, n); }
+"""
+    report = check(kernel)
+    assert [finding.code for finding in report.findings if finding.code.startswith("SMEM2")] == []
+    assert report.kernels[0].verdict.kind is VerdictKind.RACE_FREE
+    report = check(kernel.replace("(p, n);", "(p, n - 1);"))
+    assert [finding.code for finding in report.findings if finding.code.startswith("SMEM2")] != []

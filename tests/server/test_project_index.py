@@ -105,3 +105,30 @@ def test_the_hover_of_a_kernel_shows_its_unit(tmp_path: Path) -> None:
         hover = str(client.hover(header.as_uri(), 0, 16))
     assert "with `TILE=64`" in hover
     assert "Launched at `main.cu:3`: block `n x 2 x 1`" in hover
+
+
+def test_a_keystroke_in_the_file_that_calls_the_launcher(tmp_path: Path) -> None:
+    ops, caller = tmp_path / "ops.cu", tmp_path / "main.cpp"
+    kernel = KERNEL.replace("TILE", "64")
+    ops.write_text(kernel + "void run(float* p, int threads) { k<<<1, threads>>>(p); }\n")
+    call = "void run(float*, int);\nint main() { run(nullptr, 64); }\n"
+    caller.write_text("int main() {}\n")
+
+    def says(words: str) -> bool:
+        return words in str(client.hover(ops.as_uri(), 0, 16))
+
+    with serving(WATCHING, folders=(tmp_path.as_uri(),)) as client:
+        client.open(ops.as_uri(), ops.read_text())
+        client.until(lambda: says("block is not known"), "a launch that nobody leads to")
+        assert says("At most 64 threads in x, if no index leaves `scratch[64]`")
+        client.open(caller.as_uri(), caller.read_text())
+        client.change(caller.as_uri(), 2, {"text": call})
+        client.until(lambda: says("64×1×1 block of line 7, called from main.cpp"), "a caller that is typed")
+        client.change(caller.as_uri(), 3, {"text": call.replace("64", "32")})
+        client.until(lambda: says("32×1×1 block"), "another number")
+        client.change(caller.as_uri(), 4, {"text": "int main() {}\n"})
+        client.until(lambda: says("block is not known"), "the end of the call")
+        client.close(caller.as_uri())
+        caller.write_text(call)
+        changed(client, caller, 2)
+        client.until(lambda: says("64×1×1 block"), "a caller on the disk")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from smem_lsp.engine import check
+from smem_lsp.environment import DiskReader
 from smem_lsp.ir.nodes import Dims
 
 KERNEL = "template <int N> __global__ void k(float* d) { __shared__ float s[N]; s[threadIdx.x % N] = 1; d[0] = s[0]; }"
@@ -94,4 +97,89 @@ def test_ways_to_declare_a_table(table: str) -> None:
 def test_tables_that_are_not_followed(table: str) -> None:
     found = blocks(table + "void go(float* d, int n) { table[n]<<<1, 128>>>(d); }")
 
-    assert found == {"k<1>": [], "k<2>": []}
+    assert found == {"k<1>": [None], "k<2>": [None]}
+
+
+# ---- tables of structs -----------------------------------------------------------------------------------------------
+
+ENTRY = "struct Entry { void (*f)(float*); int threads = 96; };\n"
+ROWS = "{{k<1>, 32}, {&k<2>, 64}, {k<3>}}"
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        f"static const Entry table[] = {ROWS};\n",
+        f"const std::vector<Entry> table = {ROWS};\n",
+        f"constexpr std::array<Entry, 3> table = {{{ROWS}}};\n",
+        "const Entry table[3] = {{.f = k<1>, .threads = 32}, {.f = k<2>, .threads = 64}, {.f = k<3>}};\n",
+    ],
+)
+@pytest.mark.parametrize("local", [False, True])
+def test_tables_of_structs(table: str, local: bool) -> None:
+    inside, outside = (table, "") if local else ("", table)
+    known = {"k<1>": [(32, 1, 1)], "k<2>": [(64, 1, 1)], "k<3>": [(96, 1, 1)]}
+    for loop in (
+        "for (auto& e : table) e.f<<<1, e.threads>>>(d);",
+        "for (const Entry& e : table) { auto f = e.f; f<<<1, e.threads>>>(d); }",
+        "for (auto [f, t] : table) f<<<1, t>>>(d);",
+        "auto e = table[n]; e.f<<<1, e.threads>>>(d);",
+    ):
+        text = f"{ENTRY}{outside}void go(float* d, int n) {{ {inside} {loop} }}"
+        assert blocks(text) == known, loop
+    text = f"{ENTRY}{outside}void go(float* d, int n) {{ {inside} table[1].f<<<1, table[1].threads>>>(d); }}"
+    assert {name: found for name, found in blocks(text).items() if found} == {"k<2>": [(64, 1, 1)]}
+
+
+def test_a_long_table_tells_what_its_rows_share() -> None:
+    rows = ", ".join(f"{{k<{n}>, {32 * n}}}" for n in range(1, 9))
+    more = ", ".join(f"{{k<{n}>, 32}}" for n in range(1, 9))
+    loop = "for (auto& e : table) e.f<<<1, e.threads>>>(d);"
+    for given, expected in ((f"{rows}, {{k<8>, 32}}", None), (f"{more}, {{k<8>, 32}}", (32, 1, 1))):
+        text = f"{ENTRY}static const Entry table[] = {{{given}}};\nvoid go(float* d) {{ {loop} }}"
+        assert blocks(text) == {f"k<{n}>": [expected] for n in range(1, 9)}
+
+
+# ---- pointers that are not followed ----------------------------------------------------------------------------------
+
+ONE = "__global__ void {}(float* d{}) {{ __shared__ float s[256]; s[threadIdx.x] = 1; d[0] = s[0]; }}\n"
+FOUR = (
+    ONE.format("one", "") + ONE.format("two", "") + ONE.format("other", ", int n") + ONE.format("asked", "")
+)
+
+
+@pytest.mark.parametrize(
+    "launch",
+    [
+        "f<<<1, 256>>>(d);",
+        "(*f)<<<1, 256>>>(d);",
+        "void* args[] = {&d}; cudaLaunchKernel((void*)f, 1, 256, args, 0, 0);",
+        "cudaLaunchConfig_t c = {1, 256}; cudaLaunchKernelEx(&c, f, d);",
+    ],
+)
+def test_every_kernel_with_an_address_may_be_launched(launch: str) -> None:
+    text = f"""{FOUR}
+std::map<int, void (*)(float*)> known = {{{{1, one}}, {{2, &two}}}};
+void go(float* d, int n) {{
+  cudaFuncSetAttribute(asked, cudaFuncAttributeMaxDynamicSharedMemorySize, n);
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&n, (const void*)asked, 128, 0);
+  asked<<<1, 128>>>(d);
+  auto f = known[n];
+  {launch}
+}}
+void elsewhere(float* d) {{ auto f = other; one<<<1, 64>>>(d); f<<<1, 32>>>(d, 1); }}
+"""
+    found = {each.kernel.name: [s.block for s in each.kernel.launches] for each in check(text).kernels}
+
+    assert found["one"] == [None, (64, 1, 1)] or found["one"] == [(64, 1, 1), None]
+    assert found["two"] == [None]
+    assert found["asked"] == [(128, 1, 1)]
+    assert (32, 1, 1) in found["other"]
+
+
+def test_a_launcher_of_a_header_that_nobody_calls_launches_nothing(tmp_path: Path) -> None:
+    (tmp_path / "launch.h").write_text("template <typename F> void launch(F f, int n) { f<<<1, n>>>(0); }\n")
+    text = f'#include "launch.h"\n{FOUR}void go(float* d) {{ auto f = one; f<<<1, 64>>>(d); }}\n'
+    report = check(text, path=str(tmp_path / "a.cu"), reader=DiskReader())
+
+    assert [[s.block for s in each.kernel.launches] for each in report.kernels] == [[(64, 1, 1)], [], [], []]

@@ -1,0 +1,37 @@
+"""The functions that a walk of host code may enter, and those that it only knows by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from smem_lsp.semantics.scope import Scope
+from smem_lsp.source.record import dataclass
+from smem_lsp.syntax.parse import Function
+from smem_lsp.unit.kernel_tables import KernelTable
+from smem_lsp.unit.outside_calls import Outside
+from smem_lsp.unit.size_functions import filled
+
+
+@dataclass(frozen=True)
+class Callees:
+    """The host functions that a walk may enter, by name, each with its number. ``leading``: they lead to launches;
+    ``valued``: they return a number or a ``dim3``; ``by_value``: see ``Frame``;
+    ``kernels``: kernels of the unit; ``bounded``: those with launch bounds; ``overloads``: those that share names;
+    ``tables``: lists of kernels at namespace scope; ``outside``: functions of other files whose calls are wanted."""
+
+    top: Scope
+    leading: Mapping[str, Sequence[tuple[int, Function]]]
+    valued: Mapping[str, Sequence[tuple[int, Function]]]
+    by_value: Mapping[str, frozenset[int]]
+    kernels: frozenset[str]
+    bounded: frozenset[str]
+    overloads: Mapping[str, Sequence[Function]]
+    tables: Mapping[str, KernelTable]
+    outside: Mapping[str, Outside]
+
+    @cached_property
+    def filling(self) -> frozenset[str]:
+        """Functions that store numbers in their arguments."""
+        groups = self.valued.items()
+        return frozenset(name for name, group in groups if any(filled(function) for _, function in group))

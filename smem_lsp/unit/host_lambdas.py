@@ -1,0 +1,234 @@
+"""Lambdas of host code: where they are called by name with what they are given, and by others with anything."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from smem_lsp.ir.host_terms import constant
+from smem_lsp.semantics.entities import Argument
+from smem_lsp.semantics.local_declarations import declare_parameters
+from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.types import Type
+from smem_lsp.source.record import dataclass
+from smem_lsp.syntax import tree
+from smem_lsp.unit.host_callees import Callees
+from smem_lsp.unit.host_declarations import is_pack
+from smem_lsp.unit.host_expressions import Effort
+from smem_lsp.unit.host_frames import LAUNCH_CALLS, Frame
+from smem_lsp.unit.host_statements import Statements
+from smem_lsp.unit.host_values import (
+    HostValue,
+    LambdaName,
+    Number,
+    Path,
+    Variable,
+)
+from smem_lsp.unit.variants import generic
+
+_DEEPEST = 3  # calls of lambdas
+_MOST_DISPATCHES = 16  # walks of one lambda for different types
+
+
+@dataclass(eq=False, slots=True)
+class _Closure:
+    node: tree.Lambda
+    frame: Frame
+    base: int
+    blocks: list[dict[str, Variable | None]]
+    scope: Scope
+    bound: Mapping[str, Argument]
+    generic: bool = False  # walked for arguments that are not known
+
+
+class Lambdas(Statements):
+    """Walks the lambdas of one host function. ``named``: names of functions that are used for something else than a
+    call."""
+
+    def __init__(self, callees: Callees, effort: Effort) -> None:
+        super().__init__(callees.kernels, callees.tables, effort)
+        self.callees = callees
+        self.watched = frozenset(callees.leading) | callees.outside.keys()
+        self.named: set[str] = set()
+        self._closures: dict[int, _Closure] = {}
+        self._running: list[int] = []
+        self._dispatches = 1
+
+    def take_parameters(
+        self,
+        path: Path,
+        parameters: Sequence[tree.Declaration],
+        given: Sequence[HostValue | None],
+        outs: Collection[int] = (),
+    ) -> None:
+        scope = self.frame.scope
+        for at, declaration in enumerate(parameters):
+            for declarator in declaration.declarators[:1]:
+                if not declarator.name:
+                    continue
+                pointed = at in outs and "*" in declarator.pointers
+                if at in outs:  # a copy, which goes back at the end
+                    declarator = replace(declarator, pointers=[])
+                    declaration = replace(declaration, declarators=[declarator])
+                scope.values.pop(declarator.name, None)
+                declare_parameters([declaration], scope)
+                if is_pack(declaration):
+                    self.declare_pack(path, declaration, declarator, given[at:])
+                    continue
+                value = given[at] if at < len(given) else None
+                variable = self.declare(declaration, declarator, [value])
+                variable.pointed = pointed
+                reference = bool({"&", "&&"} & set(declarator.pointers))
+                if reference and "const" in declaration.words and at < len(given):
+                    variable.shared = False
+                path.versions[variable.serial] = self.fresh()
+                if variable.fields and not variable.shared:
+                    self.keep_members(path, variable, self.members_of(path, value, variable.fields))
+                elif value is not None and not variable.shared:
+                    self.keep(path, variable, (), value)
+
+    def full(self, path: Path, expr: tree.Expr) -> HostValue | None:
+        value = self.value(path, expr)
+        if value is None and not isinstance(expr, (tree.Launch, tree.Lambda, tree.Braces)):
+            return self.opaque(path, expr)
+        return value
+
+    def _dispatch(self, path: Path, name: str, kinds: Sequence[object], given: Sequence[tree.Expr]) -> None:
+        """A macro that calls a lambda once for each type."""
+        outer, names = self.frame.scope, self.frame.bound
+        self._dispatches *= max(len(kinds), 1)
+        for kind in kinds if self._dispatches <= _MOST_DISPATCHES else kinds[:1]:
+            known = self._dispatches <= _MOST_DISPATCHES
+            bound: dict[str, Argument] = {name: kind if known else None}  # type: ignore[dict-item]
+            self.frame.scope = outer.bind(bound).child()
+            self.frame.bound = {**names, **bound}
+            inner = path.copy()
+            for argument in given:
+                self.value(inner, argument)
+        self._dispatches //= max(len(kinds), 1)
+        self.frame.scope, self.frame.bound = outer, names
+        self.disturb(path)
+
+    def _visit(self, path: Path, visitor: tree.Lambda, calls: Sequence[Sequence[Type]]) -> None:
+        """``std::visit``: the lambda is called once, with arguments of one of these lists of types."""
+        number = self._new_closure(visitor)
+        self._dispatches *= len(calls)
+        for types in calls if self._dispatches <= _MOST_DISPATCHES else [()]:
+            self._walk_closure(path, number, None, types)
+        self._dispatches //= len(calls)
+        self.disturb(path)
+
+    # ---- lambdas -------------------------------------------------------------------------------------------------
+
+    def closure(self, path: Path, expr: tree.Lambda) -> HostValue | None:
+        frame = self.frame
+        number = self._new_closure(expr)
+        lo, hi = frame.base + expr.body[0], frame.base + expr.body[1]
+        kinds, texts = frame.body.tokens.kinds, frame.body.tokens.texts
+        inside = set(texts[lo:hi])
+        if not ("<<<" in inside or inside & LAUNCH_CALLS or inside & self.watched):
+            return LambdaName(number)
+        if not self._called_by_name(lo, kinds, texts):
+            self._walk_closure(path, number, None)
+        return LambdaName(number)
+
+    def _new_closure(self, expr: tree.Lambda) -> int:
+        frame = self.frame
+        number = self.fresh()
+        self._closures[number] = _Closure(
+            expr, frame, frame.base, list(frame.blocks), frame.scope, frame.bound
+        )
+        return number
+
+    def _called_by_name(self, lo: int, kinds: Sequence[str], texts: Sequence[str]) -> bool:
+        """``auto f = [...] ...`` that is called as ``f(...)`` and used for nothing else."""
+        at = lo
+        while (
+            at > 0 and kinds[at] not in ("SEMI", "RC") and not (kinds[at] == "EQ" and kinds[at - 1] == "NAME")
+        ):
+            at -= 1
+            if kinds[at] == "LC" and at < lo - 1:
+                return False
+        if kinds[at] != "EQ" or kinds[at + 1] != "LB":
+            return False
+        name = texts[at - 1]
+        uses = [i for i, text in enumerate(texts) if text == name and kinds[i] == "NAME" and i != at - 1]
+        return bool(uses) and all(
+            kinds[i + 1 : i + 2] == ["LP"] and kinds[i - 1] not in ("DOT", "TYPE", "NAME") for i in uses
+        )
+
+    def _run_closure(
+        self, path: Path, value: HostValue | None, arguments: Sequence[tree.Expr]
+    ) -> HostValue | None:
+        values = [self.full(path, argument) for argument in arguments]
+        for argument in arguments:
+            self._argument(path, argument)
+        if not isinstance(value, LambdaName):
+            return None
+        made = self._closures[value.number]
+        if -value.number in self._running or len(self._running) > 2 * _DEEPEST:
+            if not made.generic:  # it calls itself: with whatever it passes
+                made.generic = True
+                self._walk_closure(path, value.number, None)
+            return None
+        returned = self._walk_closure(path, value.number, values)
+        self.disturb(path)
+        results = {result for end, result, _ in returned if not end.dead}
+        return results.pop() if len(results) == 1 else None
+
+    def _walk_closure(
+        self,
+        path: Path,
+        number: int,
+        given: Sequence[HostValue | None] | None,
+        types: Sequence[Type] = (),
+    ) -> list[tuple[Path, HostValue | None, tree.Expr | None]]:
+        """Walk the body of a lambda; ``given`` None: it is called by somebody else, perhaps later. ``types``: of the
+        arguments of a generic one."""
+        made = self._closures[number]
+        node, source = made.node, made.frame
+        frame = Frame(
+            source.function,
+            source.number,
+            made.scope.child(),
+            made.bound,
+            source.depth,
+            source.watched,
+            source.by_value,
+        )
+        frame.open, frame.version = source.open, source.version
+        frame.blocks = [*made.blocks, {}]
+        frame._traits = source.traits
+        inner = path.copy()
+        inner.chosen.clear()
+        outer, self.frame = self.frame, frame
+        breaks, self.breaks = self.breaks, []
+        lo, hi = made.base + node.body[0], made.base + node.body[1]
+        if given is None:  # what changes behind it may have changed
+            self.forget(inner, lo, len(frame.body.tokens))
+        elif frame.body.tokens.texts[made.base + node.captures[0] : made.base + node.captures[1]] not in (
+            ["&"],
+            [],
+        ):
+            for name, places in frame.traits.changed.items():
+                variable, _ = frame.find(name)
+                if variable is not None and any(at > hi for at in places):
+                    self.lose(inner, variable)
+        self._running.append(-number)
+        if node.parameters is not None:
+            parsed = frame.body.chunk(
+                "parameters", (made.base + node.parameters[0], made.base + node.parameters[1])
+            )
+            known = generic(parsed or (), types)
+            constants = [None if n is None else Number(constant(n)) for n in known.numbers]
+            self.take_parameters(inner, parsed or (), given or constants)
+            frame.scope.bound.update(known.values)
+            frame.bound = {**frame.bound, **known.types}
+        self.block([inner], frame.body.block(lo, hi))
+        self._running.pop()
+        self.frame, self.breaks = outer, breaks
+        return frame.returned
+
+    def mentioned(self, name: str) -> None:
+        if name in self.watched:
+            self.named.add(name)

@@ -1,0 +1,142 @@
+"""Calls of libraries in host code that are known by their names."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+from smem_lsp.ir.host_terms import HostTerm, apply, constant, named
+from smem_lsp.ir.nodes import Comparison
+from smem_lsp.semantics.evaluate import evaluate
+from smem_lsp.syntax import tree
+from smem_lsp.targets.every import MAX_THREADS, WARP_SIZE
+from smem_lsp.unit.host_expressions import ONE, PARTS
+from smem_lsp.unit.host_frames import LAUNCH_CALLS
+from smem_lsp.unit.host_lambdas import Lambdas
+from smem_lsp.unit.host_values import (
+    Extents,
+    HostValue,
+    Items,
+    KernelName,
+    Number,
+    Path,
+    kernels_of,
+)
+from smem_lsp.unit.kernel_strings import KERNEL_GETTERS, kernel_called
+from smem_lsp.unit.torch_dispatch import dispatched
+from smem_lsp.unit.variants import visited
+
+_ATTRIBUTES = frozenset(("cudaDeviceGetAttribute", "cuDeviceGetAttribute", "hipDeviceGetAttribute"))
+_ENDS = frozenset(
+    ("exit", "abort", "terminate", "quick_exit", "_Exit", "__builtin_trap", "__builtin_unreachable")
+)
+
+
+class Library(Lambdas):
+    """Runs the calls of libraries of one host function."""
+
+    def library(self, path: Path, name: str, expr: tree.Call) -> tuple[HostValue | None] | None:
+        """Calls whose meaning is known by their name; None: none of them."""
+        given = expr.arguments
+        if name == "dim3":
+            return (self.extents(path, given) if given else Extents((ONE, ONE, ONE)),)
+        if name in LAUNCH_CALLS and len(given) >= 2:
+            self.api_launch(path, name, expr)
+            self.disturb(path)
+            return (None,)
+        if name in KERNEL_GETTERS and len(given) == 3:
+            self._look_up(path, given[0], given[2])
+            return (None,)
+        if name in PARTS:
+            return (Items(tuple(self.full(path, each) for each in given)),)
+        if name == "get" and len(given) == 1 and isinstance(expr.callee, tree.Name):
+            return (self._part(path, expr.callee, given[0]),)
+        if name in ("min", "max") and len(given) == 2:
+            return (self._least(path, name, expr),)
+        if name.startswith("cudaOccupancyMaxPotentialBlockSize") and len(given) >= 3:
+            self._occupancy(path, name, given)
+            return (None,)
+        if name in _ATTRIBUTES and len(given) == 3 and isinstance(given[1], tree.Name):
+            self._stored_at(path, given[0], named(given[1].text, self.frame.base + expr.lo + 1))
+            return (None,)
+        if self.guard(path, name, given):
+            return (None,)
+        if name in _ENDS:
+            path.dead = True
+            return (None,)
+        kinds = dispatched(name, given)
+        if kinds is not None:
+            self._dispatch(path, *kinds, given)
+            return (None,)
+        calls = visited(name, given, self.frame.scope)
+        if calls and isinstance(given[0], tree.Lambda):
+            self._visit(path, given[0], calls)
+            return (None,)
+        return None
+
+    def _part(self, path: Path, callee: tree.Name, of: tree.Expr) -> HostValue | None:
+        """``std::get<1>(pair)``"""
+        value = self.value(path, of)
+        index = callee.arguments[-1] if callee.arguments else None
+        at = evaluate(index[0], self.frame.scope) if index else None
+        known = isinstance(value, Items) and at is not None and 0 <= at < len(value.values)
+        return value.values[at] if known and isinstance(value, Items) and at is not None else None
+
+    def _least(self, path: Path, name: str, expr: tree.Call) -> HostValue | None:
+        left, right = (self._operand(path, each, self.value(path, each)) for each in expr.arguments)
+        if left is None or right is None:
+            return None
+        made = apply(name, left, right)
+        if made is None:
+            return None
+        return Number(made)
+
+    def _look_up(self, path: Path, target: tree.Expr, spelled: tree.Expr) -> None:
+        """It stores the kernel that has the name of a string."""
+        at, end = self.frame.base + spelled.lo, self.frame.base + spelled.hi
+        texts = self.frame.body.tokens.texts[at:end]
+        name = (
+            kernel_called(texts[0].strip('"'))
+            if isinstance(spelled, tree.String) and len(texts) == 1
+            else None
+        )
+        found = None
+        if name is not None:
+            found = KernelName(name, self.frame.number, at, self.frame.names, name, False, in_string=True)
+        if isinstance(target, tree.Unary) and target.operator == "&":
+            self.store(path, target.operand, found)
+        else:
+            self.value(path, target)
+
+    def _occupancy(self, path: Path, name: str, given: Sequence[tree.Expr]) -> None:
+        """It stores a multiple of a warp, up to the largest block."""
+        for expr in given[2:]:
+            self.value(path, expr)
+        for at, target in enumerate(given[:2]):
+            term = (
+                named(self.frame.spelled(target.operand), self.fresh())
+                if isinstance(target, tree.Unary)
+                else ONE
+            )
+            if self._stored_at(path, target, term) and at:
+                kernel = self.value(path.copy(), given[2])
+                path.learn(Comparison(term, "<=", constant(MAX_THREADS)))
+                path.learn(Comparison(term, ">=", ONE))
+                rest = apply("%", term, constant(WARP_SIZE))
+                limited = len(given) > 4 and evaluate(given[4], self.frame.scope) != 0
+                names = {each.name for each in kernels_of(kernel)}
+                sure = bool(names) and names.isdisjoint(self.callees.bounded)
+                if rest is not None and sure and not limited:
+                    path.learn(Comparison(rest, "==", constant(0)))
+
+    def _stored_at(self, path: Path, target: tree.Expr, term: HostTerm) -> bool:
+        """A function stores a number at ``&target``; False: at a place that is not followed."""
+        if not (isinstance(target, tree.Unary) and target.operator == "&"):
+            self.value(path, target)
+            return False
+        self.store(path, target.operand, Number(term))
+        return True
+
+    @abstractmethod
+    def api_launch(self, path: Path, name: str, expr: tree.Call) -> None:
+        """``cudaLaunchKernel(...)`` and the like."""
