@@ -383,7 +383,7 @@ def _is_unnamed(function: Function) -> bool:
 
 def internal(unit: TranslationUnit, function: Function) -> bool:
     """Does this file contain all launches of the kernel?"""
-    return internally_linked(function) and not _named_elsewhere(unit, function)
+    return function.is_kernel and internally_linked(function) and not _named_elsewhere(unit, function)
 
 
 def internally_linked(function: Function) -> bool:
