@@ -43,6 +43,8 @@ class HiddenValues(Unknowns):
         self.opaque[name] = term, who
         if not shared and not ahead and self.levels.level(term) <= Level.WARP and self.is_common(term):
             self.tie_in_warp(name, found)
+        if isinstance(term, Opaque) and term.steady and not (shared or ahead) and self.is_common(term):
+            self.tie_to_address(term, found, who)
         if isinstance(term, Opaque) and term.origin == "load" and term.sources and not ahead:
             # most likely nobody has written there meanwhile
             like = f"{who if not shared else ''}:{','.join(str(each.serial) for each in term.sources[:2])}"
@@ -57,6 +59,19 @@ class HiddenValues(Unknowns):
             self.give_out(term, found, who)
         self.note(term, agreed=agreed)
         return found
+
+    def tie_to_address(self, term: Opaque, found: Expression, who: int) -> None:
+        """Two threads load the same from one address of memory that the kernel does not change."""
+        theirs, whose = self._steady.setdefault(term, (found, who))
+        if whose == who:
+            return
+        before, reasons = self.origin, len(self.reasons)
+        own = [each for each in term.sources if not self.levels.uniform(each)]
+        apart = [self.value(each, whose).differs(self.value(each, who)) for each in own]
+        self.side.append(either(*apart, theirs.equals(found)))
+        if Origin.UNKNOWN in self.origin and Origin.UNKNOWN not in before:
+            self.origin = before  # whether they load from one address is not asked of what is not followed
+            del self.reasons[reasons:]
 
     def tie_in_warp(self, name: str, found: Expression) -> None:
         """Lanes of one warp agree on the value. ``name``: of the variable, which ends in its thread and turn."""

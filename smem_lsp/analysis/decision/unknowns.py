@@ -102,6 +102,9 @@ class Unknowns(ABC):
     # in counters, by whom, and whether for the whole warp
     found: list[tuple[Ticket, Expression, int, bool]] = field(default_factory=list)
     _loaded: dict[str, Expression] = field(default_factory=dict)
+    _steady: dict[Term, tuple[Expression, int]] = field(
+        default_factory=dict
+    )  # by load: what one of the two gets
     _places: dict[tuple[Term, int], tuple[Expression, Formula]] = field(default_factory=dict)
     _quotients: dict[tuple[int, int], dict[str, Expression]] = field(default_factory=dict)
     _integers: dict[tuple[Term, int, int], Expression] = field(default_factory=dict)

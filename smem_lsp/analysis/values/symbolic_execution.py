@@ -498,7 +498,8 @@ class _Walk:
             return self.table.sym(f"{args[0].name}[{args[1].n}]")
         if operator in _LOADS:  # the last operand distinguishes them
             constant = operator is ir.Operator.READONLY or self.untouched.covers(args[0])
-            return self.table.opaque("load", args, level=Level.BLOCK if constant else Level.THREAD)
+            level = Level.BLOCK if constant else Level.THREAD
+            return self.table.opaque("load", args, level=level, steady=constant)
         if operator is ir.Operator.MEMBER:
             return self.table.member(value.spelling, args[0])
         if operator.is_named:

@@ -93,13 +93,15 @@ class Opaque(Term):
     """An unknown value. ``origin``: "load", "call", "lost" (too hard), "exit" (of a loop), "unset".
 
     ``sources``: the terms it depends on; it is as uniform as the least uniform of them, unless ``level`` says less.
-    ``access``: for a shared load, the point of the access.
+    ``access``: for a shared load, the point of the access; ``steady``: it is loaded from memory that the kernel does
+    not change, at the address that the sources say.
     """
 
     key: int = 0
     origin: str = "lost"
     sources: tuple[Term, ...] = ()
     access: int | None = None
+    steady: bool = False
 
 
 Carrier = LoopVar | Opaque
@@ -221,6 +223,7 @@ class Table:
         level: Level = Level.CONST,
         key: int | None = None,
         access: int | None = None,
+        steady: bool = False,
     ) -> Term:
         """A new unknown value, at least at ``level``; with ``key``, the existing one of that key."""
         checkpoint()
@@ -228,7 +231,15 @@ class Table:
             return found
         serial = self._next()
         own = serial if key is None else key
-        made = Opaque(serial, max(level, Level.BLOCK), known=False, key=own, origin=origin, sources=sources)
+        made = Opaque(
+            serial,
+            max(level, Level.BLOCK),
+            known=False,
+            key=own,
+            origin=origin,
+            sources=sources,
+            steady=steady,
+        )
         for source in sources:
             made.level = max(made.level, source.level)
             made.carried |= source.carried
