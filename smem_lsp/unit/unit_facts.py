@@ -15,6 +15,7 @@ from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.file_scope import file_constants
 from smem_lsp.semantics.function_scope import identify
 from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.specialization import is_specialization
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.source.record import dataclass
@@ -27,7 +28,7 @@ from smem_lsp.unit.instances import Binding, Instances, find_instances
 from smem_lsp.unit.kernel_words import in_kernel_words
 from smem_lsp.unit.launches import FoundLaunches, HostCode, Named, find_launches
 from smem_lsp.unit.opt_in import may_opt_in
-from smem_lsp.unit.overloads import is_specialization, signature
+from smem_lsp.unit.overloads import signature
 
 Key = tuple[object, ...]
 

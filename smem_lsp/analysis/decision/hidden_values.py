@@ -43,8 +43,9 @@ class HiddenValues(Unknowns):
         self.opaque[name] = term, who
         if not shared and not ahead and self.levels.level(term) <= Level.WARP and self.is_common(term):
             self.tie_in_warp(name, found)
-        if isinstance(term, Opaque) and term.steady and not (shared or ahead) and self.is_common(term):
-            self.tie_to_address(term, found, who)
+        if isinstance(term, Opaque) and term.steady and not (shared or ahead):
+            if term.lasting or self.is_common(term):
+                self.tie_to_address(term, found, who)
         if isinstance(term, Opaque) and term.origin == "load" and term.sources and not ahead:
             # most likely nobody has written there meanwhile
             like = f"{who if not shared else ''}:{','.join(str(each.serial) for each in term.sources[:2])}"
@@ -61,12 +62,13 @@ class HiddenValues(Unknowns):
         return found
 
     def tie_to_address(self, term: Opaque, found: Expression, who: int) -> None:
-        """Two threads load the same from one address of memory that the kernel does not change."""
+        """Two threads load the same from one address of memory that the kernel does not change, and in one turn even
+        where another pointer may lead there."""
         theirs, whose = self._steady.setdefault(term, (found, who))
         if whose == who:
             return
         before, reasons = self.origin, len(self.reasons)
-        own = [each for each in term.sources if not self.levels.uniform(each)]
+        own = [each for each in term.sources if not (self.levels.uniform(each) and self.is_common(each))]
         apart = [self.value(each, whose).differs(self.value(each, who)) for each in own]
         self.side.append(either(*apart, theirs.equals(found)))
         if Origin.UNKNOWN in self.origin and Origin.UNKNOWN not in before:

@@ -94,7 +94,7 @@ class Opaque(Term):
 
     ``sources``: the terms it depends on; it is as uniform as the least uniform of them, unless ``level`` says less.
     ``access``: for a shared load, the point of the access; ``steady``: it is loaded from memory that the kernel does
-    not change, at the address that the sources say.
+    not change, at the address that the sources say; ``lasting``: nor does it through any other pointer.
     """
 
     key: int = 0
@@ -102,6 +102,7 @@ class Opaque(Term):
     sources: tuple[Term, ...] = ()
     access: int | None = None
     steady: bool = False
+    lasting: bool = False
 
 
 Carrier = LoopVar | Opaque
@@ -224,6 +225,7 @@ class Table:
         key: int | None = None,
         access: int | None = None,
         steady: bool = False,
+        lasting: bool = False,
     ) -> Term:
         """A new unknown value, at least at ``level``; with ``key``, the existing one of that key."""
         checkpoint()
@@ -239,6 +241,7 @@ class Table:
             origin=origin,
             sources=sources,
             steady=steady,
+            lasting=lasting,
         )
         for source in sources:
             made.level = max(made.level, source.level)

@@ -34,6 +34,7 @@ def decided(body: str, pointer: str = "const float *in") -> tuple[VerdictKind, s
         ("s[t] = 2 * in[t] + n;", "const float *in"),
         ("s[t] = in[keys[t]];", "const float *in"),
         ("s[t] = __ldg(in + t);", "float *in"),
+        ("for (int i = 0; i < 4; ++i) s[t] = in[t];", "const float *__restrict__ in"),
         ("for (int i = 0; i < 4; ++i) { s[t] = in[64 * i + t]; __syncthreads(); }", "const float *in"),
     ],
 )
@@ -50,7 +51,9 @@ def test_the_same(body: str, pointer: str) -> None:
         ("s[t] = in[t]; in[t] = 1;", "float *in"),  # one thread may load what another one has written
         ("s[t] = in[t];", "const volatile float *in"),
         ("s[t] = *(row < 2 ? in : out);", "float *in"),
-        ("for (int i = 0; i < 4; ++i) s[t] = in[64 * i + t];", "const float *in"),  # in another turn
+        ("for (int i = 0; i < 4; ++i) s[t] = in[64 * i + t];", "const float *__restrict__ in"),
+        # in another turn, before which something else may be written there
+        ("for (int i = 0; i < 4; ++i) { s[t] = in[t]; __syncwarp(); out[t] = s[t]; }", "const float *in"),
     ],
 )
 def test_perhaps_another(body: str, pointer: str) -> None:
