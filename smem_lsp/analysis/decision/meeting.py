@@ -43,6 +43,8 @@ class Meeting(TouchedBytes):
             asker.grid,
             asker.of.updates,
             asker.of.counters,
+            divided=asker.divided,
+            fewest=asker.fewest,
             fixed=self.fixed,
             skipped=frozenset(each.point for each in self.way.decisions if isinstance(each, NotTaken)),
         )

@@ -75,6 +75,7 @@ class ForkQuestion:
             asker.grid,
             asker.of.updates,
             asker.of.counters,
+            fewest=asker.fewest,
         )
 
     def come(self) -> list[Formula]:

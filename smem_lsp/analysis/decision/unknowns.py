@@ -96,6 +96,8 @@ class Unknowns(ABC):
     fixed: Mapping[Term, int] = field(
         default_factory=dict
     )  # of those that the two share, the case that is asked about
+    divided: set[str] = field(default_factory=set)  # parameters, as in ``Asker``
+    fewest: Axes = (None, None, None)
     skipped: frozenset[int] = frozenset()  # loops (points) that may run no turn on the way
     few: dict[Term, tuple[int, ...]] = field(default_factory=dict)  # all values of those that take few
     hints: list[Formula] = field(default_factory=list)  # what follows from the rest, and is hard to see
@@ -193,6 +195,9 @@ class Unknowns(ABC):
             most = self.grid["xyz".index(axis)]
             if most is not None:
                 high = min(high, most - (kind == "blockIdx"))
+            least = self.fewest["xyz".index(axis)]
+            if least is not None and kind == "gridDim":
+                low = max(low, least)
             found = self.sizes[name] = self.variable(name, low, high)
             if kind == "blockIdx":
                 self.side.append(found < self.symbol(f"gridDim.{axis}"))
