@@ -1,4 +1,4 @@
-"""What is taken of sizes: that none which is divided is below zero, which the verdict says, and the grid of a launch."""
+"""What is taken of sizes: none that is divided is below zero, which the verdict says; and the grid of a launch."""
 
 from __future__ import annotations
 
