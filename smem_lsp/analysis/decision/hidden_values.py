@@ -43,7 +43,8 @@ class HiddenValues(Unknowns):
         self.opaque[name] = term, who
         if not shared and not ahead and self.levels.level(term) <= Level.WARP and self.is_common(term):
             self.tie_in_warp(name, found)
-        if isinstance(term, Opaque) and term.steady and not (shared or ahead):
+        tied = self.of_one_address and not (shared or ahead)
+        if tied and isinstance(term, Opaque) and term.steady:
             if term.lasting or self.is_common(term):
                 self.tie_to_address(term, found, who)
         if isinstance(term, Opaque) and term.origin == "load" and term.sources and not ahead:

@@ -34,7 +34,8 @@ class Asker:
     ``grid``: blocks at most, where launches say so, ``fewest``: at least; ``passed``: for each launch with this block,
     the numbers that it passes; ``to_tell``: only races are, not what data alone decide; ``effort``: what is left for
     the kernel; ``hard_conditions``: proofs about all values of a parameter that were given up; ``divided``: the
-    parameters that are divided by a number, and taken to be none below zero."""
+    parameters that are divided by a number, and taken to be none below zero; ``of_one_address``: two threads load the
+    same from one address of memory that the kernel does not change, which no edit may rest on alone."""
 
     of: Followed
     dims: Dims | None
@@ -46,6 +47,7 @@ class Asker:
     effort: int = 0
     hard_conditions: int = 0
     fewest: Axes = (None, None, None)
+    of_one_address: bool = False
     divided: set[str] = field(default_factory=set)
     _known: dict[object, Reply] = field(default_factory=dict)
     _own: dict[int, Access] | None = None

@@ -98,6 +98,7 @@ class Unknowns(ABC):
     )  # of those that the two share, the case that is asked about
     divided: set[str] = field(default_factory=set)  # parameters, as in ``Asker``
     fewest: Axes = (None, None, None)
+    of_one_address: bool = False  # as in ``Asker``
     skipped: frozenset[int] = frozenset()  # loops (points) that may run no turn on the way
     few: dict[Term, tuple[int, ...]] = field(default_factory=dict)  # all values of those that take few
     hints: list[Formula] = field(default_factory=list)  # what follows from the rest, and is hard to see
