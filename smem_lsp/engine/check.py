@@ -11,9 +11,10 @@ from smem_lsp.analysis.host.survey import HostCode
 from smem_lsp.config import Config
 from smem_lsp.engine.cache import Setting
 from smem_lsp.engine.contexts import MOST_CONTEXTS, WHOLE_PROJECT, Within, read_units
+from smem_lsp.engine.device_functions import readings_of_functions
 from smem_lsp.engine.fixing import Fixer
 from smem_lsp.engine.instances import join_kernels
-from smem_lsp.engine.kernels import JudgedKernel, judge_kernels
+from smem_lsp.engine.kernels import JudgedKernel, judge_functions, judge_kernels
 from smem_lsp.engine.lazy import LazySequence
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
@@ -105,7 +106,7 @@ def _report(
 ) -> Report:
     """What ``check`` reports, with the ``fixes`` of its findings."""
     source = SourceText(text, path)
-    attempts, started = Attempts(limits), processor_time()
+    attempts, of_functions, started = Attempts(limits), Attempts(limits), processor_time()
     with Budget(seconds=limits.file_seconds, megabytes=limits.megabytes):
         begin = partial(_begin, source, config, reader, cache, measured, limits, within)
         setting = attempts.run("everything", begin, None, limits.file_seconds)
@@ -114,6 +115,12 @@ def _report(
             dialects = {around.dialect for around in setting.units.read}
             rules = [rule for rule in rules if any(map(rule.holds_in, dialects))]
         judged = [] if setting is None else judge_kernels(setting, rules, attempts, every=whole)
+        in_functions = list[tuple[Rule, Finding]]()
+        if setting is not None:
+            named = partial(
+                readings_of_functions, source, setting.units, reader, config, newest_target(config)
+            )
+            in_functions += judge_functions(setting, rules, named, of_functions)
         counted = None
         if setting is not None and (whole or any(rule.on_file is not None for rule in rules)):
             counted = attempts.run(
@@ -130,7 +137,8 @@ def _report(
     facts = FileFacts(source, unit, unread, suppressions, host=host)
     whole = not any(each.what in ("everything", "findings") for each in attempts.stopped)
     told = [(kernel.facts.kernel, each.findings) for each in judged for kernel in each.instances[:1]]
-    of_kernels = join_kernels(told, whole=whole)
+    of_kernels = [*join_kernels(told, whole=whole), *in_functions]
+    attempts.stopped += of_functions.stopped
     findings = _judge(facts, of_kernels, rules, config, attempts)
     return Report(
         source=source,

@@ -196,7 +196,7 @@ def _read_other(
     if text is None:
         return None
     return read_alone(
-        SourceText(text, shown), _Instead(reader, source), _compiled_as(shown, reader, config), arch
+        SourceText(text, shown), _Instead(reader, source), compiled_as(shown, reader, config), arch
     )
 
 
@@ -207,7 +207,7 @@ def _through(
     text = reader.read(main)
     if text is None:
         return []
-    config = _compiled_as(main, reader, config)
+    config = compiled_as(main, reader, config)
     return read_in_dialect(
         main,
         config,
@@ -224,7 +224,7 @@ def _through(
     )
 
 
-def _compiled_as(main: str, reader: FileReader, config: Config) -> Config:
+def compiled_as(main: str, reader: FileReader, config: Config) -> Config:
     """The settings with the compile command of a main file in the place of that of its header."""
     flags = reader.flags(main, config.compile_commands)
     return config if flags is None else replace(config, compile_flags=flags)
@@ -247,7 +247,7 @@ def _with_foreign(
         text = reader.read(shown)
         if text is None or used_up():
             continue
-        compiled = _compiled_as(shown, reader, config)
+        compiled = compiled_as(shown, reader, config)
         around = read_alone(SourceText(text, shown), reader, compiled, arch, names)
         for name, sites in launched_elsewhere(around, names).items():
             foreign.setdefault(name, []).extend(

@@ -3,7 +3,7 @@ without time loses findings before it loses kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import partial
 
@@ -13,6 +13,7 @@ from smem_lsp.engine.readings import Reading, readings_of
 from smem_lsp.engine.stated import stated_of
 from smem_lsp.facts.attempts import Attempts
 from smem_lsp.facts.stopped import Stopped, Why
+from smem_lsp.ir.nodes import Barrier, BarrierKind, Kernel, walk
 from smem_lsp.rules import ground
 from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.rules.words import said
@@ -41,6 +42,7 @@ class JudgedKernel:
                 yield replace(each, span=kernel.facts.kernel.name_span)
 
 
+Read = Callable[[], list[tuple[Reading, ...]]]
 _Told = dict[Rule, Sequence[Finding]]
 
 
@@ -63,22 +65,48 @@ def judge_kernels(
     kernel, then at the second ones. Of a kernel that takes more than its share the other instances and contexts are
     left out: then nothing is said, or done to it, that has to hold in all of them."""
     of_kernels = tuple(rule for rule in rules if rule.on_kernel is not None)
-    placed = _place(setting, of_kernels, attempts, every=every)
-    _judge(setting, of_kernels, placed, attempts)
+    read = partial(readings_of, setting.units)
+    return _judged(setting, of_kernels, read, attempts, every=every)
+
+
+def judge_functions(
+    setting: Setting, rules: Sequence[Rule], read: Read, attempts: Attempts
+) -> Iterator[tuple[Rule, Finding]]:
+    """What the rules find in the device functions of ``read`` that no kernel calls. A barrier of the block tells that
+    all its threads call a function together, one of a warp tells that of its lanes. How they are called is not known,
+    so no remedy is offered."""
+    of_functions = tuple(rule for rule in rules if rule.of_functions)
+    if not of_functions:
+        return
+    for judged in _judged(setting, of_functions, read, attempts, every=False):
+        kinds = _barriers(judged.instances[0].known.facts.kernel)
+        for rule, finding in judged.findings:
+            if BarrierKind.BLOCK in kinds or (rule.in_warps and BarrierKind.WARP in kinds):
+                yield rule, replace(finding, remedy=None)
+        attempts.stopped += judged.stopped
+
+
+def _barriers(kernel: Kernel) -> set[BarrierKind]:
+    """The kinds of those that surely stand in it."""
+    return {node.kind for node in walk(kernel.body) if isinstance(node, Barrier) and not node.guess}
+
+
+def _judged(
+    setting: Setting, rules: tuple[Rule, ...], read: Read, attempts: Attempts, *, every: bool
+) -> list[JudgedKernel]:
+    placed = _place(setting, rules, read, attempts, every=every)
+    _judge(setting, rules, placed, attempts)
     return [
         JudgedKernel(tuple(each.instances), tuple(without_narrower(list(_findings(each))))) for each in placed
     ]
 
 
-def _place(setting: Setting, rules: tuple[Rule, ...], attempts: Attempts, *, every: bool) -> list[_Placed]:
+def _place(
+    setting: Setting, rules: tuple[Rule, ...], read: Read, attempts: Attempts, *, every: bool
+) -> list[_Placed]:
     """The kernels, with what a report prints of them."""
     limits = setting.limits
-    wanted = attempts.run(
-        "everything",
-        partial(readings_of, setting.units),
-        list[tuple[Reading, ...]](),
-        limits.file_seconds,
-    )
+    wanted = attempts.run("everything", read, list[tuple[Reading, ...]](), limits.file_seconds)
     found: list[_Placed] = []
     first = 0  # index of the next instance among all
     started = processor_time()

@@ -83,6 +83,7 @@ def judge_of(flow: DataFlow, verdicts: Verdicts, dims: Dims | None, added: Added
     known = flow.judges.get((verdicts, dims))
     if known is None:
         known = flow.judges[verdicts, dims] = Judge(flow.followed, verdicts, dims)
+        known.asker.of_one_address = True
     return known
 
 

@@ -750,6 +750,7 @@ class Kernel:
     siblings: int = 0  # other instances of it in sight
     contexts: tuple[Context, ...] = ()  # through which its header was read
     through: bool = False  # ``contexts`` were asked for, and other files include its header, too
+    uncalled: bool = False  # no kernel, but a device function that none in sight calls
     more_instances: str | None = None  # why there may be others than those in sight; None: there are not
     left_out: tuple[str, ...] = ()  # in sight and not looked at: MORE_INSTANCES, MORE_CONTEXTS
     unknown: tuple[str, ...] = ()  # reasons for accesses and barriers that are not resolved

@@ -11,6 +11,7 @@ from smem_lsp.ir.nodes import FEWEST_LANDINGS, FunctionPart, InlinedCall, Kernel
 from smem_lsp.ir.verify import stray_jump, verify
 from smem_lsp.lowering import ptxas_layout
 from smem_lsp.lowering.body import header_arrays, namespace_arrays, statements
+from smem_lsp.lowering.body.agreed_parameters import agreed_parameters
 from smem_lsp.lowering.body.visitor import Visitor
 from smem_lsp.lowering.library import async_copies
 from smem_lsp.lowering.state.context import Context, Surroundings
@@ -77,22 +78,25 @@ def build_kernel(
     stated: Stated = NOTHING_STATED,
     launched: Launched | None = None,
 ) -> Kernel:
-    """The IR of one kernel, or of one instance of it. ``launched``: what the host does with it; None: what this unit
-    does."""
+    """The IR of one kernel, or of one instance of it; of another function, as if it were one that is called once.
+    ``launched``: what the host does with it; None: what this unit does."""
     constants = function_scope(around.constants, function, None if binding is None else binding.names)
-    ctx = _lowered(
-        Surroundings(
-            unit,
-            function,
-            constants,
-            around.constants,
-            around.helpers,
-            Visitor(),
-            _conditional_regions(unit, function.span),
-            stated.uniform,
-            around.dialect,
-        )
+    surroundings = Surroundings(
+        unit,
+        function,
+        constants,
+        around.constants,
+        around.helpers,
+        Visitor(),
+        _conditional_regions(unit, function.span),
+        stated.uniform,
+        around.dialect,
+        None if function.is_kernel else frozenset(),
     )
+    ctx = _lowered(surroundings)
+    if not function.is_kernel:
+        agreed = agreed_parameters(ctx)
+        ctx = _lowered(replace(surroundings, agreed=agreed)) if agreed else ctx
     _note_irregular(ctx)
     async_copies.settle(ctx)
     if launched is None:
@@ -207,6 +211,7 @@ def _finished(
         conditional=ctx.around.conditional,
         memory=ctx.outside.finished(),
         opening=_opening(function),
+        uncalled=not function.is_kernel,
         names=tuple(ctx.buffers.names),
         identifiers=frozenset((*_names(function.body.tokens), *_names(function.head))),
     )

@@ -1,7 +1,8 @@
 """What a finding rests on: how severe that lets it be, and the block in words. No rule decides this by itself.
 
 A finding above info rests on a block that somebody names, or on a proof for every block above some size. What was only
-seen in a block that was tried is told with that block as its condition, as info.
+seen in a block that was tried is told with that block as its condition, as info. Of a function that no kernel in sight
+calls nothing is an error.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def graded(
     proved = (ground.is_certain or every) and not (likely or when)
     most = Severity.INFO
     if proved:
-        most = severity
+        most = max(severity, Severity.WARNING) if kernel.uncalled else severity
     elif ground.named or ground.covers_most:
         most = Severity.WARNING
     words = condition(kernel, ground)

@@ -300,6 +300,8 @@ class Rule:
         None  # by its words alone, may a kernel give the rule anything to say? None: any may
     )
     optional: bool = False  # off by default: it speaks only where the settings name it
+    of_functions: bool = False  # it is about races, and looks at device functions that no kernel calls, too
+    in_warps: bool = False  # about what lanes of one warp do to each other
 
     @property
     def default(self) -> str:
@@ -333,12 +335,14 @@ def kernel_rule(
     unanimous: bool = False,
     concerns: Concern | None = None,
     optional: bool = False,
+    of_functions: bool = False,
+    in_warps: bool = False,
 ) -> Callable[[KernelCheck], Rule]:
     """Declare a rule that looks at one kernel; the module's docstring documents it. ``portable``: what it says holds in
     every dialect; ``unanimous``: what it says of a
     template has to hold for every instance in sight. ``concerns``: sees the text of the file, the kernel, and the
     functions that it may call; a kernel that concerns no selected rule is not analysed. ``optional``: it is off by
-    default."""
+    default; ``of_functions``, ``in_warps``: as in ``Rule``."""
     return lambda check: Rule(
         code,
         name,
@@ -349,6 +353,8 @@ def kernel_rule(
         unanimous=unanimous,
         concerns=concerns,
         optional=optional,
+        of_functions=of_functions,
+        in_warps=in_warps,
     )
 
 

@@ -67,6 +67,11 @@ thread, of loops that wait for a flag or a lock, of what asynchronous barriers o
 in sight is called in between. Named barriers are followed where the block is known and every number and count can be
 worked out, up to the first iterations of loops. Of clusters one thing is told: a block that may return while another
 still reaches into its shared memory.
+
+A device function that no kernel in sight calls, of a library, is looked at by itself, for SMEM202, SMEM205, SMEM206 and
+SMEM210, too, if it has a barrier: that tells that the threads call it together. What its parameters are is not known,
+and may differ from thread to thread unless they alone decide whether a barrier is reached. So only its own shared
+memory is looked at, methods are left out, nothing is an error, and no fix is offered.
 """
 
 from __future__ import annotations
@@ -79,10 +84,11 @@ from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
 
 
-@kernel_rule("SMEM201", "missing-barrier", Severity.ERROR, portable=True)
+@kernel_rule("SMEM201", "missing-barrier", Severity.ERROR, portable=True, of_functions=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     yield from racing.findings(facts, "SMEM201", Severity.ERROR)
-    remote = unguarded(facts.kernel) if racing.followed(facts) else None
+    ends = racing.followed(facts) and not facts.kernel.uncalled
+    remote = unguarded(facts.kernel) if ends else None
     if remote is not None and remote.span is not None:
         yield Finding(
             "SMEM201",

@@ -61,6 +61,6 @@ from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
 
 
-@kernel_rule("SMEM202", "reuse-without-barrier", Severity.ERROR, portable=True)
+@kernel_rule("SMEM202", "reuse-without-barrier", Severity.ERROR, portable=True, of_functions=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     yield from racing.findings(facts, "SMEM202", Severity.ERROR)

@@ -63,7 +63,7 @@ from smem_lsp.rules.words import Line, said
 from smem_lsp.source import checkpoint
 
 
-@kernel_rule("SMEM205", "missing-warp-sync", Severity.WARNING)
+@kernel_rule("SMEM205", "missing-warp-sync", Severity.WARNING, of_functions=True, in_warps=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if not racing.followed(facts):
         return

@@ -76,7 +76,7 @@ from smem_lsp.rules.words import Line, Words, said
 from smem_lsp.source import checkpoint
 
 
-@kernel_rule("SMEM206", "async-copy-not-waited", Severity.ERROR)
+@kernel_rule("SMEM206", "async-copy-not-waited", Severity.ERROR, of_functions=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if not racing.followed(facts):
         return

@@ -75,7 +75,7 @@ from smem_lsp.source import checkpoint
 _PLAIN = {AccessKind.READ: "read", AccessKind.WRITE: "write", AccessKind.UPDATE: "update"}
 
 
-@kernel_rule("SMEM210", "data-dependent-race", Severity.INFO, portable=True, optional=True)
+@kernel_rule("SMEM210", "data-dependent-race", Severity.INFO, portable=True, optional=True, of_functions=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if not racing.followed(facts):
         return

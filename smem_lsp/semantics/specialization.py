@@ -16,6 +16,11 @@ from smem_lsp.syntax.parse import Function
 Range = tuple[int, int]  # token indices of the head of a function
 
 
+def is_specialization(function: Function) -> bool:
+    """``template <> __global__ void k<float>(float*)``: it stands in for an instance and is no overload."""
+    return function.head.texts[:3] == ["template", "<", ">"]
+
+
 def spelled_arguments(function: Function) -> Iterator[Range]:
     """Where the head of a specialization spells its arguments."""
     head = function.head

@@ -20,6 +20,7 @@ from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.function_scope import function_scope, parameters_of
 from smem_lsp.semantics.local_declarations import declare_constants, declare_parameters, declare_statement
 from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.specialization import is_specialization
 from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.semantics.type_of import declarator_type, specified
 from smem_lsp.semantics.types import Type
@@ -31,7 +32,7 @@ from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import OTHER_FILE, Function, TranslationUnit
 from smem_lsp.unit.kernel_tables import IN_TABLE, kernel_tables
-from smem_lsp.unit.overloads import argument_type, is_for, is_specialization, meant
+from smem_lsp.unit.overloads import argument_type, is_for, meant
 from smem_lsp.unit.torch_dispatch import dispatched
 from smem_lsp.unit.variants import generic, visited
 

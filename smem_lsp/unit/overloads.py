@@ -13,7 +13,7 @@ from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.function_scope import function_scope, parameters_of
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.specialization import spelled_argument, spelled_arguments
+from smem_lsp.semantics.specialization import is_specialization, spelled_argument, spelled_arguments
 from smem_lsp.semantics.template_arguments import same
 from smem_lsp.semantics.types import (
     Array,
@@ -34,11 +34,6 @@ def signature(function: Function) -> str:
     """What tells a kernel from others of its name: its namespaces, whether it is a template, its parameters."""
     parts = (*function.island.enclosing, "template" if function.island.template else "")
     return " ".join((*parts, *function.definition.parameters.texts))
-
-
-def is_specialization(function: Function) -> bool:
-    """``template <> __global__ void k<float>(float*)``: it stands in for an instance and is no overload."""
-    return function.head.texts[:3] == ["template", "<", ">"]
 
 
 def is_for(special: Function, function: Function, bound: Sequence[Argument], top: Scope) -> bool:

@@ -15,6 +15,7 @@ from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.file_scope import file_constants
 from smem_lsp.semantics.function_scope import identify
 from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.specialization import is_specialization
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.source.record import dataclass
@@ -29,7 +30,7 @@ from smem_lsp.unit.kernel_words import in_kernel_words
 from smem_lsp.unit.launches import Callers, FoundLaunches, HostCode, Named, find_launches
 from smem_lsp.unit.opt_in import may_opt_in
 from smem_lsp.unit.outside_calls import Outside
-from smem_lsp.unit.overloads import is_specialization, signature
+from smem_lsp.unit.overloads import signature
 
 Key = tuple[object, ...]
 
@@ -432,7 +433,7 @@ def is_unnamed(function: Function) -> bool:
 
 def internal(unit: TranslationUnit, function: Function) -> bool:
     """Does this file contain all launches of the kernel?"""
-    return internally_linked(function) and not _named_elsewhere(unit, function)
+    return function.is_kernel and internally_linked(function) and not _named_elsewhere(unit, function)
 
 
 def internally_linked(function: Function) -> bool:

@@ -12,7 +12,9 @@ from smem_lsp.analysis.decision.hidden_values import HiddenValues
 from smem_lsp.analysis.values.terms import (
     Const,
     Op,
+    Sym,
     Term,
+    parts_of,
 )
 from smem_lsp.source.record import dataclass
 
@@ -39,7 +41,7 @@ class ByNumber(HiddenValues):
                 self.natural.append(left >= 0)
             if name == "<<":
                 return left * (1 << b.n)
-            return self.divided(left, 1 << b.n, who)  # of a negative number, too
+            return self.rounded_down(left, 1 << b.n, who)  # of a negative number, too
         if name == "<<":
             return self.power(a, b, left, right)
         if name in ("&", "|", "^"):
@@ -55,7 +57,8 @@ class ByNumber(HiddenValues):
             if b.n <= 0:
                 return None
             if term.reading.mask is not None or not self.may_be_negative(a):
-                return self.divided(left, b.n, who)
+                self.note_divided(a)
+                return self.rounded_down(left, b.n, who)
             if self.is_ambiguous(term):
                 self.natural.append(left >= 0)
             return self.digits.chosen(
@@ -85,7 +88,13 @@ class ByNumber(HiddenValues):
                 )
         divisions[who] = division
 
-    def divided(self, left: Expression, by: int, who: int) -> Expression:
+    def note_divided(self, dividend: Term) -> None:
+        """No parameter is taken to be negative where it is divided, for want of its type."""
+        if self.bounds.interval(dividend)[0] < 0:
+            names = {part.name for part in parts_of(dividend) if isinstance(part, Sym)}
+            self.divided |= {name for name in names if self.bounds.of_symbol(name)[0] < 0}
+
+    def rounded_down(self, left: Expression, by: int, who: int) -> Expression:
         """Rounded down. That quotients of the two threads by one number lie a whole number apart is what a solver does
         not look for: it tries one quotient after the other."""
         found = self.digits.divided(left, by)[0]

@@ -43,8 +43,10 @@ class HiddenValues(Unknowns):
         self.opaque[name] = term, who
         if not shared and not ahead and self.levels.level(term) <= Level.WARP and self.is_common(term):
             self.tie_in_warp(name, found)
-        if self.agreeing and not shared and isinstance(term, Opaque) and term.steady:
-            self.tie_to_sources(term, found, who, ahead)
+        tied = self.of_one_address and not (shared or ahead)
+        if tied and isinstance(term, Opaque) and term.steady:
+            if term.lasting or self.is_common(term):
+                self.tie_to_address(term, found, who)
         if isinstance(term, Opaque) and term.origin == "load" and term.sources and not ahead:
             # most likely nobody has written there meanwhile
             like = f"{who if not shared else ''}:{','.join(str(each.serial) for each in term.sources[:2])}"
@@ -60,6 +62,20 @@ class HiddenValues(Unknowns):
         self.note(term, agreed=agreed)
         return found
 
+    def tie_to_address(self, term: Opaque, found: Expression, who: int) -> None:
+        """Two threads load the same from one address of memory that the kernel does not change, and in one turn even
+        where another pointer may lead there."""
+        theirs, whose = self._steady.setdefault(term, (found, who))
+        if whose == who:
+            return
+        before, reasons = self.origin, len(self.reasons)
+        own = [each for each in term.sources if not (self.levels.uniform(each) and self.is_common(each))]
+        apart = [self.value(each, whose).differs(self.value(each, who)) for each in own]
+        self.side.append(either(*apart, theirs.equals(found)))
+        if Origin.UNKNOWN in self.origin and Origin.UNKNOWN not in before:
+            self.origin = before  # whether they load from one address is not asked of what is not followed
+            del self.reasons[reasons:]
+
     def tie_in_warp(self, name: str, found: Expression) -> None:
         """Lanes of one warp agree on the value. ``name``: of the variable, which ends in its thread and turn."""
         of_term, who, ahead = name.rsplit(".", 2)
@@ -68,16 +84,6 @@ class HiddenValues(Unknowns):
             lanes = self.levels.values.table.warp_sizes
             warps = [self.group(each, max(lanes)) for each in (0, 1)]
             self.side.append(either(warps[0].differs(warps[1]), found.equals(other)))
-
-    def tie_to_sources(self, term: Opaque, found: Expression, who: int, ahead: int) -> None:
-        """Both threads load the same where they load from one address, in memory that does not change."""
-        places = [self.value(each, who, ahead) for each in term.sources]
-        loads = self._steady.setdefault(term, [])
-        for other, theirs, value in loads:
-            if other != who:
-                apart = (here.differs(there) for here, there in zip(places, theirs))
-                self.side.append(either(*apart, found.equals(value)))
-        loads.append((who, places, found))
 
     def place_in_vote(self, term: Term, found: Expression, who: int) -> None:
         """Two lanes of a warp that vote alike have different places, in the order of the lanes."""

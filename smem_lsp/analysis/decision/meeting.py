@@ -43,6 +43,9 @@ class Meeting(TouchedBytes):
             asker.grid,
             asker.of.updates,
             asker.of.counters,
+            divided=asker.divided,
+            fewest=asker.fewest,
+            of_one_address=asker.of_one_address,
             fixed=self.fixed,
             skipped=frozenset(each.point for each in self.way.decisions if isinstance(each, NotTaken)),
         )

@@ -75,7 +75,8 @@ class ForkQuestion:
             asker.grid,
             asker.of.updates,
             asker.of.counters,
-            agreeing=True,
+            of_one_address=True,
+            fewest=asker.fewest,
         )
 
     def come(self) -> list[Formula]:

@@ -31,9 +31,11 @@ Chosen = frozenset[tuple[Term, bool]]  # conditions, and whether they hold
 @dataclass(slots=True)
 class Asker:
     """Asks about the accesses of one kernel under one block. ``dims`` None: any block that has threads in ``axes``;
-    ``grid``: blocks at most, where launches say so; ``passed``: for each launch with this block, the numbers that it
-    passes; ``to_tell``: only races are, not what data alone decide; ``effort``: what is left for the kernel;
-    ``hard_conditions``: proofs about all values of a parameter that were given up."""
+    ``grid``: blocks at most, where launches say so, ``fewest``: at least; ``passed``: for each launch with this block,
+    the numbers that it passes; ``to_tell``: only races are, not what data alone decide; ``effort``: what is left for
+    the kernel; ``hard_conditions``: proofs about all values of a parameter that were given up; ``divided``: the
+    parameters that are divided by a number, and taken to be none below zero; ``of_one_address``: two threads load the
+    same from one address of memory that the kernel does not change, which no edit may rest on alone."""
 
     of: Followed
     dims: Dims | None
@@ -44,6 +46,9 @@ class Asker:
     to_tell: bool = False
     effort: int = 0
     hard_conditions: int = 0
+    fewest: Axes = (None, None, None)
+    of_one_address: bool = False
+    divided: set[str] = field(default_factory=set)
     _known: dict[object, Reply] = field(default_factory=dict)
     _own: dict[int, Access] | None = None
     _facts: dict[object, bool] = field(default_factory=dict)  # of one access, of two positions
@@ -282,7 +287,16 @@ class Asker:
         of = self.of
         turns = Turns(frozenset())
         return Encoder(
-            of.levels, self.bounds, self.dims, self.axes, turns, True, self.grid, of.updates, of.counters
+            of.levels,
+            self.bounds,
+            self.dims,
+            self.axes,
+            turns,
+            True,
+            self.grid,
+            of.updates,
+            of.counters,
+            fewest=self.fewest,
         )
 
     def is_for_one(self, access: Access) -> bool:

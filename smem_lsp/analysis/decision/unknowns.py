@@ -79,7 +79,6 @@ class Unknowns(ABC):
     updates: frozenset[int] = frozenset()
     counters: Counters = field(default_factory=Counters)
     choosing: bool = False  # it is asked who comes to a place, not what is touched there
-    agreeing: bool = False  # it is asked whether threads decide alike: they may have loaded alike
     gathered: bool = False  # loops have made what loaded values decide
     loosened: bool = False  # something was
     origin: Origin = Origin.NOTHING
@@ -97,14 +96,18 @@ class Unknowns(ABC):
     fixed: Mapping[Term, int] = field(
         default_factory=dict
     )  # of those that the two share, the case that is asked about
+    divided: set[str] = field(default_factory=set)  # parameters, as in ``Asker``
+    fewest: Axes = (None, None, None)
+    of_one_address: bool = False  # as in ``Asker``
     skipped: frozenset[int] = frozenset()  # loops (points) that may run no turn on the way
     few: dict[Term, tuple[int, ...]] = field(default_factory=dict)  # all values of those that take few
     hints: list[Formula] = field(default_factory=list)  # what follows from the rest, and is hard to see
     # in counters, by whom, and whether for the whole warp
     found: list[tuple[Ticket, Expression, int, bool]] = field(default_factory=list)
     _loaded: dict[str, Expression] = field(default_factory=dict)
-    # loads from memory that does not change: by whom, from where, what
-    _steady: dict[Term, list[tuple[int, list[Expression], Expression]]] = field(default_factory=dict)
+    _steady: dict[Term, tuple[Expression, int]] = field(
+        default_factory=dict
+    )  # by load: what one of the two gets
     _places: dict[tuple[Term, int], tuple[Expression, Formula]] = field(default_factory=dict)
     _quotients: dict[tuple[int, int], dict[str, Expression]] = field(default_factory=dict)
     # dividend, divisor and quotient of two terms, by thread
@@ -197,6 +200,9 @@ class Unknowns(ABC):
             most = self.grid["xyz".index(axis)]
             if most is not None:
                 high = min(high, most - (kind == "blockIdx"))
+            least = self.fewest["xyz".index(axis)]
+            if least is not None and kind == "gridDim":
+                low = max(low, least)
             found = self.sizes[name] = self.variable(name, low, high)
             if kind == "blockIdx":
                 self.side.append(found < self.symbol(f"gridDim.{axis}"))

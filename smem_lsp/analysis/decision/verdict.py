@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from smem_lsp.analysis.decision.barriers import BarrierJudge
@@ -149,7 +149,11 @@ class Judge:
             self.asker.axes,
             len(decisions),
             len(decisions) - len(unsafe),
-            (*(("no index leaves its buffer",) if in_bounds else ()), *kernel.assumed),
+            (
+                *(("no index leaves its buffer",) if in_bounds else ()),
+                *(f"{name} is not negative" for name in sorted(self.asker.divided)),
+                *kernel.assumed,
+            ),
             tuple(reasons),
             tuple(unsafe),
         )
@@ -264,18 +268,12 @@ def _collectives(accesses: Iterable[Access]) -> Mapping[int, int]:
     return calls
 
 
-def _grid(kernel: Kernel, dims: Dims | None) -> Axes:
-    """Blocks at most, per axis, of the launches with this block; None where one is not known."""
+def _grid(kernel: Kernel, dims: Dims | None, of_all: Callable[[list[int]], int]) -> Axes:
+    """``of_all`` blocks, per axis, of the launches with this block; None where one is not known."""
     sites = [site for site in kernel.launches if dims is None or site.block in (None, dims)]
-    if not sites:
-        return None, None, None
-    x, y, z = ([site.grid_axes[axis] for site in sites] for axis in range(3))
-    return _most(x), _most(y), _most(z)
-
-
-def _most(extents: Sequence[int | None]) -> int | None:
-    known = [each for each in extents if each is not None]
-    return max(known) if len(known) == len(extents) else None
+    known = ([n for site in sites if (n := site.grid_axes[axis]) is not None] for axis in range(3))
+    x, y, z = (of_all(each) if sites and len(each) == len(sites) else None for each in known)
+    return x, y, z
 
 
 def asker_of(of: Followed, dims: Dims | None, effort: int = 0) -> Asker:
@@ -283,7 +281,9 @@ def asker_of(of: Followed, dims: Dims | None, effort: int = 0) -> Asker:
     most = most_threads(of.kernel) if dims is None else dims
     bounds = Bounds(of.values.loops, most, exact=dims is not None, given=of.counters.bounds)
     passed = tuple(_passed(of.kernel, dims))
-    return Asker(of, dims, _axes(of.values, dims), bounds, _grid(of.kernel, dims), passed, effort=effort)
+    grid = _grid(of.kernel, dims, max)
+    fewest = _grid(of.kernel, dims, min)
+    return Asker(of, dims, _axes(of.values, dims), bounds, grid, passed, effort=effort, fewest=fewest)
 
 
 def _passed(kernel: Kernel, dims: Dims | None) -> Iterator[Mapping[str, int]]:

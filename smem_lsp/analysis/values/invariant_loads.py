@@ -37,6 +37,13 @@ class Untouched:
             pointers = [name for name in names if "." in name]
         return all(self.leaves_alone(name) for name in pointers)
 
+    def lasts(self, address: Term) -> bool:
+        """Does nothing that the kernel writes lead to the memory at the address, which it leaves unchanged?"""
+        if not self.memory.written and not self.memory.volatile:
+            return True
+        names = {_path(leaf) for leaf in _leaves(address)} & self.memory.pointers
+        return bool(names) and names <= self.memory.restricted
+
     def leaves_alone(self, name: str) -> bool:
         """Does the kernel leave the memory unchanged that a parameter, or a member of one, leads to?"""
         if name.startswith("::"):  # an array that is a constant of the file; a pointer ends in a star

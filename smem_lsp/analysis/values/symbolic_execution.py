@@ -499,7 +499,8 @@ class _Walk:
         if operator in _LOADS:  # the last operand distinguishes them
             constant = operator is ir.Operator.READONLY or self.untouched.covers(args[0])
             level = Level.BLOCK if constant else Level.THREAD
-            return self.table.opaque("load", args, level=level, steady=constant)
+            lasting = operator is ir.Operator.READONLY or (constant and self.untouched.lasts(args[0]))
+            return self.table.opaque("load", args, level=level, steady=constant, lasting=lasting)
         if operator is ir.Operator.MEMBER:
             return self.table.member(value.spelling, args[0])
         if operator.is_named:

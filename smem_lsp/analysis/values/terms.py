@@ -93,8 +93,8 @@ class Opaque(Term):
     """An unknown value. ``origin``: "load", "call", "lost" (too hard), "exit" (of a loop), "unset".
 
     ``sources``: the terms it depends on; it is as uniform as the least uniform of them, unless ``level`` says less.
-    ``access``: for a shared load, the point of the access. ``steady``: threads with the same sources have the same
-    value, whenever they ask for it.
+    ``access``: for a shared load, the point of the access; ``steady``: it is loaded from memory that the kernel does
+    not change, at the address that the sources say; ``lasting``: nor does it through any other pointer.
     """
 
     key: int = 0
@@ -102,6 +102,7 @@ class Opaque(Term):
     sources: tuple[Term, ...] = ()
     access: int | None = None
     steady: bool = False
+    lasting: bool = False
 
 
 Carrier = LoopVar | Opaque
@@ -224,6 +225,7 @@ class Table:
         key: int | None = None,
         access: int | None = None,
         steady: bool = False,
+        lasting: bool = False,
     ) -> Term:
         """A new unknown value, at least at ``level``; with ``key``, the existing one of that key."""
         checkpoint()
@@ -231,8 +233,16 @@ class Table:
             return found
         serial = self._next()
         own = serial if key is None else key
-        made = Opaque(serial, max(level, Level.BLOCK), known=False, key=own, origin=origin, sources=sources)
-        made.steady = steady
+        made = Opaque(
+            serial,
+            max(level, Level.BLOCK),
+            known=False,
+            key=own,
+            origin=origin,
+            sources=sources,
+            steady=steady,
+            lasting=lasting,
+        )
         for source in sources:
             made.level = max(made.level, source.level)
             made.carried |= source.carried

@@ -423,7 +423,9 @@ def _jump(ctx: Context, node: tree.JumpStatement, scope: LocalScope) -> None:
 
 
 def lower_parameters(ctx: Context, scope: LocalScope) -> None:
-    """Parameters of a kernel are the same for every thread until they are assigned."""
+    """Parameters of a kernel are the same for every thread until they are assigned, those of another function may be
+    another one's for each thread."""
+    agreed = ctx.around.agreed
     ctx.outside.parameters = parameter_pointers(ctx.at.function.parameters or ())
     declare_parameters(ctx.at.function.parameters or (), scope.declare_constants())
     for declaration in ctx.at.function.parameters or []:
@@ -435,10 +437,13 @@ def lower_parameters(ctx: Context, scope: LocalScope) -> None:
             constant = declarations.is_constant(declaration.words, declarator.pointers)
             of_class = "" if "*" in declarator.pointers else declarations.class_name(declaration.words)
             scope.names[declarator.name] = Variable(variable, constant=constant, of_class=of_class)
+            ctx.local_names[declarator.name] = -1
+            if agreed is not None and declarator.name not in agreed:
+                ctx.out.assign(variable, ctx.out.fresh())
+                continue
             record = objects.record_of(declaration, declarator, scope.constant_scope())
             if record is not None:
                 ctx.variables.parameters[variable] = record
-            ctx.local_names[declarator.name] = -1
             ctx.out.emit(Assign(ctx.out.next_point(), variable, Sym(declarator.name)))
 
 

@@ -31,9 +31,9 @@ def is_calm(ctx: Context, functions: Sequence[Function]) -> bool:
     while waiting:
         checkpoint()
         function = waiting.pop()
-        if function.number in seen:
+        if id(function.definition) in seen:
             continue
-        seen[function.number] = function
+        seen[id(function.definition)] = function
         names = _called(ctx, function)
         if names is None or len(seen) > _MOST:
             return False

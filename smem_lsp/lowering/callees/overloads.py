@@ -15,11 +15,12 @@ from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
 from smem_lsp.lowering.state.template_header import template_parameters
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import Declared, FunctionDecl
+from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument, Functions
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.function_scope import function_scope
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.specialization import spelled_argument, spelled_arguments
+from smem_lsp.semantics.specialization import is_specialization, spelled_argument, spelled_arguments
 from smem_lsp.semantics.template_arguments import same
 from smem_lsp.semantics.types import (
     DOUBLE,
@@ -134,7 +135,7 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     spelled = callee.arguments[-1] if callee.arguments else None
     constants = scope.constant_scope()
     given = None if spelled is None else [constants.argument(each) for each in spelled]
-    found = _specialised(given, found, constants)
+    found = _specialised(ctx, given, found, expr, scope)
     found = by_type(ctx, found, expr, scope)
     if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
         return []
@@ -175,7 +176,7 @@ def _handed_over(
         for function in functions_named(ctx, name, callee)
         if list(function.definition.parameters.texts) in heads and takes(function, len(expr.arguments))
     ]
-    found = by_type(ctx, _specialised(argument.arguments, found, scope.constant_scope()), expr, scope)
+    found = by_type(ctx, _specialised(ctx, argument.arguments, found, expr, scope), expr, scope)
     if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
         return []
     return [Callee(function, None, argument.arguments or ()) for function in found]
@@ -249,28 +250,53 @@ def _declares(record: Record, function: Function) -> bool:
 # ---- telling overloads apart --------------------------------------------------------------------------------------
 
 
-def _specialised(given: Sequence[Argument] | None, found: list[Function], constants: Scope) -> list[Function]:
-    """Without the explicit specialisations that the spelled template arguments rule out; one that they match takes
-    all."""
+def _specialised(
+    ctx: Context, given: Sequence[Argument] | None, found: list[Function], expr: tree.Call, scope: LocalScope
+) -> list[Function]:
+    """Without what the spelled template arguments rule out: functions that are no templates, and explicit
+    specialisations for others; one that they match takes all."""
+    constants = scope.constant_scope()
+    primaries = [function for function in found if function.island.template]
     left: list[Function] = []
     for function in found:
         checkpoint()
         spelled = list(spelled_arguments(function))
-        if not spelled:
+        special = bool(spelled) or is_specialization(function)
+        if given is None or not special:
             if given is None or function.island.template:
                 left.append(function)
             continue
-        if given is None or len(given) < len(spelled):
-            left.append(function)
-            continue
-        answers = [
-            same(each, spelled_argument(function, where, constants)) for each, where in zip(given, spelled)
-        ]
-        if all(answers):
+        if not spelled:
+            answers = _deduced(ctx, function, primaries, given, expr, scope)
+        elif len(given) < len(spelled):
+            answers = []
+        else:
+            arguments = [spelled_argument(function, where, constants) for where in spelled]
+            answers = [same(each, argument) for each, argument in zip(given, arguments)]
+        if answers and all(answers):
             return [function]
         if False not in answers:
             left.append(function)
     return left
+
+
+def _deduced(
+    ctx: Context,
+    function: Function,
+    primaries: Sequence[Function],
+    given: Sequence[Argument],
+    expr: tree.Call,
+    scope: LocalScope,
+) -> list[bool | None]:
+    """Of an explicit specialisation that spells no arguments: are they those of the call? Empty: it is not known of
+    which template it is one."""
+    if len(primaries) != 1:
+        return []
+    top = ctx.around.file_constants
+    types = [argument_type(ctx, argument, scope) for argument in expr.arguments]
+    own = bind_call(primaries[0], (), list(_parameter_types(ctx, function)), top)
+    bound = bind_call(primaries[0], given, types, top)
+    return [] if own is None or bound is None else [same(one, other) for one, other in zip(own, bound)]
 
 
 def by_type(

@@ -84,7 +84,8 @@ class Lowering(Protocol):
 class Surroundings:
     """What a kernel is lowered with. ``constants``: of its function; ``helpers``: the functions of the unit by name;
     ``conditional``: ``#if`` to ``#endif`` inside it; ``stated``: expressions that the author states to be the same for
-    all threads of a block, as in ``Stated.uniform``; ``dialect``: what the source is written in."""
+    all threads of a block, as in ``Stated.uniform``; ``dialect``: what the source is written in; ``agreed``: the
+    parameters that are the same for all threads; None: all of them, as in a kernel."""
 
     unit: TranslationUnit
     function: Function
@@ -95,6 +96,7 @@ class Surroundings:
     conditional: tuple[Span, ...] = ()
     stated: frozenset[str] = frozenset()
     dialect: Dialect = CUDA
+    agreed: frozenset[str] | None = None
 
 
 class Context:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.decision.model import Answer, Decision
+from smem_lsp.analysis.decision.verdict import Judge
 from smem_lsp.analysis.values.block_shape import dims_of
 from smem_lsp.engine import check
 from smem_lsp.facts.decided import judge_of
@@ -198,9 +199,13 @@ def judge(seeds: Iterable[int]) -> Tally:
     tally = Tally()
     for seed in seeds:
         kernel = drawn(seed)
-        decisions = list(decided(kernel))
+        judges = list(judges_of(kernel))
+        decisions = [each for judge_ in judges for each in judge_.decisions()]
+        natural = set[str]().union(*(judge_.asker.divided for judge_ in judges))
         shown: dict[Answer, set[tuple[int, int]]] = {answer: set() for answer in _REFUTED}
         for given in launches(kernel, random.Random(seed)):
+            if any(given.get(name_, 0) < 0 for name_ in natural):  # which the answer rules out, and says so
+                continue
             for answer, met in meetings(kernel, given).items():
                 shown[answer] |= met
         for pair, found in _by_pair(kernel, decisions).items():
@@ -215,10 +220,16 @@ def judge(seeds: Iterable[int]) -> Tally:
 
 def decided(kernel: Drawn) -> Iterator[Decision]:
     """What is decided of each pair of accesses, before any run."""
+    for each in judges_of(kernel):
+        yield from each.decisions()
+
+
+def judges_of(kernel: Drawn) -> Iterator[Judge]:
+    """One for each block that is judged."""
     (facts,) = check(kernel.text).facts
     flow = facts.analysis.launched_flow
     for shape, verdicts in flow.judged:
-        yield from judge_of(flow, verdicts, dims_of(shape)).decisions()
+        yield judge_of(flow, verdicts, dims_of(shape))
 
 
 def _by_pair(kernel: Drawn, decisions: Sequence[Decision]) -> dict[tuple[int, int], list[Decision]]:

@@ -13,7 +13,7 @@ KERNEL = """\
 __global__ void k(const float *in, float *out, int width, int rows) {{
   __shared__ float s[4096];
   const int at = threadIdx.y * ({row}) + threadIdx.x;
-  s[at] = in[at];
+  s[at] = in[threadIdx.x];
   __syncthreads();
   out[at] = s[at];
 }}

@@ -39,6 +39,16 @@ KINDS = (
     "__device__ void put(float* p, int i) { p[i] = 1; } __device__ void put(int* p, int i) { p[0] = 1; }"
     "__device__ void put(float* p, float* q) { q[1] = p[2]; }"
 )
+DEDUCED = (
+    "template <class I, class O> __device__ O put(I x, float* p);"
+    "template <> __device__ int put(float x, float* p) { p[1] = 1; return 0; }"
+    "template <> __device__ int put(double x, float* p) { p[2] = 1; return 0; }"
+)
+DEFINED = (
+    "template <class I> __device__ void put(I x, float* p) { p[0] = 1; }"
+    "template <> __device__ void put(float x, float* p) { p[1] = 1; }"
+    "__device__ void put(double x, float* p) { p[3] = 1; }"
+)
 CLASSES = (
     "template <class T> struct Op { static __device__ void put(T* p) { p[1] = 1; } };"
     "template <> struct Op<float> { static __device__ void put(float* p) { p[2] = 1; } };"
@@ -61,6 +71,12 @@ NUMBERS = "".join(
         (SIZES, "put<1>(a, n);", ["W a 12+4"]),
         (SIZES, "put<2>(a, n);", ["W a 24+4"]),
         (SIZES, "constexpr int N = 1; put<N + 1>(a, n);", ["W a 24+4"]),
+        # specialisations that spell no arguments
+        (DEDUCED, "put<float, int>(1.0f, a);", ["W a 4+4"]),
+        (DEDUCED, "put<double, int>(1.0, a);", ["W a 8+4"]),
+        (DEFINED, "put<float>(1.0f, a);", ["W a 4+4"]),
+        (DEFINED, "put<float>(1.0, a);", ["W a 4+4"]),
+        (DEFINED, "put<int>(1.0f, a);", ["W a 0+4"]),
         (KINDS, "put(a, n);", ["W a 12+4"]),
         (KINDS, "put(a, a);", ["R a 8+4", "W a 4+4"]),
         (KINDS, "put((int*)a, n);", ["W a 0+4"]),
