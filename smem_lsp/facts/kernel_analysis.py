@@ -235,13 +235,15 @@ class KernelAnalysis(Passes):
     @run_once("tiles that are filled again", None, needs=_can_share)
     def _refilled(self) -> tuple[Facts, Interference] | None:
         flow = self.flow
-        return with_refills(flow.followed, flow.facts, flow.pinned, flow.interference, dims_of(flow.fact))
+        return with_refills(
+            flow.followed, flow.facts, flow.pinned, flow.interference, dims_of(flow.fact), flow.shapes
+        )
 
     @run_once("tiles that are filled again", None, needs=_can_share)
     def _refilled_assumed(self) -> tuple[Facts, Interference] | None:
         flow = self.flow
         facts, found = self._assuming
-        return with_refills(flow.followed, facts, flow.pinned, found, dims_of(flow.shape))
+        return with_refills(flow.followed, facts, flow.pinned, found, dims_of(flow.shape), flow.shapes)
 
     @run_once("compared layouts", dict[str, Plan](), needs=_is_followed)
     def compared(self) -> Mapping[str, Plan]:
