@@ -9,10 +9,10 @@ from functools import partial
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.allocation.validate import validate
 from smem_lsp.analysis.banks.rows import in_rows
+from smem_lsp.analysis.storage.dynamic_ranges import Partition, partition_of
 from smem_lsp.analysis.values.sums import added, sum_of
 from smem_lsp.engine.measured import Measured, broken_promise, is_covered, lost
 from smem_lsp.engine.report import Report
-from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.fixes.registry import CURES
 from smem_lsp.rules.facts import KernelFacts
@@ -93,7 +93,8 @@ def _misplaced_ranges(remedy: MoveRanges, facts: KernelFacts, now: KernelFacts |
     from a moved one moves with it."""
     found = None
     if now is not None and facts.dynamic_partition is not None:
-        found = _ranges_after(facts.dynamic_partition, now.dynamic_partition or now.undivided_dynamic)
+        flow, before = now.analysis.flow, facts.dynamic_partition.partition
+        found = _ranges_after(before, partition_of(flow.kernel, flow.values, flow.shape, before.most))
     plan = None if facts.dynamic_partition is None else facts.dynamic_partition.best[remedy.number].plan
     if found is None or plan is None or found.bytes != plan.bytes or not _valid(facts, found, remedy.number):
         return "other pointers are counted from where they point now"
@@ -140,22 +141,22 @@ def _other_bytes(fix: Fix, facts: KernelFacts, now: KernelFacts | None) -> str |
     return None
 
 
-def _ranges_after(before: PartitionLayouts, after: PartitionLayouts | None) -> Plan | None:
+def _ranges_after(before: Partition, after: object) -> Plan | None:
     """Where the ranges are in the edited text, by the bytes that its accesses reach; None: they fell apart."""
-    if after is None:
+    if not isinstance(after, Partition):
         return None
-    old, new = (sorted(divided.partition.reached.items()) for divided in (before, after))
+    old, new = (sorted(divided.reached.items()) for divided in (before, after))
     if len(old) != len(new):
         return None
-    shifts: dict[int, set[int]] = {each.index: set() for each in before.partition.ranges}
+    shifts: dict[int, set[int]] = {each.index: set() for each in before.ranges}
     for (point, (low, high)), (_, (low_now, high_now)) in zip(old, new):
         if high - low != high_now - low_now:
             return None
-        shifts[before.partition.of[point]].add(low_now - low)
+        shifts[before.of[point]].add(low_now - low)
     if any(len(found) != 1 for found in shifts.values()):
         return None
-    offsets = {each.index: each.offset + min(shifts[each.index]) for each in before.partition.ranges}
-    end = max(offsets[each.index] + each.size for each in before.partition.ranges)
+    offsets = {each.index: each.offset + min(shifts[each.index]) for each in before.ranges}
+    end = max(offsets[each.index] + each.size for each in before.ranges)
     return Plan("rewrite", end, offsets)
 
 

@@ -38,7 +38,6 @@ def partition_classes(
     """One plan for each buffer in static shared memory that falls into parts: these move, all other buffers stay.
     ``items``: the kernel's buffers, laid out as ``natural`` says. Only what is a fact about the block counts."""
     fact = shape if shape is not None and shape.fact else None
-    named = () if shape is None else (shape,)
     found: list[PartitionLayouts] = []
     storing = {buffer.index for buffer in storages(kernel)}
     for buffer in kernel.buffers:
@@ -58,7 +57,7 @@ def partition_classes(
         facts = prove(applied, control, fact, again)
         fixed = {item.index for item in others} | {each.index for each in partition.ranges if each.stays}
         known = interference(applied.body, facts, frozenset(fixed))
-        facts, known = of_parts(applied, again, control, facts, frozenset(fixed), known, fact, named)
+        facts, known = of_parts(applied, again, control, facts, frozenset(fixed), known, fact)
         of = task(made, applied.body, facts, frozenset(fixed), known)
         found.append(
             PartitionLayouts(

@@ -30,7 +30,7 @@ def partition_dynamic(
     if isinstance(found, tuple):
         return found
     if isinstance(found, TermPartition):
-        return layout_in_terms(found, kernel, control, values, shape)
+        return layout_in_terms(found, kernel, control, values)
     declared = Plan("declared", found.bytes, {each.index: each.offset for each in found.ranges})
     items = tuple(Item(each.index, each.name, each.size, each.align) for each in found.ranges)
     if len(items) < 2:
@@ -41,19 +41,22 @@ def partition_dynamic(
         applied.body, memory=kernel.memory, rows=values.table.rows, warp_sizes=values.table.warp_sizes
     )
 
-    def curve(of: BlockShape | None, like: Interference | None, *, assumed: bool) -> tuple[Task, _Curve]:
+    def curve(
+        of: BlockShape | None, like: Interference | None, *, assumed: bool, fills: bool = False
+    ) -> tuple[Task, _Curve]:
         facts = prove(applied, control, of, again)
         known = interference(applied.body, facts, stays, like)
-        facts, known = of_parts(applied, again, control, facts, stays, known, of, named)
+        facts, known = of_parts(applied, again, control, facts, stays, known, of, () if fills else None)
         planned = task(items, applied.body, facts, stays, known)
-        return planned, curve_of(planned, assumes_shape=assumed)
+        return planned, curve_of(planned, assumes_shape=assumed, fills=fills)
 
     fact = shape if shape is not None and shape.fact else None
-    named = () if shape is None else (shape,)
     planned, best = curve(fact, None, assumed=found.shaped)
     if shape is not None and fact is None:
         planned, more = curve(shape, planned.found, assumed=True)
         best = joined(best, more)
+    elif shape is None and planned.found.liveness.overwrites:
+        best = joined(best, curve(None, planned.found, assumed=True, fills=True)[1])
     lives = planned.found.liveness.lives
     return PartitionLayouts(
         partition=found,

@@ -196,7 +196,8 @@ class KernelAnalysis(Passes):
     @cached_property
     def best(self) -> tuple[Candidate, ...]:
         """The best plans, rising in added barriers."""
-        return joined(self._proved, self._assumed) if self._assumes_shape else self._proved
+        found = joined(self._proved, self._assumed) if self._assumes_shape else self._proved
+        return joined(found, self._filled)
 
     @property
     def _assumes_shape(self) -> bool:
@@ -217,6 +218,17 @@ class KernelAnalysis(Passes):
         of = task(self.items, flow.kernel.body, facts, flow.pinned, found)
         return curve_of(of, assumes_shape=True)
 
+    @run_once("layouts for blocks that fill their tiles", tuple[Candidate, ...](), needs=_can_share)
+    def _filled(self) -> tuple[Candidate, ...]:
+        flow = self.flow
+        if flow.shape is not None:
+            return ()
+        facts, found = self._sharing
+        more, found = with_refills(flow.followed, facts, flow.pinned, found, None, named=flow.shapes)
+        if more is facts:
+            return ()
+        return curve_of(task(self.items, flow.kernel.body, more, flow.pinned, found), fills=True)
+
     @property
     def _sharing(self) -> tuple[Facts, Interference]:
         """Facts of every block that can be launched, refills among them, and which buffers may share."""
@@ -235,15 +247,13 @@ class KernelAnalysis(Passes):
     @run_once("tiles that are filled again", None, needs=_can_share)
     def _refilled(self) -> tuple[Facts, Interference] | None:
         flow = self.flow
-        return with_refills(
-            flow.followed, flow.facts, flow.pinned, flow.interference, dims_of(flow.fact), flow.shapes
-        )
+        return with_refills(flow.followed, flow.facts, flow.pinned, flow.interference, dims_of(flow.fact))
 
     @run_once("tiles that are filled again", None, needs=_can_share)
     def _refilled_assumed(self) -> tuple[Facts, Interference] | None:
         flow = self.flow
         facts, found = self._assuming
-        return with_refills(flow.followed, facts, flow.pinned, found, dims_of(flow.shape), flow.shapes)
+        return with_refills(flow.followed, facts, flow.pinned, found, dims_of(flow.shape))
 
     @run_once("compared layouts", dict[str, Plan](), needs=_is_followed)
     def compared(self) -> Mapping[str, Plan]:

@@ -29,11 +29,12 @@ def with_refills(
     fixed: frozenset[int],
     found: Interference,
     dims: Dims | None,
-    named: Sequence[BlockShape],
+    named: Sequence[BlockShape] | None = None,
 ) -> tuple[Facts, Interference]:
     """``facts`` with the refills of the kernel, and which buffers may share then. ``found``: which may by ``facts``;
-    ``fixed``: buffers that never share; ``dims``: of the block, where it is known; ``named``: blocks that somebody
-    names, if no facts."""
+    ``fixed``: buffers that never share; ``dims``: of the block, where it is known. ``named``: blocks that somebody
+    names; where they are given, be it none, the block is taken to fill all that it reads if one of these does, or one
+    that the kernel may be for."""
     body = of.kernel.body
     before = found.liveness.overwrites
     holding = {buffer for pair in before if pair.isdisjoint(fixed) for buffer in pair}
@@ -45,7 +46,7 @@ def with_refills(
     possible = tuple(each for each in possible if each.buffer in wanted)
     if not possible:
         return facts, found
-    tried = () if dims is not None else tuple(asker_of(of, each, _EFFORT) for each in _tried(of, named))
+    tried = () if named is None else tuple(asker_of(of, each, _EFFORT) for each in _tried(of, named))
     proved = proved_refills(asker_of(of, dims, _EFFORT), possible, facts, tried)
     if not proved:
         return facts, found
@@ -61,7 +62,7 @@ def of_parts(
     fixed: frozenset[int],
     found: Interference,
     shape: BlockShape | None,
-    named: Sequence[BlockShape],
+    named: Sequence[BlockShape] | None = None,
 ) -> tuple[Facts, Interference]:
     """The same for a kernel with the parts of a buffer as buffers of their own. ``values``: its own; ``control``: of
     the kernel as it is; ``shape``: the block, where it is known."""

@@ -173,7 +173,7 @@ def _curve(partition: TermPartition, flow: DataFlow, sizes: _Sizes) -> tuple[Can
     found = interference(applied.body, facts, fixed)
     named = partition.named(flow.kernel)
     if named is not None:
-        facts, found = of_parts(named, flow.values, flow.control, facts, fixed, found, None, flow.shapes)
+        facts, found = of_parts(named, flow.values, flow.control, facts, fixed, found, None)
     items = [Item(each.index, each.name, _sampled(sizes[each.index] or {}), 1) for each in partition.ranges]
     return curve_of(task(items, applied.body, facts, fixed, found))
 

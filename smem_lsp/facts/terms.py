@@ -9,7 +9,6 @@ from smem_lsp.analysis.dataflow.interference import interference, relate
 from smem_lsp.analysis.storage.ranges_in_terms import TermPartition, TermRange
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.sums import Sum, added, larger, spelled, total_of
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.value_facts import ValueFacts
@@ -56,11 +55,7 @@ class TermLayout:
 
 
 def layout_in_terms(
-    partition: TermPartition,
-    kernel: Kernel,
-    control: Control,
-    values: ValueFacts,
-    shape: BlockShape | None,
+    partition: TermPartition, kernel: Kernel, control: Control, values: ValueFacts
 ) -> TermLayout:
     """Each range in the first column in which it conflicts with none. The last one, whose end is not known, stays
     alone. No element is told from another, so only barriers that are there keep two ranges apart; but what is filled
@@ -76,9 +71,7 @@ def layout_in_terms(
     found = interference(applied.body, facts, frozenset())
     named = partition.named(kernel)
     if named is not None:
-        _, found = of_parts(
-            named, values, control, facts, frozenset(), found, None, () if shape is None else (shape,)
-        )
+        _, found = of_parts(named, values, control, facts, frozenset(), found, None)
     conflicts = relate(found)
     columns: list[list[TermRange]] = []
     for each in ranges[:-1]:

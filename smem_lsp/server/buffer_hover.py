@@ -153,10 +153,12 @@ def _ranges(facts: KernelFacts, divided: PartitionLayouts) -> str:
     )
     what = "Members" if divided.partition.ranges[0].members else "Ranges"
     words = f"{'Takes turns' if divided.by_names else what}: {', '.join(ranges)}"
+    words += f"; {divided.partition.assumes}" if divided.partition.assumes else ""
     free = [each for each in divided.best if not each.plan.barriers]
     if not free or free[0].plan.bytes >= divided.declared.bytes:
         return words
-    assumed = "".join(f"; {each}" for each in facts.assumptions(free[0]))
+    told = facts.assumptions(free[0])
+    assumed = "".join(f"; {each}" for each in told if str(each) != divided.partition.assumes)
     return f"{words}; {free[0].plan.bytes:,} B would do{assumed}"
 
 

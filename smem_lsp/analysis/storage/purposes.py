@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
-from smem_lsp.analysis.storage.dynamic_ranges import Partition, Range, landed
+from smem_lsp.analysis.storage.dynamic_ranges import Partition, Range
+from smem_lsp.analysis.storage.landings import landed
 from smem_lsp.ir.nodes import FEWEST_LANDINGS, Access, AddressSpace, Buffer, Kernel, Name, walk
 from smem_lsp.source import checkpoint
 

@@ -112,11 +112,15 @@ class Bounds:
         low, high = 0, 0
         for axis, most in zip("xyz", self.upper):
             number = next((each for each in parts if isinstance(each, Thread) and each.axis == axis), None)
-            size = next((each for each in parts if isinstance(each, Sym) and each.name == f"blockDim.{axis}"), None)
+            size = next(
+                (each for each in parts if isinstance(each, Sym) and each.name == f"blockDim.{axis}"), None
+            )
             if number is None or size is None or parts[number] * parts[size] >= 0:
                 continue
             sign = 1 if parts[size] > 0 else -1
-            times = min(abs(parts[number]), abs(parts[size]))  # of the size minus the number: from 1 to the size
+            times = min(
+                abs(parts[number]), abs(parts[size])
+            )  # of the size minus the number: from 1 to the size
             parts[size] -= sign * times
             parts[number] += sign * times
             low, high = (low + times, high + times * most) if sign > 0 else (low - times * most, high - times)

@@ -3,6 +3,7 @@ where every byte that is read was written since, for the block that is stated or
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
@@ -154,7 +155,37 @@ def test_they_do_in_every_block(fill: str, use: str, dims: str) -> None:
     text = kernel(fill, use, dims)
     found = curve(text)
     assert found[1] * 2 == found[0]
-    assert not any(each.assumes_shape for each in check(text).facts[0].best)
+    best = check(text).facts[0].best
+    assert all(each.fills or not each.assumes_shape for each in best)
+    if (fill, use, dims) in EVERY.values():  # without another word
+        assert not any(each.fills for each in best)
+
+
+def in_dynamic(fill: str, use: str, dims: str) -> str:
+    """The same kernel, with both tiles in one dynamic array."""
+    whole, *rows = (int(n) for n in re.findall(r"\d+", dims))
+    row = "".join(f"[{n}]" for n in rows)
+    lines = ["  extern __shared__ __align__(16) float raw[];"]
+    for name, at in (("a", "raw"), ("b", f"raw + {whole * math.prod(rows)}")):
+        kind = f"float (*{name}){row}" if rows else f"float* {name}"
+        lines.append(f"  {kind} = reinterpret_cast<float (*){row}>({at});" if rows else f"  {kind} = {at};")
+    static = kernel(fill, use, dims).splitlines()
+    return "\n".join([static[0], *lines, *static[3:], ""])
+
+
+DYNAMIC = {  # the number of elements is bounded by nothing but a static array
+    name: each
+    for name, each in {**STATED, **MORE, **EVERY}.items()
+    if name not in ("as many as the kernel is told",)
+}
+
+
+@pytest.mark.parametrize(("fill", "use", "dims"), DYNAMIC.values(), ids=DYNAMIC)
+def test_ranges_of_dynamic_memory_do_too(fill: str, use: str, dims: str) -> None:
+    divided = check(in_dynamic(fill, use, dims)).facts[0].dynamic_partition
+    assert divided is not None
+    found = {len(each.plan.barriers): each.plan.bytes for each in divided.best}
+    assert found[1] * 2 == found[0]
 
 
 STRIDED = "for (int j = t; j < 1024; j += 256) "
