@@ -49,7 +49,7 @@ from smem_lsp.config import Config
 from smem_lsp.facts.any_block import decide_any_block
 from smem_lsp.facts.attempts import LIMITS, Limits
 from smem_lsp.facts.caller_reuse import CallerReuse, plan_caller_reuse
-from smem_lsp.facts.class_partition import partition_classes
+from smem_lsp.facts.class_partition import partition_classes, purposes_of_pointers
 from smem_lsp.facts.data_dependence import Decides, data_dependences
 from smem_lsp.facts.data_flow import DataFlow, data_flow, given_by_all, passed_by_all
 from smem_lsp.facts.decided import (
@@ -304,6 +304,14 @@ class KernelAnalysis(Passes):
         """Ranges of dynamic shared memory as buffers of their own, perhaps only one; None: they are not known."""
         found = self._dynamic
         return found if isinstance(found, PartitionLayouts) else None
+
+    @run_once("purposes of dynamic shared memory", None, needs=_is_followed)
+    def dynamic_purposes(self) -> PartitionLayouts | None:
+        """What takes turns in the bytes of dynamic shared memory, each as a buffer of its own."""
+        flow, whole = self.flow, self.dynamic_partition
+        if whole is None or any(each.members for each in whole.partition.ranges):
+            return None
+        return purposes_of_pointers(flow.kernel, flow.control, flow.values, flow.shape, whole.partition)
 
     @property
     def dynamic_terms(self) -> TermLayout | None:

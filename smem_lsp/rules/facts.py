@@ -248,6 +248,11 @@ class KernelFacts:
         return self.analysis.class_partitions
 
     @property
+    def dynamic_purposes(self) -> PartitionLayouts | None:
+        """What takes turns in the bytes of dynamic shared memory."""
+        return self.analysis.dynamic_purposes
+
+    @property
     def caller_reuse(self) -> CallerReuse | None:
         """What arrays of called functions could save."""
         return self.analysis.caller_reuse

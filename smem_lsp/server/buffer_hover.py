@@ -97,7 +97,9 @@ def _lines(first: int, last: int) -> str:
 def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffer: Buffer) -> str:
     """Which buffers it could share bytes with and at what price, or why it cannot."""
     if facts.dynamic_partition is not None and buffer.index == facts.dynamic_partition.partition.base:
-        return _ranges(facts, facts.dynamic_partition)
+        return _ranges(facts, facts.dynamic_purposes or facts.dynamic_partition)
+    if facts.dynamic_purposes is not None and buffer.index == facts.dynamic_purposes.partition.base:
+        return _ranges(facts, facts.dynamic_purposes)
     for divided in facts.class_partitions:
         if buffer.index == divided.partition.base:
             return _ranges(facts, divided)
