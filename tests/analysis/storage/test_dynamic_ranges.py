@@ -535,3 +535,62 @@ def test_the_fix_names_the_block_that_the_pointers_have_room_for() -> None:
     assert fix.safety is Safety.UNSAFE
     assert "2,048 → 1,024 B" in fix.title
     assert "assumes blocks of at most 256 threads in x: no pointer has room for more" in fix.title
+
+
+RING = """\
+#include <cuda_pipeline.h>
+__global__ void __launch_bounds__(128) k(const float* __restrict__ x, float* y, int n, int tiles) {
+  DECLARED
+  const int t = threadIdx.x;
+  for (int tile = 0; tile < tiles; ++tile) {
+    float s = 0.0f;
+    for (int p = 0; p < STAGES - 1; ++p) {
+      __pipeline_memcpy_async(&ring[p * 512 + t * 4], x + (tile * n + p) * 512 + t * 4, 16);
+      __pipeline_commit();
+    }
+    for (int k = 0; k < n; ++k) {
+      __pipeline_wait_prior(STAGES - 2);
+      __syncthreads();
+      const int next = k + STAGES - 1;
+      if (next < n)
+        __pipeline_memcpy_async(&ring[next % STAGES * 512 + t * 4], x + (tile * n + next) * 512 + t * 4, 16);
+      __pipeline_commit();
+      for (int j = 0; j < 512; j += 128) s += ring[k % STAGES * 512 + (511 - j - t)];
+    }
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    out[t] = s;
+    __syncthreads();
+    y[tile * 128 + t] = out[127 - t];
+    __syncthreads();  // last
+  }
+}
+void go(const float* x, float* y, int n, int m) { k<<<4, 128, BYTES>>>(x, y, n, m); }
+"""
+
+
+@pytest.mark.parametrize("stages", [2, 3, 4])
+@pytest.mark.parametrize(
+    ("declared", "bytes_"),
+    [
+        ("__shared__ __align__(16) float ring[WHOLE]; __shared__ float out[128];", "0"),
+        ("extern __shared__ __align__(16) float raw[]; float* ring = raw; float* out = raw + WHOLE;", "BOTH"),
+    ],
+    ids=["static", "dynamic"],
+)
+def test_a_ring_of_stages_is_one_range_that_keeps_its_bytes(stages: int, declared: str, bytes_: str) -> None:
+    """What the stages hold passes from turn to turn, and a tile may have fewer turns than there are stages."""
+    whole = 512 * stages
+    text = RING.replace("DECLARED", declared).replace("BYTES", bytes_).replace("STAGES", str(stages))
+    text = text.replace("WHOLE", str(whole)).replace("BOTH", str((whole + 128) * 4))
+    report = check(text)
+    facts = report.facts[0]
+    of = facts.of_ranges or facts
+    assert [(item.name, item.size) for item in of.items] == [("ring", whole * 4), ("out", 512)]
+    assert {each.plan.bytes for each in of.best} == {whole * 4 + 512}
+    assert report.kernels[0].verdict is not None and report.kernels[0].verdict.kind.value == "race-free"
+    lines = text.splitlines()
+    for (
+        finding
+    ) in report.findings:  # the next tile's barriers order what the last one does, in arrays of their own
+        assert finding.code == "SMEM204" and "// last" in lines[text.count("\n", 0, finding.span.start)]
