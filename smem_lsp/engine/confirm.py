@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.allocation.validate import validate
 from smem_lsp.analysis.banks.rows import in_rows
+from smem_lsp.analysis.storage.dynamic_ranges import Partition, partition_of
 from smem_lsp.analysis.values.sums import added, sum_of
 from smem_lsp.engine.measured import Measured, broken_promise, is_covered, lost
 from smem_lsp.engine.report import Report
@@ -94,7 +96,8 @@ def _misplaced_ranges(remedy: MoveRanges, facts: KernelFacts, now: KernelFacts |
     from a moved one moves with it."""
     found = None
     if now is not None and facts.dynamic_partition is not None:
-        found = _ranges_after(facts.dynamic_partition, now.dynamic_partition or now.undivided_dynamic)
+        flow, before = now.analysis.flow, facts.dynamic_partition.partition
+        found = _ranges_after(before, partition_of(flow.kernel, flow.values, flow.shape, before.most))
     plan = None if facts.dynamic_partition is None else facts.dynamic_partition.best[remedy.number].plan
     if found is None or plan is None or found.bytes != plan.bytes or not _valid(facts, found, remedy.number):
         return "other pointers are counted from where they point now"
@@ -134,6 +137,9 @@ def _copies_left(facts: KernelFacts, now: KernelFacts | None) -> str | None:
 
 def _other_bytes(fix: Fix, facts: KernelFacts, now: KernelFacts | None) -> str | None:
     """Has the kernel the bytes that were promised, and does nothing take turns in them any more?"""
+    turns = facts.dynamic_purposes
+    if fix.static_bytes is None and turns is not None:
+        return _still_in_turns(turns, now)
     if now is None or now.static_bytes is None:
         return "its bytes would not be known"
     if facts.kernel.siblings == 0 and now.static_bytes != fix.static_bytes:
@@ -141,23 +147,42 @@ def _other_bytes(fix: Fix, facts: KernelFacts, now: KernelFacts | None) -> str |
     return None
 
 
-def _ranges_after(before: PartitionLayouts, after: PartitionLayouts | None) -> Plan | None:
+def _still_in_turns(turns: PartitionLayouts, now: KernelFacts | None) -> str | None:
+    """Is every purpose whole at a place of its own?"""
+    found = None
+    if now is not None and now.analysis.dynamic_partition is not None:
+        found = _moves(turns.partition, now.analysis.dynamic_partition.partition)
+    if found is None:
+        return "where its pointers begin would not be known"
+    ranges = sorted((each.offset + found[each.index], each.size) for each in turns.partition.ranges)
+    if any(start + size > following for (start, size), (following, _) in pairwise(ranges)):
+        return "two of its purposes would still have bytes in common"
+    return None
+
+
+def _ranges_after(before: Partition, after: object) -> Plan | None:
     """Where the ranges are in the edited text, by the bytes that its accesses reach; None: they fell apart."""
-    if after is None:
+    shifts = _moves(before, after) if isinstance(after, Partition) else None
+    if shifts is None:
         return None
-    old, new = (sorted(divided.partition.reached.items()) for divided in (before, after))
+    offsets = {each.index: each.offset + shifts[each.index] for each in before.ranges}
+    end = max(offsets[each.index] + each.size for each in before.ranges)
+    return Plan("rewrite", end, offsets)
+
+
+def _moves(before: Partition, after: Partition) -> dict[int, int] | None:
+    """By range: how many bytes further its accesses are in the edited text; None: not all of them move alike."""
+    old, new = (sorted(divided.reached.items()) for divided in (before, after))
     if len(old) != len(new):
         return None
-    shifts: dict[int, set[int]] = {each.index: set() for each in before.partition.ranges}
+    shifts: dict[int, set[int]] = {each.index: set() for each in before.ranges}
     for (point, (low, high)), (_, (low_now, high_now)) in zip(old, new):
         if high - low != high_now - low_now:
             return None
-        shifts[before.partition.of[point]].add(low_now - low)
+        shifts[before.of[point]].add(low_now - low)
     if any(len(found) != 1 for found in shifts.values()):
         return None
-    offsets = {each.index: each.offset + min(shifts[each.index]) for each in before.partition.ranges}
-    end = max(offsets[each.index] + each.size for each in before.partition.ranges)
-    return Plan("rewrite", end, offsets)
+    return {index: found.pop() for index, found in shifts.items()}
 
 
 def _valid(facts: KernelFacts, plan: Plan, number: int) -> bool:

@@ -141,6 +141,7 @@ def _part(facts: KernelFacts, chosen: frozenset[int]) -> Candidate | None:
 
 def unmerges(facts: KernelFacts) -> list[Finding]:
     """Each buffer whose bytes serve several purposes, as a finding to ask the fix of."""
+    dynamic = facts.dynamic_purposes
     return [
         Finding(
             "SMEM301",
@@ -150,7 +151,7 @@ def unmerges(facts: KernelFacts) -> list[Finding]:
             facts.kernel.name,
             remedy=Unmerge(facts.index, divided.partition.base),
         )
-        for divided in facts.class_partitions
+        for divided in (*facts.class_partitions, *([] if dynamic is None else [dynamic]))
         if divided.by_names
     ]
 

@@ -3,7 +3,7 @@ purposes of bytes that several names share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from smem_lsp.allocation.declared import declared
@@ -14,7 +14,14 @@ from smem_lsp.analysis.dataflow.interference import interference, relate
 from smem_lsp.analysis.dataflow.liveness import Record, backward
 from smem_lsp.analysis.storage.class_members import split, storages
 from smem_lsp.analysis.storage.dynamic_ranges import Partition
-from smem_lsp.analysis.storage.purposes import joined, overlapping, partition, take_turns
+from smem_lsp.analysis.storage.purposes import (
+    joined,
+    names_of,
+    overlapping,
+    partition,
+    pointers_of,
+    take_turns,
+)
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import BlockShape
@@ -23,7 +30,7 @@ from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.facts.layouts import Candidate
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.refills import of_parts
-from smem_lsp.ir.nodes import Buffer, Kernel
+from smem_lsp.ir.nodes import Buffer, Kernel, Name
 from smem_lsp.source import checkpoint
 
 
@@ -44,7 +51,7 @@ def partition_classes(
         checkpoint()
         if buffer.index not in natural.offsets:
             continue
-        partition = _purposes(kernel, control, values, fact, buffer)
+        partition = _purposes(kernel, control, values, shape, buffer, names_of(kernel, buffer))
         if partition is None and buffer.index in storing:
             partition = split(kernel, values, shape, buffer)
         if partition is None or sum(not each.stays for each in partition.ranges) < 2:
@@ -75,6 +82,33 @@ def partition_classes(
     return tuple(found)
 
 
+def purposes_of_pointers(
+    kernel: Kernel, control: Control, values: ValueFacts, shape: BlockShape | None, whole: Partition
+) -> PartitionLayouts | None:
+    """The purposes that take turns in the bytes of dynamic shared memory, by the pointers that accesses go through;
+    None: no two pointers have bytes in common. ``whole``: what each access reaches."""
+    fact = shape if shape is not None and shape.fact else None
+    buffer = kernel.buffers[whole.base]
+    named = pointers_of(kernel, buffer, whole.reached)
+    divided = _purposes(kernel, control, values, shape, buffer, named)
+    if divided is None:
+        return None
+    divided = replace(divided, reached=whole.reached)
+    ranges = divided.ranges
+    items = tuple(Item(each.index, each.name, each.size, each.align) for each in ranges)
+    declared = Plan("declared", divided.bytes, {each.index: each.offset for each in ranges})
+    applied, again = _applied(kernel, values, divided)
+    lives = interference(applied.body, prove(applied, control, fact, again), frozenset()).liveness.lives
+    return PartitionLayouts(
+        partition=divided,
+        items=items,
+        declared=declared,
+        best=(),
+        lives={index: (life.first, life.last) for index, life in lives.items()},
+        filled=_filled(applied, divided, prove(applied, control, shape, again)),
+    )
+
+
 def _filled(applied: Kernel, partition: Partition, facts: Facts) -> frozenset[int]:
     """The parts of which every element is written before one is read."""
     unfilled = backward(applied.body, 0, 0, 0, Record(facts))
@@ -82,18 +116,46 @@ def _filled(applied: Kernel, partition: Partition, facts: Facts) -> frozenset[in
 
 
 def _purposes(
-    kernel: Kernel, control: Control, values: ValueFacts, fact: BlockShape | None, buffer: Buffer
+    kernel: Kernel,
+    control: Control,
+    values: ValueFacts,
+    shape: BlockShape | None,
+    buffer: Buffer,
+    named: Mapping[int, Name],
 ) -> Partition | None:
-    """The purposes that take turns in the bytes of a buffer; None where it has but one."""
-    groups = overlapping(kernel, buffer)
+    """The purposes that take turns in the bytes of a buffer; None where it has but one. What holds for every block
+    counts first, then what holds in ``shape``, which may be no fact, or where a block fills all that it reads."""
+    fact = shape if shape is not None and shape.fact else None
+    known = _purposes_in(kernel, control, values, fact, buffer, named, filling=False)
+    if known is not None or fact is not None or not overlapping(named):
+        return known
+    found = _purposes_in(kernel, control, values, shape, buffer, named, filling=shape is None)
+    return None if found is None else replace(found, shaped=True)
+
+
+def _purposes_in(
+    kernel: Kernel,
+    control: Control,
+    values: ValueFacts,
+    shape: BlockShape | None,
+    buffer: Buffer,
+    named: Mapping[int, Name],
+    *,
+    filling: bool,
+) -> Partition | None:
+    groups = overlapping(named)
     while take_turns(groups):
         checkpoint()
-        found = partition(kernel, buffer, groups)
+        found = partition(kernel, buffer, named, groups)
         if found is None:
             return None
         applied, again = _applied(kernel, values, found)
-        facts = prove(applied, control, fact, again)
-        lives = interference(applied.body, facts, frozenset()).liveness
+        facts = prove(applied, control, shape, again)
+        known = interference(applied.body, facts, frozenset())
+        _, known = of_parts(
+            applied, again, control, facts, frozenset(), known, shape, () if filling else None
+        )
+        lives = known.liveness
         left = joined(groups, len(kernel.buffers), lives.overwrites, lives.reads_before_write)
         if len(left) == len(groups):
             return found

@@ -41,18 +41,22 @@ def partition_dynamic(
         applied.body, memory=kernel.memory, rows=values.table.rows, warp_sizes=values.table.warp_sizes
     )
 
-    def curve(of: BlockShape | None, like: Interference | None, *, assumed: bool) -> tuple[Task, _Curve]:
+    def curve(
+        of: BlockShape | None, like: Interference | None, *, assumed: bool, fills: bool = False
+    ) -> tuple[Task, _Curve]:
         facts = prove(applied, control, of, again)
         known = interference(applied.body, facts, stays, like)
-        facts, known = of_parts(applied, again, control, facts, stays, known, of)
+        facts, known = of_parts(applied, again, control, facts, stays, known, of, () if fills else None)
         planned = task(items, applied.body, facts, stays, known)
-        return planned, curve_of(planned, assumes_shape=assumed)
+        return planned, curve_of(planned, assumes_shape=assumed, fills=fills)
 
     fact = shape if shape is not None and shape.fact else None
     planned, best = curve(fact, None, assumed=found.shaped)
     if shape is not None and fact is None:
         planned, more = curve(shape, planned.found, assumed=True)
         best = joined(best, more)
+    elif shape is None and planned.found.liveness.overwrites:
+        best = joined(best, curve(None, planned.found, assumed=True, fills=True)[1])
     lives = planned.found.liveness.lives
     return PartitionLayouts(
         partition=found,

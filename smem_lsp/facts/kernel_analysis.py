@@ -49,7 +49,7 @@ from smem_lsp.config import Config
 from smem_lsp.facts.any_block import decide_any_block
 from smem_lsp.facts.attempts import LIMITS, Limits
 from smem_lsp.facts.caller_reuse import CallerReuse, plan_caller_reuse
-from smem_lsp.facts.class_partition import partition_classes
+from smem_lsp.facts.class_partition import partition_classes, purposes_of_pointers
 from smem_lsp.facts.data_dependence import Decides, data_dependences
 from smem_lsp.facts.data_flow import DataFlow, data_flow, given_by_all, passed_by_all
 from smem_lsp.facts.decided import (
@@ -196,7 +196,8 @@ class KernelAnalysis(Passes):
     @cached_property
     def best(self) -> tuple[Candidate, ...]:
         """The best plans, rising in added barriers."""
-        return joined(self._proved, self._assumed) if self._assumes_shape else self._proved
+        found = joined(self._proved, self._assumed) if self._assumes_shape else self._proved
+        return joined(found, self._filled)
 
     @property
     def _assumes_shape(self) -> bool:
@@ -216,6 +217,17 @@ class KernelAnalysis(Passes):
         facts, found = self._sharing_assumed
         of = task(self.items, flow.kernel.body, facts, flow.pinned, found)
         return curve_of(of, assumes_shape=True)
+
+    @run_once("layouts for blocks that fill their tiles", tuple[Candidate, ...](), needs=_can_share)
+    def _filled(self) -> tuple[Candidate, ...]:
+        flow = self.flow
+        if flow.shape is not None:
+            return ()
+        facts, found = self._sharing
+        more, found = with_refills(flow.followed, facts, flow.pinned, found, None, named=flow.shapes)
+        if more is facts:
+            return ()
+        return curve_of(task(self.items, flow.kernel.body, more, flow.pinned, found), fills=True)
 
     @property
     def _sharing(self) -> tuple[Facts, Interference]:
@@ -292,6 +304,14 @@ class KernelAnalysis(Passes):
         """Ranges of dynamic shared memory as buffers of their own, perhaps only one; None: they are not known."""
         found = self._dynamic
         return found if isinstance(found, PartitionLayouts) else None
+
+    @run_once("purposes of dynamic shared memory", None, needs=_is_followed)
+    def dynamic_purposes(self) -> PartitionLayouts | None:
+        """What takes turns in the bytes of dynamic shared memory, each as a buffer of its own."""
+        flow, whole = self.flow, self.dynamic_partition
+        if whole is None or any(each.members for each in whole.partition.ranges):
+            return None
+        return purposes_of_pointers(flow.kernel, flow.control, flow.values, flow.shape, whole.partition)
 
     @property
     def dynamic_terms(self) -> TermLayout | None:

@@ -20,12 +20,14 @@ WORTH_SAYING = 128
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A plan with what it rests on. ``assumes_shape``: it is proved only for the block shape of the launch in sight
-    or of the settings, which is no fact."""
+    or of the settings, which is no fact, or for the blocks (``fills``) that write all that they read of a tile, of
+    which the kernel does not say that every block does."""
 
     plan: Plan
     conflicts: Conflicts
     facts: Facts
     assumes_shape: bool = False
+    fills: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +39,12 @@ class Layouts:
     best: tuple[Candidate, ...]
 
 
-def curve_of(task: Task, *, assumes_shape: bool = False) -> tuple[Candidate, ...]:
+def curve_of(task: Task, *, assumes_shape: bool = False, fills: bool = False) -> tuple[Candidate, ...]:
     """The best plan for each number of added barriers, under one set of facts."""
     return tuple(
-        Candidate(plan, relate(task.found, frozenset(plan.barriers)), task.facts, assumes_shape)
+        Candidate(
+            plan, relate(task.found, frozenset(plan.barriers)), task.facts, assumes_shape or fills, fills
+        )
         for plan in best_layouts(task)
     )
 

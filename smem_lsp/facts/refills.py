@@ -5,11 +5,16 @@ The solver is asked only about buffers that may share bytes if all that could be
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import Interference, interference
 from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.refills import possible_refills, proved_refills, with_kills
 from smem_lsp.analysis.decision.verdict import asker_of
+from smem_lsp.analysis.threads.block_shape import evidence, single_axes
+from smem_lsp.analysis.threads.divergence import samples_for
 from smem_lsp.analysis.threads.uniformity import Control, prove_levels
 from smem_lsp.analysis.values.block_shape import BlockShape, dims_of, most_threads
 from smem_lsp.analysis.values.value_facts import ValueFacts
@@ -19,10 +24,17 @@ _EFFORT = 1_500_000  # of the solver, for one kernel in one block
 
 
 def with_refills(
-    of: Followed, facts: Facts, fixed: frozenset[int], found: Interference, dims: Dims | None
+    of: Followed,
+    facts: Facts,
+    fixed: frozenset[int],
+    found: Interference,
+    dims: Dims | None,
+    named: Sequence[BlockShape] | None = None,
 ) -> tuple[Facts, Interference]:
     """``facts`` with the refills of the kernel, and which buffers may share then. ``found``: which may by ``facts``;
-    ``fixed``: buffers that never share; ``dims``: of the block, where it is known."""
+    ``fixed``: buffers that never share; ``dims``: of the block, where it is known. ``named``: blocks that somebody
+    names; where they are given, be it none, the block is taken to fill all that it reads if one of these does, or one
+    that the kernel may be for."""
     body = of.kernel.body
     before = found.liveness.overwrites
     holding = {buffer for pair in before if pair.isdisjoint(fixed) for buffer in pair}
@@ -34,7 +46,8 @@ def with_refills(
     possible = tuple(each for each in possible if each.buffer in wanted)
     if not possible:
         return facts, found
-    proved = proved_refills(asker_of(of, dims, _EFFORT), possible, facts)
+    tried = () if named is None else tuple(asker_of(of, each, _EFFORT) for each in _tried(of, named))
+    proved = proved_refills(asker_of(of, dims, _EFFORT), possible, facts, tried)
     if not proved:
         return facts, found
     more = with_kills(facts, proved, of)
@@ -49,13 +62,29 @@ def of_parts(
     fixed: frozenset[int],
     found: Interference,
     shape: BlockShape | None,
+    named: Sequence[BlockShape] | None = None,
 ) -> tuple[Facts, Interference]:
     """The same for a kernel with the parts of a buffer as buffers of their own. ``values``: its own; ``control``: of
-    the kernel as it is."""
+    the kernel as it is; ``shape``: the block, where it is known."""
     if not found.liveness.overwrites:
         return facts, found
     fact = shape if shape is not None and shape.fact else None
     _, levels = prove_levels(
         applied.body, values, buffers=applied.buffers, shape=fact, upper=most_threads(applied)
     )
-    return with_refills(Followed(applied, values, control, levels), facts, fixed, found, dims_of(shape))
+    return with_refills(
+        Followed(applied, values, control, levels), facts, fixed, found, dims_of(shape), named
+    )
+
+
+def _tried(of: Followed, named: Sequence[BlockShape]) -> list[Dims]:
+    """Blocks of which one has to fill the tiles whole: those that somebody names, or that the kernel may be for."""
+    if named:
+        return [each.dims for each in named]
+    shown, most = evidence(of.kernel, of.values, of.control), most_threads(of.kernel)[0]
+    blocks = dict.fromkeys([shown.sample, *samples_for(of.values, single_axes(of.kernel))])
+    return [
+        dims
+        for dims in blocks
+        if math.prod(dims) <= most and all(size <= limit for size, limit in zip(dims, shown.upper))
+    ]

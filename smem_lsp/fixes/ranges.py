@@ -15,18 +15,11 @@ from smem_lsp.facts.layouts import Candidate
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.fixes.barriers import insert_barriers
 from smem_lsp.fixes.cure import CheckedKernel, Cure, conditional_words
-from smem_lsp.fixes.declarations import Refused, with_comments
+from smem_lsp.fixes.declarations import Refused
 from smem_lsp.fixes.launches import fewer_bytes
-from smem_lsp.fixes.local_pointers import (
-    address,
-    carried,
-    local_pointers,
-    names_in,
-    require_aliases,
-    require_unconditional,
-)
+from smem_lsp.fixes.local_pointers import names_in, require_aliases
 from smem_lsp.fixes.model import Fix, Safety
-from smem_lsp.ir.nodes import Buffer
+from smem_lsp.fixes.moved_pointers import moved_pointers, pointers_of
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import merged_buffers
 from smem_lsp.rules.model import MoveRanges
@@ -104,35 +97,12 @@ def _saves(facts: KernelFacts, number: int) -> bool:
 def _moved(facts: KernelFacts, unit: TranslationUnit, number: int) -> _Moved:
     kernel, divided, ranges, source = facts.kernel, facts.dynamic_partition, facts.of_ranges, unit.source
     assert divided is not None and ranges is not None
-    function = next((f for f in unit.functions if f.name_span == kernel.name_span), None)
-    if function is None:
-        raise Refused("the kernel comes from a macro")
-    base = kernel.buffers[divided.partition.base]
-    if base.spanned:
-        raise Refused(f"the distance of two addresses in `{base.name}`, or their order, is asked for")
+    base, pointers = kernel.buffers[divided.partition.base], pointers_of(kernel, unit)
     candidate = divided.best[number]
     plan = _fewest_moves(divided, candidate, ranges)
-    pointers = {pointer.name: pointer for pointer in local_pointers(function)}
-    names: dict[int, list[str]] = {}  # offset afterwards -> the ranges that start there
-    for each in divided.partition.ranges:
-        names.setdefault(plan.offsets[each.index], []).append(each.name)
-    shifts = {each.name: plan.offsets[each.index] - each.offset for each in divided.partition.ranges}
-    moved = [name for name, shift in shifts.items() if shift]
-    edits: list[TextEdit] = []
+    edits = moved_pointers(kernel, unit, base, divided.partition.ranges, plan.offsets)
+    moved = [each.name for each in divided.partition.ranges if plan.offsets[each.index] != each.offset]
     words: set[str] = set()
-    for each in divided.partition.ranges:
-        checkpoint()
-        pointer = pointers.get(each.name)
-        if pointer is None or each.name in kernel.redeclared:
-            if shifts[each.name]:
-                raise Refused(f"`{each.name}` is not set where it is declared")
-            continue
-        if carried(pointer, pointers, shifts, source, 0) == shifts[each.name]:
-            continue
-        require_unconditional(pointer, kernel)
-        to = plan.offsets[each.index]
-        place = address(pointer, base, [pointers[n] for n in names[to] if n in pointers], _count(base, to))
-        edits.append(TextEdit(pointer.initializer, with_comments(source, [pointer.initializer], place)))
     for each in divided.partition.ranges:
         if each.name in pointers:
             words |= names_in(pointers[each.name], source)
@@ -187,14 +157,6 @@ def _placed_around(
             return None
         offsets[item.index] = place
     return offsets
-
-
-def _count(base: Buffer, offset: int) -> str | None:
-    """Elements of the array in front of a place, in C; empty: none, None: it is between two elements."""
-    if offset == 0:
-        return ""
-    whole = base.element_bytes and offset % base.element_bytes == 0
-    return str(offset // base.element_bytes) if whole and base.element_bytes else None
 
 
 CURE = Cure(MoveRanges, lambda remedy, kernel: "move ranges of dynamic shared memory", _fix, compiled=True)

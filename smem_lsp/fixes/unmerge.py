@@ -18,7 +18,8 @@ from smem_lsp.fixes.cure import CheckedKernel, Cure
 from smem_lsp.fixes.declarations import Refused
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.fixes.union_text import members_of
-from smem_lsp.ir.nodes import Buffer, Kernel, Name
+from smem_lsp.fixes.unmerge_ranges import unmerge_assumptions, unmerged_ranges
+from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel, Name
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Unmerge
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint, listed
@@ -35,6 +36,8 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 def _fix(remedy: Unmerge, at: CheckedKernel) -> Fix:
     facts = at.facts
     base = facts.kernel.buffers[remedy.buffer]
+    if base.space is AddressSpace.DYNAMIC:
+        return unmerged_ranges(at)
     divided = purposes_of(facts, base)
     if divided is None:
         raise Refused(f"`{base.name}` serves one purpose")
@@ -55,13 +58,7 @@ def _fix(remedy: Unmerge, at: CheckedKernel) -> Fix:
         if (old := facts.blocks(row, before or 0)) != (new := facts.blocks(row, after))
     ]
     title += "".join(f", {words}" for words in steps[:1])
-    unfilled = [each.name for each in divided.partition.ranges if each.index not in divided.filled]
-    assumed = [*map(str, facts.shape_assumption)] if not unfilled else []
-    if unfilled:
-        what = listed([f"`{name}`" for name in unfilled])
-        assumed.append(
-            f"right unless {what} {'is' if len(unfilled) == 1 else 'are'} read for what others have left"
-        )
+    assumed = unmerge_assumptions(facts, divided)
     title += "".join(f"; {words}" for words in assumed)
     return Fix(title, Safety.UNSAFE if assumed else Safety.SAFE, edits, after)
 

@@ -271,6 +271,7 @@ def _carved(source: SourceText, report: KernelReport, divided: PartitionLayouts)
             for each in partition.ranges
         ],
         "plans": [_plan(report, plan, names) for plan in plans],
+        "assumes": partition.assumes,
     }
 
 

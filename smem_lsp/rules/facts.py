@@ -249,14 +249,14 @@ class KernelFacts:
         return tuple(Refusal(moves.line(each.line), moves.words(each.words)) for each in found)
 
     @property
-    def undivided_dynamic(self) -> PartitionLayouts | None:
-        """All of dynamic shared memory, where it is one range."""
-        return None if self.dynamic_partition is not None else self.analysis.dynamic_partition
-
-    @property
     def class_partitions(self) -> tuple[PartitionLayouts, ...]:
         """Members of classes in static shared memory, one item for each buffer."""
         return self.analysis.class_partitions
+
+    @property
+    def dynamic_purposes(self) -> PartitionLayouts | None:
+        """What takes turns in the bytes of dynamic shared memory."""
+        return self.analysis.dynamic_purposes
 
     @property
     def caller_reuse(self) -> CallerReuse | None:
@@ -288,8 +288,17 @@ class KernelFacts:
         if kernel.instance is not None and (kernel.siblings or kernel.more_instances):
             found.insert(0, said(f"checked for {kernel.instance}"))
         if candidate.assumes_shape:
-            found[:0] = self.shape_assumption
+            found[:0] = self.shape_assumption or self._room_assumption
+        if candidate.fills:
+            found.insert(0, said("assumes blocks that fill all that they read"))
         return tuple(found)
+
+    @property
+    def _room_assumption(self) -> tuple[Words, ...]:
+        """In words, where the ranges of dynamic shared memory rest on blocks of a certain size at most."""
+        divided = self.analysis.dynamic_partition
+        assumed = "" if divided is None else divided.partition.assumes
+        return (said(assumed),) if assumed else ()
 
     @property
     def shape_assumption(self) -> tuple[Words, ...]:

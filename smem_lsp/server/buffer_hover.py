@@ -97,7 +97,9 @@ def _lines(first: int, last: int) -> str:
 def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffer: Buffer) -> str:
     """Which buffers it could share bytes with and at what price, or why it cannot."""
     if facts.dynamic_partition is not None and buffer.index == facts.dynamic_partition.partition.base:
-        return _ranges(facts, facts.dynamic_partition)
+        return _ranges(facts, facts.dynamic_purposes or facts.dynamic_partition)
+    if facts.dynamic_purposes is not None and buffer.index == facts.dynamic_purposes.partition.base:
+        return _ranges(facts, facts.dynamic_purposes)
     for divided in facts.class_partitions:
         if buffer.index == divided.partition.base:
             return _ranges(facts, divided)
@@ -153,10 +155,12 @@ def _ranges(facts: KernelFacts, divided: PartitionLayouts) -> str:
     )
     what = "Members" if divided.partition.ranges[0].members else "Ranges"
     words = f"{'Takes turns' if divided.by_names else what}: {', '.join(ranges)}"
+    words += f"; {divided.partition.assumes}" if divided.partition.assumes else ""
     free = [each for each in divided.best if not each.plan.barriers]
     if not free or free[0].plan.bytes >= divided.declared.bytes:
         return words
-    assumed = "".join(f"; {each}" for each in facts.assumptions(free[0]))
+    told = facts.assumptions(free[0])
+    assumed = "".join(f"; {each}" for each in told if str(each) != divided.partition.assumes)
     return f"{words}; {free[0].plan.bytes:,} B would do{assumed}"
 
 

@@ -12,7 +12,7 @@ from executor import Outcome, Source, build_what_compiles
 from executor.rewriting import differences, outcomes, rewrites
 from smem_lsp.engine import apply, check
 from smem_lsp.engine.merges import unmerges
-from smem_lsp.rules.model import MergeBuffers
+from smem_lsp.rules.model import MergeBuffers, MoveRanges
 
 FOLDER = Path(__file__).parents[1] / "kernels"
 NAMES = sorted(path.name for path in FOLDER.glob("*.cu") if ".wrong." not in path.name)
@@ -46,7 +46,7 @@ def apart() -> Iterator[Apart]:
     for name in NAMES:
         text = (FOLDER / name).read_bytes().decode()
         for number, each in enumerate(rewrites(text)):
-            if isinstance(each.remedy, MergeBuffers):
+            if isinstance(each.remedy, MergeBuffers | MoveRanges):
                 again = taken_apart(each.text)
                 if again is not None:
                     all_.texts[name] = text

@@ -9,7 +9,7 @@ from fixes import two_buffers
 from harness import merges_offered
 
 from smem_lsp.engine import Report, apply, check
-from smem_lsp.engine.merges import merge_finding, parts, unmerges
+from smem_lsp.engine.merges import merge_finding, merges, parts, unmerges
 from smem_lsp.fixes.model import Fix, Safety
 
 READ = "float s = tile[511 - tid]"
@@ -201,3 +201,90 @@ def test_a_guest_of_a_guest_is_taken_apart_in_one_go() -> None:
     )
     (fix,) = offered(check(chained))
     assert apply(chained, fix) == text
+
+
+# ---- dynamic shared memory -----------------------------------------------------------------------------------------
+
+CARVED = """\
+static __global__ void k(const float* in, float* out) {
+  extern __shared__ float smem[];
+  float* x = smem;
+  float* y = smem + 256;
+  float* z = y + 256;
+  int tid = threadIdx.x;
+  x[tid] = in[tid];
+  __syncthreads();
+  y[tid] = x[255 - tid];
+  __syncthreads();
+  z[tid] = y[tid ^ 1];
+  __syncthreads();
+  out[tid] = z[255 - tid];
+}
+void run(const float* in, float* out) { k<<<1, 256, 768 * sizeof(float)>>>(in, out); }
+"""
+
+
+def moved(text: str) -> str:
+    """With the first plan for its ranges."""
+    report = check(text)
+    (fix,) = [fix for facts in report.facts for each in merges(facts) for fix in report.fixes_for(each)]
+    return apply(text, fix)
+
+
+def test_ranges_that_share_bytes_get_their_own_again() -> None:
+    merged = moved(CARVED)
+    assert "float* z = x;" in merged and "512 * sizeof(float)" in merged
+    (fix,) = offered(check(merged))
+    assert fix.title == "Unmerge x, y and z in smem: 2,048 → 3,072 B of dynamic shared memory"
+    assert fix.safety is Safety.SAFE
+    apart = apply(merged, fix)
+    assert apart == CARVED.replace("y + 256", "smem + 512")
+    assert not offered(check(apart))
+    assert moved(apart) == merged
+
+
+def test_they_are_buffers_to_all_that_asks() -> None:
+    (facts,) = check(moved(CARVED)).facts
+    turns = facts.dynamic_purposes
+    assert turns is not None and turns.by_names
+    assert [(each.name, each.offset, each.size) for each in turns.partition.ranges] == [
+        ("x", 0, 1024), ("y", 1024, 1024), ("z", 0, 1024)
+    ]  # fmt: skip
+    racing = moved(CARVED).replace("  __syncthreads();\n  z[tid]", "  z[tid]")
+    assert [each.code for each in check(racing).findings] == ["SMEM202"]
+
+
+def test_bytes_that_an_author_lets_serve_twice_can_be_taken_apart() -> None:
+    text = CARVED.replace("float* z = y + 256;", "int* z = reinterpret_cast<int*>(smem);")
+    text = text.replace("768 * sizeof(float)", "2048").replace(
+        "z[tid] = y[tid ^ 1]", "z[tid] = (int)y[tid ^ 1]"
+    )
+    (fix,) = offered(check(text))
+    apart = apply(text, fix)
+    assert "int* z = reinterpret_cast<int*>(smem + 512);" in apart and "k<<<1, 256, 3072>>>" in apart
+
+
+def test_pointers_between_which_values_pass_have_one_purpose() -> None:
+    assert not offered(check(moved(CARVED).replace("out[tid] = z", "out[tid] = x[tid] + z")))
+    (fix,) = offered(check(moved(CARVED).replace("z[tid] = y", "if (tid < 255) z[tid] = y")))
+    assert fix.safety is Safety.UNSAFE
+    assert "right unless `z` is read for what others have left" in fix.title
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("void run(const float* in, float* out) { k<<<1, 256, 512 * sizeof(float)>>>(in, out); }\n", "",
+         "the launches, which are not in this file, would have to pass 1,024 B more"),
+        ("512 * sizeof(float)>>>", "bytes()>>>", "the launch at line 16 still passes its bytes"),
+        ("float* z = x;", "float* z; z = x;", "`z` is not set where it is declared"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_taken_apart(old: str, new: str, why: str) -> None:
+    text = moved(CARVED)
+    assert old in text
+    text = text.replace(old, new).replace(
+        "static __global__", "// smem: assume(blockDim.x == 256)\n__global__"
+    )
+    (fix,) = offered(check(text))
+    assert not fix.edits and why in fix.title

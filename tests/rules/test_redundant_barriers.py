@@ -197,3 +197,142 @@ def test_instances_that_are_left_out_may_need_it() -> None:
     assert [each.code for each in check(few).findings if each.code == "SMEM204"]
     many = f"{kernel}void h(float* p) {{ {' '.join(launches)} }}\n"
     assert not [each.code for each in check(many).findings if each.code == "SMEM204"]
+
+
+# ---- code that machines write --------------------------------------------------------------------------------------
+
+FILLS = {
+    "copies": """\
+    __asm__ __volatile__("cp.async.cg.shared.global [%0], [%1], %2;"
+      :: "r"(cast_smem_ptr_to_int(buf_dyn_shmem + (((int)threadIdx.x) * 16))),
+         "l"((void*)(A + ((k * 1024) + (((int)threadIdx.x) * 8)))), "n"(16));
+    __asm__ __volatile__("{\\n  .reg .pred p;\\n  setp.ne.b32 p, %0, 0;\\n"
+      "  @p cp.async.cg.shared.global [%1], [%2], %3;\\n}\\n"
+      :: "r"((int)(k < 99)), "r"(cast_smem_ptr_to_int(buf_dyn_shmem + ((((int)threadIdx.x) * 16) + 2048))),
+         "l"((void*)(B + ((k * 1024) + (((int)threadIdx.x) * 8)))), "n"(16));
+    __asm__ __volatile__("cp.async.commit_group;");
+    __asm__ __volatile__("cp.async.wait_group 0;");
+""",
+    "stores": """\
+    *(uint4*)(((half_t*)buf_dyn_shmem) + (((int)threadIdx.x) * 8)) =
+      *(uint4*)(A + ((k * 1024) + (((int)threadIdx.x) * 8)));
+    *(uint4*)(((half_t*)buf_dyn_shmem) + ((((int)threadIdx.x) * 8) + 1024)) =
+      *(uint4*)(B + ((k * 1024) + (((int)threadIdx.x) * 8)));
+""",
+}
+GENERATED = """\
+#include <cuda_fp16.h>
+typedef unsigned char uchar;
+typedef half half_t;
+__forceinline__ __device__ unsigned int cast_smem_ptr_to_int(const void* const smem_ptr) {
+  unsigned int smem_int;
+  asm volatile ("{ .reg .u64 smem_int; cvta.to.shared.u64 smem_int, %1; cvt.u32.u64 %0, smem_int; }"
+    : "=r"(smem_int) : "l"(smem_ptr));
+  return smem_int;
+}
+extern "C" __global__ void __launch_bounds__(128) main_kernel(
+    const half_t* __restrict__ A, const half_t* __restrict__ B, float* __restrict__ C) {
+  extern __shared__ __align__(1024) uchar buf_dyn_shmem[];
+  float C_local[8];
+  for (int i = 0; i < 8; ++i) {
+    C_local[i] = 0.000000e+00f;
+  }
+  for (int k = 0; k < 32; ++k) {
+    __syncthreads();  // first in the turn
+FILL    __syncthreads();  // behind the fill
+    for (int j = 0; j < 8; ++j) {
+      C_local[j] = C_local[j] + ((float)((half_t*)buf_dyn_shmem)[((((int)threadIdx.x) * 8) + j)] *
+        (float)((half_t*)buf_dyn_shmem)[(((127 - (int)threadIdx.x) * 8) + j) + 1024]);
+    }
+    __syncthreads();  // last in the turn
+  }
+  __syncthreads();  // behind the loop
+  for (int i_1 = 0; i_1 < 8; ++i_1) {
+    ((float*)buf_dyn_shmem)[((((int)threadIdx.x) * 8) + i_1)] = C_local[i_1];
+  }
+  __syncthreads();  // for the epilogue
+  for (int i_2 = 0; i_2 < 8; ++i_2) {
+    C[((((int)blockIdx.x) * 1024) + (i_2 * 128)) + ((int)threadIdx.x)] =
+      ((float*)buf_dyn_shmem)[((i_2 * 128) + ((int)threadIdx.x))];
+  }
+}
+"""
+
+
+def superfluous(text: str) -> list[str]:
+    """The comments behind the barriers that are reported."""
+    report = check(text)
+    found = [each for each in report.findings if each.code == "SMEM204"]
+    assert {each.code for each in report.findings} <= {"SMEM204", "SMEM206"}
+    lines = (text.splitlines()[text.count("\n", 0, each.span.start)] for each in found)
+    return [line.partition("// ")[2] for line in lines]
+
+
+@pytest.mark.parametrize("fill", FILLS.values(), ids=FILLS)
+def test_barriers_that_a_generator_has_left(fill: str) -> None:
+    text = GENERATED.replace("FILL", fill)
+    assert superfluous(text) == ["first in the turn", "behind the loop"]
+    left = "\n".join(
+        line for line in text.splitlines() if "first in" not in line and "behind the loop" not in line
+    )
+    assert superfluous(left) == []
+    report = check(left)
+    assert report.kernels[0].verdict is not None and report.kernels[0].verdict.kind.value == "race-free"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        # what is waited for is not all that was issued
+        ("cp.async.wait_group 0;", "cp.async.wait_group 1;"),
+        # an order for others, which nobody has asked the barrier for
+        ('__asm__ __volatile__("cp.async.commit_group;");',
+         '__asm__ __volatile__("cp.async.commit_group; membar.gl;");'),
+        ('__asm__ __volatile__("cp.async.commit_group;");',
+         '__asm__ __volatile__("cp.async.commit_group;"); asm volatile("fence.proxy.async;");'),
+    ],
+)  # fmt: skip
+def test_nothing_is_said_beside_other_orders(old: str, new: str) -> None:
+    text = GENERATED.replace("FILL", FILLS["copies"])
+    assert old in text
+    assert superfluous(text.replace(old, new)) == []
+
+
+def test_copies_that_others_read_need_their_barrier() -> None:
+    """Each thread may only read what it has copied itself before one."""
+    text = GENERATED.replace("FILL", FILLS["copies"]).replace(
+        "(127 - (int)threadIdx.x)", "((int)threadIdx.x)"
+    )
+    assert "behind the fill" not in superfluous(text)
+
+
+LOCAL = """\
+__device__ void put(float* values, int i, float v) { values[i] = v; }
+__global__ void k(const float* __restrict__ in, float* out, int n) {
+  __shared__ float s[256];
+  float own[8];
+  float* to[2] = {out, out + 256};
+  const int t = threadIdx.x;
+  s[t] = in[t];
+  __syncthreads();
+  own[0] = s[255 - t];
+  WRITE
+  __syncthreads();  // beside it
+  out[n - t] = own[0] + own[1];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("write", "found"),
+    [
+        ("own[1] = s[t];", ["beside it"]),
+        ("for (int i = 0; i < 8; ++i) own[i] += s[t];", ["beside it"]),
+        ("out[t] = s[t];", []),
+        ("to[1][t] = s[t];", []),
+        ("put(out, t, s[t]);", []),
+        ("float (&there)[8] = *reinterpret_cast<float (*)[8]>(out); there[t & 7] = s[t];", []),
+    ],
+)
+def test_an_array_of_a_thread_needs_no_order(write: str, found: list[str]) -> None:
+    assert superfluous(LOCAL.replace("WRITE", write)) == found

@@ -8,6 +8,10 @@ and that none of these writes has written? Where the solver finds none, the refi
 Who has written a byte is not left to the solver, which would have to try all threads: ``writers`` names one, and the
 solver proves that this thread exists, comes to the write in a turn that its loops have, and covers the byte. A byte
 that another thread has written counts only where a barrier of the block stands between the write and the read.
+
+In a block that nobody knows, ``same_writes`` answers first: what is written in every turn alike leaves no older value,
+whatever the block is. A tile that is copied in steps of 256 is filled by blocks of 256 threads; in smaller ones, bytes
+are read that nothing has written in any turn. So one block has to be found in which all that is read was written.
 """
 
 from __future__ import annotations
@@ -24,7 +28,8 @@ from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.formulas import Formula, both, either, negated, truth
 from smem_lsp.analysis.decision.question import Asker
-from smem_lsp.analysis.decision.writers import Guard, Writer, Writers
+from smem_lsp.analysis.decision.same_writes import Guard, is_repeated, same_write
+from smem_lsp.analysis.decision.writers import Writer, Writers
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.ir.nodes import Access, AccessKind, Branch, Jump, JumpKind, Loop, Node, Seq
 from smem_lsp.source import checkpoint, record
@@ -87,13 +92,16 @@ def with_kills(facts: Facts, refills: Iterable[Refill], of: Followed) -> Facts:
     return replace(facts, full=frozenset(full), covering=covering)
 
 
-def proved_refills(asker: Asker, refills: Sequence[Refill], facts: Facts) -> tuple[Refill, ...]:
-    """Those of ``refills`` behind which no older value is read.
+def proved_refills(
+    asker: Asker, refills: Sequence[Refill], facts: Facts, tried: Sequence[Asker] = ()
+) -> tuple[Refill, ...]:
+    """Those of ``refills`` behind which no older value is read. ``tried``: where ``asker`` asks about any block, some
+    that the kernel may be written for.
 
     Each answers for the reads up to the next one, so none may be taken back that another one relies on: what is not
     proved is left out, until all that is left is.
     """
-    judge = _Judge(asker, facts)
+    judge = _Judge(asker, facts, tuple(_Judge(each, facts, single=True) for each in tried))
     left = list(refills)
     while left:
         checkpoint()
@@ -195,9 +203,15 @@ class _Finder:
 
 @dataclass
 class _Judge:
+    """``tried``: the same for single blocks, one of which has to fill all that it reads; such a ``single`` block has to
+    keep to the arrays by itself."""
+
     asker: Asker
     facts: Facts
+    tried: tuple[_Judge, ...] = ()
+    single: bool = False
     _answers: dict[tuple[int, int, int, frozenset[int]], bool] = field(default_factory=dict)
+    _repeats: dict[tuple[int, int], bool] = field(default_factory=dict)
 
     @cached_property
     def open_before(self) -> Mapping[int, frozenset[int]]:
@@ -215,8 +229,45 @@ class _Judge:
         }
 
     def covers(self, refill: Refill, kills: frozenset[tuple[int, int]]) -> bool:
-        """Does it write every byte that is read behind it, up to the next one of ``kills``?"""
-        return all(self.covers_read(refill, read, common) for read, common in _reads_behind(refill, kills))
+        """Is no older value read behind it, up to the next one of ``kills``?"""
+        reads = tuple(_reads_behind(refill, kills))
+        if self.tried and self.repeats(refill):
+            ordered = [not any(self.is_open(each, read) for each in refill.writes) for read, _ in reads]
+            for judge in self.tried:
+                if all(
+                    (after and judge.covers_read(refill, *read)) or self.covers_read(refill, *read)
+                    for read, after in zip(reads, ordered)
+                ):
+                    return True
+        return all(self.covers_read(refill, *read) for read in reads)
+
+    def repeats(self, refill: Refill) -> bool:
+        """Does it write again all that the kernel has ever written to the buffer before?"""
+        key = refill.point, refill.buffer
+        found = self._repeats.get(key)
+        if found is None:
+            found = self._repeats[key] = self._is_repeated(refill)
+        return found
+
+    def _is_repeated(self, refill: Refill) -> bool:
+        of, crossed = self.asker.of, refill.loops
+        if not of.kernel.buffers[refill.buffer].placed:
+            return False
+        again = [
+            same_write(of.values, each.access, *_bytes(of, each.access), each.guards, each.loops, crossed)
+            for each in refill.writes
+        ]
+        known = [each for each in again if each is not None]
+        for access in of.accesses:
+            if access.buffer != refill.buffer or not access.kind.writes:
+                continue
+            position = of.positions[access.point]
+            guards = [(each.term, each.truth) for each in position.conditions]
+            around = [loop for loop in position.loops if loop not in crossed]
+            before = same_write(of.values, access, *_bytes(of, access), guards, around, crossed)
+            if before is None or not is_repeated(before, known):
+                return False
+        return True
 
     def covers_read(self, refill: Refill, read: Access, common: frozenset[int]) -> bool:
         key = refill.point, refill.buffer, read.point, common
@@ -291,7 +342,7 @@ class _Judge:
             checkpoint()
             encoder = self.asker.encoder()
             encoder.loose = False
-            known = self.in_rows(read, encoder)
+            known = [] if self.single else self.in_rows(read, encoder)
             for term, holds in wanted:
                 found = encoder.holds(term, 0)
                 known.append(found if holds else negated(found))

@@ -19,11 +19,14 @@ from smem_lsp.analysis.decision.ways import Open, Pair, Way
 from smem_lsp.analysis.hazards.outside_accesses import WithOutside, with_outside
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.ir.nodes import (
+    NO_OBJECT,
     Access,
     AccessKind,
     AddressSpace,
     Barrier,
     BarrierKind,
+    CopyWait,
+    CopyWaitKind,
     Dims,
     Proxy,
     Remote,
@@ -104,8 +107,19 @@ def _all_is_seen(of: Followed) -> bool:
         kernel.irregular is None
         and not kernel.unknown_accesses
         and all(barrier.kind in (BarrierKind.BLOCK, BarrierKind.WARP) for barrier in of.barriers)
-        and all(buffer.seen for buffer in kernel.buffers)
+        and all(buffer.seen or (buffer.placed and _all_land_at_once(of)) for buffer in kernel.buffers)
         and not any(isinstance(node, Proxy | Remote) for node in of.nodes)
+    )
+
+
+def _all_land_at_once(of: Followed) -> bool:
+    """Does each wait for copies wait for all of its thread's? Only then is it known what it makes ready for others: an
+    access of its own stands there."""
+    every = (CopyWaitKind.COMMIT, CopyWaitKind.GROUPS, CopyWaitKind.ALL)
+    return all(
+        node.kind in every and node.bound == NO_OBJECT and not node.left
+        for node in of.nodes
+        if isinstance(node, CopyWait)
     )
 
 

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import pairwise
 
+from smem_lsp.analysis.storage.implied_block import implied_block
+from smem_lsp.analysis.storage.landings import landed, landings
 from smem_lsp.analysis.storage.member_ranges import Reach
 from smem_lsp.analysis.storage.ranges_in_terms import TermPartition, partition_in_terms
 from smem_lsp.analysis.storage.refusals import Refusal, unplaced, unseen
@@ -25,10 +27,10 @@ from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
     FEWEST_LANDINGS,
     Access,
-    AccessKind,
     AddressSpace,
     Branch,
     Buffer,
+    Dims,
     Kernel,
     Loop,
     Name,
@@ -38,8 +40,9 @@ from smem_lsp.ir.nodes import (
     walk,
 )
 from smem_lsp.ir.values import Const, Operator, operation
-from smem_lsp.source import checkpoint
+from smem_lsp.source import checkpoint, listed
 from smem_lsp.source.record import dataclass
+from smem_lsp.targets.every import MAX_BLOCK
 
 _WIDEST = 16  # bytes of an access
 _MOST = 64  # ranges that accesses without a pointer may begin
@@ -64,8 +67,9 @@ class Range:
 @dataclass(frozen=True, slots=True)
 class Partition:
     """``base``: the buffer that the ranges are in; ``of``: access (its point) -> range (its index); ``shaped``: this
-    rests on a shape of the block that is no fact; ``reached``: the bytes that an access to dynamic memory may touch;
-    ``copied``: the ranges that asynchronous copies are issued into: all of them may land at any wait."""
+    rests on a shape of the block that is no fact; ``most``: it rests on blocks with so many threads at most;
+    ``reached``: the bytes that an access to dynamic memory may touch; ``copied``: the ranges that asynchronous copies
+    are issued into."""
 
     base: int
     ranges: tuple[Range, ...]
@@ -73,11 +77,24 @@ class Partition:
     shaped: bool = False
     reached: Mapping[int, Extent] = field(default_factory=dict)
     copied: tuple[int, ...] = ()
+    most: Dims | None = None
 
     @property
     def bytes(self) -> int:
         """Bytes that the ranges take in the present layout."""
         return max(each.offset + each.size for each in self.ranges)
+
+    @property
+    def assumes(self) -> str:
+        """In words; empty: nothing, or a block that somebody names."""
+        if self.most is None:
+            return ""
+        sizes = [
+            f"{size} threads in {axis}"
+            for axis, size, most in zip("xyz", self.most, MAX_BLOCK)
+            if size < most
+        ]
+        return f"assumes blocks of at most {listed(sizes)}: no pointer has room for more"
 
     def applied(self, kernel: Kernel) -> Kernel:
         """``kernel`` with the ranges as buffers behind its own; accesses to the array become accesses to its
@@ -90,18 +107,16 @@ class Partition:
         made = (_buffer(base, each) for each in self.ranges)
         ranges = {each.index: each for each in self.ranges}
         to = {point: ranges[index] for point, index in self.of.items()}
-        landing = frozenset(node.point for node in walk(kernel.body) if self.copied and self._lands(node))
+        landing = landings(kernel.body, self.base, self.of) if self.copied else {}
         return replace(kernel, buffers=(*own, *made), body=_retargeted(kernel.body, to, landing, self.copied))
-
-    def _lands(self, node: Node) -> bool:
-        return isinstance(node, Access) and node.buffer == self.base and landed(node)
 
 
 def partition_of(
-    kernel: Kernel, values: ValueFacts, shape: BlockShape | None
+    kernel: Kernel, values: ValueFacts, shape: BlockShape | None, most: Dims | None = None
 ) -> Partition | TermPartition | tuple[Refusal, ...]:
     """The ranges of a kernel, in terms where nothing bounds an access, or why they are not known; no reason: it has no
-    dynamic shared memory that it uses."""
+    dynamic shared memory that it uses. ``most``: threads at most in x, y, z; None: no more than pointers have room for,
+    where only that keeps ranges apart."""
     dynamic = {buffer.index: buffer for buffer in kernel.buffers if buffer.space is AddressSpace.DYNAMIC}
     refused = tuple(unseen(kernel, dynamic))
     if refused or not dynamic:
@@ -110,7 +125,30 @@ def partition_of(
     # what may run only perhaps, in one of several functions that a call may mean, touches these bytes or none
     accesses = [replace(node, guess=False) for node in every if node.buffer in dynamic and not landed(node)]
     names = named_pointers(kernel, accesses)
-    reached, shaped, before, refused = _reached(kernel, values, shape, accesses, dynamic, names)
+    every_block = most_threads(kernel) if most is None else most
+    found = _divided(kernel, values, shape, every_block, every, accesses, dynamic, dict(names))
+    if shape is None and most is None and not (isinstance(found, Partition) and len(found.ranges) > 1):
+        most = implied_block(kernel, values, accesses)
+        if most is not None:
+            implied = _divided(kernel, values, None, most, every, accesses, dynamic, dict(names))
+            if isinstance(implied, Partition) and len(implied.ranges) > 1:
+                return replace(implied, shaped=True, most=most)
+    return found
+
+
+def _divided(
+    kernel: Kernel,
+    values: ValueFacts,
+    shape: BlockShape | None,
+    most: Dims,
+    every: Sequence[Access],
+    accesses: Sequence[Access],
+    dynamic: Mapping[int, Buffer],
+    names: dict[int, str],
+) -> Partition | TermPartition | tuple[Refusal, ...]:
+    """``most``: threads at most in x, y, z; ``every``: all accesses of the kernel, ``accesses`` those to the
+    ``dynamic`` buffers; ``names``: of the pointers, by the byte where they begin."""
+    reached, shaped, before, refused = _reached(kernel, values, shape, most, accesses, dynamic, names)
     if refused:
         if before:
             return refused
@@ -182,16 +220,11 @@ def _join_unused(
             return
 
 
-def landed(access: Access) -> bool:
-    """Has a copy landed here, in bytes that are not said?"""
-    places = access.offset, access.index, access.span
-    return access.asynchronous and access.kind is AccessKind.UPDATE and places == (None, None, None)
-
-
 def _reached(
     kernel: Kernel,
     values: ValueFacts,
     shape: BlockShape | None,
+    most: Dims,
     accesses: Iterable[Access],
     dynamic: Mapping[int, Buffer],
     edges: Iterable[int],
@@ -202,7 +235,7 @@ def _reached(
     kept = [] if None in kept else kept
     named = Reach(kernel, values, shape)
     guards = guards_of(kernel, values)
-    every = Guarded(Bounds(values.loops, most_threads(kernel)), guards)
+    every = Guarded(Bounds(values.loops, most), guards)
     here = every if shape is None else Guarded(Bounds(values.loops, shape.dims, exact=True), guards)
     reached: dict[int, Extent] = {}
     asked: set[int] = set()
@@ -311,14 +344,17 @@ def _parts(bases: list[int], reached: Iterable[Extent]) -> Iterator[Extent]:
             yield low, high
 
 
-def _retargeted(seq: Seq, of: Mapping[int, Range], landing: frozenset[int], copied: Sequence[int]) -> Seq:
-    """``landing``: accesses that are one of each of the ``copied`` ranges."""
+def _retargeted(
+    seq: Seq, of: Mapping[int, Range], landing: Mapping[int, frozenset[int]], copied: Sequence[int]
+) -> Seq:
+    """``landing``: accesses that are one of each of several of the ``copied`` ranges."""
     moved: list[Node] = []
     for node in seq:
         if isinstance(node, Access) and node.point in landing:
             moved += (
                 replace(node, point=node.point + number, buffer=index, within=None)
                 for number, index in enumerate(copied)
+                if index in landing[node.point]
             )
             continue
         if isinstance(node, Access) and node.point in of:

@@ -1,15 +1,19 @@
-"""The purposes that a static buffer serves: what it would be as several buffers, where names for its bytes overlap.
+"""The purposes that a buffer serves: what it would be as several buffers, where names for its bytes overlap.
 
-An access belongs to the name that it goes by, whatever its index, as for arrays. Names of the same bytes are one
-purpose where values pass from one to the other, and different ones where none does: then they take turns.
+An access belongs to the name that it goes by, whatever its index, as for arrays. In dynamic shared memory that is the
+pointer that it goes through, with the bytes that it may touch. Names of the same bytes are one purpose where values
+pass from one to the other, and different ones where none does: then they take turns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 
-from smem_lsp.analysis.storage.dynamic_ranges import Partition, Range, landed
+from smem_lsp.analysis.storage.dynamic_ranges import Partition, Range
+from smem_lsp.analysis.storage.landings import landed
+from smem_lsp.analysis.values.extents import Extent
+from smem_lsp.analysis.values.pointer_ranges import pointers_through
 from smem_lsp.ir.nodes import FEWEST_LANDINGS, Access, AddressSpace, Buffer, Kernel, Name, walk
 from smem_lsp.source import checkpoint
 
@@ -18,20 +22,42 @@ _WIDEST = 16  # bytes of an access
 Group = tuple[Name, ...]  # of one purpose
 
 
-def overlapping(kernel: Kernel, buffer: Buffer) -> tuple[Group, ...]:
-    """Every name that an access to ``buffer`` goes by, each as a purpose of its own; empty where the name of one is not
-    known, or no two names have bytes in common."""
-    if buffer.space is not AddressSpace.STATIC or kernel.irregular is not None:
-        return ()
-    if any(kept.within is None for kept in buffer.kept):
-        return ()
-    used: dict[int, None] = {}
+def names_of(kernel: Kernel, buffer: Buffer) -> Mapping[int, Name]:
+    """The name that each access (its point) to a static buffer goes by; empty where that of one is not known."""
+    if buffer.space is not AddressSpace.STATIC or not _may_be_taken_apart(kernel, buffer):
+        return {}
+    found: dict[int, Name] = {}
     for node in walk(kernel.body):
         if isinstance(node, Access) and node.buffer == buffer.index and not landed(node):
             if node.name < 0 or node.strayed:
-                return ()
-            used[node.name] = None
-    groups = tuple(_with_members([kernel.names[each] for each in used]))
+                return {}
+            found[node.point] = kernel.names[node.name]
+    return found
+
+
+def pointers_of(kernel: Kernel, buffer: Buffer, reached: Mapping[int, Extent]) -> Mapping[int, Name]:
+    """The same for the dynamic array: the pointer that each access goes through, which begins at one byte. ``reached``:
+    the bytes that each may touch."""
+    if not _may_be_taken_apart(kernel, buffer):
+        return {}
+    through = pointers_through(kernel, buffer.index)
+    if through is None or not through.keys() <= reached.keys():
+        return {}
+    spans: dict[str, Extent] = {}
+    for point, name in through.items():
+        low, high = spans.get(name, reached[point])
+        spans[name] = min(low, reached[point][0]), max(high, reached[point][1])
+    names = {name: Name(name, buffer.index, span, buffer.type) for name, span in spans.items()}
+    return {point: names[name] for point, name in through.items()}
+
+
+def _may_be_taken_apart(kernel: Kernel, buffer: Buffer) -> bool:
+    return kernel.irregular is None and all(kept.within is not None for kept in buffer.kept)
+
+
+def overlapping(named: Mapping[int, Name]) -> tuple[Group, ...]:
+    """Every name that an access goes by, each as a purpose of its own; empty where no two have bytes in common."""
+    groups = tuple(_with_members(list(dict.fromkeys(named.values()))))
     return groups if take_turns(groups) else ()
 
 
@@ -47,11 +73,13 @@ def _with_members(names: Sequence[Name]) -> Iterator[Group]:
     yield from ((each,) for each in left)
 
 
-def partition(kernel: Kernel, buffer: Buffer, groups: Sequence[Group]) -> Partition | None:
+def partition(
+    kernel: Kernel, buffer: Buffer, named: Mapping[int, Name], groups: Sequence[Group]
+) -> Partition | None:
     """The purposes as ranges, which overlap; None where the copies that land in them are too many to tell apart."""
     accesses = [n for n in walk(kernel.body) if isinstance(n, Access) and n.buffer == buffer.index]
     index = {name: at for at, group in enumerate(groups, len(kernel.buffers)) for name in group}
-    of = {each.point: index[kernel.names[each.name]] for each in accesses if not landed(each)}
+    of = {each.point: index[named[each.point]] for each in accesses if not landed(each)}
     copied = tuple(sorted({of[each.point] for each in accesses if each.asynchronous and not landed(each)}))
     if len(copied) > FEWEST_LANDINGS:
         return None

@@ -64,6 +64,31 @@ def named_pointers(kernel: Kernel, accesses: Iterable[Access]) -> dict[int, str]
     return found
 
 
+def pointers_through(kernel: Kernel, buffer: int) -> Mapping[int, str] | None:
+    """Access to a buffer (its point) -> name of the last pointer on the way that begins at one byte, or of the buffer
+    itself; None: that of one is not known, or two have one name."""
+    assigned, found, of = assignments(kernel), dict[int, str](), dict[str, int]()
+    for access in walk(kernel.body):
+        if not isinstance(access, Access) or access.buffer != buffer or access.lands:
+            continue
+        pending, name = pointers_in(kernel, access.offset), kernel.buffers[buffer].name
+        for _ in range(_MOST):
+            if not pending:
+                break
+            if len(pending) != 1:
+                return None
+            variable = pending[0]
+            if _constant(Var(variable), assigned, 0) is not None:
+                name = pointer_name(kernel, variable)
+                if of.setdefault(name, variable) != variable:
+                    return None
+                break
+            given = assigned.get(variable, ())
+            pending = pointers_in(kernel, given[0]) if len(given) == 1 else [variable, variable]
+        found[access.point] = name
+    return found
+
+
 def uses_pointer(kernel: Kernel, access: Access) -> bool:
     """Does an access go through a pointer, not through the array itself?"""
     return bool(pointers_in(kernel, access.offset))

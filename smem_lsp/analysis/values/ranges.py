@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 
 from smem_lsp.analysis.values.bit_functions import MOST
-from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Sym, Term, Thread
+from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Op, Sym, Term, Thread
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
 from smem_lsp.ir.values import Reading
 from smem_lsp.source import checkpoint
@@ -99,7 +99,35 @@ class Bounds:
         if name in ("&&", "||"):
             return _logic(name, _truth(a), _truth(b))
         signed = mask is None and term.reading is not Reading.UNKNOWN
-        return _signed(name, a, b) if signed and a[0] < 0 <= b[0] else _arithmetic(name, a, b)
+        found = _signed(name, a, b) if signed and a[0] < 0 <= b[0] else _arithmetic(name, a, b)
+        return self._in_block(term, found) if name in ("+", "-") and not self.exact else found
+
+    def _in_block(self, term: Op, found: Interval) -> Interval:
+        """Bounds of a sum in which a size of the block and the number of a thread below it stand against each other:
+        ``blockDim.x - 1 - threadIdx.x`` is never negative."""
+        if term.level != Level.THREAD or found[0] >= 0:
+            return found
+        parts: dict[Term, int] = {}
+        _summands(term, 1, parts)
+        low, high = 0, 0
+        for axis, most in zip("xyz", self.upper):
+            number = next((each for each in parts if isinstance(each, Thread) and each.axis == axis), None)
+            size = next(
+                (each for each in parts if isinstance(each, Sym) and each.name == f"blockDim.{axis}"), None
+            )
+            if number is None or size is None or parts[number] * parts[size] >= 0:
+                continue
+            sign = 1 if parts[size] > 0 else -1
+            times = min(
+                abs(parts[number]), abs(parts[size])
+            )  # of the size minus the number: from 1 to the size
+            parts[size] -= sign * times
+            parts[number] += sign * times
+            low, high = (low + times, high + times * most) if sign > 0 else (low - times * most, high - times)
+        for each, n in parts.items():
+            ends = [n * end for end in self.interval(each)] if n else [0]
+            low, high = low + min(ends), high + max(ends)
+        return max(found[0], low), min(found[1], high)
 
     def _loop_variable(self, atom: LoopVar) -> Interval:
         facts = self.loops.get(atom.loop)
@@ -180,6 +208,17 @@ class Bounds:
         if name == "!=" and other == (0, 0) and low == 0:
             return 1, high
         return low, high
+
+
+def _summands(term: Term, times: int, into: dict[Term, int]) -> None:
+    """Adds what a sum consists of: each part, and how often."""
+    if isinstance(term, Op) and term.operator in ("+", "-"):
+        _summands(term.args[0], times, into)
+        _summands(term.args[1], times if term.operator == "+" else -times, into)
+    elif isinstance(term, Op) and term.operator == "*" and isinstance(term.args[1], Const):
+        _summands(term.args[0], times * term.args[1].n, into)
+    else:
+        into[term] = into.get(term, 0) + times
 
 
 def _truth(a: Interval) -> Interval:

@@ -502,7 +502,8 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
         operator, operands = operator_of(expr.operator[:-1]), (expr.target, expr.value)
         result = conversions.applied(operator, Var(variable.index), right, operands, scope)
     if not whole:  # a member of it
-        ctx.outside.write(place)  # or what a member points to
+        own = _is_element(variable, expr.target)
+        ctx.outside.write(place, own=own)  # or what a member points to
         return _change_part(ctx, variable, expr.target, result)
     if compound or variable.array:
         result = result if variable.exact else Op(Operator.CAST, (result,))
@@ -538,6 +539,15 @@ def _copy_object(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | 
         return None
     objects.copy(ctx, source.index, target.index)
     return Var(target.index)
+
+
+def _is_element(variable: Variable, target: tree.Expr) -> bool:
+    """Is it an element of a local array, or a part of one, and so memory of one thread?"""
+    dims = 0
+    while isinstance(target, (tree.Index, tree.Member)):
+        dims += isinstance(target, tree.Index)
+        target = target.base
+    return variable.plain and 0 < dims <= variable.array
 
 
 def _keeps(variable: Variable, target: tree.Expr) -> bool:

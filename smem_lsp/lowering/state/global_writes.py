@@ -28,16 +28,19 @@ class GlobalWrites:
         self._widths[base, index] = width
         self.out.touch(AccessKind.READ, base, index, width)
 
-    def write(self, place: Value | Ref | None) -> None:
-        """A place outside shared memory may be written: what was loaded, or a member of that."""
+    def write(self, place: Value | Ref | None, *, own: bool = False) -> None:
+        """A place outside shared memory may be written: what was loaded, or a member of that. ``own``: in memory that
+        no other thread has."""
         while isinstance(place, Op) and place.operator is Operator.MEMBER:
             place = place.args[0]
         if isinstance(place, Op) and place.operator in _ELEMENTS:
             self._written.append(place.args[0])
+            if own:
+                return
             base, *rest = place.args[:2]
             width = self._widths.get(place.args[:2])
             self.out.touch(AccessKind.WRITE, base, rest[0] if rest else None, width)
-        elif not isinstance(place, Var):
+        elif not own and not isinstance(place, Var):
             self.out.touch(AccessKind.WRITE)
 
     def pass_over(self, address: Value, kind: AccessKind) -> None:

@@ -3,6 +3,7 @@ where every byte that is read was written since, for the block that is stated or
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
@@ -89,6 +90,37 @@ STATED = {  # a launch says that the block has 256 threads
     ),
 }  # fmt: skip
 
+MORE = {  # of which a launch with 256 threads in one axis says nothing
+    "rows of warps": (
+        "for (int r = t / 32; r < 32; r += blockDim.x / 32) a[r][t & 31] = x[i * 1024 + r * 32 + (t & 31)];",
+        "for (int j = 0; j < 32; ++j) s += a[t % 32][j];", "[32][33]",
+    ),
+    "tiles in tiles": (
+        "for (int r = threadIdx.y; r < 32; r += blockDim.y) "
+        "for (int c = t; c < 32; c += blockDim.x) a[r][c] = x[i * 1024 + r * 32 + c];",
+        "for (int j = 0; j < 32; ++j) s += a[t % 32][j];", "[32][33]",
+    ),
+    "one element for each thread of two axes": (
+        "a[threadIdx.y][t] = x[i * 256 + threadIdx.y * 16 + t];",
+        "for (int j = 0; j < 16; ++j) s += a[j][t];", "[16][16]",
+    ),
+    "a tail that is cut": (
+        "for (int q = 0; q < 4; ++q) { const int j = q * 256 + t; if (j < 1000) a[j] = x[i * 1000 + j]; }",
+        "for (int j = t; j < 1000; j += 256) s += a[999 - j];", "[1000]",
+    ),
+    "copies of the PTX": (
+        'asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: '
+        '"r"((unsigned)__cvta_generic_to_shared(&a[t * 4])), "l"(x + i * 1024 + t * 4)); '
+        'asm volatile("cp.async.commit_group;"); asm volatile("cp.async.wait_group 0;");',
+        REVERSED, "[1024]",
+    ),
+    "a place that no formula tells": ("a[(t * 5) % 256] = x[i * 256 + t];", "s += a[(t * 5) % 256];", "[256]"),
+    "two values, as the turn says": (
+        "for (int j = t; j < 1024; j += 256) { if (i & 1) { a[j] = x[j]; } else { a[j] = -x[j]; } }",
+        REVERSED, "[1024]",
+    ),
+}  # fmt: skip
+
 EVERY = {  # of any block
     "each thread one": ("a[t] = x[i * blockDim.x + t];", "s += a[blockDim.x - 1 - t];", "[1024]"),
     "in steps": ("for (int j = t; j < 1024; j += blockDim.x) a[j] = x[i * 1024 + j];", IN_ANY, "[1024]"),
@@ -114,12 +146,46 @@ def test_two_tiles_share_with_one_barrier(fill: str, use: str, dims: str) -> Non
     assert found[1] * 2 == found[0]
 
 
-@pytest.mark.parametrize(("fill", "use", "dims"), EVERY.values(), ids=EVERY)
+@pytest.mark.parametrize(
+    ("fill", "use", "dims"),
+    [*STATED.values(), *MORE.values(), *EVERY.values()],
+    ids=[f"{kind}: {name}" for kind, of in (("one", STATED), ("more", MORE), ("any", EVERY)) for name in of],
+)
 def test_they_do_in_every_block(fill: str, use: str, dims: str) -> None:
     text = kernel(fill, use, dims)
     found = curve(text)
     assert found[1] * 2 == found[0]
-    assert not any(each.assumes_shape for each in check(text).facts[0].best)
+    best = check(text).facts[0].best
+    assert all(each.fills or not each.assumes_shape for each in best)
+    if (fill, use, dims) in EVERY.values():  # without another word
+        assert not any(each.fills for each in best)
+
+
+def in_dynamic(fill: str, use: str, dims: str) -> str:
+    """The same kernel, with both tiles in one dynamic array."""
+    whole, *rows = (int(n) for n in re.findall(r"\d+", dims))
+    row = "".join(f"[{n}]" for n in rows)
+    lines = ["  extern __shared__ __align__(16) float raw[];"]
+    for name, at in (("a", "raw"), ("b", f"raw + {whole * math.prod(rows)}")):
+        kind = f"float (*{name}){row}" if rows else f"float* {name}"
+        lines.append(f"  {kind} = reinterpret_cast<float (*){row}>({at});" if rows else f"  {kind} = {at};")
+    static = kernel(fill, use, dims).splitlines()
+    return "\n".join([static[0], *lines, *static[3:], ""])
+
+
+DYNAMIC = {  # the number of elements is bounded by nothing but a static array
+    name: each
+    for name, each in {**STATED, **MORE, **EVERY}.items()
+    if name not in ("as many as the kernel is told",)
+}
+
+
+@pytest.mark.parametrize(("fill", "use", "dims"), DYNAMIC.values(), ids=DYNAMIC)
+def test_ranges_of_dynamic_memory_do_too(fill: str, use: str, dims: str) -> None:
+    divided = check(in_dynamic(fill, use, dims)).facts[0].dynamic_partition
+    assert divided is not None
+    found = {len(each.plan.barriers): each.plan.bytes for each in divided.best}
+    assert found[1] * 2 == found[0]
 
 
 STRIDED = "for (int j = t; j < 1024; j += 256) "
@@ -147,6 +213,43 @@ BROKEN = {
 def test_what_is_not_filled_whole_keeps_its_bytes(fill: str, use: str) -> None:
     found = curve(kernel(fill, use) + _LAUNCH)
     assert set(found.values()) == {8192}
+
+
+WHOLE = "for (int j = t; j < 1024; j += blockDim.x) { a[j] = x[j]; b[j] = x[j]; }\n  __syncthreads();\n"
+
+
+@pytest.mark.parametrize(("fill", "use"), BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize("launch", [_LAUNCH, ""], ids=["256 threads", "any block"])
+def test_what_an_earlier_fill_has_left_is_kept(fill: str, use: str, launch: str) -> None:
+    assert set(curve(kernel(fill, use, before=f"  {WHOLE}") + launch).values()) == {8192}
+
+
+def test_a_fill_before_the_loop_that_is_filled_over_is_not_kept() -> None:
+    before = "  for (int j = t; j < 1024; j += blockDim.x) a[j] = x[j];\n  __syncthreads();\n"
+    for fill, use, _ in (EVERY["in steps"], EVERY["vectors"]):
+        assert curve(kernel(fill, use, before=before))[1] == 4096
+
+
+def test_no_block_fills_what_is_read() -> None:
+    """Nobody ever writes the last element: what is read there is as it was, and no other tile's."""
+    for fill, use in (
+        BROKEN["one element is left out"],
+        BROKEN["the first one is"],
+        BROKEN["read one further"],
+    ):
+        assert set(curve(kernel(fill, use)).values()) == {8192}
+
+
+def test_threads_that_are_gone_fill_nothing() -> None:
+    fill = "if (i == 3 && t == 5) return;\n    for (int j = t; j < 1024; j += 256) a[j] = x[i * 1024 + j];"
+    assert set(curve(kernel(fill, REVERSED)).values()) == {8192}
+
+
+def test_the_block_that_a_launch_names_has_to_fill_what_is_read() -> None:
+    """Blocks of 64 threads leave three quarters of each tile as they were."""
+    fill, use = "for (int j = t; j < 1024; j += 256) a[j] = x[i * 1024 + j];", REVERSED
+    assert curve(kernel(fill, use))[1] == 4096
+    assert set(curve(kernel(fill, use) + _LAUNCH.replace("4, 256", "4, 64")).values()) == {8192}
 
 
 def test_what_is_read_behind_the_loop_is_kept() -> None:

@@ -37,7 +37,10 @@ def test_bytes_that_an_author_lets_serve_twice_are_no_finding() -> None:
     expect(OVERLAID)
     facts = kernel_facts(OVERLAID)
     assert facts.dynamic_partition is None  # one range: nothing is offered for its parts
-    assert facts.undivided_dynamic is not None and facts.undivided_dynamic.partition.bytes == 1024
+    assert (
+        facts.analysis.dynamic_partition is not None
+        and facts.analysis.dynamic_partition.partition.bytes == 1024
+    )
 
 
 def test_without_a_barrier_between_the_purposes_they_race() -> None:

@@ -8,6 +8,8 @@ from harness import kernel_facts
 
 from smem_lsp.config import Config
 from smem_lsp.engine import check
+from smem_lsp.engine.merges import merges
+from smem_lsp.fixes.model import Safety
 from smem_lsp.output.memory_map import memory_map
 
 KERNEL = """\
@@ -52,7 +54,7 @@ def test_pointers_with_constant_offsets_begin_ranges() -> None:
         ("x[255 - tid]", "x[n]", []),
         ("x[255 - tid]", "x[(int)in[tid]]", []),
         ("x[255 - tid]", "x[-tid]", []),
-        ("k<<<2, 256", "k<<<2, n", []),
+        ("k<<<2, 256", "k<<<2, 1024", []),
         ("__syncthreads();\n  y", "keep(smem); __syncthreads();\n  y", []),
         ("__syncthreads();\n  y", "somewhere(); __syncthreads();\n  y", []),
         ("float* y = smem + 256;", "float* y = smem + n;", []),
@@ -149,7 +151,7 @@ __global__ void __launch_bounds__(256) k(const float* in, float* out, int n) {
     [
         # no launch is in sight: what no block can exceed
         (" __launch_bounds__(256)", "", [("x", 0, 1024), ("y", 1024, 1024)]),
-        ("", "", []),
+        ("", "", [("x", 0, 1024), ("y", 1024, 1024)]),  # as far as the pointers have room
         # threads that a condition lets through
         ("", "if (tid < 16)", [("x", 0, 1024), ("y", 1024, 1024)]),
         (" __launch_bounds__(512)", "if (tid < 16)", [("x", 0, 1024), ("y", 1024, 1024)]),
@@ -396,7 +398,7 @@ def test_one_of_several_functions_touches_the_bytes_of_each() -> None:
     partly = CHOSEN.replace("int v) { to[i]", "int v) { if (v > 0) to[i]")
     further = CHOSEN.replace("int v) { to[i]", "int v) { to[i - 1]")
     assert ranges(partly) == [("x", 0, 1024), ("y", 1024, 1024)]
-    whole = kernel_facts(further).undivided_dynamic
+    whole = kernel_facts(further).analysis.dynamic_partition
     assert whole is not None and whole.partition.bytes == 2048  # it may cross from one to the other
     assert ranges(further) == []
     sizes = [
@@ -461,3 +463,134 @@ def test_what_may_leave_a_part_of_a_tile_is_no_refill(old: str, new: str) -> Non
     assert best(text.replace("DECLARED", DYNAMIC))[-1:] in ([], [(0, 8192)])
     facts = kernel_facts(text.replace("DECLARED", STATIC))
     assert [each.plan.bytes for each in facts.best][-1] == 8192
+
+
+ROOM = """\
+__global__ void k(const float* in, float* out, int n) {
+  extern __shared__ __align__(16) float raw[];
+  BEGINS
+  int t = threadIdx.x;
+  FILL
+  __syncthreads();
+  READ
+}
+"""
+
+
+def at_most(begins: str, fill: str, read: str, launch: str = "") -> tuple[int, int, int] | None:
+    text = ROOM.replace("BEGINS", begins).replace("FILL", fill).replace("READ", read)
+    divided = kernel_facts(text + launch).dynamic_partition
+    assert divided is None or (divided.partition.most is None) == (divided.partition.assumes == "")
+    return None if divided is None else divided.partition.most
+
+
+TWO = "float* a = raw; float* b = raw + 1024;"
+
+
+@pytest.mark.parametrize(
+    ("begins", "fill", "read", "threads"),
+    [
+        (TWO, "for (int i = 0; i < 4; ++i) { a[i * 256 + t] = in[t]; b[t] = 0; }", "out[t] = a[t] + b[t];", 256),
+        (TWO, "((float4*)a)[t] = ((const float4*)in)[t]; b[t] = 0;", "out[t] = a[t] + b[t];", 256),
+        (TWO, "for (int i = 0; i < 4; ++i) a[t * 4 + i] = in[i]; b[t] = 0;", "out[t] = a[t] + b[t];", 256),
+        (TWO, "a[t] = in[t]; b[t] = 0;", "out[t] = a[511 - t] + b[t];", 512),
+        (
+            "float (*a)[33] = (float (*)[33])raw; float* b = raw + 8 * 33;",
+            "a[t / 32][t % 32] = in[t]; b[t] = 0;", "out[t] = a[t / 32][31 - t % 32] + b[t];", 256,
+        ),
+    ],
+)  # fmt: skip
+def test_the_next_pointer_says_how_large_a_block_is(begins: str, fill: str, read: str, threads: int) -> None:
+    most = at_most(begins, fill, read)
+    assert most is not None and most[0] == threads
+
+
+def test_and_in_two_axes() -> None:
+    fill = "a[threadIdx.y * 16 + t] = in[t]; b[threadIdx.y * 16 + t] = 0;"
+    read = "out[t] = a[threadIdx.y * 16 + t] + b[t];"
+    assert at_most("float* a = raw; float* b = raw + 256;", fill, read) == (16, 16, 64)
+
+
+@pytest.mark.parametrize(
+    ("begins", "fill", "read", "launch"),
+    [
+        # a launch, a condition or thread 0 says that the block is larger, or that bytes serve twice
+        (TWO, "((float4*)a)[t] = ((const float4*)in)[t]; b[t] = 0;", "out[t] = a[t] + b[t];",
+         "void go(const float* in, float* out, int n) { k<<<1, 512, n>>>(in, out, n); k<<<1, n, n>>>(in, out, n); }"),
+        (TWO, "((float4*)a)[t] = ((const float4*)in)[t]; if (t < 512) b[t] = 0;", "out[t] = a[t] + b[0];", ""),
+        (TWO, "((float4*)a)[t] = ((const float4*)in)[t]; b[t] = 0;", "out[t] = a[1500 - t] + b[t];", ""),
+        # no warp has room
+        ("float* a = raw; float* b = raw + 16;", "a[t] = in[t]; b[t] = 0;", "out[t] = a[t] + b[t];", ""),
+    ],
+)  # fmt: skip
+def test_what_speaks_against_it(begins: str, fill: str, read: str, launch: str) -> None:
+    assert at_most(begins, fill, read, launch) is None
+
+
+def test_the_fix_names_the_block_that_the_pointers_have_room_for() -> None:
+    text = TAKE_TURNS.replace(" __launch_bounds__(256)", "").replace("GUARD ", "")
+    report = check(text)
+    (finding,) = merges(report.facts[0])
+    (fix,) = report.fixes_for(finding)
+    assert fix.safety is Safety.UNSAFE
+    assert "2,048 → 1,024 B" in fix.title
+    assert "assumes blocks of at most 256 threads in x: no pointer has room for more" in fix.title
+
+
+RING = """\
+#include <cuda_pipeline.h>
+__global__ void __launch_bounds__(128) k(const float* __restrict__ x, float* y, int n, int tiles) {
+  DECLARED
+  const int t = threadIdx.x;
+  for (int tile = 0; tile < tiles; ++tile) {
+    float s = 0.0f;
+    for (int p = 0; p < STAGES - 1; ++p) {
+      __pipeline_memcpy_async(&ring[p * 512 + t * 4], x + (tile * n + p) * 512 + t * 4, 16);
+      __pipeline_commit();
+    }
+    for (int k = 0; k < n; ++k) {
+      __pipeline_wait_prior(STAGES - 2);
+      __syncthreads();
+      const int next = k + STAGES - 1;
+      if (next < n)
+        __pipeline_memcpy_async(&ring[next % STAGES * 512 + t * 4], x + (tile * n + next) * 512 + t * 4, 16);
+      __pipeline_commit();
+      for (int j = 0; j < 512; j += 128) s += ring[k % STAGES * 512 + (511 - j - t)];
+    }
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    out[t] = s;
+    __syncthreads();
+    y[tile * 128 + t] = out[127 - t];
+    __syncthreads();  // last
+  }
+}
+void go(const float* x, float* y, int n, int m) { k<<<4, 128, BYTES>>>(x, y, n, m); }
+"""
+
+
+@pytest.mark.parametrize("stages", [2, 3, 4])
+@pytest.mark.parametrize(
+    ("declared", "bytes_"),
+    [
+        ("__shared__ __align__(16) float ring[WHOLE]; __shared__ float out[128];", "0"),
+        ("extern __shared__ __align__(16) float raw[]; float* ring = raw; float* out = raw + WHOLE;", "BOTH"),
+    ],
+    ids=["static", "dynamic"],
+)
+def test_a_ring_of_stages_is_one_range_that_keeps_its_bytes(stages: int, declared: str, bytes_: str) -> None:
+    """What the stages hold passes from turn to turn, and a tile may have fewer turns than there are stages."""
+    whole = 512 * stages
+    text = RING.replace("DECLARED", declared).replace("BYTES", bytes_).replace("STAGES", str(stages))
+    text = text.replace("WHOLE", str(whole)).replace("BOTH", str((whole + 128) * 4))
+    report = check(text)
+    facts = report.facts[0]
+    of = facts.of_ranges or facts
+    assert [(item.name, item.size) for item in of.items] == [("ring", whole * 4), ("out", 512)]
+    assert {each.plan.bytes for each in of.best} == {whole * 4 + 512}
+    assert report.kernels[0].verdict is not None and report.kernels[0].verdict.kind.value == "race-free"
+    lines = text.splitlines()
+    for (
+        finding
+    ) in report.findings:  # the next tile's barriers order what the last one does, in arrays of their own
+        assert finding.code == "SMEM204" and "// last" in lines[text.count("\n", 0, finding.span.start)]

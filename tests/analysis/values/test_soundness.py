@@ -111,8 +111,8 @@ def test_bounds_hold(part: int) -> None:
     narrow = 0
     for _, body, traces in kernels(part * SEEDS // 4, SEEDS // 4):
         values = propagate(body, memory=MEMORY)
-        bounds = Bounds(values.loops, DIMS, exact=True)
-        for node, _ in paths(body):
+        every = [Bounds(values.loops, DIMS, exact=True), Bounds(values.loops)]
+        for node, bounds in ((node, bounds) for node, _ in paths(body) for bounds in every):
             if not isinstance(node, Access):
                 continue
             for position, term in enumerate(values.indices[node.point]):

@@ -315,3 +315,18 @@ def test_bounds_of_256_threads(statements: str, interval: tuple[int, int]) -> No
 def test_bounds_for_any_block() -> None:
     assert analyse("s[tid] = 0;").interval() == (0, 1023)
     assert analyse("s[threadIdx.z] = 0;").interval() == (0, 63)
+
+
+@pytest.mark.parametrize(
+    ("index", "interval"),
+    [
+        ("blockDim.x - 1 - threadIdx.x", (0, 1023)),
+        ("threadIdx.x + 3 - blockDim.x", (-1021, 2)),
+        ("2 * (blockDim.x - threadIdx.x) + threadIdx.y", (2, 3071)),
+        ("4 * blockDim.y - threadIdx.y", (4, 4096)),
+        ("blockDim.x - 4 * threadIdx.x", (-3068, 1024)),
+        ("blockDim.y - 1 - threadIdx.x", (-1023, 1023)),
+    ],
+)
+def test_threads_are_less_than_their_block(index: str, interval: tuple[int, int]) -> None:
+    assert analyse(f"s[{index}] = 0;").interval() == interval
