@@ -127,7 +127,7 @@ def _report(
     suppressions = NO_SUPPRESSIONS if setting is None else setting.suppressions
     facts = FileFacts(source, unit, unread, suppressions)
     whole = not any(each.what in ("everything", "findings") for each in attempts.stopped)
-    told = [(kernel.facts.kernel, each.findings) for each in judged for kernel in each.instances[:1]]
+    told = [(kernel, each.findings) for each in judged for kernel in each.instances[:1]]
     of_kernels = join_kernels(told, whole=whole)
     findings = _judge(facts, of_kernels, rules, config, attempts)
     return Report(
