@@ -163,10 +163,12 @@ def _code() -> str:
             found.append(metadata.version(name))
         except metadata.PackageNotFoundError:
             found.append("none")
-    for folder, folders, names in os.walk(Path(__file__).parents[1]):
-        folders.sort()
-        for name in sorted(names):
-            if not name.endswith(".pyc"):
-                status = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118  (600 files)
-                found.append(f"{folder}/{name} {status.st_size} {status.st_mtime_ns}")
+    package = Path(__file__).parents[1]
+    for place in (package, package.parent / "grammar"):  # the second one in a checkout
+        for folder, folders, names in os.walk(place):
+            folders.sort()
+            for name in sorted(names):
+                if not name.endswith(".pyc"):
+                    status = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118  (600 files)
+                    found.append(f"{folder}/{name} {status.st_size} {status.st_mtime_ns}")
     return hashlib.sha256("\n".join(found).encode("utf-8", "surrogateescape")).hexdigest()
