@@ -7,9 +7,9 @@ import difflib
 import os
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from smem_lsp.cli import formats
 from smem_lsp.cli.baseline import Baseline, Key, Known, key_of
@@ -17,6 +17,7 @@ from smem_lsp.cli.errors import internal_error, reported
 from smem_lsp.cli.fixing import Fixed, FixPolicy, Hidden, fix_text, fixable, hidden
 from smem_lsp.cli.path_settings import rule_names
 from smem_lsp.cli.reading import project_reader
+from smem_lsp.cli.results import NotingReader, Results, counted, counter, digest, result_key
 from smem_lsp.config import Config
 from smem_lsp.engine import forget_files
 from smem_lsp.engine.report import Report
@@ -28,11 +29,12 @@ from smem_lsp.environment import (
     write_source,
 )
 from smem_lsp.environment.compiler import OFF
+from smem_lsp.environment.result_store import user_result_store
 from smem_lsp.output import coloured, json_, verdicts
 from smem_lsp.output.json_ import JsonObject
 from smem_lsp.output.style import Style, shown
 from smem_lsp.rules.model import Severity
-from smem_lsp.source import printable
+from smem_lsp.source import FileReader, printable
 from smem_lsp.source.record import dataclass
 
 if TYPE_CHECKING:
@@ -58,6 +60,11 @@ class Options:
     record: bool = False  # for a baseline: none is told
     to_file: bool = False  # findings go to a file, totals to stdout
     folders: tuple[str, ...] = ()  # that were named: projects, where nothing else says so
+
+    @property
+    def reads_only(self) -> bool:
+        """Is nothing rewritten, and no baseline written?"""
+        return not (self.fix or self.diff or self.record)
 
     @property
     def whole(self) -> bool:
@@ -108,6 +115,39 @@ class FileOutcome:
     errors: list[str] = field(default_factory=list)  # one line each, naming the file
     notes: list[str] = field(default_factory=list)  # the same for problems that do not stop the run
 
+    @property
+    def written(self) -> JsonObject:
+        """As JSON, where nothing is rewritten."""
+        left = {name: getattr(self, name) for name in _KEPT}
+        return {**left, "counts": counted(self.counts), "verdicts": dict(self.verdicts)}
+
+    @classmethod
+    def read(cls, kept: Mapping[str, Any]) -> FileOutcome:
+        """What was ``written``."""
+        left = {name: kept[name] for name in _KEPT}
+        left["headers"] = tuple(left["headers"])
+        return cls(**left, counts=counter(kept["counts"]), verdicts=Counter(kept["verdicts"]))
+
+
+_KEPT = (
+    "path",
+    "text",
+    "findings",
+    "kernels",
+    "functions",
+    "file",
+    "headers",
+    "fixable",
+    "known",
+    "gone",
+    "statements",
+    "unparsed",
+    "unknown",
+    "verdict_lines",
+    "errors",
+    "notes",
+)
+
 
 def failed(path: str, error: str) -> FileOutcome:
     """The outcome of a file that could not be checked. ``error``: one line that names the file."""
@@ -118,13 +158,15 @@ def failed(path: str, error: str) -> FileOutcome:
 class FileChecker:
     """Checks one file after another. It reads what they share once: headers, and what a compiler said."""
 
-    __slots__ = ("_leftovers", "_measurer", "_options", "_reader")
+    __slots__ = ("_leftovers", "_measurer", "_options", "_reader", "_results")
 
     def __init__(self, options: Options) -> None:
         self._options = options
         self._reader = project_reader(reuse=options.reuse, folders=options.folders, isolated=options.isolated)
         self._leftovers = Leftovers(options.trees)
         self._measurer: Measurer | None = None  # made for the first file that asks for a compiler
+        store = user_result_store() if options.reuse and options.reads_only else None
+        self._results = None if store is None else Results(store, self._reader)
 
     def check(self, task: FileTask) -> FileOutcome:
         """Check one file, and fix it where the options say so. Whatever goes wrong is in the outcome: other files are
@@ -140,16 +182,39 @@ class FileChecker:
             forget_files()
 
     def _checked(self, source: SourceFile, task: FileTask) -> FileOutcome:
-        notes: dict[str, None] = {}  # what a compiler did not do, each line once
-        known = Known(self._options.baseline, task.path)
-        check = self._check_of(task, notes)
-        outcome = self._applied(source, task, lambda text: known.removed(check(text)))
-        outcome.known, outcome.gone = known.found, known.gone
-        outcome.notes.extend(notes)
+        results = self._results
+        if results is None or task.given is not None or task.config.nvcc not in (None, OFF):
+            outcome, _ = self._worked_out(source, task, self._reader)
+        else:
+            key = result_key(self._options, task, digest(source.text))
+            kept = results.find(key)
+            if kept is not None:
+                outcome = FileOutcome.read(kept)
+            else:
+                reader = NotingReader(self._reader)
+                outcome, cut = self._worked_out(source, task, reader)
+                if not cut:
+                    results.keep(key, reader, outcome.written)
         outcome.headers = tuple(
             path for path in outcome.headers if self._reader.in_project(path, around=task.path)
         )
         return outcome
+
+    def _worked_out(self, source: SourceFile, task: FileTask, reader: FileReader) -> tuple[FileOutcome, bool]:
+        """The outcome, and whether another run may find more."""
+        notes: dict[str, None] = {}  # what a compiler did not do, each line once
+        known = Known(self._options.baseline, task.path)
+        check = self._check_of(task, notes, reader)
+        reports: list[Report] = []
+
+        def checked(text: str) -> Report:
+            reports.append(check(text))
+            return known.removed(reports[-1])
+
+        outcome = self._applied(source, task, checked)
+        outcome.known, outcome.gone = known.found, known.gone
+        outcome.notes.extend(notes)
+        return outcome, any(report.cut_short for report in reports)
 
     def _applied(self, source: SourceFile, task: FileTask, check: Callable[[str], Report]) -> FileOutcome:
         options = self._options
@@ -177,7 +242,9 @@ class FileChecker:
                 outcome.errors.append(str(error))
         return outcome
 
-    def _check_of(self, task: FileTask, notes: dict[str, None]) -> Callable[[str], Report]:
+    def _check_of(
+        self, task: FileTask, notes: dict[str, None], reader: FileReader
+    ) -> Callable[[str], Report]:
         from smem_lsp.engine import Within
 
         path, config, within = task.path, task.config, Within(task.within)
@@ -185,16 +252,14 @@ class FileChecker:
             from smem_lsp.cli.compiling import Measurer, check_compiled
 
             measurer = self._measurer = self._measurer or Measurer(reuse=self._options.reuse)
-            return lambda text: check_compiled(
-                text, path, config, self._reader, notes.setdefault, measurer, within
-            )
+            return lambda text: check_compiled(text, path, config, reader, notes.setdefault, measurer, within)
         from smem_lsp.engine import check
 
         return lambda text: check(
             text,
             path=path,
             config=config,
-            reader=self._reader,
+            reader=reader,
             whole=self._options.whole,
             within=within,
         )

@@ -1,7 +1,8 @@
 """What is known of kernels from earlier checks: an edit re-analyses the kernels it touches.
 
 A kernel is found by everything that its answers depend on, except for its place in the file. Where it has moved, its
-answers are moved with it.
+answers are moved with it. One whose text has changed is lowered again; if what is lowered differs in nothing but places
+from an earlier version, the analyses of that one hold for it, and only the rules look again.
 """
 
 from __future__ import annotations
@@ -16,18 +17,20 @@ from smem_lsp.engine.contexts import Units
 from smem_lsp.engine.measured import Measured, Measurement, measure, sized
 from smem_lsp.engine.readings import Reading
 from smem_lsp.facts.attempts import Attempts, Limits
+from smem_lsp.facts.nesting import bounded
 from smem_lsp.facts.stopped import Stopped, Why
 from smem_lsp.ir.author_facts import Stated
-from smem_lsp.ir.nodes import LaunchSite
-from smem_lsp.ir.shift import Moves, moves, shift_kernel
+from smem_lsp.ir.nodes import Kernel, LaunchSite
+from smem_lsp.ir.shift import Moves, Placement, Places, Replaced, Twice, moves, placeless, shift_kernel
 from smem_lsp.lowering.kernel import build_kernel
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.rules.suppressions import Suppressions
-from smem_lsp.source import SourceText
+from smem_lsp.source import SourceText, Span
 from smem_lsp.source.budget import look, used_up
 from smem_lsp.source.queries import Query, Store
 from smem_lsp.source.record import dataclass
+from smem_lsp.syntax.lexer import Layout
 from smem_lsp.syntax.parse import Function
 from smem_lsp.unit.unit_facts import UnitFacts, parts_of
 
@@ -38,6 +41,7 @@ class Known:
 
     facts: KernelFacts
     limits: Limits
+    layouts: tuple[Layout, ...]  # of the functions that it is made of
     _findings: dict[str, tuple[Finding, ...]] = field(
         default_factory=dict
     )  # of the rules that have run, by code
@@ -46,6 +50,11 @@ class Known:
     _read_from: ref[SourceText] | None = (
         None  # the text that it was analysed in, once ``facts`` have let go of it
     )
+
+    @cached_property
+    def placeless(self) -> tuple[Kernel, Places]:
+        """The kernel that was analysed, without its places, and these."""
+        return placeless(self.facts.analysis.kernel)
 
     def stood_in(self, source: SourceText) -> bool:
         """Was it analysed in this very text?"""
@@ -102,6 +111,8 @@ class Known:
 
 # A server has one store for these; a single check makes its own.
 ANALYSES = Query[tuple[object, ...], Known]("what was found out about a kernel", most=50, in_use=True)
+_VERSIONS = Query[tuple[object, ...], tuple[ref[Known], ...]]("the last versions of a kernel", most=1_000)
+_MOST_VERSIONS = 4  # of one kernel: as a statement is typed it is whole, broken, and whole again
 _MEASURED = Query[tuple[object, ...], tuple[Measurement, ...]]("what a compiler said of a kernel", most=500)
 
 
@@ -129,10 +140,20 @@ class PlacedKernel:
     def launches(self) -> tuple[LaunchSite, ...]:
         return self.reading.launches
 
+    @property
+    def span(self) -> Span:
+        return self.function.span
+
+    @cached_property
+    def part_spans(self) -> tuple[Span, ...]:
+        """Of the functions that it is made of."""
+        return tuple(each.span for each in parts_of(self.function, self.around))
+
     @cached_property
     def moves(self) -> Moves:
         """How far it has moved."""
-        return moves(self.known.facts.kernel, parts_of(self.function, self.around), self.source)
+        now = parts_of(self.function, self.around)
+        return moves(self.known.facts.kernel, self.known.layouts, now, self.source)
 
     @property
     def label(self) -> str:
@@ -147,11 +168,11 @@ class PlacedKernel:
         old = self.known.facts
         if old.source is self.source:
             return old
-        kernel, moved = old.kernel, old.moves
+        kernel: Kernel = old.kernel
+        moved: Placement | None = old.moves
         if not self.moves.none:
-            kernel, moved = shift_kernel(old.kernel, self.moves), self.moves
-        if old.moves is not None:
-            moved = moves(old.analysis.kernel, parts_of(self.function, self.around), self.source)
+            kernel = shift_kernel(old.kernel, self.moves)
+            moved = self.moves if old.moves is None else Twice(old.moves, self.moves)
         kernel = replace(kernel, launches=self.launches, contexts=self.reading.contexts)
         return replace(old, index=self.index, source=self.source, kernel=kernel, moves=moved)
 
@@ -181,6 +202,11 @@ class PlacedKernel:
         launches = moved.pop() if moved else 0
         kernel = self.moves.parts[0]
         return [finding.moved(self.index, kernel.characters, kernel.lines, launches) for finding in found]
+
+
+def _layouts(reading: Reading) -> tuple[Layout, ...]:
+    """Of the functions that a kernel is made of."""
+    return tuple(each.definition.layout for each in parts_of(reading.function, reading.around))
 
 
 @dataclass(frozen=True)
@@ -223,9 +249,56 @@ class Setting:
                 left_out=reading.left_out,
                 through=self.units.named,
             )
-            facts = KernelFacts.of(index, unit.source, kernel, self.config, self.limits)
-            known = ANALYSES.keep(self.cache, key, Known(facts, self.limits))
+            layouts = _layouts(reading)
+            versions = (
+                reading.key.launched,
+                *key[1:],
+                reading.binding,
+                reading.function.name,
+                unit.source.path,
+            )
+            known = self._as_before(index, unit.source, kernel, layouts, versions)
+            if known is None:
+                facts = KernelFacts.of(index, unit.source, kernel, self.config, self.limits)
+                known = Known(facts, self.limits, layouts)
+            self._keep_version(versions, known)
+            ANALYSES.keep(self.cache, key, known)
         return self._measured(PlacedKernel(known, reading, index), key, rules)
+
+    def _as_before(
+        self,
+        index: int,
+        source: SourceText,
+        kernel: Kernel,
+        layouts: tuple[Layout, ...],
+        versions: tuple[object, ...],
+    ) -> Known | None:
+        """What is known of a version that differs from ``kernel`` in nothing but places, for the places of this one."""
+        before = self._versions(versions)
+        if not before:
+            return None
+        kernel = bounded(kernel)
+        same, places = placeless(kernel)
+        for each in before:
+            theirs, stood = each.placeless
+            if same == theirs:
+                analysis = each.facts.analysis
+                facts = KernelFacts(index, source, kernel, analysis, Replaced(stood, places))
+                known = Known(facts, self.limits, layouts)
+                known.placeless = each.placeless
+                return known
+        return None
+
+    def _versions(self, versions: tuple[object, ...]) -> list[Known]:
+        found = (each() for each in _VERSIONS.find(self.cache, versions) or ())
+        return [each for each in found if each is not None]
+
+    def _keep_version(self, versions: tuple[object, ...], known: Known) -> None:
+        """``known`` is the newest; of those with one analysis one is enough."""
+        before = self._versions(versions)
+        others = [each for each in before if each.facts.analysis is not known.facts.analysis]
+        kept = (known, *others[: _MOST_VERSIONS - 1])
+        _VERSIONS.keep(self.cache, versions, tuple(map(ref, kept)))
 
     def _measured(self, placed: PlacedKernel, key: tuple[object, ...], rules: Sequence[Rule]) -> PlacedKernel:
         """``placed`` with what a compiler said of this text, or of an earlier one with the same kernel in it."""
@@ -247,7 +320,8 @@ class Setting:
         kernel = sized(facts.kernel, found)
         if kernel is not None:
             facts = KernelFacts.of(facts.index, facts.source, kernel, self.config, self.limits)
-        known = ANALYSES.keep(self.cache, whole, Known(measure(facts, found), self.limits))
+        now = Known(measure(facts, found), self.limits, _layouts(reading))
+        known = ANALYSES.keep(self.cache, whole, now)
         return replace(placed, known=known)
 
     def forget_cut(self, placed: Iterable[PlacedKernel], *, every: bool) -> None:
@@ -261,3 +335,4 @@ class Setting:
         ]
         if cut:
             ANALYSES.drop(self.cache, lambda known: any(known is each for each in cut))
+            _VERSIONS.drop(self.cache, lambda known: any(each() is one for each in known for one in cut))

@@ -136,7 +136,7 @@ def _report(
     host = None if setting is None else HostCode(setting.around.unit, setting.around.dialect)
     facts = FileFacts(source, unit, unread, suppressions, host=host)
     whole = not any(each.what in ("everything", "findings") for each in attempts.stopped)
-    told = [(kernel.facts.kernel, each.findings) for each in judged for kernel in each.instances[:1]]
+    told = [(kernel, each.findings) for each in judged for kernel in each.instances[:1]]
     of_kernels = [*join_kernels(told, whole=whole), *in_functions]
     attempts.stopped += of_functions.stopped
     findings = _judge(facts, of_kernels, rules, config, attempts)

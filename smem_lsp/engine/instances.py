@@ -6,10 +6,20 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from smem_lsp.ir.nodes import Kernel
 from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.rules.words import said
 from smem_lsp.source import Span, plural
+
+
+class Standing(Protocol):
+    """A kernel in its file."""
+
+    @property
+    def span(self) -> Span: ...
+
+    @property
+    def part_spans(self) -> Sequence[Span]:
+        """Of the functions that it is made of."""
 
 
 class Instance(Protocol):
@@ -65,7 +75,7 @@ def without_narrower(told: Sequence[tuple[Rule, Finding]]) -> list[tuple[Rule, F
     ]
 
 
-def join_kernels(found: Sequence[tuple[Kernel, Told]], *, whole: bool) -> list[tuple[Rule, Finding]]:
+def join_kernels(found: Sequence[tuple[Standing, Told]], *, whole: bool) -> list[tuple[Rule, Finding]]:
     """The findings of all kernels of a file. What has to hold ``everywhere`` is said once, if each kernel that may come
     to its place says so, and these are the ``whole`` of them. What no kernel can cure, as it stands in a function that
     several of them call, is said once, too."""
@@ -84,7 +94,7 @@ def join_kernels(found: Sequence[tuple[Kernel, Told]], *, whole: bool) -> list[t
 
 
 def _once_in_helpers(
-    found: Sequence[tuple[Kernel, Told]], told: Sequence[tuple[Rule, Finding]]
+    found: Sequence[tuple[Standing, Told]], told: Sequence[tuple[Rule, Finding]]
 ) -> list[tuple[Rule, Finding]]:
     own = [kernel.span for kernel, _ in found]
     alike: dict[tuple[object, ...], list[tuple[Rule, Finding]]] = {}
@@ -106,11 +116,11 @@ def _once_in_helpers(
 
 def _all_say(
     place: tuple[str, Span],
-    found: Sequence[tuple[Kernel, Told]],
+    found: Sequence[tuple[Standing, Told]],
     says: Sequence[Collection[tuple[str, Span]]],
 ) -> bool:
     return all(
-        place in said_here or not any(part.span.covers(place[1]) for part in kernel.parts)
+        place in said_here or not any(span.covers(place[1]) for span in kernel.part_spans)
         for (kernel, _), said_here in zip(found, says)
     )
 

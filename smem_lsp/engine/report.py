@@ -136,6 +136,11 @@ class Report:
         return tuple(each for each in self.stopped if each.why is not Why.MANY)
 
     @property
+    def cut_short(self) -> bool:
+        """May another run come further?"""
+        return any(each.why in (Why.TIME, Why.MEMORY, Why.DEFECT) for each in self.stopped)
+
+    @property
     def defects(self) -> tuple[str, ...]:
         """A line to paste into a bug report for each analysis that failed."""
         return tuple(each.report for each in self.stopped if each.report is not None)

@@ -1,10 +1,16 @@
-"""The IR of a kernel that moved in its file: the same kernel, some characters and lines further on."""
+"""The IR of a kernel that moved in its file: the same kernel at other places.
+
+Where a kernel was lowered again, ``placeless`` tells whether it is the same but for its places. Whatever was edited,
+the analyses of the earlier one hold for it then."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
+from typing import Protocol
 
 from smem_lsp.ir.nodes import (
     Access,
@@ -27,20 +33,52 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.source import SourceText, Span
 from smem_lsp.source.record import dataclass
+from smem_lsp.syntax.lexer import Layout
 from smem_lsp.syntax.parse import Function
 
 _LINE = re.compile(r"(\bline )(\d+)")  # reasons name lines of the kernel
+_NOWHERE = Span(0, 0)
+
+
+class Placement(Protocol):
+    """From where a kernel stood to where it stands."""
+
+    def span(self, old: Span) -> Span: ...
+
+    def line(self, old: int) -> int: ...
+
+
+def moved_words(old: str, to: Placement) -> str:
+    """A reason that names lines."""
+    return _LINE.sub(lambda m: f"{m[1]}{to.line(int(m[2]))}", old)
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One function that a kernel is made of: where it stood, and how far it has moved."""
+    """One function that a kernel is made of: where it stood, and how far it has moved. ``within``: where comments or
+    blank lines in it have changed, how its words have moved in it."""
 
     span: Span
     first_line: int
     last_line: int
     characters: int
     lines: int
+    within: Replaced | None = None
+
+    def offset(self, old: int) -> int:
+        if self.within is None:
+            return old + self.characters
+        start = self.span.start
+        return (
+            _placed(old - start, self.within.before.offsets, self.within.after.offsets)
+            + start
+            + self.characters
+        )
+
+    def line(self, old: int) -> int:
+        if self.within is None:
+            return old + self.lines
+        return self.within.line(old - self.first_line) + self.first_line + self.lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,46 +89,146 @@ class Moves:
 
     @property
     def none(self) -> bool:
-        return not any(part.characters or part.lines for part in self.parts)
+        return not any(part.characters or part.lines or part.within for part in self.parts)
 
     @property
     def together(self) -> bool:
         """Have all parts moved alike?"""
-        return len({(part.characters, part.lines) for part in self.parts}) == 1
+        return len({(part.characters, part.lines, part.within) for part in self.parts}) == 1 and not any(
+            part.within for part in self.parts
+        )
 
     def span(self, old: Span) -> Span:
         part = next((part for part in self.parts if part.span.covers(old)), self.parts[0])
-        return old.moved(part.characters)
+        return Span(part.offset(old.start), part.offset(old.end))
 
     def line(self, old: int) -> int:
         part = next((p for p in self.parts if p.first_line <= old <= p.last_line), self.parts[0])
-        return old + part.lines
-
-    def words(self, old: str) -> str:
-        """A reason that names lines."""
-        return _LINE.sub(lambda m: f"{m[1]}{self.line(int(m[2]))}", old)
+        return part.line(old)
 
 
-def moves(kernel: Kernel, now: Sequence[Function], source: SourceText) -> Moves:
-    """From where the functions of ``kernel`` stood to where they stand now, in the same order."""
-    parts = [_move(part, function, source) for part, function in zip(kernel.parts, now, strict=True)]
+@dataclass(frozen=True)
+class Places:
+    """All places that the IR of a kernel names, rising."""
+
+    offsets: tuple[int, ...]
+    lines: tuple[int, ...]
+
+    @cached_property
+    def numbered_offsets(self) -> Mapping[int, int]:
+        return {offset: number for number, offset in enumerate(self.offsets)}
+
+    @cached_property
+    def numbered_lines(self) -> Mapping[int, int]:
+        return {line: number for number, line in enumerate(self.lines)}
+
+    def span(self, old: Span) -> Span:
+        """Its ends, by their numbers among all offsets."""
+        numbers = self.numbered_offsets
+        return Span(numbers[old.start], numbers[old.end])
+
+    def line(self, old: int) -> int:
+        """By its number among all lines."""
+        return self.numbered_lines[old]
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """From the places of one kernel to those of another one that is the same but for its places."""
+
+    before: Places
+    after: Places
+
+    def span(self, old: Span) -> Span:
+        return Span(self._offset(old.start), self._offset(old.end))
+
+    def _offset(self, old: int) -> int:
+        return _placed(old, self.before.offsets, self.after.offsets)
+
+    def line(self, old: int) -> int:
+        return _placed(old, self.before.lines, self.after.lines)
+
+
+def _placed(old: int, before: Sequence[int], after: Sequence[int]) -> int:
+    """A place that the kernel does not name stays as far behind the nearest one before it."""
+    at = max(bisect_right(before, old) - 1, 0)
+    return after[at] + old - before[at] if before else old
+
+
+@dataclass(frozen=True, slots=True)
+class Twice:
+    """One placement, then another."""
+
+    first: Placement
+    then: Placement
+
+    def span(self, old: Span) -> Span:
+        return self.then.span(self.first.span(old))
+
+    def line(self, old: int) -> int:
+        return self.then.line(self.first.line(old))
+
+
+class _Noted:
+    """Notes the places that it is asked for."""
+
+    __slots__ = ("lines", "offsets")
+
+    def __init__(self) -> None:
+        self.offsets: set[int] = set()
+        self.lines: set[int] = set()
+
+    def span(self, old: Span) -> Span:
+        self.offsets.update((old.start, old.end))
+        return old
+
+    def line(self, old: int) -> int:
+        self.lines.add(old)
+        return old
+
+
+def placeless(kernel: Kernel) -> tuple[Kernel, Places]:
+    """``kernel`` with numbers in the place of its places, which two kernels share that are the same elsewhere, and its
+    places in their order. Names that no analysis looks at are left out, and where the launches stand."""
+    noted = _Noted()
+    shift_kernel(kernel, noted)
+    places = Places(tuple(sorted(noted.offsets)), tuple(sorted(noted.lines)))
+    launches = tuple(site.at(_NOWHERE, 0) for site in kernel.launches)
+    same = shift_kernel(kernel, places)
+    return replace(same, launches=launches, local_names={}, identifiers=frozenset()), places
+
+
+def moves(kernel: Kernel, layouts: Sequence[Layout], now: Sequence[Function], source: SourceText) -> Moves:
+    """From where the functions of ``kernel`` stood to where they stand now, in the same order. ``layouts``: of their
+    texts then."""
+    parts = [
+        _move(part, layout, function, source)
+        for part, layout, function in zip(kernel.parts, layouts, now, strict=True)
+    ]
     return Moves(tuple(parts))
 
 
-def _move(part: FunctionPart, function: Function, source: SourceText) -> Move:
-    line = source.line_number(function.span.start)
+def _move(part: FunctionPart, layout: Layout, function: Function, source: SourceText) -> Move:
+    line, own = source.line_number(function.span.start), function.definition.layout
+    within = None
+    if own is not layout and (own.starts, own.lines) != (layout.starts, layout.lines):
+        within = Replaced(Places(layout.starts, layout.lines), Places(own.starts, own.lines))
     return Move(
         part.span,
         part.first_line,
         part.last_line,
         function.span.start - part.span.start,
         line - part.first_line,
+        within,
     )
 
 
-def shift_kernel(kernel: Kernel, to: Moves) -> Kernel:
+def shift_kernel(kernel: Kernel, to: Placement) -> Kernel:
     """``kernel`` with every span and line moved; launches are left to the caller."""
-    span, words = to.span, to.words
+    span = to.span
+
+    def words(old: str) -> str:
+        return moved_words(old, to)
 
     def maybe(old: Span | None) -> Span | None:
         return None if old is None else to.span(old)
@@ -158,10 +296,8 @@ def shift_kernel(kernel: Kernel, to: Moves) -> Kernel:
         },
         conditional=tuple(span(region) for region in kernel.conditional),
         parts=tuple(
-            FunctionPart(
-                part.span.moved(move.characters), part.first_line + move.lines, part.last_line + move.lines
-            )
-            for part, move in zip(kernel.parts, to.parts)
+            FunctionPart(span(part.span), to.line(part.first_line), to.line(part.last_line))
+            for part in kernel.parts
         ),
-        opening=None if kernel.opening is None else kernel.opening + to.parts[0].characters,
+        opening=None if kernel.opening is None else span(Span(kernel.opening, kernel.opening)).start,
     )

@@ -33,7 +33,7 @@ from smem_lsp.facts.stopped import Stopped
 from smem_lsp.facts.term_plans import TermPlan
 from smem_lsp.facts.terms import TermLayout
 from smem_lsp.ir.nodes import Dims, Kernel
-from smem_lsp.ir.shift import Moves
+from smem_lsp.ir.shift import Placement, moved_words
 from smem_lsp.rules import ground
 from smem_lsp.rules.ground import Grade
 from smem_lsp.rules.model import Severity
@@ -58,7 +58,7 @@ class KernelFacts:
     source: SourceText
     kernel: Kernel
     analysis: KernelAnalysis
-    moves: Moves | None = None
+    moves: Placement | None = None
     instead: Layouts | None = None
 
     @classmethod
@@ -223,7 +223,7 @@ class KernelFacts:
         if found is None or moves is None:
             return found
         doubts = tuple(
-            Refusal(moves.line(each.line), moves.words(each.words)) for each in found.partition.doubts
+            Refusal(moves.line(each.line), moved_words(each.words, moves)) for each in found.partition.doubts
         )
         return replace(found, partition=replace(found.partition, doubts=doubts))
 
@@ -236,7 +236,9 @@ class KernelFacts:
         return tuple(
             each
             if each.doubt is None
-            else replace(each, doubt=Refusal(moves.line(each.doubt.line), moves.words(each.doubt.words)))
+            else replace(
+                each, doubt=Refusal(moves.line(each.doubt.line), moved_words(each.doubt.words, moves))
+            )
             for each in found
         )
 
@@ -246,7 +248,7 @@ class KernelFacts:
         found, moves = self.analysis.dynamic_refusals, self.moves
         if moves is None:
             return found
-        return tuple(Refusal(moves.line(each.line), moves.words(each.words)) for each in found)
+        return tuple(Refusal(moves.line(each.line), moved_words(each.words, moves)) for each in found)
 
     @property
     def class_partitions(self) -> tuple[PartitionLayouts, ...]:

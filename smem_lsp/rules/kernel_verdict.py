@@ -11,6 +11,7 @@ from smem_lsp.analysis.hazards.replayed import NOT_SHOWN
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.extents import Extent, extents
 from smem_lsp.ir.nodes import MORE_CONTEXTS, Access, AddressSpace, Buffer, Kernel, LaunchSite, walk
+from smem_lsp.ir.shift import moved_words
 from smem_lsp.rules import ground, racing
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Severity
@@ -190,7 +191,7 @@ def _undecided(
     ordered = [*((each, 0) for each in whole), *blocked.most_common()]
     found: dict[tuple[int, str], int] = {}
     for each, pairs in ordered:
-        words = each.reason if facts.moves is None else facts.moves.words(each.reason)
+        words = each.reason if facts.moves is None else moved_words(each.reason, facts.moves)
         found.setdefault((_line(facts, each.line), words), pairs)
     return [Reason(line, words, pairs) for (line, words), pairs in found.items()]
 

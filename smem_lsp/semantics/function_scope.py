@@ -100,7 +100,8 @@ def value_declarations(top: Scope) -> Iterator[VariableDecl]:
 
 
 class Identity:
-    """The identity of a function in its file: the same object means the same spelling and the same meaning of names."""
+    """The identity of a function in its file: the same object means the same words, but for comments and blank lines,
+    and the same meaning of names."""
 
     __slots__ = ()
 
@@ -111,7 +112,7 @@ def identify(unit: TranslationUnit, top: Scope, function: Function) -> Identity:
     return _AT_PLACE.of(
         store,
         (top.declarations, function.scopes),
-        lambda: _IDENTITY.of(store, _meaning(unit, top, function), Identity),
+        lambda: _IDENTITY.of(function.definition.content.store, _meaning(unit, top, function), Identity),
     )
 
 

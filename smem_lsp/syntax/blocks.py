@@ -18,7 +18,7 @@ from smem_lsp.source.queries import PROCESS, Query, Store
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.functions import TOP_LEVEL, BraceEnd, FunctionIsland, find_functions
-from smem_lsp.syntax.lexer import Tokens, moved
+from smem_lsp.syntax.lexer import Layout, Tokens, layout_of, moved
 from smem_lsp.syntax.lookahead import Symbols
 from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
 from smem_lsp.syntax.shared_outside import SharedOutside, find_shared_outside
@@ -29,6 +29,15 @@ MOST_DEFINITIONS = 30_000  # tokens of functions of no file in use; with trees, 
 MOST_OUTLINES = 200_000  # tokens of all cached outlines
 MOST_JOINED = 30_000  # tokens of joined blocks of no file in use
 _BRACES = frozenset(("LC", "RC"))
+
+
+class Content:
+    """What a function definition says, wherever its words stand. ``store``: facts about it that name no place."""
+
+    __slots__ = ("__weakref__", "store")
+
+    def __init__(self) -> None:
+        self.store = Store()
 
 
 @dataclass(eq=False)
@@ -46,6 +55,16 @@ class Definition:
 
     store: Store = field(default_factory=Store)  # facts about it
     _known: tuple[Symbols, Symbols] | None = None
+
+    @cached_property
+    def layout(self) -> Layout:
+        return layout_of(self.text)
+
+    @cached_property
+    def content(self) -> Content:
+        """The one object for definitions that differ only in comments and blank lines."""
+        key = self.layout.words, tuple(self.tokens.texts), tuple(self.line_start), self.island
+        return _CONTENT.of(PROCESS, key, Content, weigh=lambda _: len(self.tokens))
 
     @cached_property
     def is_kernel(self) -> bool:
@@ -108,6 +127,7 @@ class Definition:
         return self.part(*self.island.parameters)
 
 
+_CONTENT = Query[tuple[object, ...], Content]("content of a definition", most=MOST_DEFINITIONS, in_use=True)
 _DEFINITION = Query[tuple[object, ...], Definition]("definition", most=MOST_DEFINITIONS, in_use=True)
 
 

@@ -225,6 +225,38 @@ def _loose(texts: list[str]) -> str:
     return ")" * -lowest + "(" * (depth - lowest)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Layout:
+    """Where the words of a text stand. ``words``: the text without what stands between lines, comments and blank ones;
+    ``starts``: of each word, in code points; ``lines``: how many line ends are in front of it. Two texts with equal
+    ``words`` have the same words, and those of one line of one of them stand on one line of the other."""
+
+    words: str
+    starts: tuple[int, ...]
+    lines: tuple[int, ...]
+
+
+def layout_of(text: str) -> Layout:
+    """The layout of a text without directives; one that may have some is a word by itself."""
+    if "#" in text or "\r" in text.replace("\r\n", ""):
+        return Layout(text, (0,), (0,))
+    look()
+    words: list[str] = []
+    starts: list[int] = []
+    lines: list[int] = []
+    at = line = 0
+    for gap, word, _ in _FILE.findall(text):
+        parted = "\n" in gap
+        words += ("\n" if parted else gap, word)
+        line += gap.count("\n") if parted else 0
+        starts.append(at + len(gap))
+        lines.append(line)
+        at += len(gap) + len(word)
+        line += word.count("\n")
+    look()
+    return Layout("".join(words), tuple(starts), tuple(lines))
+
+
 def lex_macro(text: str) -> tuple[list[str], list[str]]:
     """(kinds, spellings) of a macro body or the rest of a directive."""
     texts = [match[1] for match in _MACRO.findall(text) if match[1]]

@@ -21,6 +21,7 @@ def toy_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, request: pytest.
     monkeypatch.delenv("NO_COLOR", raising=False)
     if request.node.get_closest_marker("real_engine") is None:
         monkeypatch.setattr(smem_lsp.engine, "check", toy_check, raising=False)
+        monkeypatch.setattr("smem_lsp.cli.checking.user_result_store", lambda: None)  # they are not the toy's
         monkeypatch.setitem(sys.modules, "smem_lsp.rules.registry", toy_registry())
 
 

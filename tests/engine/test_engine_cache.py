@@ -56,6 +56,51 @@ def test_a_kernel_that_moved_is_judged_as_if_it_had_stood_there(text: str) -> No
         assert remembered == told(check(version, config=config))
 
 
+SOME_EXAMPLES = [text for text in EXAMPLES.values() if text is not None][::3]
+
+
+@pytest.mark.parametrize("text", SOME_EXAMPLES, ids=[text.split("(")[0][-20:] for text in SOME_EXAMPLES])
+def test_an_edit_inside_a_kernel_is_judged_as_if_nothing_was_known(text: str) -> None:
+    """Comments and blank lines, line ends between words, and statements that change nothing of what is asked."""
+    cache = Store()
+    unused = "{{\n  const float unused_here = {};\n"
+    versions = [
+        text,
+        text.replace(";\n", ";  // remark\n"),
+        text.replace(";\n", ";\n\n  /* over\n two lines */\n"),
+        text.replace("float", "/**/ float").replace(" = ", "\n    = "),
+        text.replace("{\n", unused.format("1.0f"), 1),
+        text.replace("{\n", unused.format("2.0f * 3"), 1),
+        text.replace("{\n", unused.format("2.0f * 3 +"), 1),
+        text,
+    ]
+    for version in versions:
+        assert told(check(version, cache=cache)) == told(check(version))
+
+
+def test_a_comment_lowers_and_analyses_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = KERNELS[0].read_text("utf-8")
+    cache = Store()
+    before = check(text, cache=cache)
+    monkeypatch.setattr("smem_lsp.engine.cache.build_kernel", None)  # whoever calls it fails
+    after = check(text.replace(";\n", ";  // remark\n"), cache=cache)
+    assert [kernel.kernel.name for kernel in after.kernels] == [
+        kernel.kernel.name for kernel in before.kernels
+    ]
+    assert not after.stopped
+
+
+def test_a_statement_that_asks_nothing_new_is_lowered_and_not_analysed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = KERNELS[0].read_text("utf-8")
+    one, other = (text.replace("{\n", f'{{\n  printf("{word}");\n', 1) for word in ("a", "b"))
+    cache = Store()
+    check(one, cache=cache)
+    monkeypatch.setattr("smem_lsp.facts.kernel_analysis.data_flow", None)
+    assert not check(other, cache=cache).stopped
+
+
 def test_a_launch_that_moves_alone_is_named_where_it_stands() -> None:
     kernel = """\
 __global__ void k(float* o) {

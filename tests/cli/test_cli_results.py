@@ -1,0 +1,124 @@
+"""A second run over files that nobody has touched checks none of them, and says the same."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import smem_lsp.engine
+from smem_lsp.engine import Report
+from smem_lsp.environment.result_store import ResultStore
+
+pytestmark = pytest.mark.real_engine
+
+Command = Callable[..., tuple[int, str, str]]
+KERNEL = """\
+#include "size.cuh"
+__global__ void k(float* out) {
+  __shared__ float unused[SIZE];
+  __shared__ float row[SIZE];
+  row[threadIdx.x] = out[threadIdx.x];
+  out[threadIdx.x] = row[SIZE - 1 - threadIdx.x];
+}
+void go(float* out) { k<<<1, SIZE>>>(out); }
+"""
+
+
+@pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """The files that the engine checks, in order; results are kept in a folder of the test."""
+    monkeypatch.setattr("smem_lsp.cli.checking.user_result_store", lambda: ResultStore(tmp_path / "results"))
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    (project / "k.cu").write_text(KERNEL)
+    (project / "size.cuh").write_text("#define SIZE 64\n")
+    found: list[str] = []
+    check = smem_lsp.engine.check
+
+    def noted(text: str, *, path: str, **others: object) -> Report:
+        found.append(path)
+        return check(text, path=path, **others)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(smem_lsp.engine, "check", noted)
+    return found
+
+
+def results(project: Path) -> list[Path]:
+    return sorted((project.parent / "results").iterdir())
+
+
+@pytest.mark.parametrize("format", ["full", "concise", "json", "sarif"])
+def test_the_second_run_says_the_same_and_checks_nothing(
+    checked: list[str], smem: Command, format: str
+) -> None:
+    first = smem("check", "k.cu", "--format", format)
+    assert "SMEM101" in first[1] and checked == ["k.cu"]
+    assert smem("check", "k.cu", "--format", format) == first
+    assert checked == ["k.cu"]
+    assert smem("check", "k.cu", "--format", format, "--no-cache") == first
+    assert checked == ["k.cu"] * 2
+
+
+@pytest.mark.slow(seconds=3)
+def test_whatever_a_result_depends_on_is_looked_at(checked: list[str], smem: Command) -> None:
+    def changes(change: Callable[[], object], *flags: str) -> bool:
+        """Is the file checked again?"""
+        smem("check", "k.cu", *flags)
+        before = len(checked)
+        change()
+        smem("check", "k.cu", *flags)
+        return len(checked) > before
+
+    header, main = Path("size.cuh"), Path("k.cu")
+    assert not changes(lambda: os.utime("size.cuh", (1, 1)))
+    assert changes(lambda: header.write_text("#define SIZE 128\n"))
+    assert changes(lambda: main.write_text(KERNEL + "// more\n"))
+    assert not changes(lambda: main.write_text(KERNEL))  # known from before
+    assert changes(lambda: Path("smem.toml").write_text("threads = 256\n"))
+    assert changes(lambda: main.write_text('#include "late.cuh"\n' + KERNEL))
+    assert changes(lambda: Path("late.cuh").write_text("#define LATE\n"))  # it did not exist
+    assert changes(header.unlink)
+    before = len(checked)
+    smem("check", "k.cu", "--select", "SMEM101")
+    assert len(checked) == before + 1
+
+
+def test_a_result_that_is_damaged_counts_as_none(checked: list[str], smem: Command) -> None:
+    first = smem("check", "k.cu")
+    (result,) = results(Path.cwd())
+    whole = result.read_bytes()
+    for damaged in (b"", whole[: len(whole) // 2], whole[:-1] + bytes([whole[-1] ^ 1]), b"x" * 100):
+        result.write_bytes(damaged)
+        checked.clear()
+        assert smem("check", "k.cu") == first
+        assert checked == ["k.cu"] and result.read_bytes() == whole
+
+
+def test_what_was_used_longest_ago_makes_way(
+    checked: list[str], smem: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    smem("check", "k.cu")
+    (old,) = results(Path.cwd())
+    os.utime(old, (1, 1))
+    monkeypatch.setattr("smem_lsp.environment.result_store.MOST_BYTES", old.stat().st_size + 100)
+    Path("k.cu").write_text(KERNEL + "// more\n")
+    smem("check", "k.cu")
+    assert len(results(Path.cwd())) == 1 and not old.exists()
+
+
+def test_what_is_rewritten_is_checked(checked: list[str], smem: Command) -> None:
+    smem("check", "k.cu", "--diff")
+    smem("check", "k.cu", "--diff")
+    assert len(checked) > 1
+
+
+def test_a_folder_that_cannot_be_written_to_costs_the_result_alone(
+    checked: list[str], smem: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "results").write_text("no folder")
+    assert smem("check", "k.cu") == smem("check", "k.cu")
+    assert checked == ["k.cu"] * 2
