@@ -77,6 +77,11 @@ class NotingReader(FileReader):
         self._note("naming", path, list(names), list(found))
         return found
 
+    def calling(self, path: str, name: str) -> Sequence[str] | None:
+        found = self._reader.calling(path, name)
+        self._note("calling", path, name, None if found is None else list(found))
+        return found
+
     def flags(self, path: str, compile_commands: str | None) -> CompileFlags | None:
         found = self._reader.flags(path, compile_commands)
         self._note("flags", path, compile_commands, plain(found))
@@ -121,6 +126,9 @@ class Results:
                 return list(reader.includers(*asked))
             case "naming":
                 return list(reader.naming(*asked))
+            case "calling":
+                callers = reader.calling(*asked)
+                return None if callers is None else list(callers)
         return plain(reader.flags(*asked))
 
 

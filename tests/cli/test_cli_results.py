@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +10,10 @@ from pathlib import Path
 import pytest
 
 import smem_lsp.engine
+from smem_lsp.cli.results import NotingReader
 from smem_lsp.engine import Report
 from smem_lsp.environment.result_store import ResultStore
+from smem_lsp.source import FileReader
 
 pytestmark = pytest.mark.real_engine
 
@@ -122,3 +125,25 @@ def test_a_folder_that_cannot_be_written_to_costs_the_result_alone(
     (tmp_path / "results").write_text("no folder")
     assert smem("check", "k.cu") == smem("check", "k.cu")
     assert checked == ["k.cu"] * 2
+
+
+def test_every_question_to_the_disk_is_noted() -> None:
+    questions = {name for name in vars(FileReader) if not name.startswith("_")}
+    assert questions == {name for name in vars(NotingReader) if name in questions}
+
+
+def test_a_caller_in_another_file_that_changes_is_seen(checked: list[str], smem: Command) -> None:
+    Path("setup.py").touch()
+    Path("ops.cu").write_text(
+        "__global__ void k(float* p) {\n  __shared__ float s[64];\n  s[threadIdx.x % 64] = p[0];\n"
+        "  __syncthreads();\n  p[threadIdx.x] = s[0];\n}\nvoid run(float* p, int n) { k<<<1, n>>>(p); }\n"
+    )
+    for threads in (64, 32):
+        Path("main.cpp").write_text(
+            f"void run(float* p, int n);\nvoid all(float* p) {{ run(p, {threads}); }}\n"
+        )
+        for _ in range(2):
+            (_, out, _) = smem("check", "ops.cu", "--format", "json")
+            (launch,) = json.loads(out)["kernels"][0]["launches"]
+            assert launch["threads"] == threads
+    assert checked.count("ops.cu") == 2
