@@ -13,7 +13,7 @@ from weakref import ref
 
 from smem_lsp.config import Config
 from smem_lsp.engine.contexts import Units
-from smem_lsp.engine.measured import Measured, Measurement, measure, sized
+from smem_lsp.engine.measured import Measured, Measurement, as_before, kernel_key, measure, sized
 from smem_lsp.engine.readings import Reading
 from smem_lsp.facts.attempts import Attempts, Limits
 from smem_lsp.facts.stopped import Stopped, Why
@@ -102,6 +102,7 @@ class Known:
 
 # A server has one store for these; a single check makes its own.
 ANALYSES = Query[tuple[object, ...], Known]("what was found out about a kernel", most=50, in_use=True)
+_LAST = Query[tuple[object, ...], tuple[Measurement, ...]]("what a compiler said of it last", most=500)
 _MEASURED = Query[tuple[object, ...], tuple[Measurement, ...]]("what a compiler said of a kernel", most=500)
 
 
@@ -236,8 +237,12 @@ class Setting:
             _MEASURED.keep(self.cache, (key, under), found)
         else:
             found = _MEASURED.find(self.cache, (key, under)) or ()
+        last = (placed.facts.source.path, *kernel_key(reading.function, reading.binding), under)
+        if found and self.measured.followed:
+            _LAST.keep(self.cache, last, found)
         if not found:
-            return placed
+            earlier = _LAST.find(self.cache, last) if self.measured.followed else None
+            return placed if earlier is None else self._as_before(placed, key, earlier, rules)
         whole = (key, found)
         known = ANALYSES.find(self.cache, whole)
         if known is not None and known.answers(rules):
@@ -247,6 +252,20 @@ class Setting:
         if kernel is not None:
             facts = KernelFacts.of(facts.index, facts.source, kernel, self.config, self.limits)
         known = ANALYSES.keep(self.cache, whole, Known(measure(facts, found), self.limits))
+        return replace(placed, known=known)
+
+    def _as_before(
+        self,
+        placed: PlacedKernel,
+        key: tuple[object, ...],
+        earlier: tuple[Measurement, ...],
+        rules: Sequence[Rule],
+    ) -> PlacedKernel:
+        """``placed`` with the registers that it had before it was edited."""
+        whole = (key, earlier, "earlier")
+        known = ANALYSES.find(self.cache, whole)
+        if known is None or not known.answers(rules):
+            known = ANALYSES.keep(self.cache, whole, Known(as_before(placed.facts, earlier), self.limits))
         return replace(placed, known=known)
 
     def forget_cut(self, placed: Iterable[PlacedKernel], *, every: bool) -> None:
