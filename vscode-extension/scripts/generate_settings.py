@@ -38,7 +38,9 @@ def severity_settings() -> dict[str, object]:
             "type": "string",
             "enum": list(WORDS),
             "enumDescriptions": list(WORDS.values()),
-            "description": f"{rule.name}: {_sentence(rule.summary)} Default: {_default(rule)}.".replace("`", ""),
+            "description": f"{rule.name}: {_sentence(rule.summary)} Default: {_default(rule)}.".replace(
+                "`", ""
+            ),
         }
         for code, rule in RULES.items()
     }
@@ -48,7 +50,7 @@ def severity_settings() -> dict[str, object]:
         "scope": "resource",
         "additionalProperties": False,
         "properties": entries,
-        "markdownDescription": "Severity of rules: `\"SMEM301\": \"info\"`. `off` switches one off.",
+        "markdownDescription": 'Severity of rules: `"SMEM301": "info"`. `off` switches one off.',
     }
     return {"smem.severity": table}
 
