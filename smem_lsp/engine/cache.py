@@ -14,7 +14,7 @@ from weakref import ref
 
 from smem_lsp.config import Config
 from smem_lsp.engine.contexts import Units
-from smem_lsp.engine.measured import Measured, Measurement, measure, sized
+from smem_lsp.engine.measured import Measured, Measurement, as_before, kernel_key, measure, sized
 from smem_lsp.engine.readings import Reading
 from smem_lsp.facts.attempts import Attempts, Limits
 from smem_lsp.facts.nesting import bounded
@@ -113,6 +113,7 @@ class Known:
 ANALYSES = Query[tuple[object, ...], Known]("what was found out about a kernel", most=50, in_use=True)
 _VERSIONS = Query[tuple[object, ...], tuple[ref[Known], ...]]("the last versions of a kernel", most=1_000)
 _MOST_VERSIONS = 4  # of one kernel: as a statement is typed it is whole, broken, and whole again
+_LAST = Query[tuple[object, ...], tuple[Measurement, ...]]("what a compiler said of it last", most=500)
 _MEASURED = Query[tuple[object, ...], tuple[Measurement, ...]]("what a compiler said of a kernel", most=500)
 
 
@@ -310,8 +311,12 @@ class Setting:
             _MEASURED.keep(self.cache, (key, under), found)
         else:
             found = _MEASURED.find(self.cache, (key, under)) or ()
+        last = (placed.facts.source.path, *kernel_key(reading.function, reading.binding), under)
+        if found and self.measured.followed:
+            _LAST.keep(self.cache, last, found)
         if not found:
-            return placed
+            earlier = _LAST.find(self.cache, last) if self.measured.followed else None
+            return placed if earlier is None else self._measured_before(placed, key, earlier, rules)
         whole = (key, found)
         known = ANALYSES.find(self.cache, whole)
         if known is not None and known.answers(rules):
@@ -322,6 +327,24 @@ class Setting:
             facts = KernelFacts.of(facts.index, facts.source, kernel, self.config, self.limits)
         now = Known(measure(facts, found), self.limits, _layouts(reading))
         known = ANALYSES.keep(self.cache, whole, now)
+        return replace(placed, known=known)
+
+    def _measured_before(
+        self,
+        placed: PlacedKernel,
+        key: tuple[object, ...],
+        earlier: tuple[Measurement, ...],
+        rules: Sequence[Rule],
+    ) -> PlacedKernel:
+        """``placed`` with the registers that it had before it was edited."""
+        whole = (key, earlier, "earlier")
+        known = ANALYSES.find(self.cache, whole)
+        if known is None or not known.answers(rules):
+            known = ANALYSES.keep(
+                self.cache,
+                whole,
+                Known(as_before(placed.facts, earlier), self.limits, _layouts(placed.reading)),
+            )
         return replace(placed, known=known)
 
     def forget_cut(self, placed: Iterable[PlacedKernel], *, every: bool) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import product
 
 from smem_lsp.config import Config
+from smem_lsp.engine.asserted import broken
 from smem_lsp.engine.fit_kernel import Place, choose_kernel, no_kernel, plan
 from smem_lsp.engine.knobs import FitError, Knob, find_knobs
 from smem_lsp.facts.occupied import Occupied
@@ -23,6 +24,10 @@ MOST_COMBINATIONS = 10_000
 
 FITS = ("declared", "merged", "barriers")
 """Verdicts with which ptxas takes the kernel as static shared memory and a block can be resident."""
+
+
+NOT_COMPILED = "it does not compile"
+"""How the problem of values begins that the text itself says are wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +117,8 @@ def fit(
     first = place.read(text, config, number, ordinal)
     assert first is not None  # it is the same text
     knobs = find_knobs(first.unit, first.around, first.function, config, names)
+    as_it_is, arguments = plan(first, {}, config)
+    said = set(broken(first, as_it_is.kernel, arguments))  # where it says so already, it is we who are wrong
     rows: dict[tuple[int, ...], Combination] = {}
     facts: KernelFacts | None = None
     outside = [list(values) if not _bound(knob) else [None] for knob, (_, values) in zip(knobs, vary)]
@@ -134,8 +141,12 @@ def fit(
                 rows[whole] = _missing(whole, config, "the kernel is not there with these values")
                 continue
             given = {knob.name: value for knob, value in zip(knobs, whole) if knob.parameter}
-            facts = plan(reading, given, setting)
-            rows[whole] = _combination(facts, whole, setting)
+            facts, binding = plan(reading, given, setting)
+            wrong = [each for each in broken(reading, facts.kernel, binding) if each not in said]
+            problem = f"{NOT_COMPILED}: {wrong[0]}" if wrong else None
+            rows[whole] = (
+                _combination(facts, whole, setting) if problem is None else _missing(whole, config, problem)
+            )
     ordered = [rows[values] for values in product(*(dict.fromkeys(values) for _, values in vary))]
     return FitResult(
         kernel=first.function.name,

@@ -106,6 +106,13 @@ def words(now: Combination, then: Combination) -> str | None:
     return f"{then.declared:,} B shared{merged}{_blocks(next(changed, pairs[0]))}"
 
 
+def brief_words(now: Combination, then: Combination) -> str:
+    """The same without the layouts: ``32,768 B, 4 → 3 blocks``."""
+    pairs = list(zip(now.targets, then.targets))
+    changed = (pair for pair in pairs if pair[0].blocks_merged != pair[1].blocks_merged)
+    return f"{then.declared or 0:,} B{_blocks(next(changed, pairs[0])).partition('/SM')[0]}"
+
+
 def _blocks(pair: Sequence[TargetFit]) -> str:
     now, then = pair
     if then.blocks_merged is None or now.blocks_merged is None:

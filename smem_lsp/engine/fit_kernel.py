@@ -92,8 +92,9 @@ def no_kernel(reading: Reading | None, wanted: str) -> str:
     return f"no kernel is called `{wanted}`, {hint}"
 
 
-def plan(reading: Reading, given: Mapping[str, int], config: Config) -> KernelFacts:
-    """The kernel with the template arguments ``given``; the others are those of the instance in sight, or defaults."""
+def plan(reading: Reading, given: Mapping[str, int], config: Config) -> tuple[KernelFacts, Binding | None]:
+    """The kernel with the template arguments ``given``, and all of its arguments; the others are those of the instance
+    in sight, or defaults."""
     unit, around, function = reading.unit, reading.around, reading.function
     binding = reading.base
     launches: tuple[LaunchSite, ...] | None = None
@@ -108,7 +109,7 @@ def plan(reading: Reading, given: Mapping[str, int], config: Config) -> KernelFa
     if launches is not None:
         kernel = replace(kernel, launches=launches)
     kernel = replace(kernel, siblings=0, more_instances=None)  # nobody asks about the others
-    return KernelFacts.of(0, unit.source, kernel, config)
+    return KernelFacts.of(0, unit.source, kernel, config), binding
 
 
 def _alike(a: Binding, b: Binding) -> bool:

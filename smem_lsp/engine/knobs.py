@@ -90,7 +90,7 @@ def _macros(unit: TranslationUnit) -> Mapping[str, tuple[Span, ...]]:
     found: dict[str, list[Span]] = {}
     source = unit.source
     for directive in unit.preprocessed.directives:
-        if directive.name != "define" or _inactive(unit, directive.span):
+        if directive.name != "define" or inactive(unit, directive.span):
             continue
         text = source.slice(directive.span)
         head = _DEFINE.match(text)
@@ -103,7 +103,8 @@ def _macros(unit: TranslationUnit) -> Mapping[str, tuple[Span, ...]]:
     return {name: tuple(spans) for name, spans in found.items() if all(s.end > s.start for s in spans)}
 
 
-def _inactive(unit: TranslationUnit, span: Span) -> bool:
+def inactive(unit: TranslationUnit, span: Span) -> bool:
+    """Does an ``#if`` leave out what stands there?"""
     return any(region.start <= span.start < region.end for region in unit.preprocessed.inactive)
 
 

@@ -58,11 +58,14 @@ class Measurement(Protocol):
 class Measured:
     """``kernels``: of the very text that is checked; empty when it was not compiled. ``under``: the compiler and its
     flags, as one value. What was measured under the same one before holds for kernels that have not changed since.
-    ``rewritten``: what was measured of another text in the place of this one; nothing where it was not compiled."""
+    ``rewritten``: what was measured of another text in the place of this one; nothing where it was not compiled.
+    ``followed``: the text is one state of a document that is edited, so what was measured of a kernel before it was
+    edited is shown until new numbers come."""
 
     kernels: Sequence[Measurement] = ()
     under: Hashable = None
     rewritten: Callable[[str], Sequence[Measurement]] = field(default=lambda text: (), compare=False)
+    followed: bool = False
 
     @cached_property
     def _by_name(self) -> dict[str, list[Measurement]]:
@@ -183,6 +186,40 @@ class MeasuredFacts(KernelFacts):
         if theirs is None or self.declared is None:
             return super().total(own)
         return super().total(own) + theirs - super().total(self.declared.bytes)
+
+
+BEFORE_THIS_EDIT = "nvcc_before_this_edit"
+"""Who says so, of registers that were measured of an earlier text of the kernel."""
+
+
+@dataclass(frozen=True)
+class EarlierFacts(KernelFacts):
+    """A kernel that has been edited since a compiler reported its registers: they are the best guess until it reports
+    new ones. Its bytes and spills are not carried over: those are facts of a text."""
+
+    measured: tuple[Measurement, ...] = ()
+
+    @cached_property
+    def occupied(self) -> tuple[Occupied, ...]:
+        earlier = {each.arch: each.registers for each in self.measured}
+        return tuple(
+            replace(row, registers=earlier[row.arch], registers_from=BEFORE_THIS_EDIT)
+            if row.arch in earlier and row.registers is None
+            else row
+            for row in self.analysis.occupied
+        )
+
+
+def as_before(facts: KernelFacts, measured: Iterable[Measurement]) -> KernelFacts:
+    """``facts`` with the registers that were measured before the kernel was edited."""
+    return EarlierFacts(
+        facts.index, facts.source, facts.kernel, facts.analysis, facts.moves, measured=tuple(measured)
+    )
+
+
+def kernel_key(function: Function, binding: Binding | None) -> tuple[object, ...]:
+    """Names a kernel, or one instance, in its file whatever its text is."""
+    return _path(function), "" if binding is None else binding.text
 
 
 def _as_measured(row: Occupied, there: Measurement) -> Occupied:

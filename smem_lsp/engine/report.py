@@ -29,7 +29,7 @@ class OccupancyRow:
     arch: str
     threads: int
     registers: int | None
-    registers_from: str  # nvcc | launch_bounds | setting | unknown
+    registers_from: str  # nvcc | nvcc_before_this_edit (editors only) | launch_bounds | setting | unknown
     blocks_before: int
     blocks_after: int
     limited_by: tuple[str, ...]

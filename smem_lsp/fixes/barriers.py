@@ -44,8 +44,15 @@ def insert_barrier(
     """
     place = _place(kernel, point)
     spelling = "__syncwarp();" if warp else spelling_at(kernel, source, point)
-    where = "at the end of the block that ends in" if place.at_end else "before"
-    return _insert(source, place, spelling, reason), f"`{spelling.rstrip(';')}` {where} line {place.line}"
+    return _insert(source, place, spelling, reason), f"`{spelling.rstrip(';')}` {_where(kernel, place)}"
+
+
+def _where(kernel: Kernel, place: Place) -> str:
+    """``before line 12``, ``at the end of the loop (line 189)``."""
+    if not place.at_end:
+        return f"before line {place.line}"
+    ends_loop = any(isinstance(n, Loop) and place in n.body.items for n in walk(kernel.body))
+    return f"at the end of the {'loop' if ends_loop else 'block'} (line {place.line})"
 
 
 def insert_lines(

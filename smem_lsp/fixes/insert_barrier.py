@@ -10,7 +10,7 @@ from smem_lsp.rules.model import InsertBarrier
 
 def _fix(remedy: InsertBarrier, at: CheckedKernel) -> Fix:
     edit, words = insert_barrier(at.kernel, at.source, remedy.place, remedy.reason, warp=remedy.warp)
-    return assuming(at.facts, f"Insert {words}", (edit,), proved=remedy.proved)
+    return assuming(at.facts, f"Add {words}", (edit,), proved=remedy.proved)
 
 
 CURE = Cure(InsertBarrier, lambda remedy, kernel: "insert a barrier", _fix)

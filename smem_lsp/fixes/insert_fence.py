@@ -10,7 +10,7 @@ from smem_lsp.rules.model import InsertFence
 
 def _fix(remedy: InsertFence, at: CheckedKernel) -> Fix:
     edit, words = insert_fence(at.kernel, at.source, remedy.place, remedy.buffer)
-    return assuming(at.facts, f"Insert {words}", (edit,), proved=remedy.proved)
+    return assuming(at.facts, f"Add {words}", (edit,), proved=remedy.proved)
 
 
 CURE = Cure(InsertFence, lambda remedy, kernel: "insert a fence", _fix)

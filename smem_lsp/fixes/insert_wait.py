@@ -10,7 +10,7 @@ from smem_lsp.rules.model import InsertWait
 
 def _fix(remedy: InsertWait, at: CheckedKernel) -> Fix:
     edit, words = insert_wait(at.kernel, at.source, remedy.place, barrier=remedy.barrier, loose=remedy.loose)
-    return assuming(at.facts, f"Insert {words}", (edit,), proved=remedy.proved)
+    return assuming(at.facts, f"Add {words}", (edit,), proved=remedy.proved)
 
 
 CURE = Cure(InsertWait, lambda remedy, kernel: "insert a wait", _fix)

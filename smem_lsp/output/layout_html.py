@@ -7,8 +7,10 @@ their hashes: nothing else may run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
+from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import Report
 from smem_lsp.output.layout_words import (
     DYNAMIC,
@@ -33,6 +35,7 @@ from smem_lsp.output.memory_map import Drawing, MemoryMap, Rectangle, memory_map
 from smem_lsp.output.page_style import TEXT, WIDTHS, StyleRules, beside, source_hash, style_sheet
 from smem_lsp.output.staircase import HEIGHT, STAIRS_TITLE, Stairs, chart, staircases
 from smem_lsp.output.style import width as columns
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source.record import dataclass
 
 _ROW = 20.0  # pixels, as in the style sheet
@@ -44,9 +47,9 @@ def render(report: Report, indices: Sequence[int]) -> str:
     """The page with the maps of the kernels with these indices."""
     rules = StyleRules()
     maps = [memory_map(report, index) for index in indices]
-    found = [staircases(report.facts[index]) for index in indices]
     sections = [
-        _section(drawn, place, rules, stairs) for place, (drawn, stairs) in enumerate(zip(maps, found))
+        _section(drawn, place, rules, report.facts[index])
+        for place, (drawn, index) in enumerate(zip(maps, indices))
     ]
     names = ", ".join(dict.fromkeys(drawn.kernel.name for drawn in maps))
     style, script = style_sheet(rules), beside("layout_page.js")
@@ -78,27 +81,53 @@ def render(report: Report, indices: Sequence[int]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _section(drawn: MemoryMap, place: int, rules: StyleRules, stairs: Sequence[Stairs]) -> str:
+def _section(drawn: MemoryMap, place: int, rules: StyleRules, facts: KernelFacts) -> str:
     name = drawn.kernel.instance or drawn.kernel.name
     head = [
         element("h1", {"id": f"k{place}"}, escaped(name)),
         element("p", {"class": "where"}, escaped(f"{drawn.source.path}:{drawn.kernel.line}")),
-        element("p", {"class": "headline"}, escaped(headline(drawn))),
-        *(element("p", {"class": "facts"}, escaped(occupancy(row))) for row in drawn.report.occupancy),
+        *_by_choice(drawn, lambda chosen: _facts(drawn, facts, chosen)),
     ]
     parts = [element("header", {}, *head)]
     if drawn.worth_drawing:
         parts += _picture(drawn, place, rules)
-    if stairs:
-        parts.append(_charts(stairs))
+    parts += _by_choice(drawn, lambda chosen: _charts(staircases(facts, _static_plan(drawn, chosen))))
     if drawn.kernel.buffers:
-        parts.append(_table(drawn))
+        parts += _by_choice(drawn, lambda chosen: _table(drawn, chosen))
     if said := remarks(drawn):
         items = (element("li", {}, _with_code(remark.strip())) for remark in said)
         parts.append(element("ul", {"class": "remarks"}, *items))
     return element(
         "section", {"class": "kernel", "aria-labelledby": f"k{place}"}, "\n", *(f"{p}\n" for p in parts)
     )
+
+
+def _by_choice(drawn: MemoryMap, part: Callable[[Drawing | None], str]) -> Iterator[str]:
+    """A part of the page, once for each layout that the switch chooses from; once where there is no switch."""
+    others = drawn.worth_drawing[1:]
+    if len(others) < 2:
+        text = part(None)
+        if text:
+            yield text
+        return
+    for order, chosen in enumerate(others):
+        if text := part(chosen):
+            yield element("div", {"class": f"q{order}"}, text)
+
+
+def _static_plan(drawn: MemoryMap, chosen: Drawing | None) -> Plan | None:
+    """The plan of a layout of static buffers; None: of what is smallest, which holds for ranges too."""
+    return None if chosen is None or drawn.dynamic_base is not None else chosen.plan
+
+
+def _facts(drawn: MemoryMap, facts: KernelFacts, chosen: Drawing | None) -> str:
+    rows = drawn.report.occupancy
+    plan = _static_plan(drawn, chosen)
+    if plan is not None:
+        after = {row.arch: facts.blocks(row, facts.total(plan.bytes)) for row in facts.occupied}
+        rows = tuple(replace(row, blocks_after=after.get(row.arch, row.blocks_after)) for row in rows)
+    said = [element("p", {"class": "facts"}, escaped(occupancy(row))) for row in rows]
+    return element("p", {"class": "headline"}, escaped(headline(drawn, chosen=chosen))) + "".join(said)
 
 
 def _picture(drawn: MemoryMap, place: int, rules: StyleRules) -> Iterator[str]:
@@ -138,6 +167,8 @@ class _Sheet:
 
 
 def _charts(found: Sequence[Stairs]) -> str:
+    if not found:
+        return ""
     pictures = [
         element(
             "svg",
@@ -205,7 +236,7 @@ def _panel(sheet: _Sheet, drawing: Drawing, column: str) -> Iterator[str]:
     title, total = drawing_title(drawing), f"{drawing.plan.bytes:,} B"
     heading = element("h2", {}, element("span", {}, escaped(title)), element("span", {}, total))
     note = element("p", {"class": "note"}, escaped(drawing_note(drawn, drawing)))
-    yield element("div", {"class": f"title {column}"}, heading, note)
+    yield element("div", {"class": f"title {column}"}, heading, note, *_apply(drawing))
     shown = _ticks(sheet, drawing)
     yield element("div", {"class": f"ticks {column}", "aria-hidden": "true"}, *(tick for _, tick in shown))
     parts: list[str] = []
@@ -231,6 +262,13 @@ def _panel(sheet: _Sheet, drawing: Drawing, column: str) -> Iterator[str]:
     proof = drawn.proof(drawing)
     if proof is not None and (words := clique(drawn, proof)):
         yield element("p", {"class": f"foot {column}"}, _with_code(words))
+
+
+def _apply(drawing: Drawing) -> Iterator[str]:
+    """A button that only a page with an editor behind it shows."""
+    if drawing.plan.allocator != "declared":
+        attributes = {"type": "button", "class": "apply", "data-apply": drawing.added, "hidden": "hidden"}
+        yield element("button", attributes, "Apply…")
 
 
 def _ticks(sheet: _Sheet, drawing: Drawing) -> list[tuple[int, str]]:
@@ -378,14 +416,14 @@ def _with_code(words: str) -> str:
     return "".join(element("code", {}, escaped(p)) if at % 2 else escaped(p) for at, p in enumerate(pieces))
 
 
-def _table(drawn: MemoryMap) -> str:
+def _table(drawn: MemoryMap, chosen: Drawing | None) -> str:
     def cell(tag: str, column: int, inside: str) -> str:
         scope = "col" if tag == "th" else None
         return element(tag, {"class": "word" if column < TEXT_COLUMNS else None, "scope": scope}, inside)
 
     head = "".join(cell("th", column, escaped(words)) for column, words in enumerate(TABLE_HEAD))
     body: list[str] = []
-    for row in table(drawn):
+    for row in table(drawn, chosen=chosen):
         buffer = drawn.kernel.buffers[row.buffer]
         line = drawn.source.line_number(buffer.declared.start)
         shade = f"chip f{fill(row.buffer)}" + (f" x{texture(row.buffer)}" if texture(row.buffer) else "")

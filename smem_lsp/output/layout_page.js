@@ -38,6 +38,8 @@
   const tipped = (event) => event.target.closest && event.target.closest('[data-tip]');
 
   document.addEventListener('click', (event) => {
+    const apply = event.target.closest('[data-apply]');
+    if (apply) host.postMessage({ apply: Number(apply.dataset.apply) });
     const target = event.target.closest('[data-line]');
     if (target) choose(target);
   });
@@ -56,6 +58,17 @@
   document.addEventListener('focusout', hide);
   document.addEventListener('scroll', hide, { passive: true });
   document.addEventListener('keydown', (event) => { if (event.key === 'Escape') hide(); });
+
+  // An editor behind the page applies layouts, says which kernel this is for the time after a reload, and where its cursor is.
+  if (host) {
+    for (const button of document.querySelectorAll('[data-apply]')) button.hidden = false;
+    window.addEventListener('message', ({ data }) => {
+      if (data.place) host.setState({ ...host.getState(), place: data.place });
+      for (const row of document.querySelectorAll('.here')) row.classList.remove('here');
+      for (const row of document.querySelectorAll(`.row[data-line="${Number(data.cursor)}"]`)) row.classList.add('here');
+    });
+    host.postMessage({ ready: true });
+  }
 
   // What was chosen in the switch survives a new map of the same kernel.
   if (host) {

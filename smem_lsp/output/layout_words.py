@@ -26,9 +26,10 @@ DYNAMIC = "dynamic shared memory begins"
 TEXT_COLUMNS = 2  # of the table; the others are numbers
 
 
-def headline(drawn: MemoryMap, arrow: str = "→") -> str:
-    """Bytes before and after: the one sentence of a map."""
-    declared, best = drawn.declared, drawn.best
+def headline(drawn: MemoryMap, arrow: str = "→", chosen: Drawing | None = None) -> str:
+    """Bytes before and after: the one sentence of a map. ``chosen``: the layout after, else the best without another
+    barrier."""
+    declared, best = drawn.declared, drawn.best if chosen is None else (chosen,)
     if not drawn.kernel.buffers:
         return "no shared memory of its own"
     plan = next((d.plan for d in drawn.drawings if d.plan.allocator == "declared"), None)
@@ -36,12 +37,13 @@ def headline(drawn: MemoryMap, arrow: str = "→") -> str:
         return _symbolic(drawn.kernel)
     if not plan.bytes and all(buffer.space is AddressSpace.DYNAMIC for buffer in drawn.kernel.buffers):
         return "dynamic shared memory only; its launches set the size"
-    if declared is None or not best or best[0].added or best[0].plan.bytes >= plan.bytes:
+    free = chosen is None and bool(best) and best[0].added > 0
+    if declared is None or not best or free or best[0].plan.bytes >= plan.bytes:
         return f"{plan.bytes:,} B shared, already the smallest layout without another barrier"
     saved = plan.bytes - best[0].plan.bytes
-    return (
-        f"{plan.bytes:,} {arrow} {best[0].plan.bytes:,} B shared, {saved:,} B saved without another barrier"
-    )
+    added = best[0].added
+    price = f"with {plural(added, 'added barrier')}" if added else "without another barrier"
+    return f"{plan.bytes:,} {arrow} {best[0].plan.bytes:,} B shared, {saved:,} B saved {price}"
 
 
 def _symbolic(kernel: Kernel) -> str:
@@ -162,10 +164,12 @@ def lines_text(first: int, last: int, dash: str = "–") -> str:
     return f"{first}" if first == last else f"{first}{dash}{last}"
 
 
-def table(drawn: MemoryMap, dash: str = "–") -> list[TableRow]:
-    """A row of ``TABLE_HEAD`` for each buffer."""
+def table(drawn: MemoryMap, dash: str = "–", chosen: Drawing | None = None) -> list[TableRow]:
+    """A row of ``TABLE_HEAD`` for each buffer. ``chosen``: the layout of the last column, else the best without another
+    barrier."""
     declared = next((d for d in drawn.drawings if d.plan.allocator == "declared"), None)
-    best = next((d for d in drawn.drawings if d.plan.allocator == "best" and not d.added), None)
+    free = next((d for d in drawn.drawings if d.plan.allocator == "best" and not d.added), None)
+    best = free if chosen is None else chosen
     rows: list[TableRow] = []
     for buffer in drawn.kernel.buffers:
         live = drawn.report.live.get(buffer.index)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from smem_lsp.allocation.plan import Plan
 from smem_lsp.facts.occupied import Occupied
 from smem_lsp.output.map_colours import LIGHT
 from smem_lsp.output.map_frame import SMALL, TEXT
@@ -54,14 +55,15 @@ class Stairs:
         return f"{self.title}. {here}{merged}. Blocks/SM: {steps or self.steps[0][1]}"
 
 
-def staircases(facts: KernelFacts) -> list[Stairs]:
-    """One for each target in force, the first few; none where bytes or threads are not known."""
+def staircases(facts: KernelFacts, chosen: Plan | None = None) -> list[Stairs]:
+    """One for each target in force, the first few; none where bytes or threads are not known. ``chosen``: the layout of
+    the static buffers that ``merged`` stands for, else the smallest without an added barrier."""
     static = facts.static_bytes
-    saved = _saved_by_ranges(facts)
+    saved = _saved_by_ranges(facts) if chosen is None else 0
     if static is None or not (static or saved):
         return []
-    free = [facts.total(each.plan.bytes) for each in facts.best if not each.plan.barriers]
-    least = min([static, *free])
+    plans = [each.plan for each in facts.best if not each.plan.barriers] if chosen is None else [chosen]
+    least = min([static, *(facts.total(plan.bytes) for plan in plans)])
     found: list[Stairs] = []
     for each in facts.occupied[:_MOST]:
         whole = 0 < saved <= each.dynamic_bytes

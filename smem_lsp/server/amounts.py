@@ -37,9 +37,15 @@ def launch(row: Occupied) -> str:
 
 
 def shown_row(facts: KernelFacts, before: int, after: int) -> Occupied | None:
-    """The target that a line about a kernel speaks of: the first that gains blocks, else the first."""
+    """Of the targets in force the first that gains blocks, else the first."""
     gains = (row for row in facts.occupied if facts.blocks(row, after) > facts.blocks(row, before))
     return next(gains, facts.occupied[0] if facts.occupied else None)
+
+
+def ruling_row(facts: KernelFacts) -> Occupied | None:
+    """The target that lens, hover and menu of a kernel speak of; None: threads or bytes are not known."""
+    before = facts.static_bytes
+    return None if before is None else shown_row(facts, before, best_bytes(facts) or before)
 
 
 def least_bytes(facts: KernelFacts) -> int:

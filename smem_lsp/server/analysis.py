@@ -68,6 +68,7 @@ class Analysis:
     seconds: float
     request: Request | None = None  # what is to be compiled for its registers
     asked: Asked = field(default_factory=Asked)
+    targets: tuple[str, ...] = ()  # in force; those of ``config`` rule
     _fixes: dict[str, tuple[Fix, ...]] = field(default_factory=dict, repr=False)
 
     def fixes(self, key: str, finding: Finding) -> tuple[Fix, ...]:
@@ -93,10 +94,11 @@ class Analyst:
         started = time.perf_counter()
         resolved = snapshot.config_files.resolve(snapshot.path, snapshot.root, snapshot.settings)
         if resolved.excluded or not holds_cuda(snapshot.uri, snapshot.language, snapshot.text):
-            return Analysis(snapshot, None, resolved.config, frozenset(), resolved.problems, 0.0)
+            nothing = Analysis(snapshot, None, resolved.config, frozenset(), resolved.problems, 0.0)
+            return replace(nothing, targets=resolved.targets)
         reader = _NotingReader(snapshot.reader)
         request = _request(snapshot, snapshot.text, resolved.config)
-        measured = _known(snapshot, request)
+        measured = _known(snapshot, request, followed=True)
         report = self._check(snapshot, snapshot.text, resolved.config, reader, measured, stale)
         included = frozenset(reader.read_files)
         seconds = time.perf_counter() - started
@@ -104,7 +106,10 @@ class Analyst:
         if request is not None and measured.kernels:
             request = replace(request, rewrites=_rewritten(report))
         problems = resolved.problems
-        return Analysis(snapshot, report, resolved.config, included, problems, seconds, request, reader.asked)
+        found = Analysis(
+            snapshot, report, resolved.config, included, problems, seconds, request, reader.asked
+        )
+        return replace(found, targets=resolved.targets)
 
     def check(self, snapshot: Snapshot, text: str, config: Config, reader: FileReader) -> Report:
         """The engine's report on ``text``, as if it were the document of ``snapshot``, in all contexts."""
@@ -152,13 +157,16 @@ def _request(snapshot: Snapshot, text: str, config: Config) -> Request | None:
     )
 
 
-def _known(snapshot: Snapshot, request: Request | None) -> Measured:
-    """What the compiler has said of a text."""
+def _known(snapshot: Snapshot, request: Request | None, *, followed: bool = False) -> Measured:
+    """What the compiler has said of a text. ``followed``: it is the document itself."""
     if snapshot.compiler is None or request is None:
         return NOT_MEASURED
     compiler, of = snapshot.compiler, request
     return Measured(
-        compiler.known(request), request.under, rewritten=lambda text: compiler.known(of.of(text))
+        compiler.known(request),
+        request.under,
+        rewritten=lambda text: compiler.known(of.of(text)),
+        followed=followed,
     )
 
 

@@ -7,7 +7,13 @@ import logging
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from smem_lsp.server import code_action_requests, document_messages, page_requests, reading_requests
+from smem_lsp.server import (
+    code_action_requests,
+    document_messages,
+    page_requests,
+    reading_requests,
+    view_requests,
+)
 from smem_lsp.server.analysis import warm_up
 from smem_lsp.server.answering import Handler
 from smem_lsp.server.handshake import Client
@@ -46,5 +52,11 @@ def _log_failure(done: asyncio.Future[None]) -> None:
 
 def _handlers() -> Iterator[tuple[str, Handler]]:
     """Each method of LSP, or of ours, that is served."""
-    for served in (document_messages, reading_requests, code_action_requests, page_requests):
+    for served in (
+        document_messages,
+        reading_requests,
+        code_action_requests,
+        page_requests,
+        view_requests,
+    ):
         yield from served.HANDLERS.items()

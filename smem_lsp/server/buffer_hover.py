@@ -23,6 +23,8 @@ from smem_lsp.server.analysis import Analysis
 from smem_lsp.source import listed, plural
 from smem_lsp.targets.every import BANK_WIDTH, BANKS, WARP_SIZE
 
+_MOST_RANGES = 6  # that a line names
+
 
 def buffer_lines(
     analysis: Analysis, report: KernelReport, facts: KernelFacts, buffer: Buffer
@@ -150,11 +152,11 @@ def _no_barrier(facts: KernelFacts, buffer: Buffer) -> str:
 
 def _ranges(facts: KernelFacts, divided: PartitionLayouts) -> str:
     """``Ranges: `x` 0–1,024, `y` 1,024–3,072; 2,048 B would do``"""
-    ranges = (
+    ranges = [
         f"`{each.name}` {each.offset:,}–{each.offset + each.size:,}" for each in divided.partition.ranges
-    )
+    ]
     what = "Members" if divided.partition.ranges[0].members else "Ranges"
-    words = f"{'Takes turns' if divided.by_names else what}: {', '.join(ranges)}"
+    words = f"{'Takes turns' if divided.by_names else what}: {_few(ranges)}"
     words += f"; {divided.partition.assumes}" if divided.partition.assumes else ""
     free = [each for each in divided.best if not each.plan.barriers]
     if not free or free[0].plan.bytes >= divided.declared.bytes:
@@ -164,10 +166,16 @@ def _ranges(facts: KernelFacts, divided: PartitionLayouts) -> str:
     return f"{words}; {free[0].plan.bytes:,} B would do{assumed}"
 
 
+def _few(items: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = len(items) - _MOST_RANGES
+    return ", ".join((*items[:_MOST_RANGES], *([f"{more} more"] if more > 0 else ())))
+
+
 def _ranges_in_terms(terms: TermLayout, plans: Sequence[TermPlan]) -> str:
     """``Ranges: `x` from `0`, `y` from `4·n`, `z` from `8·n`; `x` and `y` can share bytes: 12·n → 8·n B``; where that
     is not proved, what it assumes."""
-    words = f"Ranges: {', '.join(f'`{name}` from `{begin}`' for name, begin, _ in terms.ranges)}"
+    words = f"Ranges: {_few([f'`{name}` from `{begin}`' for name, begin, _ in terms.ranges])}"
     if plans and plans[0].doubt is None:
         plan, *_ = plans
         shared = [listed(f"`{each}`" for each in column) for column in plan.named_columns if len(column) > 1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from smem_lsp.source.record import dataclass
 LOG_LEVELS = ("error", "warning", "info", "debug")
 
 _SWITCHES = {"codeLens.enable": "code_lens", "inlayHints.enable": "inlay_hints"}
+_OWN = ("target",)  # keys of clients that no config file has
 _MISSPELT = 0.8  # likeness from which an unknown key is one of ours, misspelt; the rest belong to the client
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -31,6 +32,7 @@ class ClientSettings:
     contexts: Mapping[str, str] = field(
         default_factory=dict
     )  # of headers: the main files to read them through
+    ruling: str = ""  # of the targets in force, the one that rules: see `ruling_targets`
     log_level: str | None = field(default=None, compare=False)  # one of LOG_LEVELS
 
 
@@ -52,7 +54,7 @@ def read_client_settings(section: object) -> ClientSettings:
         if value is None or value == [] or value == {}:
             continue
         if kebab not in KEYS:
-            if difflib.get_close_matches(kebab, KEYS, n=1, cutoff=_MISSPELT):
+            if kebab not in _OWN and difflib.get_close_matches(kebab, KEYS, n=1, cutoff=_MISSPELT):
                 table[kebab] = value  # reported when it is applied
             continue
         if not rest:
@@ -65,8 +67,13 @@ def read_client_settings(section: object) -> ClientSettings:
         code_lens=switches.get("code_lens") is not False,
         inlay_hints=switches.get("inlay_hints") is not False,
         contexts=_texts(flat.get("contexts")),
+        ruling=_text(flat.get("target")),
         log_level=level if isinstance(level, str) and level in LOG_LEVELS else None,
     )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _texts(value: object) -> dict[str, str]:
@@ -132,3 +139,24 @@ def known_names(config: Config) -> tuple[Config, list[str]]:
         arch=tuple(arch) or Config().arch,
         arch_configured=config.arch_configured and bool(arch),
     ), problems
+
+
+FIRST, WORST, ALL = "first", "worst", "all"
+
+
+def ruling_targets(targets: Sequence[str], wish: str) -> tuple[str, ...]:
+    """Those of the targets in force that everything shown speaks of: one, or all of them.
+
+    ``wish``: the name of one, ``first``, ``worst`` (the least shared memory of an SM, then the fewest threads), or
+    ``all``, which an empty one means too. One that is not in force any more counts as ``first``."""
+    if wish in ("", ALL) or not targets:
+        return tuple(targets)
+    if wish == WORST:
+        return (worst_target(targets),)
+    return (wish,) if wish in targets else (targets[0],)
+
+
+def worst_target(targets: Sequence[str]) -> str:
+    from smem_lsp.targets import target
+
+    return min(targets, key=lambda name: (target(name).shared_per_sm, target(name).threads_per_sm))

@@ -11,11 +11,20 @@ from lsprotocol import types
 from smem_lsp.engine import Report
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.answering import Handler, or_nothing, or_refused, plain, this_text
-from smem_lsp.server.code_actions import FIX_ALL, REWRITE, Action, ActionQuery, actions, edits_of
+from smem_lsp.server.code_actions import (
+    CHOOSE_ACTION,
+    FIX_ALL,
+    REWRITE,
+    SHOW_RACE,
+    Action,
+    ActionQuery,
+    actions,
+    edits_of,
+)
 from smem_lsp.server.documents import Document
 from smem_lsp.server.positions import client_text
 from smem_lsp.server.protocol import content_modified, invalid_params
-from smem_lsp.server.to_lsp import to_range, to_span, workspace_edit
+from smem_lsp.server.to_lsp import EditWords, to_range, to_span, workspace_edit
 from smem_lsp.server.what_fits import what_fits
 from smem_lsp.server.workspace import Workspace
 from smem_lsp.source import TextEdit, printable
@@ -43,18 +52,15 @@ async def _code_action(workspace: Workspace, params: types.CodeActionParams) -> 
     asked = ActionQuery(to_span(seen, params.range), only, invoked=context.trigger_kind is not AUTOMATIC)
     lazy = workspace.features.resolve_edits
 
+    commands = workspace.features.commands if lazy else frozenset()
+
     def work() -> list[_Offer]:
-        found = actions(analysis, asked)
+        found = actions(analysis, asked, commands)
         if lazy:
             return [_Offer(action) for action in found]
         # A client that cannot ask later gets every edit now; those of "fix all" cost too much for each cursor move.
         cheap = (action for action in found if action.kind != FIX_ALL or only is not None)
-        return [
-            _Offer(
-                action, () if action.refused is not None else tuple(_edits(workspace, analysis, action.key))
-            )
-            for action in cheap
-        ]
+        return [_with_edits(workspace, analysis, action) for action in cheap]
 
     offers = await or_nothing(workspace, uri, work)
     if asked.invoked and asked.takes(REWRITE):
@@ -63,8 +69,7 @@ async def _code_action(workspace: Workspace, params: types.CodeActionParams) -> 
             workspace,
             uri,
             lambda: [
-                _Offer(action, None if lazy else tuple(_edits(workspace, analysis, action.key)))
-                for action in found
+                _Offer(action) if lazy else _with_edits(workspace, analysis, action) for action in found
             ],
         )
     return [
@@ -72,6 +77,11 @@ async def _code_action(workspace: Workspace, params: types.CodeActionParams) -> 
         for offer in offers
         if offer.action.refused is None or workspace.features.disabled_code_actions
     ]
+
+
+def _with_edits(workspace: Workspace, analysis: Analysis, action: Action) -> _Offer:
+    edits = () if action.refused is not None else tuple(_edits(workspace, analysis, action.key))
+    return _Offer(action, edits)
 
 
 def _to_code_action(
@@ -93,25 +103,52 @@ def _to_code_action(
         found.is_preferred = True
     if action.refused is not None:
         found.disabled = types.CodeActionDisabled(printable(action.refused))
+    elif action.race and finding is not None:
+        start = to_range(seen, finding.span).start
+        at = {"line": start.line, "character": start.character}
+        place: dict[str, object] = {"uri": document.uri, "position": at}
+        found.command = types.Command(found.title, SHOW_RACE, arguments=[place])
+    elif action.choices:
+        choices = [
+            {
+                "action": {"title": printable(each.title), "kind": each.kind, "data": _data(analysis, each)},
+                "detail": printable(each.detail),
+            }
+            for each in action.choices
+        ]
+        argument: dict[str, object] = {"title": found.title, "choices": choices}
+        found.command = types.Command(found.title, CHOOSE_ACTION, arguments=[argument])
     elif offer.edits is not None:
-        found.edit = workspace_edit(document.uri, document.version, seen, offer.edits, workspace.features)
+        found.edit = workspace_edit(
+            document.uri, document.version, seen, offer.edits, workspace.features, _words(action)
+        )
     else:
-        snapshot = analysis.snapshot
-        found.data = {
-            "uri": document.uri,
-            "edition": snapshot.edition,
-            "revision": snapshot.revision,
-            "key": action.key,
-        }
+        found.data = _data(analysis, action)
     return found
+
+
+def _words(action: Action) -> EditWords:
+    return EditWords(action.title, action.detail)
+
+
+def _data(analysis: Analysis, action: Action) -> dict[str, object]:
+    """What resolves the action later."""
+    snapshot = analysis.snapshot
+    data: dict[str, object] = {
+        "uri": snapshot.uri,
+        "edition": snapshot.edition,
+        "revision": snapshot.revision,
+        "key": action.key,
+    }
+    return {**data, "detail": action.detail} if action.detail else data
 
 
 async def _resolve_code_action(workspace: Workspace, params: types.CodeAction) -> types.CodeAction:
     if params.disabled is not None or params.edit is not None:
         return params
     match plain(params.data):
-        case {"uri": str(uri), "edition": int(edition), "revision": int(revision), "key": str(key)}:
-            pass
+        case {"uri": str(uri), "edition": int(edition), "revision": int(revision), "key": str(key), **rest}:
+            detail = str(rest.get("detail", ""))
         case _:
             raise invalid_params("this action was not offered here")
     document, analysis = await this_text(workspace, uri)
@@ -131,7 +168,8 @@ async def _resolve_code_action(workspace: Workspace, params: types.CodeAction) -
     if workspace.documents.get(uri) is not document:
         raise content_modified()
     seen = document.seen(workspace.features.encoding)
-    params.edit = workspace_edit(uri, document.version, seen, edits, workspace.features)
+    words = EditWords(params.title, detail)
+    params.edit = workspace_edit(uri, document.version, seen, edits, workspace.features, words)
     return params
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from smem_lsp.config import Config, ConfigError, Loaded, defaults, discover
 from smem_lsp.environment import CompileCommands
 from smem_lsp.environment.compiler import OFF
-from smem_lsp.server.client_settings import ClientSettings, apply_client_settings, known_names
+from smem_lsp.server.client_settings import ClientSettings, apply_client_settings, known_names, ruling_targets
 from smem_lsp.source.record import dataclass
 
 logger = logging.getLogger(__name__)
@@ -20,9 +20,11 @@ UNWATCHED_LIFE = 2.0  # seconds before a file is read again when the client does
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """Settings for one document. ``problems``: one line each for the user."""
+    """Settings for one document, for the target that rules. ``targets``: all that are in force. ``problems``: one line
+    each for the user."""
 
     config: Config
+    targets: tuple[str, ...]
     excluded: bool
     problems: tuple[str, ...]
 
@@ -62,8 +64,10 @@ class ConfigFiles:
             config = replace(config, compile_flags=command.flags)
             if command.problem is not None:
                 problems.append(f"{command.database}: {command.problem}")
+        targets = tuple(config.arch)
         return Resolved(
-            config,
+            replace(config, arch=ruling_targets(targets, client.ruling)),
+            targets,
             path is not None and found.excludes(path),
             tuple(dict.fromkeys((*problems, *wrong, *unknown))),
         )

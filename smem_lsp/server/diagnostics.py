@@ -23,12 +23,14 @@ RULE_URL: str | None = None
 """URL of a rule's page, with ``{code}`` for its code. None: the pages are not published yet."""
 
 
-def diagnostics_of(analysis: Analysis, features: Features) -> list[types.Diagnostic]:
-    """The findings of an analysis, at most ``MOST``, the gravest ones; a last diagnostic counts those left out."""
+def diagnostics_of(
+    analysis: Analysis, findings: Sequence[Finding], features: Features
+) -> list[types.Diagnostic]:
+    """Findings in the text of an analysis, at most ``MOST``, the gravest ones; a last diagnostic counts those left
+    out."""
     if analysis.report is None:
         return []
     seen = client_text(analysis.report.source, features.encoding)
-    findings = analysis.report.findings
     shown = _gravest(findings)
     diagnostics = [_diagnostic(analysis, seen, finding, features) for finding in shown]
     if len(shown) < len(findings):

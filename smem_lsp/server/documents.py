@@ -71,6 +71,20 @@ class Document:
                 return None
         return offset
 
+    def forward(self, edition: int, offset: int) -> int | None:
+        """Where the character at ``offset`` of an earlier edition stands now; what was replaced is where its
+        replacement is. None: the edits since are not known."""
+        if edition < self.complete_from:
+            return None
+        for splice in self.splices:
+            if splice.edition <= edition or offset < splice.start:
+                continue
+            if offset >= splice.end:
+                offset += splice.length - (splice.end - splice.start)
+            else:
+                offset = splice.start + min(offset - splice.start, splice.length)
+        return offset
+
 
 class Documents:
     """The open documents by URI. Nothing that a client sends makes it raise."""

@@ -4,7 +4,7 @@ is imported."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 
 from smem_lsp.output.version import TOOL, VERSION
 from smem_lsp.server.positions import PositionEncoding
@@ -40,6 +40,8 @@ class Features:
     refresh_code_lens: bool = False
     refresh_inlay_hints: bool = False
     work_done_progress: bool = False
+    change_annotations: bool = False  # says what an edit does
+    commands: frozenset[str] = frozenset()  # of ours that the client has, by initializationOptions.commands
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +70,11 @@ def read_client(params: Json, *, remote: bool = False) -> Client:
     options = options if isinstance(options, Mapping) else {}
     settings = options.get("settings")
     process = params.get("processId")
+    commands = options.get("commands")
+    commands = commands if isinstance(commands, list) else []
+    features = read_features(params.get("capabilities"))
     return Client(
-        features=read_features(params.get("capabilities")),
+        features=replace(features, commands=frozenset(each for each in commands if isinstance(each, str))),
         process=process
         if isinstance(process, int) and not isinstance(process, bool) and process > 0
         else None,
@@ -118,6 +123,7 @@ def read_features(capabilities: object) -> Features:
         refresh_code_lens=has("workspace.codeLens.refreshSupport"),
         refresh_inlay_hints=has("workspace.inlayHint.refreshSupport"),
         work_done_progress=has("window.workDoneProgress"),
+        change_annotations=isinstance(get("workspace.workspaceEdit.changeAnnotationSupport"), Mapping),
     )
 
 

@@ -20,6 +20,7 @@ from smem_lsp.targets import target
 
 _KIB = 1024
 _MOST_LAUNCHES = 4
+MOST_LINES = 8  # what a hover shows without scrolling
 
 UNIFIED_CACHE: Mapping[str, int] = MappingProxyType(
     {
@@ -37,14 +38,19 @@ UNIFIED_CACHE: Mapping[str, int] = MappingProxyType(
 """KiB of an SM that L1 and shared memory divide among them, by compute capability (CUDA Programming Guide)."""
 
 
-def kernel_lines(report: KernelReport, facts: KernelFacts) -> Iterator[str]:
-    """Markdown: bytes, blocks/SM for each target, what the shared memory leaves for L1, the verdict on it."""
+def kernel_lines(report: KernelReport, facts: KernelFacts) -> list[str]:
+    """Markdown, at most ``MOST_LINES``: bytes, blocks/SM for each target, what the shared memory leaves for L1, the
+    verdict on it, and where it comes from as far as there is room."""
     kernel = report.kernel
     name = f"**`{kernel.name}`**"
     if not kernel.buffers and not kernel.helper_bytes:
-        yield f"{name} uses no shared memory of its own"
-        yield from _unit_lines(facts)
-        return
+        return [f"{name} uses no shared memory of its own", *_unit_lines(facts)][:MOST_LINES]
+    cost = list(_cost_lines(report, facts, name))[: MOST_LINES - 1]
+    return [*cost, f"Shared memory {report.verdict.words}", *_unit_lines(facts)][:MOST_LINES]
+
+
+def _cost_lines(report: KernelReport, facts: KernelFacts, name: str) -> Iterator[str]:
+    kernel = report.kernel
     if facts.static_bytes is None:
         yield f"{name} shared memory: {_unknown_size(facts)}"
         if line := _bound_line(facts):
@@ -57,8 +63,6 @@ def kernel_lines(report: KernelReport, facts: KernelFacts) -> Iterator[str]:
         if kernel.unknown_accesses or kernel.unknown_barriers:
             accesses = f"{kernel.unknown_accesses:,} access{'' if kernel.unknown_accesses == 1 else 'es'}"
             yield f"Not resolved: {accesses}, {plural(kernel.unknown_barriers, 'barrier')}"
-    yield f"Shared memory {report.verdict.words}"
-    yield from _unit_lines(facts)
 
 
 def _unit_lines(facts: KernelFacts) -> Iterator[str]:

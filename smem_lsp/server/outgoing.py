@@ -35,6 +35,10 @@ class Outgoing:
         params = types.PublishDiagnosticsParams(uri=uri, version=version, diagnostics=diagnostics)
         self._server.text_document_publish_diagnostics(params)
 
+    def plain(self, value: object) -> object:
+        """An object of LSP as the JSON that it is sent as."""
+        return self._server.protocol.plain(value)
+
     def warn(self, message: str) -> None:
         """Show the user a problem that only the user can solve."""
         self._server.window_show_message(

@@ -1,4 +1,4 @@
-"""Our own requests: a kernel's memory map (``smem/layout``) and a rule's page (``smem/explain``)."""
+"""Our own requests for pages: a kernel's memory map (``smem/layout``) and a rule's page (``smem/explain``)."""
 
 from __future__ import annotations
 
@@ -32,6 +32,14 @@ async def _layout(workspace: Workspace, params: LayoutParams) -> dict[str, objec
         index = kernel_at(report, Span(offset, offset))
         if index is None:
             return None
+        if params.instance is not None:
+            name = report.facts[index].kernel.name_span
+            alike = (
+                at
+                for at, facts in enumerate(report.facts)
+                if facts.kernel.name_span == name and facts.kernel.instance == params.instance
+            )
+            index = next(alike, index)
         if params.format == "json":
             return layout_object(report, index)
         named = replace(report, source=SourceText(report.source.text, shown_path(analysis.snapshot)))

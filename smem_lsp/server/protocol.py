@@ -25,6 +25,13 @@ from smem_lsp.source.record import dataclass
 
 LAYOUT = "smem/layout"
 EXPLAIN = "smem/explain"
+TARGETS = "smem/targets"
+KERNELS = "smem/kernels"
+RACE = "smem/race"
+STRIPES = "smem/stripes"
+APPLY_LAYOUT = "smem/applyLayout"
+FILES = "smem/files"
+CHECK = "smem/check"
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +44,7 @@ class LayoutParams:
     position: types.Position
     format: Literal["json", "text", "svg", "html"] = "json"
     width: int = DEFAULT_WIDTH  # columns of the text, where names allow
+    instance: str | None = None  # of a template, `k<256>`: the first of the kernel that is called so
 
 
 @dataclass
@@ -65,7 +73,108 @@ class ExplainRequest:
     jsonrpc: str = "2.0"
 
 
-_OWN_MESSAGES: dict[str, type[Any]] = {LAYOUT: LayoutRequest, EXPLAIN: ExplainRequest}
+@dataclass
+class DocumentParams:
+    textDocument: types.TextDocumentIdentifier
+
+
+@dataclass
+class TargetsRequest:
+    """``smem/targets``: ``{targets, ruling, worst}`` of a document: the targets in force, those that everything shown
+    speaks of, and the one with the least shared memory."""
+
+    id: int | str
+    params: DocumentParams
+    method: str = TARGETS
+    jsonrpc: str = "2.0"
+
+
+@dataclass
+class KernelsRequest:
+    """``smem/kernels``: ``[{name, title, position, first, last}]`` of a document, those with shared memory: what their
+    lenses say, where their names stand, and their lines, 0-based."""
+
+    id: int | str
+    params: DocumentParams
+    method: str = KERNELS
+    jsonrpc: str = "2.0"
+
+
+@dataclass
+class PositionParams:
+    textDocument: types.TextDocumentIdentifier
+    position: types.Position
+
+
+@dataclass
+class RaceRequest:
+    """``smem/race``: the two threads of a race that touches a position, step by step; see ``race_replay``."""
+
+    id: int | str
+    params: PositionParams
+    method: str = RACE
+    jsonrpc: str = "2.0"
+
+
+@dataclass
+class StripesRequest:
+    """``smem/stripes``: where the buffer at a position holds a value; see ``stripes``."""
+
+    id: int | str
+    params: PositionParams
+    method: str = STRIPES
+    jsonrpc: str = "2.0"
+
+
+@dataclass
+class ApplyLayoutParams:
+    textDocument: types.TextDocumentIdentifier
+    position: types.Position
+    barriers: int  # that the layout adds
+
+
+@dataclass
+class ApplyLayoutRequest:
+    """``smem/applyLayout``: ``{title, detail, text, edit}`` that makes the kernel at a position look like a layout of
+    its map; ``text`` is the whole document then, for a comparison. ``{refused}``: why there is no such edit."""
+
+    id: int | str
+    params: ApplyLayoutParams
+    method: str = APPLY_LAYOUT
+    jsonrpc: str = "2.0"
+
+
+@dataclass
+class FilesRequest:
+    """``smem/files``: URIs of the CUDA files of all workspace folders, those that are open first."""
+
+    id: int | str
+    params: dict[str, Any] | None = None
+    method: str = FILES
+    jsonrpc: str = "2.0"
+
+
+@dataclass
+class CheckRequest:
+    """``smem/check``: the diagnostics of a file, open or not."""
+
+    id: int | str
+    params: DocumentParams
+    method: str = CHECK
+    jsonrpc: str = "2.0"
+
+
+_OWN_MESSAGES: dict[str, type[Any]] = {
+    LAYOUT: LayoutRequest,
+    EXPLAIN: ExplainRequest,
+    TARGETS: TargetsRequest,
+    KERNELS: KernelsRequest,
+    RACE: RaceRequest,
+    STRIPES: StripesRequest,
+    APPLY_LAYOUT: ApplyLayoutRequest,
+    FILES: FilesRequest,
+    CHECK: CheckRequest,
+}
 
 
 class RequestFailed(JsonRpcException):
@@ -203,6 +312,10 @@ class Protocol(LanguageServerProtocol):
     def _send_data(self, data: Any) -> None:
         assert self.writer is not None
         self.writer.write(json.dumps(data, default=self._serialize_message).encode())
+
+    def plain(self, value: object) -> object:
+        """An object of LSP as the JSON that it is sent as."""
+        return self._converter.unstructure(value)
 
     def _refuse(self, identity: int | str, code: int, message: str, data: object = None) -> None:
         error: dict[str, object] = {"code": int(code), "message": message}

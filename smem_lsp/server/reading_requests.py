@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from smem_lsp.server.answering import TOO_LARGE, Handler, or_nothing
 from smem_lsp.server.code_lens import lenses
-from smem_lsp.server.diagnostics import diagnostics_of, result_id
+from smem_lsp.server.diagnostics import result_id
 from smem_lsp.server.hover import hover_at
 from smem_lsp.server.inlay_hints import inlay_hints
 from smem_lsp.server.positions import client_text
@@ -26,7 +26,7 @@ async def _diagnostic(
         analysis = await workspace.analyses.fresh(params.text_document.uri, this_text=True)
     except Superseded:
         raise server_cancelled() from None
-    found = [] if analysis is None else diagnostics_of(analysis, workspace.features)
+    found = [] if analysis is None else workspace.diagnostics(analysis)
     identity = result_id(found)
     if params.previous_result_id == identity:
         return types.RelatedUnchangedDocumentDiagnosticReport(identity)
@@ -71,7 +71,11 @@ async def _code_lens(workspace: Workspace, params: types.CodeLensParams) -> list
     analysis = await workspace.analyses.fresh(uri)
     if analysis is None:
         return []
-    return await or_nothing(workspace, uri, lambda: list(lenses(analysis, workspace.features)))
+    if (kept := workspace.kept_lenses(uri)) is not None:
+        return kept
+    found = await or_nothing(workspace, uri, lambda: list(lenses(analysis, workspace.features)))
+    workspace.keep_lenses(analysis, found)
+    return found
 
 
 async def _inlay_hint(workspace: Workspace, params: types.InlayHintParams) -> list[types.InlayHint]:

@@ -8,7 +8,8 @@ from lsprotocol import types
 
 from smem_lsp.server.handshake import Features
 from smem_lsp.server.positions import ClientText
-from smem_lsp.source import Span, TextEdit
+from smem_lsp.source import Span, TextEdit, printable
+from smem_lsp.source.record import dataclass
 
 
 def to_position(seen: ClientText, offset: int) -> types.Position:
@@ -29,12 +30,33 @@ def to_span(seen: ClientText, range_: types.Range) -> Span:
     return Span(start, end)
 
 
+@dataclass(frozen=True, slots=True)
+class EditWords:
+    """What an edit does, for the client's preview of it."""
+
+    title: str
+    detail: str
+
+
 def workspace_edit(
-    uri: str, version: int, seen: ClientText, edits: Iterable[TextEdit], features: Features
+    uri: str,
+    version: int,
+    seen: ClientText,
+    edits: Iterable[TextEdit],
+    features: Features,
+    words: EditWords | None = None,
 ) -> types.WorkspaceEdit:
-    """All edits of one document as one undo step, tied to its version if the client supports that."""
-    converted = [types.TextEdit(to_range(seen, edit.span), edit.text) for edit in sorted(edits)]
+    """All edits of one document as one undo step, tied to its version if the client supports that, and with what they
+    do if it shows that."""
+    placed = [(to_range(seen, edit.span), edit.text) for edit in sorted(edits)]
     if not features.document_changes:
-        return types.WorkspaceEdit(changes={uri: converted})
+        return types.WorkspaceEdit(changes={uri: [types.TextEdit(*each) for each in placed]})
     document = types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=version)
-    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(document, converted)])
+    if words is None or not words.detail or not features.change_annotations:
+        plain = [types.TextEdit(*each) for each in placed]
+        return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(document, plain)])
+    said = types.ChangeAnnotation(printable(words.title), description=printable(words.detail))
+    annotated = [types.AnnotatedTextEdit("fix", *each) for each in placed]
+    return types.WorkspaceEdit(
+        document_changes=[types.TextDocumentEdit(document, annotated)], change_annotations={"fix": said}
+    )

@@ -11,9 +11,10 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from smem_lsp.engine.fit import Combination
+from smem_lsp.engine.fit import NOT_COMPILED, Combination
 from smem_lsp.engine.fit_argument import argument_at
-from smem_lsp.engine.fit_constant import Constant, constant_at, what_if, words
+from smem_lsp.engine.fit_constant import Constant, brief_words, constant_at, what_if, words
+from smem_lsp.server.action_titles import LONGEST as LONGEST_TITLE
 from smem_lsp.server.analysis import Analysis, checked_path
 from smem_lsp.server.code_actions import REWRITE, Action, ActionQuery
 from smem_lsp.source import OutOfBudget, Superseded
@@ -54,10 +55,14 @@ async def _find(ask: Ask, analysis: Analysis, query: ActionQuery, found: list[Ac
             break
         then = await ask(uri, partial(_with, analysis, constant, value))
         costs = None if then is None else words(now, then)
-        if costs is not None:
+        what = f"Set {constant.name} to {value}"
+        if then is not None and costs is not None:
             places = " ".join(f"{span.start} {span.end}" for span in constant.spans)
-            key = f"fit {value} {places}"
-            found.append(Action(f"Set {constant.name} to {value}: {costs}", REWRITE, key))
+            whole = f"{what}: {costs}"
+            title = whole if len(whole) <= LONGEST_TITLE else f"{what}: {brief_words(now, then)}"
+            found.append(Action(title, REWRITE, f"fit {value} {places}", detail=whole))
+        elif then is not None and then.problem is not None and then.problem.startswith(NOT_COMPILED):
+            found.append(Action(what, REWRITE, f"fit {value}", refused=then.problem))
 
 
 def _with(analysis: Analysis, constant: Constant, value: int) -> Combination | None:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from lsprotocol import types
+
 from smem_lsp.engine import summarise
 from smem_lsp.environment import DiskReader, Indexing
 from smem_lsp.environment.compiler import Compiler, user_store
@@ -16,6 +18,7 @@ from smem_lsp.server.analyses import Analyses
 from smem_lsp.server.analysis import Analysis, Analyst, Snapshot, path_for_messages
 from smem_lsp.server.background import Background
 from smem_lsp.server.client_settings import ClientSettings, overlay, read_client_settings
+from smem_lsp.server.code_lens import KeptLenses, kept_lenses
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.diagnostics import diagnostics_of
 from smem_lsp.server.documents import Change, Document, Documents
@@ -23,6 +26,7 @@ from smem_lsp.server.handshake import Client
 from smem_lsp.server.indexing import Asked, ProjectIndexing
 from smem_lsp.server.outgoing import Outgoing
 from smem_lsp.server.scheduler import AnalysisRun
+from smem_lsp.server.steady import Steady
 from smem_lsp.server.uris import path_of, same_file_key
 from smem_lsp.server.worker import Worker
 
@@ -62,6 +66,8 @@ class Workspace:
         self._settings = self._initial
         self._folder_settings: dict[str, ClientSettings] = {}
         self._whole: dict[str, int] = {}  # by document: the edition that is read through all of its contexts
+        self._steady = Steady()
+        self._lenses: dict[str, KeptLenses] = {}  # by document
         self._told: set[str] = set()  # problems of settings, until the settings change
         _log_as_much_as(self._settings)
 
@@ -84,11 +90,14 @@ class Workspace:
     def edited(self, uri: str, version: int, changes: Sequence[Change]) -> None:
         document = self.documents.change(uri, version, changes)
         if document is not None:
+            self._steady.edited(uri, changes, self.worker.clock())
             self._shown(document, at_once=False)
 
     def closed(self, uri: str) -> None:
         document = self.documents.close(uri)
         self._whole.pop(uri, None)
+        self._steady.closed(uri)
+        self._lenses.pop(uri, None)
         self.analyses.closed(uri)
         if self._background is not None:
             self._background.changed(uri)
@@ -214,14 +223,39 @@ class Workspace:
         """
         return await self.worker.submit(job, gone=lambda: self.documents.get(uri) is None)
 
+    @property
+    def folder_paths(self) -> list[Path]:
+        return [Path(path) for path in map(path_of, self._folders) if path is not None]
+
+    async def analyse_closed(self, uri: str) -> Analysis | None:
+        """The analysis of a file that is not open, when nobody else wants the worker; None: it cannot be read."""
+        path = path_of(uri)
+        text = None if path is None else self._reader.read(path)
+        if text is None:
+            return None
+        snapshot = self._snapshot(Document(uri, "", 0, text, []), revision=0, compiler=False)
+
+        def work() -> Analysis:
+            found = self.analyst.analyse(snapshot, bool)
+            self.analyst.forget(path_for_messages(snapshot.path, snapshot.root))
+            return found
+
+        return await self.worker.submit(work, seconds=None, urgent=False)
+
     def start(self, run: AnalysisRun) -> asyncio.Future[Analysis]:
         """For ``analyses``: hand a document to the worker as it is now."""
         uri = run.uri
         document = self.documents.get(uri)
         assert document is not None, "a document that is closed is not scheduled any more"
-        snapshot = Snapshot(
+        snapshot = self._snapshot(document, revision=run.revision)
+        return self.worker.analyse(lambda stale: self.analyst.analyse(snapshot, stale), run.turn)
+
+    def _snapshot(self, document: Document, *, revision: int, compiler: bool = True) -> Snapshot:
+        """A text and all that decides what is found in it. ``compiler``: what nvcc says of it counts."""
+        uri = document.uri
+        return Snapshot(
             uri=uri,
-            revision=run.revision,
+            revision=revision,
             edition=document.edition,
             version=document.version,
             text=document.text,
@@ -231,11 +265,10 @@ class Workspace:
             settings=self.settings_of(uri),
             reader=self._reader,
             config_files=self._config_files,
-            compiler=self._compiler,
+            compiler=self._compiler if compiler else None,
             opened=self._opened(but=uri),
             whole=self._whole.get(uri) == document.edition,
         )
-        return self.worker.analyse(lambda stale: self.analyst.analyse(snapshot, stale), run.turn)
 
     def _opened(self, but: str) -> frozenset[str]:
         paths = (path_of(document.uri) for document in self.documents if document.uri != but)
@@ -264,9 +297,9 @@ class Workspace:
             if problem not in self._told:
                 self._told.add(problem)
                 self.outgoing.warn(problem)
+        self._look(analysis)
         if not self.features.pull_diagnostics:
-            diagnostics = diagnostics_of(analysis, self.features)
-            self.outgoing.publish(analysis.snapshot.uri, analysis.snapshot.version, diagnostics)
+            self.outgoing.publish(snapshot.uri, snapshot.version, self.diagnostics(analysis))
         if self._background is not None:
             self._background.wanted(snapshot.uri, analysis.request)
         self._indexing.wake()
@@ -274,6 +307,46 @@ class Workspace:
             asyncio.get_running_loop().call_later(
                 WHOLE_AFTER, self._read_whole, snapshot.uri, snapshot.edition
             )
+
+    def diagnostics(self, analysis: Analysis) -> list[types.Diagnostic]:
+        """What is shown of an analysis."""
+        return diagnostics_of(analysis, self._steady.findings(analysis), self.features)
+
+    def kept_lenses(self, uri: str) -> list[types.CodeLens] | None:
+        """The lenses of a text that is half typed: those of before, where their lines are now. None: it is not."""
+        kept, document = self._lenses.get(uri), self.documents.get(uri)
+        if kept is None or document is None or not self._steady.half_typed(uri):
+            return None
+        return kept.moved(document, self.features)
+
+    def keep_lenses(self, analysis: Analysis, found: list[types.CodeLens]) -> None:
+        if analysis.report is not None:
+            self._lenses[analysis.snapshot.uri] = kept_lenses(analysis, found, self.features)
+
+    def _look(self, analysis: Analysis) -> None:
+        """Decide what is shown of an analysis, and look again when more of it can be."""
+        uri = analysis.snapshot.uri
+        document, now = self.documents.get(uri), self.worker.clock()
+        if document is None or document.edition != analysis.snapshot.edition:
+            return
+        self._steady.look(analysis, document, now)
+        due = self._steady.due(uri)
+        if due is not None:
+            asyncio.get_running_loop().call_later(max(due - now, 0.0), self._show_more, analysis)
+
+    def _show_more(self, analysis: Analysis) -> None:
+        """Nobody types any more: show what was held back."""
+        uri = analysis.snapshot.uri
+        due = self._steady.due(uri)
+        if due is None or self.analyses.latest(uri) is not analysis:
+            return
+        before = self._steady.findings(analysis), self._steady.half_typed(uri)
+        self._look(analysis)
+        if before == (self._steady.findings(analysis), self._steady.half_typed(uri)):
+            return
+        if not self.features.pull_diagnostics:
+            self.outgoing.publish(uri, analysis.snapshot.version, self.diagnostics(analysis))
+        self.outgoing.refresh()
 
     def _read_whole(self, uri: str, edition: int) -> None:
         """Nobody types: read a header through its other contexts, too."""

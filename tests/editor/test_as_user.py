@@ -49,7 +49,7 @@ def test_the_rule_is_a_link(seen: dict[str, Any]) -> None:
 
 
 def test_the_lens_shows_bytes_and_blocks(seen: dict[str, Any]) -> None:
-    assert re.search(r"24\.0 → 16\.0 KiB shared · 4 → 5 blocks/SM \((?:sm_86, )?256 threads", seen["lens"])
+    assert re.search(r"24\.0 → 16\.0 KiB · 4 → (?:≤ )?5 blocks/SM \(256 threads", seen["lens"])
     assert seen["lensAfter"].startswith("16.0 KiB")
 
 
@@ -77,18 +77,18 @@ def test_a_click_in_the_map_goes_to_the_line(seen: dict[str, Any]) -> None:
 def test_the_light_bulb_offers_the_merge_first(seen: dict[str, Any]) -> None:
     assert seen["bulbs"] >= 1
     offers = [row for row in seen["menu"] if row.strip()]
-    merge = next(index for index, row in enumerate(offers) if row.startswith("Merge signal, peaks"))
+    merge = next(index for index, row in enumerate(offers) if row.startswith("Merge signal + peaks"))
     silence = next(index for index, row in enumerate(offers) if "SMEM301" in row)
     assert merge < silence
 
 
 def test_the_saved_text_compiles_to_the_promised_bytes(seen: dict[str, Any], session: Path) -> None:
-    (title,) = [row for row in seen["menu"] if row.startswith("Merge signal, peaks")]
-    promised = re.search(r"→ ([\d,]+) B", title)
+    (title,) = [row for row in seen["menu"] if row.startswith("Merge signal + peaks")]
+    promised = re.search(r"−([\d,]+) B", title)
     assert promised, title
     saved = session / "workspace" / "smooth.cu"
     assert "reinterpret_cast" in saved.read_text(encoding="utf-8")
-    assert shared_bytes(saved) == int(promised[1].replace(",", ""))
+    assert shared_bytes(saved) == 24576 - int(promised[1].replace(",", ""))
 
 
 def shared_bytes(source: Path) -> int:

@@ -40,13 +40,27 @@ def test_in_host(results: dict[str, Any], case: str) -> None:
     assert error is None, error
 
 
-def test_a_crash_is_told(results: dict[str, Any]) -> None:
-    assert "The smem-lsp server ended unexpectedly and was started again." in results["notifications"]
-
-
-def test_an_old_python_is_named(results: dict[str, Any]) -> None:
-    (message,) = [text for text in results["notifications"] if "needs Python" in text]
-    assert re.fullmatch(
-        r"smem-lsp needs Python 3\.10 or newer\. Tried smem\.interpreter \(.*python3\.8\) is Python 3\.8\.10\.",
-        message,
+def test_a_setting_that_cannot_be_used_is_named(results: dict[str, Any]) -> None:
+    """Once each, with the setting and the reason."""
+    found = sorted(text for text in results["notifications"] if "The setting" in text)
+    wanted = (
+        r"The setting smem\.interpreter names .*/nowhere/python, which could not be run\.",
+        r"The setting smem\.interpreter names .*/python3\.8, which is Python 3\.8\.10; smem-lsp needs 3\.10 or newer\.",
+        r"The setting smem\.path names .*/nowhere/smem-lsp, which cannot be run\.",
     )
+    assert len(found) == len(wanted), found
+    for message, pattern in zip(found, wanted):
+        assert re.fullmatch(pattern, message)
+
+
+def test_after_five_crashes_there_is_one_message(results: dict[str, Any]) -> None:
+    """One, and one of the first crash of each of the two servers that were killed."""
+    told = [text for text in results["notifications"] if "ended" in text]
+    assert (
+        told.count("The smem-lsp server ended five times within three minutes and is not started again.") == 1
+    )
+    assert set(told) == {
+        "The smem-lsp server ended five times within three minutes and is not started again.",
+        "The smem-lsp server ended unexpectedly and was started again.",
+    }
+    assert len(told) <= 3

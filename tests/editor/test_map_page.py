@@ -42,7 +42,7 @@ def test_the_browser_complains_of_nothing(results: dict[str, Any]) -> None:
 
 
 @each_kernel
-@pytest.mark.parametrize("width", ["480", "600", "1440"])
+@pytest.mark.parametrize("width", ["250", "480", "600", "1440"])
 def test_nothing_sticks_out(results: dict[str, Any], name: str, width: str) -> None:
     assert results["seen"][name]["overflow"][width] == {"names": [], "ticks": [], "page": 0}
 
@@ -83,6 +83,23 @@ def test_hover_says_what_a_rectangle_is(stages: dict[str, Any]) -> None:
         "in use on lines 10–13",
         "shares bytes with a",
     ]
+
+
+def test_the_switch_changes_headline_stairs_table_and_drawing_together(stages: dict[str, Any]) -> None:
+    best, with_barrier = stages["beside"]
+    assert best["headline"] != with_barrier["headline"]
+    assert best["headline"].endswith("without another barrier")
+    assert with_barrier["headline"].endswith("with 1 added barrier")
+    for seen in (best, with_barrier):
+        before, after = seen["headline"].split(" B shared")[0].split(" → ")
+        assert before == best["headline"].partition(" → ")[0]
+        assert f"{after} B" in seen["drawing"]
+        assert f"{after} B merged" in seen["stairs"] or not seen["stairs"]
+    assert best["table"] != with_barrier["table"]
+
+
+def test_only_a_page_with_an_editor_behind_it_applies_layouts(stages: dict[str, Any]) -> None:
+    assert stages["applies"] == 0
 
 
 def test_the_switch_shows_one_layout_beside_the_declared_one(stages: dict[str, Any]) -> None:

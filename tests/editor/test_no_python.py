@@ -31,5 +31,5 @@ def test_without_python_there_is_an_error_with_a_button(
     folder = once(tmp_path_factory, "no python", use)
     seen = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     assert seen["message"] == "smem-lsp needs Python 3.10 or newer. There is none on PATH."
-    assert seen["buttons"] == ["Open Settings", "Show Logs"]
+    assert seen["buttons"] == ["Open Setting", "Show Logs"]
     assert seen["setting"] >= 1

@@ -62,7 +62,7 @@ def test_diagnostics_under_the_settings_of_emacs(session: dict[str, Any]) -> Non
 
 def test_code_actions(session: dict[str, Any]) -> None:
     merge, suppress = session["actions"]
-    assert merge.startswith("Merge signal, peaks: 24,576 → 16,384 B")
+    assert merge.startswith("Merge signal + peaks: −8,192 B")
     assert suppress == "Suppress SMEM301 here"
 
 

@@ -64,7 +64,7 @@ def test_diagnostics(session: dict[str, Any]) -> None:
 
 def test_code_actions(session: dict[str, Any]) -> None:
     titles = [action["title"] for action in session["actions"] if action["kind"] == "quickfix"]
-    assert titles[0].startswith("Merge signal, peaks: 24,576 → 16,384 B")
+    assert titles[0].startswith("Merge signal + peaks: −8,192 B")
     assert any(title.startswith("Suppress SMEM301") for title in titles)
 
 

@@ -112,7 +112,7 @@ def test_an_action_is_done_although_the_settings_have_changed_since() -> None:
         client.open(URI, MERGEABLE)
         actions = client.actions(URI, place(MERGEABLE, "red["), place(MERGEABLE, "spare"))
         fixes = [action for action in actions if action["kind"] == "quickfix"]
-        (merge,) = (action for action in fixes if action["title"].startswith("Merge tile, red"))
+        (merge,) = (action for action in fixes if action["title"].startswith("Merge tile + red"))
         (everywhere,) = client.actions(URI, (5, 0), only=["refactor"])
         (remove,) = (action for action in fixes if action["title"].startswith("Remove"))
         client.release()

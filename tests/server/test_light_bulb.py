@@ -70,7 +70,7 @@ def test_a_merge_anywhere_in_the_kernel_is_the_engines(line: int) -> None:
         client.open(URI, MERGEABLE)
         (action,) = client.actions(URI, (line, 12), only=["refactor.rewrite"])
         assert action["kind"] == "refactor.rewrite.mergeBuffers" and action["title"].startswith(
-            "Merge tile, red"
+            "Merge tile + red"
         )
         assert applied(MERGEABLE, resolved(client, action)["edit"]) == apply(MERGEABLE, fix)
 
@@ -96,7 +96,7 @@ def test_every_point_of_the_curve_is_offered() -> None:
     with serving(PUSH) as client:
         client.open(URI, WITH_BARRIER)
         (action,) = client.actions(URI, (4, 10), only=["refactor"])
-        assert "1 barrier added" in action["title"]
+        assert action["title"] == "Merge a + b: −28,000 B, 1 barrier more"
         after = applied(WITH_BARRIER, resolved(client, action)["edit"])
         assert after.count("__syncthreads") == 3
 
@@ -105,7 +105,7 @@ def test_a_plan_with_one_more_wait_is_offered_once() -> None:
     with serving(PUSH) as client:
         client.open(URI, RING)
         actions = client.actions(URI, place(RING, "ring"), only=["refactor.rewrite"])
-        (action,) = (each for each in actions if "and a wait for its copies" in each["title"])
+        (action,) = (each for each in actions if "1 wait more" in each["title"])
         assert applied(RING, resolved(client, action)["edit"]).count("__pipeline_wait_prior(0);") == 1
 
 
@@ -138,28 +138,82 @@ def merges_at(text: str, start: tuple[int, int], end: tuple[int, int] | None = N
 
 def test_a_buffer_can_be_merged_with_each_of_the_others() -> None:
     actions = merges_at(FOUR, place(FOUR, "d["))
-    assert [action["title"].partition(", no")[0] for action in actions] == [
-        "Merge a, b, c, d: 5,120 → 2,048 B",
-        "Merge a, d: 5,120 → 4,096 B",
-        "Merge b, d: 5,120 → 4,096 B",
-        "Merge c, d: 5,120 → 4,096 B",
+    assert [action["title"] for action in actions] == [
+        "Merge a + b + c + d: −3,072 B",
+        "Merge a + d: −1,024 B",
+        "Merge b + d: −1,024 B",
+        "Merge c + d: −1,024 B",
     ]
     assert [check(action["after"]).kernels[0].static_bytes for action in actions] == [2048, 4096, 4096, 4096]
 
 
 def test_the_selected_buffers_are_merged() -> None:
     actions = merges_at(FOUR, place(FOUR, "b["), place(FOUR, "d["))
-    assert [action["title"].partition(", no")[0] for action in actions] == [
-        "Merge a, b, c, d: 5,120 → 2,048 B",
-        "Merge b, c, d: 5,120 → 3,072 B",
+    assert [action["title"] for action in actions] == [
+        "Merge a + b + c + d: −3,072 B",
+        "Merge b + c + d: −2,048 B",
     ]
     after = check(actions[1]["after"])
     assert (after.kernels[0].static_bytes, "__shared__ float a[256];" in after.source.text) == (3072, True)
 
 
+CHOOSING = {"initializationOptions": {"settings": {"nvcc": "off"}, "commands": ["smem.chooseAction"]}}
+ANNOTATING = {
+    **PUSH,
+    "workspace": {"workspaceEdit": {"documentChanges": True, "changeAnnotationSupport": {}}},
+}
+
+
+def test_more_than_three_merges_are_one_entry_that_lets_the_user_choose() -> None:
+    """Where the client has a list for them; what is chosen is resolved like any other action."""
+    with serving(ANNOTATING, **CHOOSING) as client:
+        client.open(URI, FOUR)
+        actions = client.actions(URI, place(FOUR, "d["), only=["refactor.rewrite.mergeBuffers"])
+        (entry,) = actions
+        assert entry["title"] == "Merge other buffers (4 ways) ▾" and "data" not in entry
+        assert entry["command"]["command"] == "smem.chooseAction"
+        choices = entry["command"]["arguments"][0]["choices"]
+        assert [choice["action"]["title"] for choice in choices][::3] == [
+            "Merge a + b + c + d: −3,072 B",
+            "Merge c + d: −1,024 B",
+        ]
+        assert choices[3]["detail"].startswith("Merge c, d: 5,120 → 4,096 B, no barrier added")
+        edit = resolved(client, choices[3]["action"])["edit"]
+        assert edit["changeAnnotations"]["fix"]["description"] == choices[3]["detail"]
+        assert {each["annotationId"] for each in edit["documentChanges"][0]["edits"]} == {"fix"}
+        assert check(applied(FOUR, edit)).kernels[0].static_bytes == 4096
+
+
+SEVERAL = """\
+__global__ void k(const float* in, float* out) {
+  __shared__ float unused_a[256], unused_b[64], s[256];
+  for (int i = 0; i < 9; ++i) {
+    s[threadIdx.x] = in[i];
+    __syncthreads();
+    out[i] += s[255 - threadIdx.x];
+  }
+}
+void run(float* p) { k<<<1, 256>>>(p, p); }
+"""
+
+
+def test_titles_are_short_and_one_action_is_preferred() -> None:
+    with serving(PUSH) as client:
+        client.open(URI, SEVERAL)
+        actions = client.actions(URI, (0, 0), (8, 0))
+        assert all(len(action["title"]) <= 60 for action in actions)
+        assert [action["title"] for action in actions if action.get("isPreferred")] == [
+            "Remove the declaration of `unused_a`"
+        ]
+        barrier = actions[0]  # the gravest finding comes first
+        assert barrier["title"] == "Add `__syncthreads()` at the end of the loop (line 7)"
+        detail = barrier["data"]["detail"]
+        assert detail.startswith("Add `__syncthreads()` at the end of the loop (line 7) (assumes")
+
+
 def test_elsewhere_in_the_kernel_only_the_whole_is_offered() -> None:
     (action,) = merges_at(FOUR, place(FOUR, "out[tid]"))
-    assert action["title"].startswith("Merge a, b, c, d: ")
+    assert action["title"].startswith("Merge a + b + c + d: ")
 
 
 def test_sets_of_buffers_that_share_are_offered_one_by_one() -> None:
@@ -180,19 +234,20 @@ static __global__ void k(const float* in, float* out) {
 void run(float* p) { k<<<1, 256>>>(p, p); }
 """
     actions = merges_at(text, place(text, "float s"))
-    assert [action["title"].partition(", no")[0] for action in actions] == [
-        "Merge a, c, b, d: 4,096 → 2,048 B",
-        "Merge a, c: 4,096 → 3,072 B",
-        "Merge b, d: 4,096 → 3,072 B",
+    assert [action["title"] for action in actions] == [
+        "Merge a + b + c + d: −2,048 B",
+        "Merge a + c: −1,024 B",
+        "Merge b + d: −1,024 B",
     ]
 
 
 def test_a_menu_has_few_of_them() -> None:
     many = in_turn(*(f"b{number}[{256 + 32 * number}]" for number in range(12)))
     whole, *parts = merges_at(many, place(many, "b11["))
-    assert whole["title"].startswith("Merge b0, b1, b2, ")
+    assert whole["title"].startswith("Merge b0 + b1 + b2 + ") and " more: −" in whole["title"]
+    assert len(whole["title"]) <= 60
     assert [part["title"].partition(":")[0] for part in parts] == [
-        f"Merge b{number}, b11" for number in (10, 9, 8, 7, 6, 5)
+        f"Merge b{number} + b11" for number in (10, 9, 8, 7, 6, 5)
     ]
 
 
@@ -282,6 +337,17 @@ def test_nothing_to_fix_is_no_action() -> None:
     with serving(PUSH) as client:
         client.open(URI, FIXED)
         assert client.actions(URI, (0, 0)) == []
+
+
+def test_fix_all_is_absent_where_it_would_change_nothing() -> None:
+    """The declaration comes from a macro, so its fix is refused."""
+    text = "#define SCRATCH __shared__ float scratch[256];\n" + UNUSED.replace(
+        "__shared__ float scratch[256];", "SCRATCH"
+    )
+    with serving(PUSH) as client:
+        client.open(URI, text)
+        assert [each["code"] for each in client.published(URI, 1)] == ["SMEM101"]
+        assert client.actions(URI, (0, 0), only=["source.fixAll.smem"]) == []
 
 
 def test_edits_come_at_once_to_clients_that_do_not_resolve() -> None:

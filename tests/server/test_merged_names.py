@@ -59,7 +59,7 @@ def test_unmerge_is_a_rewrite_of_its_own_kind() -> None:
     with serving(PUSH) as client:
         client.open(URI, MERGED)
         found = client.actions(URI, place(MERGED, "red[tid]"), only=["refactor.rewrite.unmergeBuffers"])
-        action = titled(found, "Unmerge tile and red: 2,048 → 3,072 B")
+        action = titled(found, "Unmerge tile + red: +1,024 B")
         assert action["kind"] == "refactor.rewrite.unmergeBuffers"
         text = applied(MERGED, resolved(client, action)["edit"])
         assert "  __shared__ float tile[512];\n  __shared__ float red[256];\n" in text

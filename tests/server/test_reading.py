@@ -200,14 +200,18 @@ def test_lenses(client: Client) -> None:
     lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": URI}})
     titles = [lens["command"]["title"] for lens in lenses]
     assert titles == [
-        "5.1 → 4.1 KiB shared · 4 blocks/SM (sm_80), limited by registers · race-free ✓",
+        "5.1 → 4.1 KiB · 4 blocks/SM, limited by registers · race-free ✓",
         "0 B shared",
         "54.7 KiB shared",
         "shared memory: bytes not known",
     ]
     command = lenses[0]["command"]
     assert command["command"] == "smem.openMap"
-    assert command["arguments"] == [{"uri": URI, "position": lenses[0]["range"]["start"]}]
+    line, column = place(TEXT, "sum(const")
+    assert command["arguments"] == [{"uri": URI, "position": {"line": line, "character": column}}]
+    assert lenses[0]["range"]["start"] == {"line": 0, "character": 0}
+    # over the line where the declaration begins, not where its name stands
+    assert lenses[3]["range"]["start"] == {"line": place(TEXT, "template <int N>")[0], "character": 0}
 
 
 def test_a_lens_that_gains_blocks() -> None:
@@ -216,7 +220,7 @@ def test_a_lens_that_gains_blocks() -> None:
         client.open(URI, text)
         (lens,) = client.request("textDocument/codeLens", {"textDocument": {"uri": URI}})
         assert lens["command"]["title"] == (
-            "32.2 → 16.2 KiB shared · 4 → 8 blocks/SM (256 threads, 32 registers) · race-free ✓"
+            "32.2 → 16.2 KiB · 4 → 8 blocks/SM (256 threads, 32 registers) · race-free ✓"
         )
 
 
@@ -226,10 +230,56 @@ def test_a_lens_says_what_the_next_block_would_take() -> None:
         (lens,) = client.request("textDocument/codeLens", {"textDocument": {"uri": URI}})
         assert (
             lens["command"]["title"]
-            == "23.4 KiB shared · 4 blocks/SM (sm_86), limited by shared: −4,544 B → 5 · race-free ✓"
+            == "23.4 KiB · 4 blocks/SM, limited by shared: −4,544 B → 5 · race-free ✓"
         )
         (finding,) = client.published(URI, 1)
         assert "4,544 B less give 5, 576 B more cost none" in finding["message"]
+
+
+INSTANCES = """\
+template <int N>
+__global__ void
+k(const float* in, float* out) {
+  __shared__ float a[N];
+  a[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = a[N - 1 - threadIdx.x];
+}
+void run(float* p) {
+  k<256><<<1, 256>>>(p, p);
+  k<512><<<1, 512>>>(p, p);
+}
+__global__ void small(const float* in, float* out) {
+  __shared__ float a[16], b[16];
+  a[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  float s = a[15 - threadIdx.x];
+  __syncthreads();
+  b[threadIdx.x] = s;
+  __syncthreads();
+  out[threadIdx.x] = b[15 - threadIdx.x];
+}
+void go(float* p) { small<<<1, 16>>>(p, p); }
+"""
+
+
+def test_a_kernel_has_one_lens_however_many_instances_and_names_no_small_change() -> None:
+    settings = {"settings": {"arch": ["sm_80", "sm_90"], "registers": 32, "nvcc": "off"}}
+    with serving(PUSH, initializationOptions=settings) as client:
+        client.open(URI, INSTANCES)
+        lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": URI}})
+        assert [(lens["range"]["start"]["line"], lens["command"]["title"]) for lens in lenses] == [
+            # of the larger one; several targets are in force, so it is named
+            (0, "2.0 KiB · 4 blocks/SM (sm_80), limited by warps and registers · race-free ✓"),
+            (0, "2 instances ▾"),
+            (12, "128 B · 32 blocks/SM (sm_80), limited by blocks · race-free ✓"),  # 64 B less give none
+        ]
+        (choice,) = lenses[1]["command"]["arguments"]
+        assert [each["name"] for each in choice["instances"]] == ["k<256>", "k<512>"]
+        here = client.at(URI, 2, 0)
+        for name, size in (("k<256>", 1024), ("k<512>", 2048)):
+            found = client.request("smem/layout", {**here, "instance": name})
+            assert (found["kernel"]["instance"], found["kernel"]["static_bytes"]["value"]) == (name, size)
 
 
 def test_hints_are_the_bytes_behind_declarations(client: Client) -> None:
@@ -460,27 +510,27 @@ def test_hover_tells_the_alignment_that_copies_need() -> None:
     [
         (
             "void h(float* p) { k<<<1, 256>>>(p); }",
-            "8.0 KiB shared · ≤ 8 blocks/SM (256 threads, registers not known) · limited by warps",
+            "8.0 KiB · ≤ 8 blocks/SM (256 threads, registers not known) · limited by warps",
             "Counted with the 256×1×1 block of line 7",
         ),
         (
             "",
-            "8.0 KiB shared · ≤ 18 blocks/SM by shared memory alone, block not known",
+            "8.0 KiB · ≤ 18 blocks/SM by shared memory alone, block not known",
             "≤ 18 blocks/SM by shared memory alone (sm_80): the block is not known",
         ),
         (
             "void h(float* p) { k<<<1, 256>>>(p); k<<<1, 512>>>(p); }",
-            "8.0 KiB shared · ≤ 8 blocks/SM with 256 threads or more",
+            "8.0 KiB · ≤ 8 blocks/SM with 256 threads or more",
             "≤ 8 blocks/SM with 256 threads or more (sm_80): launches differ in their blocks",
         ),
         (
             "void h(float* p, int n) { k<<<1, 256>>>(p); k<<<1, n>>>(p); }",
-            "8.0 KiB shared · ≤ 18 blocks/SM by shared memory alone",
+            "8.0 KiB · ≤ 18 blocks/SM by shared memory alone",
             "≤ 18 blocks/SM by shared memory alone (sm_80): launches differ in their blocks",
         ),
         (
             "void h(float* p, int n) { k<<<1, dim3(n, 16, 16)>>>(p); }",
-            "8.0 KiB shared · ≤ 8 blocks/SM with 256 threads or more, block not known",
+            "8.0 KiB · ≤ 8 blocks/SM with 256 threads or more, block not known",
             "≤ 8 blocks/SM with 256 threads or more (sm_80): the block is not known",
         ),
     ],
@@ -513,13 +563,13 @@ __global__ void k(float* p) {{
         (
             "",
             "k<<<1, 512, 4 * n>>>(p);",
-            "0 B shared + dynamic · ≤ 4 blocks/SM with 512 threads, dynamic bytes not known",
+            "dynamic shared memory, size unknown · ≤ 4 blocks/SM with 512 threads, dynamic bytes not known",
             "≤ 4 blocks/SM with 512 threads (sm_80): the dynamic bytes are not known",
         ),
         (
             "__shared__ float s[2048]; s[threadIdx.x] = p[0]; __syncthreads(); p[0] = s[7 - threadIdx.x];",
             "k<<<1, n, 4 * n>>>(p);",
-            "8.0 KiB shared + dynamic · ≤ 18 blocks/SM by static bytes alone, block and dynamic bytes not known",
+            "8.0 KiB + dynamic, size unknown · ≤ 18 blocks/SM by static bytes alone, block and dynamic bytes not known",
             "≤ 18 blocks/SM by static bytes alone (sm_80): the block and dynamic bytes are not known",
         ),
         (
@@ -528,7 +578,12 @@ __global__ void k(float* p) {{
             "shared memory: bytes not known · ≤ 4 blocks/SM with 512 threads, dynamic bytes not known",
             "≤ 4 blocks/SM with 512 threads (sm_80): the dynamic bytes are not known",
         ),
-        ("", "", "0 B shared + dynamic", "Blocks/SM unknown: no launch in sight gives the number of threads"),
+        (
+            "",
+            "",
+            "dynamic shared memory, size unknown",
+            "Blocks/SM unknown: no launch in sight gives the number of threads",
+        ),
     ],
 )
 def test_what_is_known_bounds_the_blocks_where_bytes_are_not(

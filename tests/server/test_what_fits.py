@@ -102,3 +102,14 @@ def test_a_template_parameter_with_several_instances_is_set_where_they_are() -> 
         client.open(URI, text)
         assert titles(client, place(text, "STAGES = 2")) == []
         assert titles(client, place(text, "3><<<")) != titles(client, place(text, "4><<<")) != []
+
+
+def test_values_that_do_not_compile_are_refused_with_the_reason() -> None:
+    text = STAGES.replace("__global__", '#if STAGES > 6\n#error "too many"\n#endif\n__global__', 1)
+    with serving(PUSH) as client:
+        client.open(URI, text)
+        found = client.actions(URI, (0, 10), only=["refactor.rewrite"])
+        refused = {each["title"]: each["disabled"]["reason"] for each in found if "disabled" in each}
+        why = "it does not compile: #error at line 5"
+        assert refused == {"Set STAGES to 8": why, "Set STAGES to 16": why}
+        assert all(len(each["title"]) <= 60 for each in found)

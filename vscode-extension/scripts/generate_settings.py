@@ -1,4 +1,4 @@
-"""Writes a setting for every rule's severity into package.json, between the two ``$generated`` sections.
+"""Writes the setting for the severities of all rules into package.json, between the two ``$generated`` sections.
 
 ``--check`` writes nothing and exits 1 when package.json is out of date.
 """
@@ -29,21 +29,30 @@ WORDS = {
 
 
 def severity_settings() -> dict[str, object]:
-    """``smem.severity.<CODE>`` of every rule, in the registry's order."""
+    """``smem.severity``: a table with an entry for every rule, in the registry's order."""
     sys.path.insert(0, str(EXTENSION.parent))
     from smem_lsp.rules.registry import RULES
 
-    return {
-        f"smem.severity.{code}": {
+    entries = {
+        code: {
             "type": "string",
             "enum": list(WORDS),
             "enumDescriptions": list(WORDS.values()),
-            "default": "default",
-            "scope": "resource",
-            "markdownDescription": f"`{rule.name}`: {_sentence(rule.summary)} Default: {_default(rule)}.",
+            "description": f"{rule.name}: {_sentence(rule.summary)} Default: {_default(rule)}.".replace(
+                "`", ""
+            ),
         }
         for code, rule in RULES.items()
     }
+    table = {
+        "type": "object",
+        "default": {},
+        "scope": "resource",
+        "additionalProperties": False,
+        "properties": entries,
+        "markdownDescription": 'Severity of rules: `"SMEM301": "info"`. `off` switches one off.',
+    }
+    return {"smem.severity": table}
 
 
 def _default(rule: Rule) -> str:
@@ -60,7 +69,7 @@ def updated(text: str) -> str:
     _, end, after = rest.partition(END)
     if not (start and end):
         raise ValueError("package.json has lost its $generated-start or $generated-end section")
-    section = {"title": "Severity of Rules", "properties": severity_settings()}
+    section = {"title": "Rules", "properties": severity_settings()}
     lines = json.dumps(section, indent=2, ensure_ascii=False).splitlines()
     return before + start + "".join(f"      {line}\n" for line in lines)[:-1] + ",\n" + end + after
 

@@ -14,34 +14,58 @@ import { DOCUMENTS } from './documents';
 import { withRuleLinks } from './ruleLinks';
 import { SECTION, serverSettings } from './settings';
 
-/** A client that is not started yet. `onCrash` is called when the server ended by itself and is started again. */
+/** Whom the client tells. */
+export interface Listener {
+  /** The server ended by itself. `restarts`: it is started again. */
+  crashed(restarts: boolean): void;
+  /** The server has answered about findings or lenses. */
+  answered(): void;
+}
+
+/** Commands that code actions and lenses of the server may name. */
+const COMMANDS = ['smem.openMap', 'smem.chooseContext', 'smem.chooseInstance', 'smem.chooseAction', 'smem.showRace'];
+
+/** A client whose errors go to the log alone: `Server` tells the user what there is to tell, once. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
+/** A client that is not started yet. */
 export function createClient(
   executable: Executable,
   log: vscode.LogOutputChannel,
-  onCrash: () => void,
+  listener: Listener,
 ): LanguageClient {
-  const client: LanguageClient = new LanguageClient(SECTION, 'smem-lsp', executable, {
+  const client: LanguageClient = new QuietClient(SECTION, 'smem-lsp', executable, {
     documentSelector: DOCUMENTS,
     outputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
     // A function: a server that is started again gets the settings of that moment.
-    initializationOptions: () => ({ settings: serverSettings(), trusted: vscode.workspace.isTrusted }),
+    initializationOptions: () => ({
+      settings: serverSettings(),
+      trusted: vscode.workspace.isTrusted,
+      commands: COMMANDS,
+    }),
     middleware: {
       workspace: workspaceMiddleware(() => client),
       handleDiagnostics: (uri, diagnostics, next) => next(uri, withRuleLinks(diagnostics)),
       provideDiagnostics: async (document, previous, token, next) => {
         const report = await next(document, previous, token);
         if (report?.kind === vsdiag.DocumentDiagnosticReportKind.full) withRuleLinks(report.items);
+        listener.answered();
         return report;
       },
     },
-    errorHandler: errorHandler(() => client, onCrash),
+    errorHandler: errorHandler(() => client, listener),
+    initializationFailedHandler: () => false, // no toast of the library's own
   });
   return client;
 }
 
 /** The default policy: start again, unless the server ended five times within three minutes. */
-function errorHandler(client: () => LanguageClient, onCrash: () => void): ErrorHandler {
+function errorHandler(client: () => LanguageClient, listener: Listener): ErrorHandler {
   let standard: ErrorHandler | undefined;
   // One for the life of the client: it counts.
   const policy = () => (standard ??= client().createDefaultErrorHandler());
@@ -49,9 +73,8 @@ function errorHandler(client: () => LanguageClient, onCrash: () => void): ErrorH
     error: (error, message, count) => policy().error(error, message, count),
     closed: async () => {
       const result = await policy().closed();
-      const restarts = result.action === CloseAction.Restart;
-      if (restarts) onCrash();
-      return { ...result, handled: restarts };
+      listener.crashed(result.action === CloseAction.Restart);
+      return { ...result, handled: true };
     },
   };
 }

@@ -1,3 +1,4 @@
+import * as vscode from 'vscode';
 import type { DocumentSelector } from 'vscode-languageclient/node';
 
 /**
@@ -10,3 +11,7 @@ export const DOCUMENTS: DocumentSelector = [
   { scheme: 'untitled', language: 'cuda-cpp' },
   { scheme: 'untitled', language: 'cuda' },
 ];
+
+export function isOurs(document: vscode.TextDocument): boolean {
+  return vscode.languages.match(DOCUMENTS as vscode.DocumentSelector, document) > 0;
+}

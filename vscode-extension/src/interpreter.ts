@@ -33,6 +33,16 @@ export class NoInterpreter extends Error {
   }
 }
 
+/** What a setting names cannot be used; the message says which and why. */
+export class WrongSetting extends Error {
+  constructor(
+    readonly setting: string,
+    why: string,
+  ) {
+    super(`The setting ${setting} names ${why}.`);
+  }
+}
+
 // Written for Python 2 and 3: a version that is too old must be able to say so.
 const PROBE = [
   'import sys',
@@ -53,11 +63,13 @@ export async function findInterpreter(setting: string, wantsServer: boolean, cwd
   const tried: string[] = [];
   let fallback: Interpreter | undefined;
   for await (const candidate of candidates(setting)) {
-    if (!mayRun(candidate.command)) {
-      tried.push(`${candidate.origin} lies in this workspace, which is not trusted`);
-      continue;
+    const found = mayRun(candidate.command)
+      ? await probe(candidate, cwd)
+      : 'lies in this workspace, which is not trusted';
+    if (typeof found === 'string' && setting) {
+      const needed = found.startsWith('is Python') ? `; smem-lsp needs ${OLDEST} or newer` : '';
+      throw new WrongSetting('smem.interpreter', `${setting}, which ${found}${needed}`);
     }
-    const found = await probe(candidate, cwd);
     if (typeof found === 'string') tried.push(`${candidate.origin} ${found}`);
     else if (!wantsServer || found.hasServer) return found;
     else fallback ??= found;
@@ -68,7 +80,7 @@ export async function findInterpreter(setting: string, wantsServer: boolean, cwd
 
 async function* candidates(setting: string): AsyncGenerator<Candidate> {
   if (setting) {
-    yield { command: setting, args: [], origin: `smem.interpreter (${setting})` };
+    yield { command: setting, args: [], origin: 'smem.interpreter' };
     return;
   }
   for (const [name, ...args] of [['python3'], ['python'], ['py', '-3']] as const) {

@@ -1,6 +1,7 @@
+import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { Executable } from 'vscode-languageclient/node';
-import { findInterpreter, ISOLATED, mayRun } from './interpreter';
+import { findInterpreter, ISOLATED, mayRun, WrongSetting } from './interpreter';
 import type { StartSettings } from './settings';
 
 export interface Launch {
@@ -23,7 +24,8 @@ export async function findLaunch(settings: StartSettings, extensionPath: string)
   // Not the workspace: a program looks for others, and Python for modules, in the current folder.
   const options = { cwd: extensionPath };
   if (settings.path) {
-    if (!mayRun(settings.path)) throw new Error(`${settings.path} lies in this workspace, which is not trusted`);
+    const why = mayRun(settings.path) ? whyNot(settings.path) : 'lies in this workspace, which is not trusted';
+    if (why) throw new WrongSetting('smem.path', `${settings.path}, which ${why}`);
     return { executable: { command: settings.path, args: ['server'], options }, description: settings.path };
   }
   const wantsInstalled = settings.importStrategy === 'fromEnvironment';
@@ -37,4 +39,15 @@ export async function findLaunch(settings: StartSettings, extensionPath: string)
     executable: { command: python.command, args: [...python.args, ...program], options },
     description: `Python ${python.version}, ${installed ? 'installed' : 'bundled'} server`,
   };
+}
+
+/** Why a program that is named by its whole path cannot be run. */
+function whyNot(program: string): string | undefined {
+  if (!path.isAbsolute(program)) return undefined; // the system looks for it on PATH
+  try {
+    fs.accessSync(program, fs.constants.X_OK);
+    return fs.statSync(program).isFile() ? undefined : 'is no file';
+  } catch {
+    return 'cannot be run';
+  }
 }

@@ -1,39 +1,75 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { LSPErrorCodes, ResponseError } from 'vscode-languageclient/node';
+import { LSPErrorCodes, ResponseError, type WorkspaceEdit } from 'vscode-languageclient/node';
+import { isOurs } from './documents';
+import { Preview } from './preview';
 import type { Server } from './server';
+import { SECTION } from './settings';
 
 const VIEW = 'smem.map';
 const TRIES = 5;
-const NOTHING = 'No kernel with shared memory here.';
+const NOTHING = 'This file has no kernel with shared memory.';
+const QUIET = 250; // milliseconds between a move of the cursor and the map that follows it
 
 /** A place in a file, as the protocol writes it: the code lens sends one, and so do other extensions. */
 export interface Place {
   uri: string;
   position: { line: number; character: number };
+  /** Of a template: `k<256>`. */
+  instance?: string;
 }
 
-/** What the page says when a rectangle, a barrier or a line is clicked: 1-based lines. */
-interface Chosen {
-  line: number;
+/** What `smem/kernels` answers. Lines are 0-based. */
+interface KernelEntry {
+  name: string;
+  title: string;
+  position: { line: number; character: number };
+  first: number;
   last: number;
+}
+
+/** What `smem/applyLayout` answers. */
+interface Rewrite {
+  refused?: string;
+  title: string;
+  detail: string;
+  text: string;
+  edit: WorkspaceEdit;
+}
+
+/** What the page says: its script runs; a rectangle, a barrier or a line is clicked (1-based lines); "Apply". */
+interface Message {
+  ready?: boolean;
+  line?: number;
+  last?: number;
+  apply?: number;
 }
 
 interface Shown {
   readonly panel: vscode.WebviewPanel;
   readonly source: vscode.Uri;
   position: vscode.Position; // of the kernel; it moves with the text above it
+  instance: string | undefined;
 }
 
-/** The memory maps of kernels, each a page beside its source. */
-export class MemoryMaps implements vscode.Disposable {
+/** The memory maps of kernels, each a page beside its source. The one that was opened last follows the cursor. */
+export class MemoryMaps implements vscode.Disposable, vscode.WebviewPanelSerializer {
   private readonly shown = new Set<Shown>();
   private readonly subscriptions: vscode.Disposable[];
+  private readonly preview = new Preview();
+  private last: Shown | undefined;
+  private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly server: Server) {
     this.subscriptions = [
+      this.preview,
+      vscode.window.registerWebviewPanelSerializer(VIEW, this),
       vscode.workspace.onDidChangeTextDocument((event) => this.move(event)),
       vscode.workspace.onDidSaveTextDocument((saved) => this.refresh(saved.uri)),
+      vscode.workspace.onDidChangeConfiguration((event) => {
+        if (event.affectsConfiguration(SECTION)) void this.refresh();
+      }),
+      vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => this.followSoon(textEditor)),
     ];
   }
 
@@ -44,52 +80,175 @@ export class MemoryMaps implements vscode.Disposable {
     }
     const source = vscode.Uri.parse(place.uri);
     const position = new vscode.Position(place.position.line, place.position.character);
-    const html = await this.request(source, position);
+    const html = await this.request(source, position, place.instance);
     if (html === undefined) {
-      void vscode.window.showInformationMessage(NOTHING);
+      const kernel = await this.choose(source);
+      if (kernel) await this.open({ uri: place.uri, position: kernel.position });
       return;
     }
     const known = [...this.shown].find((one) => isSame(one.source, source) && one.position.line === position.line);
-    const { panel } = known ?? this.show(source, position);
-    panel.webview.html = html;
-    panel.reveal(undefined, true);
+    const shown = known ?? this.show(this.create(), source, position);
+    shown.instance = place.instance;
+    shown.panel.webview.html = html;
+    shown.panel.reveal(undefined, true);
+    this.last = shown;
+  }
+
+  /** Save the map that is in front as a drawing. */
+  async export(): Promise<void> {
+    const shown = [...this.shown].find(({ panel }) => panel.active) ?? this.last;
+    if (!shown) return;
+    const drawing = await this.ask(shown.source, shown.position, shown.instance, 'svg');
+    if (drawing === undefined) return;
+    const name = `${path.posix.basename(shown.source.path)}-${shown.position.line + 1}.svg`;
+    const defaultUri = vscode.Uri.joinPath(shown.source, '..', name);
+    const file = await vscode.window.showSaveDialog({ defaultUri, filters: { 'SVG drawing': ['svg'] } });
+    if (file) await vscode.workspace.fs.writeFile(file, Buffer.from(drawing));
+  }
+
+  /** Compare the text with what a layout of the map in front makes of it; the title bar of the comparison applies it. */
+  async apply(barriers: number, shown = this.last): Promise<void> {
+    const client = this.server.running;
+    if (!client || !shown) return;
+    const { source, position } = shown;
+    const found = await client.sendRequest<Rewrite | null>('smem/applyLayout', {
+      textDocument: { uri: source.toString() },
+      position: { line: position.line, character: position.character },
+      barriers,
+    });
+    if (!found || found.refused !== undefined) {
+      void vscode.window.showWarningMessage(found?.refused ?? NOTHING);
+      return;
+    }
+    const edit = await client.protocol2CodeConverter.asWorkspaceEdit(found.edit);
+    await this.preview.show(source, found.text, found.title, edit);
+  }
+
+  applyPreview(): Promise<void> {
+    return this.preview.apply();
+  }
+
+  /** A window was loaded again: the page kept which kernel it is for. */
+  async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
+    const { place } = (state ?? {}) as { place?: Place };
+    if (!place) {
+      panel.dispose();
+      return;
+    }
+    await this.server.started;
+    const source = vscode.Uri.parse(place.uri);
+    await vscode.workspace.openTextDocument(source); // the server answers for open files
+    const position = new vscode.Position(place.position.line, place.position.character);
+    const shown = this.show(panel, source, position);
+    shown.instance = place.instance;
+    panel.webview.html = (await this.request(source, position, place.instance)) ?? `<p>${NOTHING}</p>`;
+    this.last ??= shown;
   }
 
   dispose(): void {
+    clearTimeout(this.timer);
     this.subscriptions.forEach((subscription) => subscription.dispose());
     for (const { panel } of [...this.shown]) panel.dispose();
   }
 
-  private show(source: vscode.Uri, position: vscode.Position): Shown {
-    const title = `${path.posix.basename(source.path)}:${position.line + 1} memory map`;
+  private create(): vscode.WebviewPanel {
     const beside = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
+    return vscode.window.createWebviewPanel(VIEW, 'memory map', beside, { enableFindWidget: true });
+  }
+
+  private show(panel: vscode.WebviewPanel, source: vscode.Uri, position: vscode.Position): Shown {
     // The page runs one script of its own, named by its policy, and loads nothing.
-    const options = { enableScripts: true, localResourceRoots: [], enableFindWidget: true };
-    const panel = vscode.window.createWebviewPanel(VIEW, title, beside, options);
-    const shown = { panel, source, position };
+    panel.webview.options = { enableScripts: true, localResourceRoots: [] };
+    const shown: Shown = { panel, source, position, instance: undefined };
+    panel.title = title(shown);
     this.shown.add(shown);
-    panel.onDidDispose(() => this.shown.delete(shown));
-    panel.webview.onDidReceiveMessage((message: unknown) => {
-      if (isChosen(message)) void goTo(source, message);
+    panel.onDidDispose(() => {
+      this.shown.delete(shown);
+      if (this.last === shown) this.last = undefined;
     });
+    panel.webview.onDidReceiveMessage((message: Message) => this.said(shown, message));
     return shown;
   }
 
-  /** The page for the text of now: asked again where the text changed while the server was at it. */
-  private async request(source: vscode.Uri, position: vscode.Position): Promise<string | undefined> {
+  private said(shown: Shown, message: Message): void {
+    const { line, last, apply } = message;
+    if (message.ready) {
+      const { source, position, instance } = shown;
+      const at = { line: position.line, character: position.character };
+      void shown.panel.webview.postMessage({ place: { uri: source.toString(), position: at, instance } });
+    } else if (typeof apply === 'number') {
+      void this.apply(apply, shown);
+    } else if (typeof line === 'number' && typeof last === 'number') {
+      void goTo(shown.source, line, last);
+    }
+  }
+
+  /** The page for the text of now. */
+  private request(source: vscode.Uri, position: vscode.Position, instance?: string): Promise<string | undefined> {
+    return this.ask(source, position, instance, 'html');
+  }
+
+  /** Asked again where the text changed while the server was at it. */
+  private async ask(
+    source: vscode.Uri,
+    position: vscode.Position,
+    instance: string | undefined,
+    format: 'html' | 'svg',
+  ): Promise<string | undefined> {
     for (let tries = 1; ; tries += 1) {
       try {
-        const answer = await this.server.running?.sendRequest<{ html?: string } | null>('smem/layout', {
+        const answer = await this.server.running?.sendRequest<Record<string, string> | null>('smem/layout', {
           textDocument: { uri: source.toString() },
           position: { line: position.line, character: position.character },
-          format: 'html',
+          format,
+          ...(instance !== undefined && { instance }),
         });
-        return answer?.html;
+        return answer?.[format];
       } catch (error) {
         const changed = error instanceof ResponseError && error.code === LSPErrorCodes.ContentModified;
         if (!changed || tries === TRIES) throw error;
       }
     }
+  }
+
+  private async kernels(source: vscode.Uri): Promise<KernelEntry[]> {
+    const params = { textDocument: { uri: source.toString() } };
+    return (await this.server.running?.sendRequest<KernelEntry[]>('smem/kernels', params)) ?? [];
+  }
+
+  /** The only kernel of a file, else the one that the user chooses. */
+  private async choose(source: vscode.Uri): Promise<KernelEntry | undefined> {
+    const kernels = await this.kernels(source);
+    if (kernels.length === 0) void vscode.window.showInformationMessage(NOTHING);
+    if (kernels.length < 2) return kernels[0];
+    const items = kernels.map((kernel) => ({ label: kernel.name, description: kernel.title, kernel }));
+    const picked = await vscode.window.showQuickPick(items, { title: 'Memory map of', matchOnDescription: true });
+    return picked?.kernel;
+  }
+
+  private followSoon(editor: vscode.TextEditor): void {
+    const { last } = this;
+    if (!last || !isOurs(editor.document) || !isSame(last.source, editor.document.uri)) return;
+    if (!vscode.workspace.getConfiguration(SECTION).get('map.followCursor', true)) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.follow(last, editor.selection.active.line), QUIET);
+  }
+
+  /** Show the kernel with this line, and mark the line. */
+  private async follow(shown: Shown, line: number): Promise<void> {
+    const kernels = await this.kernels(shown.source);
+    const kernel = kernels.find(({ first, last }) => first <= line && line <= last);
+    if (!kernel || !this.shown.has(shown)) return;
+    if (kernel.position.line !== shown.position.line) {
+      const position = new vscode.Position(kernel.position.line, kernel.position.character);
+      const html = await this.request(shown.source, position);
+      if (html === undefined || !this.shown.has(shown)) return;
+      shown.position = position;
+      shown.instance = undefined;
+      shown.panel.title = title(shown);
+      shown.panel.webview.html = html;
+    }
+    void shown.panel.webview.postMessage({ cursor: line + 1 });
   }
 
   private move(event: vscode.TextDocumentChangeEvent): void {
@@ -103,26 +262,25 @@ export class MemoryMaps implements vscode.Disposable {
     }
   }
 
-  private async refresh(saved: vscode.Uri): Promise<void> {
+  private async refresh(saved?: vscode.Uri): Promise<void> {
     for (const shown of this.shown) {
-      if (!isSame(shown.source, saved)) continue;
-      const html = await this.request(shown.source, shown.position);
+      if (saved && !isSame(shown.source, saved)) continue;
+      const html = await this.request(shown.source, shown.position, shown.instance);
       if (this.shown.has(shown)) shown.panel.webview.html = html ?? `<p>${NOTHING}</p>`;
     }
   }
+}
+
+function title({ source, position }: Shown): string {
+  return `${path.posix.basename(source.path)}:${position.line + 1} memory map`;
 }
 
 function isSame(one: vscode.Uri, other: vscode.Uri): boolean {
   return one.toString() === other.toString();
 }
 
-function isChosen(message: unknown): message is Chosen {
-  const { line, last } = (message ?? {}) as Partial<Chosen>;
-  return Number.isInteger(line) && Number.isInteger(last);
-}
-
 /** Put the cursor on the first of these lines, in the editor that shows the file, or beside the map. */
-async function goTo(source: vscode.Uri, { line, last }: Chosen): Promise<void> {
+async function goTo(source: vscode.Uri, line: number, last: number): Promise<void> {
   const document = await vscode.workspace.openTextDocument(source);
   const start = new vscode.Position(Math.min(Math.max(line - 1, 0), document.lineCount - 1), 0);
   const visible = vscode.window.visibleTextEditors.find((editor) => isSame(editor.document.uri, source));

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { State, type LanguageClient } from 'vscode-languageclient/node';
 import { createClient } from './client';
-import { NoInterpreter } from './interpreter';
+import { NoInterpreter, WrongSetting } from './interpreter';
 import { findLaunch } from './launch';
 import { startSettings } from './settings';
 import type { Status } from './status';
@@ -10,6 +10,11 @@ import type { Status } from './status';
 export class Server {
   private client: LanguageClient | undefined;
   private last: Promise<void> = Promise.resolve();
+  private readonly answered = new vscode.EventEmitter<void>();
+  private crashTold = false;
+
+  /** The server runs, or has answered about findings: what else is known of it may have changed. */
+  readonly onDidAnswer = this.answered.event;
 
   constructor(
     private readonly extensionPath: string,
@@ -22,7 +27,13 @@ export class Server {
     return this.client?.isRunning() ? this.client : undefined;
   }
 
+  /** Settles when the server that is being started runs, or has failed. */
+  get started(): Promise<void> {
+    return this.last;
+  }
+
   restart(): Promise<void> {
+    this.crashTold = false;
     return this.inTurn(async () => {
       await this.end();
       await this.begin();
@@ -48,13 +59,17 @@ export class Server {
     try {
       const launch = await findLaunch(settings, this.extensionPath);
       this.log.info(`Starting ${[launch.executable.command, ...(launch.executable.args ?? [])].join(' ')}`);
-      const client = createClient(launch.executable, this.log, () => this.crashed());
+      const client = createClient(launch.executable, this.log, {
+        crashed: (restarts) => this.crashed(restarts),
+        answered: () => this.answered.fire(),
+      });
       this.client = client;
       client.onDidChangeState(({ newState }) => {
         if (newState === State.Starting) this.status.starting();
         else if (newState === State.Stopped) this.status.stopped();
         else if (newState === State.Running) {
           this.status.running(client.initializeResult?.serverInfo?.version, launch.description);
+          this.answered.fire();
         }
       });
       await client.start();
@@ -74,17 +89,30 @@ export class Server {
     }
   }
 
-  private crashed(): void {
-    this.log.warn('The server ended unexpectedly and is started again.');
-    void offer('The smem-lsp server ended unexpectedly and was started again.', 'warn', ['Show Logs']);
+  /** The user is told of the first crash, and when there are too many of them. */
+  private crashed(restarts: boolean): void {
+    this.log.warn(`The server ended unexpectedly${restarts ? ' and is started again' : ' too often'}.`);
+    if (!restarts) {
+      this.status.failed('ended five times within three minutes');
+      void offer('The smem-lsp server ended five times within three minutes and is not started again.', 'error', [
+        'Restart Server',
+        'Show Logs',
+      ]);
+    } else if (!this.crashTold) {
+      this.crashTold = true;
+      void offer('The smem-lsp server ended unexpectedly and was started again.', 'warn', ['Show Logs']);
+    }
   }
 
   private failed(error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
     this.log.error(message);
-    if (error instanceof NoInterpreter) {
+    if (error instanceof WrongSetting) {
+      this.status.failed(`${error.setting} cannot be used`);
+      void offer(message, 'error', ['Open Setting', 'Show Logs'], error.setting);
+    } else if (error instanceof NoInterpreter) {
       this.status.failed('no Python found');
-      void offer(message, 'error', ['Open Settings', 'Show Logs']);
+      void offer(message, 'error', ['Open Setting', 'Show Logs'], 'smem.interpreter');
     } else {
       this.status.failed('the server did not start');
       void offer(`The smem-lsp server did not start: ${message}`, 'error', ['Show Logs', 'Restart Server']);
@@ -93,15 +121,21 @@ export class Server {
 }
 
 const BUTTONS = {
-  'Open Settings': 'smem.chooseInterpreter',
+  'Open Setting': 'smem.openSetting',
   'Show Logs': 'smem.showLogs',
   'Restart Server': 'smem.restart',
 } as const;
 
-async function offer(message: string, level: 'warn' | 'error', buttons: (keyof typeof BUTTONS)[]): Promise<void> {
+/** `setting`: the one that "Open Setting" opens. */
+async function offer(
+  message: string,
+  level: 'warn' | 'error',
+  buttons: (keyof typeof BUTTONS)[],
+  setting?: string,
+): Promise<void> {
   const show = level === 'warn' ? vscode.window.showWarningMessage : vscode.window.showErrorMessage;
   const pressed = await show(message, ...buttons);
   if (pressed) {
-    await vscode.commands.executeCommand(BUTTONS[pressed]);
+    await vscode.commands.executeCommand(BUTTONS[pressed], setting);
   }
 }

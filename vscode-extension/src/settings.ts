@@ -38,6 +38,7 @@ export function serverSettings(scope?: vscode.Uri): Record<string, unknown> {
     codeLens: { enable: settings.get('codeLens.enable', true) },
     inlayHints: { enable: settings.get('inlayHints.enable', false) },
     logLevel: settings.get('logLevel', 'warning'),
+    target: settings.get('target', 'first'),
   };
   for (const name of ['threads', 'registers']) {
     const value = settings.get<number | string | null>(name);
@@ -48,6 +49,7 @@ export function serverSettings(scope?: vscode.Uri): Record<string, unknown> {
   const compiler = expand(settings.get('nvcc', ''), scope && vscode.workspace.getWorkspaceFolder(scope));
   if (compiler) result['nvcc'] = compiler;
   const ignore = [...list(settings, 'ignore')];
+  // One table; an entry that is written `smem.severity.SMEM301` joins it.
   const severity: Record<string, string> = {};
   for (const [code, word] of Object.entries(settings.get<Record<string, string>>('severity', {}))) {
     if (word === 'off') ignore.push(code);

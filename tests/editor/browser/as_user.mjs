@@ -95,7 +95,7 @@ await menu.filter({ hasText: 'Merge' }).first().waitFor();
 seen.menu = await read(menu);
 await shoot(page, '7-quick-fix-menu');
 
-await menu.filter({ hasText: /^Merge signal, peaks/ }).first().click();
+await menu.filter({ hasText: /^Merge signal \+ peaks/ }).first().click();
 await squiggles.first().waitFor({ state: 'detached' });
 await editor.locator('.view-line', { hasText: 'reinterpret_cast' }).waitFor();
 await editor.locator('.codelens-decoration', { hasText: /^16\.0 KiB/ }).waitFor();

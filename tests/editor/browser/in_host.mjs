@@ -26,7 +26,8 @@ await page.goto(folderUrl(workspace, `&payload=${encodeURIComponent(payload)}`))
 const code = await Promise.race([exit, new Promise((resolve) => setTimeout(() => resolve('timeout'), 540_000))]);
 note(`exit ${code}`);
 
-// A window under test pops nothing up; what it would have shown is behind the bell.
+// A window under test pops nothing up; what it would have shown is behind the bell. The list holds what fits into it.
+await page.setViewportSize({ width: 1440, height: 2000 });
 await page.locator('[id="status.notifications"]').click();
 const messages = page.locator('.notifications-center .notification-list-item-message');
 await messages.first().waitFor({ timeout: 60_000 }).catch(() => note('no notifications'));

@@ -41,7 +41,7 @@ for (const file of process.argv.slice(2)) {
   const name = path.basename(file, '.html');
   const found = { overflow: {} };
   seen[name] = found;
-  for (const [width, colorScheme] of [[480, 'light'], [600, 'light'], [1440, 'dark']]) {
+  for (const [width, colorScheme] of [[250, 'light'], [480, 'light'], [600, 'light'], [1440, 'dark']]) {
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme });
     await page.goto(pathToFileURL(file).href);
@@ -71,9 +71,18 @@ for (const file of process.argv.slice(2)) {
 
   const choices = page.locator('.switch label');
   found.shown = [];
+  found.beside = [];
+  found.applies = await page.locator('.apply:visible').count();
   for (let choice = 0; choice < (await choices.count()); choice += 1) {
     await choices.nth(choice).click();
     found.shown.push(await page.locator('.title:visible h2').allInnerTexts());
+    const text = async (selector) => (await page.locator(`${selector}:visible`).allInnerTexts()).join(' | ');
+    found.beside.push({
+      headline: await text('.headline'),
+      drawing: await text('.title h2'),
+      table: await text('table'),
+      stairs: (await page.locator('.stairs:visible svg').evaluateAll((all) => all.map((svg) => svg.getAttribute('aria-label')))).join(' | '),
+    });
   }
   note(name);
 }

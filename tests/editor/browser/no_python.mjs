@@ -15,7 +15,7 @@ for (let presses = 0; presses < 10 && !(await error.isVisible()); presses += 1) 
 const message = await error.locator('.notification-list-item-message').innerText();
 const buttons = await error.locator('.notification-list-item-buttons-container .monaco-button').allInnerTexts();
 await shoot(page, 'no-python');
-await error.locator('.monaco-button', { hasText: 'Open Settings' }).click();
+await error.locator('.monaco-button', { hasText: 'Open Setting' }).click();
 const setting = page.locator('.settings-editor .setting-item-label', { hasText: 'Interpreter' });
 await setting.first().waitFor();
 writeResults({ message: message.trim(), buttons, setting: await setting.count() });

@@ -1,7 +1,8 @@
 // Runs inside the extension host of a real VS Code with the VSIX installed. test_in_host.py lists the cases.
 const vscode = require('vscode');
+const fs = require('node:fs');
 const assert = require('node:assert/strict');
-const { actionsAt, finding, open, ours, runAll, servers, silence, source, test, until, withSetting } = require('./support');
+const { actionsAt, codeOf, finding, open, ours, runAll, servers, silence, source, test, until, withSetting } = require('./support');
 
 exports.run = runAll;
 
@@ -14,7 +15,7 @@ async function quickFixes(document) {
     assert.ok(found, `no "${start}" among: ${actions.map((action) => action.title).join(' | ')}`);
     return found;
   };
-  return { merge: byTitle('Merge signal, peaks: 24,576 → 16,384 B'), suppress: byTitle('Suppress SMEM301') };
+  return { merge: byTitle('Merge signal + peaks: −8,192 B'), suppress: byTitle('Suppress SMEM301') };
 }
 
 test('the installed extension serves a CUDA file', async () => {
@@ -103,7 +104,7 @@ test('the lens over the kernel opens the memory map', async () => {
     return lenses?.find((one) => one.command?.command === 'smem.openMap');
   });
   assert.match(document.lineAt(lens.range.start.line).text, /__global__.*smooth/);
-  assert.match(lens.command.title, /24\.0 → 16\.0 KiB shared · 4 → 5 blocks\/SM/);
+  assert.match(lens.command.title, /24\.0 → 16\.0 KiB · 4 → (≤ )?5 blocks\/SM/);
   await vscode.commands.executeCommand(lens.command.command, ...lens.command.arguments);
   const maps = () => vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter((tab) => /memory map$/.test(tab.label));
   const map = await until('the map', () => maps()[0]);
@@ -118,9 +119,110 @@ test('a severity setting is in force at once', async () => {
   const document = await open('smooth.cu');
   await finding(document);
   const isInformation = () => ours(document)[0]?.severity === vscode.DiagnosticSeverity.Information;
-  await withSetting('severity.SMEM301', 'info', () => until('an information', isInformation));
-  await withSetting('severity.SMEM301', 'off', () => silence(document));
+  await withSetting('severity', { SMEM301: 'info' }, () => until('an information', isInformation));
+  await withSetting('severity', { SMEM301: 'off' }, () => silence(document));
   await finding(document);
+});
+
+test('the old key of one severity still works', async () => {
+  const document = await open('smooth.cu');
+  const file = vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, '.vscode/settings.json').fsPath;
+  const before = fs.readFileSync(file, 'utf8');
+  fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(before), 'smem.severity.SMEM301': 'off' }));
+  try {
+    await silence(document);
+  } finally {
+    fs.writeFileSync(file, before);
+  }
+  await finding(document);
+});
+
+test('the target that is chosen rules, and the item in the status bar is asked for it', async () => {
+  const document = await open('smooth.cu');
+  const lens = async () => {
+    const lenses = await vscode.commands.executeCommand('vscode.executeCodeLensProvider', document.uri, 10);
+    return lenses?.find((one) => one.command?.command === 'smem.openMap')?.command.title ?? '';
+  };
+  await withSetting('arch', ['sm_90', 'sm_86'], async () => {
+    await withSetting('target', 'sm_86', () => until('sm_86', async () => (await lens()).includes('4 → 5 blocks/SM')));
+    await withSetting('target', 'worst', () => until('sm_86', async () => (await lens()).includes('4 → 5 blocks/SM')));
+    await until('sm_90', async () => (await lens()).includes('6 blocks/SM'));
+    assert.ok(!(await lens()).includes('sm_'), 'the target is in the status item');
+  });
+});
+
+test('the map applies a layout, behind a comparison', async () => {
+  const document = await open('smooth.cu');
+  const before = document.getText();
+  const uri = document.uri.toString();
+  await vscode.commands.executeCommand('smem.openMap', { uri, position: { line: 7, character: 43 } });
+  await vscode.commands.executeCommand('smem.applyLayout', 0);
+  const tabs = () => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+  const compared = await until('the comparison', () => tabs().find(({ input }) => input instanceof vscode.TabInputTextDiff));
+  assert.equal(compared.label, 'Merge signal + peaks: −8,192 B, 4 → 5 blocks');
+  assert.equal(document.getText(), before, 'nothing is changed yet');
+  await vscode.commands.executeCommand('smem.applyPreview');
+  assert.match(document.getText(), /reinterpret_cast<float \(\*\)\[PEAKS\]>\(&signal\)/);
+  await until('no comparison', () => !tabs().some(({ input }) => input instanceof vscode.TabInputTextDiff));
+  await vscode.window.tabGroups.close(tabs().filter((tab) => /memory map$/.test(tab.label)));
+  await open('smooth.cu');
+  await vscode.commands.executeCommand('undo');
+  await until('the text of before', () => document.getText() === before);
+});
+
+test('the gutter shows where the buffer under the cursor holds a value', async () => {
+  const document = await open('smooth.cu');
+  const { gutter } = vscode.extensions.getExtension('smem-lsp.smem-lsp').exports;
+  const put = (word) => {
+    const at = document.positionAt(document.getText().indexOf(word));
+    vscode.window.activeTextEditor.selection = new vscode.Selection(at, at);
+  };
+  put('peaks[t');
+  const shown = await until('stripes', () => gutter.shown);
+  assert.equal(shown.buffer, 'peaks');
+  assert.deepEqual(shown.lines, [[22, 29]]);
+  assert.match(shown.barriers[0].words, /^orders the write at line 23 before the read at line 27$/);
+  put('int t =');
+  await until('no stripes', () => gutter.shown === undefined);
+  await withSetting('gutter.enable', false, async () => {
+    put('peaks[t');
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    assert.equal(gutter.shown, undefined);
+  });
+});
+
+test('a race is shown beside the source, and its steps select their lines', async () => {
+  const racy = source().replace('__syncthreads();', '');
+  const document = await open('racy.cu', racy);
+  const { range } = await finding(document, 'SMEM201');
+  const actions = await actionsAt(document, range, vscode.CodeActionKind.QuickFix);
+  const show = actions.find((action) => action.title === 'Show the race, step by step');
+  assert.ok(show, actions.map((action) => action.title).join(' | '));
+  await vscode.commands.executeCommand(show.command.command, ...show.command.arguments);
+  const tabs = () => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+  const race = await until('the replay', () => tabs().find((tab) => /^Race in smooth$/.test(tab.label)));
+  await until('the first step', () => vscode.window.visibleTextEditors[0]?.selection.active.line === 12);
+  await vscode.window.tabGroups.close(race);
+});
+
+test('a scan finds what is in files that nobody has opened', async () => {
+  const folder = vscode.workspace.workspaceFolders[0].uri;
+  const closed = vscode.Uri.joinPath(folder, 'not open.cu');
+  fs.writeFileSync(closed.fsPath, source().replace('__syncthreads();', ''));
+  const { scan } = vscode.extensions.getExtension('smem-lsp.smem-lsp').exports;
+  const found = await scan.run();
+  assert.equal(found[0].label, 'SMEM201', 'races come first');
+  assert.ok(found.some(({ uri }) => uri.fsPath === closed.fsPath));
+  const codes = vscode.languages.getDiagnostics(closed).map(codeOf);
+  assert.ok(codes.includes('SMEM201'), codes.join());
+  fs.unlinkSync(closed.fsPath);
+});
+
+test('the sample of the walkthrough has a race and a merge', async () => {
+  await vscode.commands.executeCommand('smem.openSample');
+  const { document } = vscode.window.activeTextEditor;
+  await finding(document, 'SMEM201');
+  await finding(document, 'SMEM301');
 });
 
 test('a change of target changes the finding', async () => {
@@ -191,10 +293,31 @@ test('switched off, there is no server', async () => {
   await finding(document);
 });
 
-test('an interpreter that is too old is refused, and the next choice taken over', async () => {
+test('what a setting names is refused with the reason, and the next choice taken over', async () => {
   const document = await open('smooth.cu');
   const old = vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, 'python3.8').fsPath;
-  await withSetting('interpreter', old, () => until('no server', () => servers().length === 0));
+  const wrong = { interpreter: [old, '/nowhere/python'], path: ['/nowhere/smem-lsp'] };
+  for (const [name, values] of Object.entries(wrong)) {
+    for (const value of values) {
+      await until('a server', () => servers().length === 1);
+      await withSetting(name, value, () => until('no server', () => servers().length === 0));
+    }
+  }
+  await finding(document);
+});
+
+test('a server that ends again and again is given up', async () => {
+  const document = await open('smooth.cu');
+  await vscode.commands.executeCommand('smem.restart');
+  await finding(document);
+  const ended = new Set();
+  for (let crash = 0; crash < 5; crash += 1) {
+    const pid = await until('a server', () => servers().find((each) => !ended.has(each)));
+    ended.add(pid);
+    process.kill(Number(pid), 'SIGKILL');
+  }
+  await until('no server', () => servers().length === 0);
+  await vscode.commands.executeCommand('smem.restart');
   await finding(document);
 });
 

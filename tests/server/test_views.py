@@ -1,0 +1,120 @@
+"""What the views of an editor ask for: kernels, targets, a race, stripes, a layout to apply, a scan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from server.client import serving
+from server.samples import MERGEABLE, PUSH, UNUSED, place
+from server.test_light_bulb import applied
+
+from smem_lsp import check
+
+URI = "file:///k.cu"
+RACY = """\
+__global__ void __launch_bounds__(256) k(const float* in, float* out, int n) {
+  __shared__ float s[256];
+  float v = 0;
+  for (int i = 0; i < n; ++i) {
+    s[threadIdx.x] = in[i * 256 + threadIdx.x];
+    __syncthreads();
+    v += s[255 - threadIdx.x];
+  }
+  out[threadIdx.x] = v;
+}
+void run(const float* in, float* out, int n) { k<<<1, 256>>>(in, out, n); }
+"""
+SETTINGS = {
+    "settings": {"arch": ["sm_80", "sm_90", "sm_86"], "registers": 64, "target": "sm_90", "nvcc": "off"}
+}
+
+
+def test_what_the_views_of_one_file_show() -> None:
+    document = {"textDocument": {"uri": URI}}
+    text = MERGEABLE + RACY
+    with serving(PUSH, initializationOptions={**SETTINGS, "commands": ["smem.showRace"]}) as client:
+        client.open(URI, text)
+
+        # one target rules: lens, hover, menu and map speak of no other
+        assert client.request("smem/targets", document) == {
+            "targets": ["sm_80", "sm_90", "sm_86"],
+            "ruling": ["sm_90"],
+            "worst": "sm_86",
+        }
+        lenses = client.request("textDocument/codeLens", document)
+        assert [lens["command"]["title"] for lens in lenses] == [
+            "5.1 → 4.1 KiB · 4 blocks/SM, limited by registers · race-free ✓",
+            "1.0 KiB · 4 blocks/SM, limited by registers",
+        ]
+        hover = client.hover(URI, *place(text, "sum(const")) or ""
+        assert "sm_90" in hover and "sm_80" not in hover and "sm_86" not in hover
+        here = client.at(URI, *place(text, "float s"))
+        layout = client.request("smem/layout", here)
+        assert [row["arch"] for row in layout["kernel"]["occupancy"]] == ["sm_90"]
+
+        kernels = client.request("smem/kernels", document)
+        assert [(each["name"], each["first"], each["last"]) for each in kernels] == [
+            ("sum", 0, 12),
+            ("k", 14, 23),
+        ]
+        assert kernels[0]["title"] == lenses[0]["command"]["title"]
+
+        race = client.request("smem/race", client.at(URI, *place(text, "s[threadIdx.x] = in")))
+        assert race["title"] == "k: write after read"
+        assert [(step["thread"], step["line"], step["words"]) for step in race["steps"]] == [
+            (2, 19, "both have passed this barrier"),
+            (0, 17, "iteration i"),
+            (0, 20, "reads s[0]"),
+            (1, 17, "iteration i + 1"),
+            (1, 18, "writes s[0]"),
+        ]
+        assert race["threads"] == ["thread 255", "thread 0"] and "256" in race["block"]
+        assert race["steps"][2]["code"] == "v += s[255 - threadIdx.x];"
+        assert client.request("smem/race", here) is None
+        at = client.at(URI, *place(text, "s[threadIdx.x] = in"))
+        actions = client.actions(URI, place(text, "s[threadIdx.x] = in"))
+        (show,) = [each for each in actions if each["title"] == "Show the race, step by step"]
+        assert show["command"]["command"] == "smem.showRace" and "data" not in show
+        (argument,) = show["command"]["arguments"]
+        assert client.request("smem/race", {**at, "position": argument["position"]}) == race
+
+        stripes = client.request("smem/stripes", client.at(URI, *place(text, "tile[31")))
+        assert stripes == {
+            "buffer": "tile",
+            "colour": "#77aadd",
+            "lines": [[5, 7]],
+            "barriers": [{"line": 6, "words": "orders the write at line 6 before the read at line 8"}],
+        }
+        assert client.request("smem/stripes", client.at(URI, *place(text, "int tid"))) is None
+
+        found = client.request("smem/applyLayout", {**here, "barriers": 0})
+        assert found["title"] == "Merge tile + red: −1,024 B"
+        assert found["detail"].startswith("Merge tile, red: 5,248 → 4,224 B, no barrier added")
+        assert applied(text, found["edit"]) == found["text"]
+        assert check(found["text"]).kernels[0].static_bytes == 4224
+        assert client.request("smem/applyLayout", {**here, "barriers": 3}) == {
+            "refused": "no rewrite makes this layout"
+        }
+
+
+def test_a_scan_lists_the_files_of_the_workspace_and_checks_those_that_are_closed(tmp_path: Path) -> None:
+    folder = tmp_path / "größe 1"
+    (folder / "build").mkdir(parents=True)
+    (folder / "smem.toml").write_text('exclude = ["build"]\n', encoding="utf-8")
+    files = {
+        "open.cu": MERGEABLE,
+        "closed.cuh": UNUSED,
+        "build/made.cu": UNUSED,
+        "host.cpp": "int main() {}\n",
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    is_open, closed = (folder / "open.cu").as_uri(), (folder / "closed.cuh").as_uri()
+    with serving(PUSH, folders=(tmp_path.as_uri(),)) as client:
+        client.open(is_open, MERGEABLE)
+        assert client.request("smem/files", {}) == [is_open, closed]  # those that are open first
+        for uri, codes in ((is_open, ["SMEM301", "SMEM101"]), (closed, ["SMEM101"])):
+            found = client.request("smem/check", {"textDocument": {"uri": uri}})
+            assert [each["code"] for each in found] == codes
+        gone = (folder / "gone.cu").as_uri()
+        assert client.request("smem/check", {"textDocument": {"uri": gone}}) == []
