@@ -52,11 +52,10 @@ def _timeline(function: str, streams: Sequence[Stream], file: str, form: str) ->
     """Print what happens in the streams of a host function."""
     if not streams:
         raise UsageError(f"{file}: nothing happens in a stream of `{function}` that is followed")
-    if form not in ("text", "svg"):
-        raise UsageError(f"{file}: the streams of `{function}` are shown as text or svg")
+    if form == "json":
+        raise UsageError(f"{file}: the streams of `{function}` are shown as text, svg or html")
     use_utf8(sys.stdout)
-    drawn = stream_timeline.as_svg(function, streams) if form == "svg" else stream_timeline.as_text(streams)
-    sys.stdout.write(drawn)
+    sys.stdout.write(stream_timeline.drawn(function, streams, form))
     return EXIT_CLEAN
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from smem_lsp.analysis.host.model import Token
 from smem_lsp.output.map_colours import LIGHT
-from smem_lsp.output.markup import element
+from smem_lsp.output.markup import element, escaped
+from smem_lsp.output.page_style import source_hash
 from smem_lsp.output.svg_parts import SANS_SERIF, css, stroke, text_at
 from smem_lsp.rules.host_streams import Stream
 from smem_lsp.source.record import dataclass
@@ -25,6 +26,16 @@ class _Row:
     lane: int
     line: int
     token: Token
+
+
+def drawn(function: str, streams: Sequence[Stream], form: str) -> str:
+    """``form``: "svg", "html"; else text."""
+    match form:
+        case "svg":
+            return as_svg(function, streams)
+        case "html":
+            return as_html(function, streams)
+    return as_text(streams)
 
 
 def as_text(streams: Sequence[Stream]) -> str:
@@ -52,6 +63,25 @@ def as_svg(function: str, streams: Sequence[Stream]) -> str:
     size = {"width": width, "height": bottom + 16, "viewBox": f"0 0 {width:g} {bottom + 16:g}"}
     head = {"xmlns": "http://www.w3.org/2000/svg", **size, **look}
     return element("svg", head, element("style", {}, css()), *parts) + "\n"
+
+
+def as_html(function: str, streams: Sequence[Stream]) -> str:
+    """The picture as a page that loads nothing and runs nothing."""
+    style, picture = css(), as_svg(function, streams)
+    policy = f"default-src 'none'; base-uri 'none'; form-action 'none'; style-src '{source_hash(style)}'"
+    lines = [
+        "<!DOCTYPE html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="color-scheme" content="light dark">',
+        f"<title>{escaped(f'Streams of {function}')}</title>",
+        "</head>",
+        f"<body>{picture}</body>",
+        "</html>",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _x(lane: int) -> float:

@@ -1,4 +1,5 @@
-"""Our own requests for pages: a kernel's memory map (``smem/layout``) and a rule's page (``smem/explain``)."""
+"""Our own requests for pages: the memory map of a kernel or the streams of a host function (``smem/layout``), and a
+rule's page (``smem/explain``)."""
 
 from __future__ import annotations
 
@@ -7,9 +8,10 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from smem_lsp.engine import Report
-from smem_lsp.output import layout_html, layout_svg, layout_text
+from smem_lsp.output import layout_html, layout_svg, layout_text, stream_timeline
 from smem_lsp.output.layout_json import layout_object
 from smem_lsp.output.rule_page import rule_page
+from smem_lsp.rules.host_streams import streams_of
 from smem_lsp.rules.registry import find_rule
 from smem_lsp.server.analysis import shown_path
 from smem_lsp.server.answering import Handler, or_refused, this_text
@@ -31,7 +33,7 @@ async def _layout(workspace: Workspace, params: LayoutParams) -> dict[str, objec
     def draw() -> dict[str, object] | None:
         index = kernel_at(report, Span(offset, offset))
         if index is None:
-            return None
+            return _streams(report, offset, params.format)
         if params.instance is not None:
             name = report.facts[index].kernel.name_span
             alike = (
@@ -46,6 +48,15 @@ async def _layout(workspace: Workspace, params: LayoutParams) -> dict[str, objec
         return {params.format: _map(named, index, params)}
 
     return await or_refused(workspace, uri, draw)
+
+
+def _streams(report: Report, offset: int, form: str) -> dict[str, object] | None:
+    """What happens in the streams of the host function at this place; the JSON of a kernel has no form for it."""
+    function = None if report.host is None else report.host.around(offset)
+    if report.host is None or function is None or form == "json":
+        return None
+    streams = streams_of(report.host, function)
+    return {form: stream_timeline.drawn(function.name, streams, form)} if streams else None
 
 
 def _map(report: Report, index: int, params: LayoutParams) -> str:

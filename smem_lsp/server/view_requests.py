@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from lsprotocol import types
 
+from smem_lsp.engine import Report
 from smem_lsp.engine.merges import merges
 from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.ir.nodes import Kernel
+from smem_lsp.rules.host_streams import streams_of
 from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges
 from smem_lsp.server.action_titles import fix_title
 from smem_lsp.server.analysis import Analysis
@@ -36,7 +39,8 @@ from smem_lsp.server.scan import cuda_files
 from smem_lsp.server.stripes import stripes
 from smem_lsp.server.to_lsp import EditWords, to_offset, to_range, workspace_edit
 from smem_lsp.server.workspace import Workspace
-from smem_lsp.source import Span, apply_edits
+from smem_lsp.source import Span, apply_edits, plural
+from smem_lsp.syntax.parse import Function
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -57,23 +61,30 @@ async def _kernels(workspace: Workspace, params: DocumentParams) -> list[dict[st
     report = analysis.report
     seen = client_text(report.source, workspace.features.encoding)
 
+    def entry(of: Kernel | Function, title: str) -> dict[str, object]:
+        name, whole = to_range(seen, of.name_span).start, to_range(seen, of.span)
+        return {
+            "name": of.name,
+            "title": title,
+            "position": {"line": name.line, "character": name.character},
+            "first": whole.start.line,
+            "last": whole.end.line,
+        }
+
     def work() -> list[dict[str, object]]:
-        found: list[dict[str, object]] = []
-        for instances in kernels_of(report.facts):
-            kernel = instances[0].kernel
-            name, whole = to_range(seen, kernel.name_span).start, to_range(seen, kernel.span)
-            found.append(
-                {
-                    "name": kernel.name,
-                    "title": lens_title(instances),
-                    "position": {"line": name.line, "character": name.character},
-                    "first": whole.start.line,
-                    "last": whole.end.line,
-                }
-            )
-        return found
+        kernels = [entry(each[0].kernel, lens_title(each)) for each in kernels_of(report.facts)]
+        return kernels + [entry(*each) for each in _with_streams(report)]
 
     return await or_nothing(workspace, uri, work)
+
+
+def _with_streams(report: Report) -> Iterator[tuple[Function, str]]:
+    """The host functions with streams of their own, and how many."""
+    if report.host is None:
+        return
+    for function, _ in report.host.functions:
+        if streams := streams_of(report.host, function):
+            yield function, plural(len(streams), "stream")
 
 
 async def _race(workspace: Workspace, params: PositionParams) -> dict[str, object] | None:

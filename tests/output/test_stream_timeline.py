@@ -7,7 +7,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from smem_lsp.engine import check
-from smem_lsp.output.stream_timeline import as_svg, as_text
+from smem_lsp.output.page_style import source_hash
+from smem_lsp.output.stream_timeline import as_html, as_svg, as_text
 from smem_lsp.rules.host_streams import streams_named
 
 _TEXT = """\
@@ -71,3 +72,17 @@ def test_every_sign_of_the_text_is_one_of_four() -> None:
     assert host is not None
     drawn = as_text(streams_named(host, "host") or ())
     assert set(re.findall(r"^ *\d+  (.)", drawn, re.M)) == {"●", "◆", "▷"}
+
+
+def test_a_page_that_loads_nothing_has_the_picture() -> None:
+    host = check(_TEXT, path="a.cu").host
+    assert host is not None
+    streams = streams_named(host, "work")
+    assert streams is not None
+    page = as_html("work", streams)
+    assert as_svg("work", streams) in page and "<title>Streams of work</title>" in page
+    (style,) = re.findall(r"<style>(.*?)</style>", page)
+    assert (
+        f"default-src 'none'; base-uri 'none'; form-action 'none'; style-src '{source_hash(style)}'" in page
+    )
+    assert "<script" not in page

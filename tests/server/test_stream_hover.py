@@ -25,6 +25,13 @@ void many(float* p, cudaStream_t given) {
     with serving(PUSH) as client:
         client.open(URI, text)
 
+        function = client.at(URI, *place(text, "many("))
+        drawn = client.request("smem/layout", {**function, "format": "html"})["html"]
+        assert "many: what happens in its streams" in drawn and "launch fill" in drawn
+        assert client.request("smem/layout", function) is None  # no JSON of it
+        listed = client.request("smem/kernels", {"textDocument": {"uri": URI}})
+        assert [(each["name"], each["title"]) for each in listed][-1] == ("many", "2 streams")
+
         def shown(before: str, name: str) -> str:
             number, at = place(text, before + name)
             found = client.hover(URI, number, at + len(before))

@@ -8,7 +8,7 @@ import { SECTION } from './settings';
 
 const VIEW = 'smem.map';
 const TRIES = 5;
-const NOTHING = 'This file has no kernel with shared memory.';
+const NOTHING = 'This file has no kernel with shared memory, and no host function with streams.';
 const QUIET = 250; // milliseconds between a move of the cursor and the map that follows it
 
 /** A place in a file, as the protocol writes it: the code lens sends one, and so do other extensions. */
@@ -19,7 +19,7 @@ export interface Place {
   instance?: string;
 }
 
-/** What `smem/kernels` answers. Lines are 0-based. */
+/** What `smem/kernels` answers: kernels, then host functions with streams. Lines are 0-based. */
 interface KernelEntry {
   name: string;
   title: string;
