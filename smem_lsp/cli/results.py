@@ -11,7 +11,6 @@ import sys
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from smem_lsp.source.queries import PROCESS, Query
 
 _FORMAT = 1
 _DIGESTS = Query[str, str]("digest of a text", most=32_000_000)  # code points: files share their headers
+_CODE = Query[None, str]("digest of our code", most=1)
 
 
 def digest(text: str) -> str:
@@ -134,7 +134,7 @@ class Results:
 
 def result_key(*parts: object) -> bytes:
     """Equal keys are of equal ``parts``, in one folder, for one version of our code."""
-    return json.dumps([_FORMAT, _code(), str(Path.cwd()), plain(parts)]).encode()
+    return json.dumps([_FORMAT, _CODE.of(PROCESS, None, _code), str(Path.cwd()), plain(parts)]).encode()
 
 
 def plain(value: Any) -> Any:
@@ -162,7 +162,6 @@ def counter(value: Any) -> Counter[tuple[Severity, str]]:
     return Counter({(Severity(severity), code): n for severity, code, n in value})
 
 
-@cache
 def _code() -> str:
     """Changes with our code, that of the solver and that of Python."""
     found = [VERSION, sys.version]

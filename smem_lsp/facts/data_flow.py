@@ -105,7 +105,10 @@ def _said(site: LaunchSite, passed: Mapping[str, Value]) -> Iterator[Value]:
         yield from _sizes(site.axes)
     for fact in site.equalities:
         sides = fact.left, fact.right
-        if not any(isinstance(each, Sym) and each.name in passed for each in sides) or _is_of_sizes(fact):
+        if any(isinstance(each, Sym) and each.name in passed for each in sides) and not _is_of_sizes(fact):
+            continue
+        # how many blocks there are is known through the number of its own block to a thread, and hard to solve for
+        if not any(_is_of_grid(each) for each in sides) or any(isinstance(each, Const) for each in sides):
             yield Op(fact.operator, (fact.left, fact.right))
     for fact in site.conditions:
         yield Op(fact.operator, (fact.left, fact.right))
@@ -123,6 +126,10 @@ def _is_of_sizes(fact: LaunchFact) -> bool:
     sides = fact.left, fact.right
     sizes = any(isinstance(each, Sym) and each.name.startswith("blockDim.") for each in sides)
     return sizes and any(isinstance(each, Op) and not _is_of_launch(each) for each in sides)
+
+
+def _is_of_grid(value: Value) -> bool:
+    return isinstance(value, Sym) and value.name.startswith("gridDim.")
 
 
 def _of_launch(symbol: Sym) -> bool:

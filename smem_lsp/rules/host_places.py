@@ -70,7 +70,7 @@ def releasing(facts: FileFacts, function: Function, leak: Leak) -> Remedy | None
     calls = [_before(function, Statement(each.place, each.alone), call) for each in leak.exits]
     if any(each is None for each in calls):
         return None
-    title = f"Insert `{call.rstrip(';')}`" + (" on each path" if len(calls) > 1 else "")
+    title = f"Add `{call.rstrip(';')}`" + (" on each path" if len(calls) > 1 else "")
     return ChangeHost(-1, title, tuple(each for each in calls if each is not None))
 
 
@@ -85,7 +85,7 @@ def waiting(facts: FileFacts, function: Function, touch: Touch) -> Remedy | None
     if where is None:
         return None
     line = facts.source.line_number(where.statement.start)
-    return ChangeHost(-1, f"Insert `{call.rstrip(';')}` before line {line}", (where,))
+    return ChangeHost(-1, f"Add `{call.rstrip(';')}` before line {line}", (where,))
 
 
 def ordering(facts: FileFacts, function: Function, found: Misorder) -> Remedy | None:

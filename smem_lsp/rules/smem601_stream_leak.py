@@ -38,6 +38,11 @@ int host(float* p, int n) {
 }
 ```
 
+## Fix
+
+The quick fix releases the handle on the path that leaks it: before the return that it names, or at the end of its scope.
+It is safe.
+
 ## Limits
 
 Handles in variables of the function, and in its arrays. One that is returned, stored elsewhere, captured by a lambda

@@ -35,6 +35,11 @@ float host() {
 }
 ```
 
+## Fix
+
+The quick fix adds `cudaStreamSynchronize` of the kernel's stream, or `cudaDeviceSynchronize`, before the access. It is
+safe: the host waits for what it would have raced with.
+
 ## Limits
 
 Memory that the function itself allocates with `cudaMallocManaged`, and `__managed__` variables. What a kernel does

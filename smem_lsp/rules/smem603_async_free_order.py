@@ -39,6 +39,11 @@ void host(int n) {
 }
 ```
 
+## Fix
+
+The quick fix frees the memory in the stream that uses it last, or records an event there and lets the other stream
+wait for it. It is safe. A handle that is used after it was destroyed has none.
+
 ## Limits
 
 Streams that the function itself makes are told apart; all others may be one and the same, and the legacy default

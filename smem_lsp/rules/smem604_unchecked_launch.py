@@ -24,6 +24,11 @@ cudaError_t host(float* p) {
 }
 ```
 
+## Fix
+
+No quick fix: what to do with the error is for the program to say. Return it, or hand it to the macro that checks the
+other calls.
+
 ## Limits
 
 Asking is `cudaGetLastError` or `cudaPeekAtLastError`, a later call of the API whose result is used, or a call of a

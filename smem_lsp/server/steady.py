@@ -96,7 +96,10 @@ class Steady:
         if report is None:
             self._screens.pop(uri, None)
             return
-        unparsed, kernels = report.statistics.unparsed_statements or 0, len(report.facts)
+        unparsed = report.statistics.unparsed_statements or 0
+        kernels = len(
+            {facts.kernel.name_span for facts in report.facts}
+        )  # in whatever contexts and instances
         typing = self._last_typing(uri)
         quiet = typing is None or now >= typing.at + QUIET
         new, old = report.findings, None if before is None else _moved(before, document)

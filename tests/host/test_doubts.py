@@ -100,7 +100,7 @@ def test_names_of_another_dialect_come_from_its_record() -> None:
     (finding,) = report.findings
     assert finding.code == "SMEM601"
     (fix,) = report.fixes_for(finding)
-    assert fix.title == f"Insert `{HIP.runtime_api[0]}StreamDestroy(s)`"
+    assert fix.title == f"Add `{HIP.runtime_api[0]}StreamDestroy(s)`"
 
 
 @pytest.mark.parametrize(

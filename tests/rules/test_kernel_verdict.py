@@ -163,7 +163,7 @@ def test_lines_are_those_of_the_present_text() -> None:
 @pytest.mark.parametrize(("text", "marked"), [(ORDERED, True), (CROSSED, False), (SCATTERED, False)])
 def test_the_lens_carries_the_mark_for_a_proof_alone(text: str, marked: bool) -> None:
     (facts,) = check(text).facts
-    title = lens_title(facts)
+    title = lens_title([facts])
     assert title.endswith(" · race-free ✓") is marked
     assert len(title) <= 90
 
