@@ -40,8 +40,8 @@ int host(float* p, int n) {
 
 ## Fix
 
-The quick fix releases the handle on the path that leaks it: before the return that it names, or at the end of its scope.
-It is safe.
+The quick fix releases the handle on the path that leaks it: before the return that the finding names, or at the end of
+its scope. It is safe.
 
 ## Limits
 
