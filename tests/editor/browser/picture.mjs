@@ -16,7 +16,7 @@ await map.locator('.bar').first().waitFor();
 await page.mouse.move(5, 5);
 await page.locator('.notification-toast, .monaco-hover:visible').first().waitFor({ state: 'hidden' });
 await page.locator('.statusbar-item', { hasText: 'nvcc' }).waitFor({ state: 'detached' }); // it confirms the merge
-await lens.waitFor();
+await lens.filter({ hasText: '8 blocks' }).waitFor(); // as nvcc has counted its registers
 await shoot(page, 'picture');
 writeResults({
   lens: await lens.innerText(),
