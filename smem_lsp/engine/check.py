@@ -26,7 +26,7 @@ from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules.facts import FileFacts, KernelFacts
 from smem_lsp.rules.kernel_verdict import kernel_verdict
 from smem_lsp.rules.model import Finding, Rule, Severity
-from smem_lsp.rules.registry import RESERVED, RULES
+from smem_lsp.rules.registry import ALL_NAMES, RULES
 from smem_lsp.rules.suppressions import NO_SUPPRESSIONS, Suppression, Suppressions, parse_suppressions
 from smem_lsp.source import Budget, FileReader, SourceText, apply_edits
 from smem_lsp.source.budget import processor_time
@@ -202,8 +202,7 @@ def suppressions_of(source: SourceText) -> Suppressions:
     """What the comments of a file silence and state."""
     if "smem:" not in source.text:
         return NO_SUPPRESSIONS
-    built = {code: rule.name for code, rule in RULES.items()}
-    return parse_suppressions(source, comments(source.text), built, RESERVED)
+    return parse_suppressions(source, comments(source.text), ALL_NAMES)
 
 
 def _judge(

@@ -25,33 +25,26 @@ class WrongRule:
 
 
 def canonical(written: str, *, prefixes: bool = False) -> str:
-    """The code of a rule that is built. With ``prefixes`` also the beginning of one or more codes, in capitals. Raises
+    """The code of a rule. With ``prefixes`` also the beginning of one or more codes, in capitals. Raises
     UnknownRule."""
-    from smem_lsp.rules.registry import RESERVED, RULES
+    from smem_lsp.rules.registry import RULES
 
     word = written.strip()
     folded = word.casefold()
     for code, rule in RULES.items():
         if folded in (code.casefold(), rule.name):
             return code
-    for code, name in RESERVED.items():
-        if folded in (code.casefold(), name):
-            raise UnknownRule(f"{code} {name} is not built yet")
     start = word.upper()
-    if prefixes and start.startswith(PREFIX):
-        if any(code.startswith(start) for code in RULES):
-            return start
-        if any(code.startswith(start) for code in RESERVED):
-            raise UnknownRule(f"no rule of {start} is built yet")
+    if prefixes and start.startswith(PREFIX) and any(code.startswith(start) for code in RULES):
+        return start
     raise UnknownRule(unknown_rule(word))
 
 
 def unknown_rule(written: str) -> str:
     """``unknown rule `X`, did you mean `Y`?``"""
-    from smem_lsp.rules.registry import RESERVED, RULES
+    from smem_lsp.rules.registry import RULES
 
-    names = {code: rule.name for code, rule in RULES.items()} | dict(RESERVED)
-    spellings = {text.casefold(): text for pair in names.items() for text in pair}
+    spellings = {text.casefold(): text for rule in RULES.values() for text in (rule.code, rule.name)}
     near = difflib.get_close_matches(written.casefold()[:80], spellings, n=1)
     hint = f", did you mean `{spellings[near[0]]}`?" if near else "; `smem-lsp rules` lists them"
     return f"unknown rule `{clipped(written)}`{hint}"

@@ -82,14 +82,9 @@ _ALL = (
 
 RULES: Mapping[str, Rule] = MappingProxyType({rule.code: rule for rule in _ALL})
 
-# Codes that are planned but not built yet: `explain` and `--select` say so.
-RESERVED: Mapping[str, str] = MappingProxyType({})
-
-ALL_NAMES: Mapping[str, str] = MappingProxyType(
-    {**{code: rule.name for code, rule in RULES.items()}, **RESERVED}
-)
+ALL_NAMES: Mapping[str, str] = MappingProxyType({code: rule.name for code, rule in RULES.items()})
 
 
 def find_rule(code_or_name: str) -> Rule | None:
-    """A built rule by its code or its name, in any case."""
+    """A rule by its code or its name, in any case."""
     return next((rule for rule in _ALL if rule.is_called(code_or_name)), None)

@@ -26,9 +26,9 @@ No quick fix. Delete the comment, or the code of this rule from its list.
 
 ## Limits
 
-A suppression of a rule that did not run (not selected, or not built yet) proves nothing and is not reported. A fact
-that nobody can use is only an info: `assume(…)` of anything but `blockDim.x`, `.y` or `.z` `==` a number, `uniform(…)`
-of an expression that the kernel does not have, either outside a kernel.
+A suppression of a rule that is not selected proves nothing and is not reported. A fact that nobody can use is only an
+info: `assume(…)` of anything but `blockDim.x`, `.y` or `.z` `==` a number, `uniform(…)` of an expression that the
+kernel does not have, either outside a kernel.
 """
 
 from __future__ import annotations

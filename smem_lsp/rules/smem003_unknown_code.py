@@ -27,7 +27,7 @@ comment.
 
 ## Limits
 
-Codes of rules that are not built yet are known and not reported.
+The name of a rule of another linter is an unknown code, too.
 """
 
 from __future__ import annotations

@@ -18,7 +18,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from types import MappingProxyType
 
 from smem_lsp.source import SourceText, Span, checkpoint, clipped
 from smem_lsp.source.record import dataclass
@@ -128,14 +127,6 @@ def assumed_dims(text: str) -> dict[str, int]:
     return {axis: int(value) for axis, value in _DIM.findall(text)}
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """Codes of rules, with their names."""
-
-    built: Mapping[str, str]
-    planned: Mapping[str, str]
-
-
 @dataclass(slots=True)
 class _Found:
     """What the scan has collected so far."""
@@ -158,20 +149,19 @@ def parse_suppressions(
     source: SourceText,
     comments: Sequence[Span],
     known: Mapping[str, str],
-    planned: Mapping[str, str] = MappingProxyType({}),
 ) -> Suppressions:
     """Read the directives in ``comments``, whose spans include ``//`` or ``/*`` and ``*/``.
 
-    ``known`` maps the code of every rule to its name, ``planned`` that of those that are not built yet.
+    ``known`` maps the code of every rule to its name.
     """
-    found, names = _Found(), _Names(known, planned)
+    found = _Found()
     if "smem:" not in source.text:
         return Suppressions()
     for comment in comments:
         text = source.slice(comment)
         for start in _START.finditer(text):
             checkpoint()
-            _directive(source, comments, comment, comment.start + start.end(), names, found)
+            _directive(source, comments, comment, comment.start + start.end(), known, found)
     return Suppressions(tuple(found.entries), tuple(found.problems), tuple(found.facts))
 
 
@@ -180,7 +170,7 @@ def _directive(
     comments: Sequence[Span],
     comment: Span,
     offset: int,
-    names: _Names,
+    names: Mapping[str, str],
     found: _Found,
 ) -> None:
     word = _WORD.match(source.text, offset, comment.end)
@@ -203,7 +193,7 @@ def _directive(
         found.problems.append(Problem("SMEM003", Span(word.start(), end), message))
         return
     for span in _items(source, listed):
-        code = _code(source.slice(span), names.built)
+        code = _code(source.slice(span), names)
         if code is None:
             guess = len(found.problems) < _MOST_GUESSES
             found.problems.append(Problem("SMEM003", span, _unknown(source.slice(span), names, guess)))
@@ -229,11 +219,8 @@ def _code(written: str, known: Mapping[str, str]) -> str | None:
     return next((code for code, name in known.items() if folded in (code.casefold(), name)), None)
 
 
-def _unknown(written: str, names: _Names, guess: bool) -> str:
-    planned = _code(written, names.planned)
-    if planned is not None:
-        return f"{planned} `{names.planned[planned]}` is not built yet"
-    spellings = {text.casefold(): text for pair in names.built.items() for text in pair}
+def _unknown(written: str, names: Mapping[str, str], guess: bool) -> str:
+    spellings = {text.casefold(): text for pair in names.items() for text in pair}
     near = difflib.get_close_matches(written.casefold()[:80], spellings, n=1) if guess else []
     hint = f": did you mean `{spellings[near[0]]}`?" if near else ""
     return f"no rule is called `{clipped(written)}`{hint}"

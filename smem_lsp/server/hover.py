@@ -10,7 +10,7 @@ from smem_lsp.ir.nodes import Barrier, BarrierKind, Buffer, Kernel, Name, walk
 from smem_lsp.rules.contracts import contracts
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.host_streams import stream_at
-from smem_lsp.rules.registry import RESERVED, find_rule
+from smem_lsp.rules.registry import find_rule
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.buffer_hover import buffer_lines, reference_lines
 from smem_lsp.server.kernel_hover import kernel_lines, kernel_stairs
@@ -182,9 +182,6 @@ def _rule_at(source: SourceText, offset: int) -> Hover | None:
         rule = find_rule(written)
         if rule is not None:
             return Hover((f"**{rule.code}** `{rule.name}` ({rule.default})", f"{rule.summary}."), word)
-        for code, name in RESERVED.items():
-            if written.casefold() in (code.casefold(), name):
-                return Hover((f"**{code}** `{name}`", "This rule is not built yet."), word)
     return None
 
 

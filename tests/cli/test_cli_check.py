@@ -131,7 +131,6 @@ def test_file_names_that_are_no_utf8(smem: Command) -> None:
             ("--ignore", "missing-barier"),
             "smem-lsp: --ignore: unknown rule `missing-barier`, did you mean `missing-barrier`?",
         ),
-        (("--select", "SMEM206"), "smem-lsp: --select: SMEM206 async-copy-not-waited is not built yet"),
         (("--arch", "sm_91"), "smem-lsp: --arch: unknown GPU target 'sm_91'"),
         (("--arch", ","), "smem-lsp: --arch must name at least one target"),
         (("--threads", "0"), "smem-lsp: argument --threads: `0` is not a whole number above 0"),

@@ -63,7 +63,6 @@ def test_explain_all_and_json(smem: Command) -> None:
 
 
 def test_explain_what_is_not_there(smem: Command) -> None:
-    assert smem("explain", "SMEM206") == (2, "", "smem-lsp: SMEM206 async-copy-not-waited is not built yet\n")
     assert smem("explain", "missing-barier") == (
         2,
         "",

@@ -57,5 +57,5 @@ def toy_registry() -> types.ModuleType:
         return next((rule for rule in rules.values() if text in (rule.code, rule.name)), None)
 
     module = types.ModuleType("smem_lsp.rules.registry")
-    vars(module).update(RULES=rules, RESERVED={"SMEM206": "async-copy-not-waited"}, find_rule=find_rule)
+    vars(module).update(RULES=rules, find_rule=find_rule)
     return module

@@ -117,3 +117,31 @@ void destroyed_in_the_last_turn(int n, float* p) {
     if (i == n - 1) cudaStreamDestroy(s);
   }
 }
+void consume(float* p);
+void drop_stream(cudaStream_t s);
+template <bool Everywhere> void wait_for_device();
+void copied_by_parentheses(cudaStream_t s) { float* p; cudaMallocAsync(&p, 4, s); float* q(p); consume(q); }
+void copied_by_braces(cudaStream_t s) { float* p; cudaMallocAsync(&p, 4, s); float* const q{p}; consume(q); }
+void handed_over_in_turn() {
+  cudaStream_t streams[4];
+  for (auto& s : streams) cudaStreamCreate(&s);
+  for (auto&& s : streams) { drop_stream(s); }
+}
+float waits_through_table(void (**table)(), int i) { float* m; cudaMallocManaged(&m, 4); k<<<1,1>>>(m); table[i](); float v = m[0]; cudaFree(m); return v; }
+float waits_through_pointer(void (*f)()) { float* m; cudaMallocManaged(&m, 4); k<<<1,1>>>(m); (*f)(); float v = m[0]; cudaFree(m); return v; }
+float waits_through_template() { float* m; cudaMallocManaged(&m, 4); k<<<1,1>>>(m); wait_for_device<true>(); float v = m[0]; cudaFree(m); return v; }
+float waits_through_result(void (*(*find)(int))()) { float* m; cudaMallocManaged(&m, 4); k<<<1,1>>>(m); find(1)(); float v = m[0]; cudaFree(m); return v; }
+void decided_by_a_text_with_spaces(std::string name) {
+  cudaStream_t s = nullptr;
+  if (name == "a b") cudaStreamCreate(&s);
+  k<<<1, 1, 0, s>>>(nullptr);
+  if (name == "a b") cudaStreamDestroy(s);
+}
+void decided_again_in_the_next_turn(int n, bool own) {
+  cudaStream_t s = nullptr;
+  for (int i = 0; i < n; i++) {
+    if (own) cudaStreamCreate(&s);
+    k<<<1, 1, 0, s>>>(nullptr);
+    if (own) cudaStreamDestroy(s);
+  }
+}

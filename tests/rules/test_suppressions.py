@@ -161,13 +161,6 @@ def test_a_rule_has_one_name_in_any_case(written: str) -> None:
     assert silenced(f"// smem: disable[SMEM201]\na;\n// smem: enable[{written}]\nb;\n") == [1, 2, 3]
 
 
-def test_a_rule_that_is_not_built_silences_nothing() -> None:
-    source = SourceText("a; // smem: ignore[stream-leak, smem601]\n")
-    found = parse_suppressions(source, [Span(3, len(source.text) - 1)], KNOWN, {"SMEM601": "stream-leak"})
-    assert found.entries == ()
-    assert [problem.message for problem in found.problems] == ["SMEM601 `stream-leak` is not built yet"] * 2
-
-
 def test_a_long_word_of_strangers_is_cut() -> None:
     _, found = parse(f"a; // smem: ignore[{'x' * 500}\x1b]\n")
     assert [problem.message for problem in found.problems] == [f"no rule is called `{'x' * 80}…`"]

@@ -349,7 +349,7 @@ class Calls(Expressions):
         if variable.apart:
             self.evidence.apart.add(thing.number)
         state.values[variable.number] = Ref(thing.number)
-        self.forget_facts(state, variable.name)
+        self.forget_facts(state, (variable.name,))
         if api.kind == EVENT:
             state.events.pop(thing.number, None)
         elif api.kind == STREAM:

@@ -19,22 +19,21 @@ class Conditions(Calls):
     def sides(
         self, states: Sequence[State], parsed: Any, span: tuple[int, int], *, fails: bool
     ) -> tuple[list[State], list[State]]:
-        """The paths on which a condition holds, and those on which it does not. ``fails``: it looks as if it holds
-        where a call has failed, and only there."""
+        """The paths on which a condition holds, and those on which it does not; ``states`` are theirs from then on.
+        ``fails``: it looks as if it holds where a call has failed, and only there."""
         yes: list[State] = []
         no: list[State] = []
         condition = parsed.condition if isinstance(parsed, tree.ConditionWithInit) else parsed
         base, self.base = self.base, span[0]
         text = " ".join(self.body.tokens.texts[span[0] : span[1]])
         for state in states:
-            for side, truth in ((yes, True), (no, False)):
-                other = state.copy()
+            for side, truth, other in ((yes, True, state.copy()), (no, False, state)):
                 if condition is None:
                     known = other.facts.get(text)
                     if known is not None and known is not truth:
                         continue
                     if "(" not in text:
-                        other.facts[text] = truth
+                        self.decide(other, text, truth, span[1])
                 elif not self._assume(other, condition, truth, leaving=truth or not fails):
                     continue
                 side.append(other)
@@ -77,7 +76,7 @@ class Conditions(Calls):
         if decided is not None:
             return decided is truth
         if "(" not in text:
-            state.facts[text] = truth
+            self.decide(state, text, truth, hi)
         return True
 
     def _either(self, state: State, expr: tree.Binary, truth: bool, *, leaving: bool) -> bool:

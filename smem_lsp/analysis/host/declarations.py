@@ -23,7 +23,11 @@ class Declarations(Conditions):
 
     def _variable(self, declared: tree.Declaration, declarator: tree.Declarator, *, owned: bool) -> Variable:
         """The variable of a declarator, as what it is followed."""
-        variable = self.declare(declarator.name, (self.base + declarator.name_at, 0 if owned else 1))
+        at = self.base + declarator.name_at, 0 if owned else 1
+        known = at in self.declared
+        variable = self.declare(declarator.name, at)
+        if known:
+            return variable
         words = declared.words
         handles = handle_types(self.dialect)
         elements = [

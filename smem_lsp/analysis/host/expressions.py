@@ -10,15 +10,16 @@ from smem_lsp.analysis.host.frame import (
     POINTERS,
     SUCCESS,
     Address,
-    Frame,
     TooMuch,
 )
 from smem_lsp.analysis.host.order import Null, Outcome, Ref, State, Value
-from smem_lsp.source import checkpoint
+from smem_lsp.analysis.host.places import Places
 from smem_lsp.syntax import tree
 
+_LARGE = (tree.Binary, tree.Call, tree.Index, tree.Member, tree.Ternary)
 
-class Expressions(Frame):
+
+class Expressions(Places):
     """Evaluates expressions. Subclasses run calls and launches."""
 
     def _call(self, state: State, expr: tree.Call) -> Value | Address:
@@ -29,7 +30,8 @@ class Expressions(Frame):
 
     def value(self, state: State, expr: tree.Expr) -> Value | Address:
         """Run an expression. Raises TooMuch."""
-        checkpoint()
+        if isinstance(expr, _LARGE) and not self.alive(self.base + expr.lo, self.base + expr.hi):
+            return None
         self.steps += 1
         if self.steps > MOST_STEPS or self.level >= MOST_LEVELS:
             raise TooMuch
@@ -185,7 +187,7 @@ class Expressions(Frame):
         target = expr.target
         variable = self.find(target.text) if isinstance(target, tree.Name) else None
         if variable is not None and isinstance(target, tree.Name):
-            self.forget_facts(state, variable.name)
+            self.forget_facts(state, (variable.name,))
             if expr.operator != "=":
                 held = state.values.get(variable.number)
                 value = Ref(held.made, exact=False) if isinstance(held, Ref) else None

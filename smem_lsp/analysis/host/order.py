@@ -165,6 +165,9 @@ class State:
 
 def distinct(states: Iterable[State]) -> list[State]:
     """The states that differ."""
+    states = list(states)
+    if len(states) < 2:
+        return states
     found: dict[tuple[object, ...], State] = {}
     for state in states:
         found.setdefault(state.key, state)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
-from functools import cached_property
+from functools import partial
 from typing import Any
 
-from smem_lsp.analysis.host.api import api_of
-from smem_lsp.analysis.host.callees import ENDS, is_plain, is_plain_method
+from smem_lsp.analysis.host.callees import ENDS
 from smem_lsp.analysis.host.declarations import QUIET_WORDS, Declarations
 from smem_lsp.analysis.host.frame import Address, TooMuch
 from smem_lsp.analysis.host.model import Statement, Tokens
@@ -107,71 +106,28 @@ class Statements(Declarations):
                 return self._try(states, node)
             case tree.MacroStatement():
                 states = self.chunk(states, "expression", node.chunk)[1]
-                return states if node.body is None else self._turns(states, node.body, None, node.chunk)
+                if node.body is None:
+                    return states
+                return self._repeated(node, partial(self._turns, states, node.body, None, node.chunk))
             case tree.CaseLabel() | tree.Empty() | tree.AsmStatement():
                 return states
         if self.relevant(node.lo, node.hi):
             raise TooMuch
         return states
 
-    def relevant(self, lo: int, hi: int) -> bool:
-        """May these tokens do anything that is followed?"""
-        return _within(self.places, lo, hi)
-
-    @cached_property
-    def places(self) -> Sequence[int]:
-        """The tokens that may do anything that is followed, in order."""
-        tokens = self.body.tokens
-        words = {
-            text
-            for text in self.function.definition.body_words
-            if text in self.followed or text in ENDS or api_of(text, self.dialect) is not None
-        }
-        return [
-            i
-            for i, (kind, text) in enumerate(zip(tokens.kinds, tokens.texts))
-            if kind == "LAUNCH_OPEN" or (text in words and kind == "NAME")
-        ]
-
-    @property
-    def followed(self) -> frozenset[str]:
-        raise NotImplementedError
-
-    def _waits_perhaps(self, lo: int, hi: int) -> bool:
-        """Do these tokens call something that is not known?"""
-        return _within(self.unknown_calls, lo, hi)
-
-    @cached_property
-    def unknown_calls(self) -> Sequence[int]:
-        """Names of functions that may wait, in order."""
-        kinds, texts = self.body.tokens.kinds, self.body.tokens.texts
-        found: list[int] = []
-        for i in range(1, len(kinds)):
-            if kinds[i] != "LP" or kinds[i - 1] != "NAME":
-                continue
-            space = "".join(texts[i - 3 : i - 1]) if kinds[i - 2 : i - 1] == ["SCOPE"] else ""
-            if is_plain(texts[i - 1], space) and (space or texts[i - 1] not in self.callees.functions):
-                continue
-            if kinds[i - 2 : i - 1] == ["DOT"] and is_plain_method(texts[i - 1]):
-                continue
-            known = self.callees.summary(texts[i - 1])
-            if known is None or not known.quiet:
-                found.append(i - 1)
-        return found
-
     def chunk(self, states: list[State], start: str, span: tuple[int, int]) -> tuple[Any, list[State]]:
         """Run a chunk on all paths."""
         lo, hi = span
         declares = start == "declaration"
         if not declares and not self.relevant(lo, hi):
-            if self._waits_perhaps(lo, hi):
+            if self.waits_perhaps(lo, hi):
                 for state in states:
                     state.wait_all()
                 states = self.joined(states)
             self._changed(states, lo, hi)
             return None, states
         if declares and not self._declares(lo, hi):
-            if self._waits_perhaps(lo, hi):
+            if self.waits_perhaps(lo, hi):
                 for state in states:
                     state.wait_all()
             return None, states
@@ -220,28 +176,17 @@ class Statements(Declarations):
 
     def _changed(self, states: Sequence[State], lo: int, hi: int) -> None:
         """Conditions on what these tokens may change are open again."""
-        if any(state.facts for state in states):
+        deciding = [state for state in states if state.facts]
+        if deciding:
             texts = self.body.tokens.texts
-            for i in self.changes[bisect_left(self.changes, lo) : bisect_left(self.changes, hi)]:
-                for state in states:
-                    self.forget_facts(state, texts[i])
-
-    @cached_property
-    def changes(self) -> Sequence[int]:
-        """Names that may be changed where they stand, in order."""
-        kinds = self.body.tokens.kinds
-        found: list[int] = []
-        for i, kind in enumerate(kinds):
-            if kind == "NAME":
-                before, after = kinds[i - 1] if i else "", kinds[i + 1] if i + 1 < len(kinds) else ""
-                passed = before in ("LP", "COMMA") and after in ("RP", "COMMA")
-                if passed or before in ("STEP", "AMP") or after in ("EQ", "ASSIGN", "STEP", "DOT"):
-                    found.append(i)
-        return found
+            places = self.changes[bisect_left(self.changes, lo) : bisect_left(self.changes, hi)]
+            names = {texts[at] for at in places}
+            for state in deciding if names else ():
+                self.forget_facts(state, names)
 
     def _if(self, states: list[State], node: tree.If) -> list[State]:
         if not self._matters(node):
-            if self._waits_perhaps(node.lo, node.hi):
+            if self.waits_perhaps(node.lo, node.hi):
                 for state in states:
                     state.wait_all()
             self._changed(states, node.lo, node.hi)
@@ -263,6 +208,7 @@ class Statements(Declarations):
         if otherwise is not None:
             states = self.statement_on(states, otherwise, alone=False)
         self.branches -= 1
+        self.settle((*ended, *states), node.hi)
         after = self.joined([*ended, *states])
         for _ in range(opened):
             self._close(after, (node.hi - 1, node.hi))
@@ -370,11 +316,24 @@ class Statements(Declarations):
 
     def _loop(self, states: list[State], node: tree.For | tree.While | tree.DoWhile) -> list[State]:
         if not self._matters(node):
-            if self._waits_perhaps(node.lo, node.hi):
+            if self.waits_perhaps(node.lo, node.hi):
                 for state in states:
                     state.wait_all()
             self._changed(states, node.lo, node.hi)
             return self.joined(states)
+        return self._repeated(node, partial(self._looped, states, node))
+
+    def _repeated(self, node: tree.Statement, run: Callable[[], list[State]]) -> list[State]:
+        """Run a loop: until the outermost one ends, all that stands in it is asked for again."""
+        outer = self.loop
+        self.loop = node.lo if outer is None else outer
+        after = run()
+        self.loop = outer
+        self.settle(after, node.hi)
+        return self.joined(after)
+
+    def _looped(self, states: list[State], node: tree.For | tree.While | tree.DoWhile) -> list[State]:
+        """All turns of a loop that matters."""
         self.scopes.append({})
         condition: Any = None
         step: tree.Expr | None = None
@@ -407,7 +366,7 @@ class Statements(Declarations):
                 endless = constant in ("1", "true")
                 after = self._turns(states, node.body, parsed, node.condition, endless=endless)
         self._close(after, (node.hi - 1, node.hi))
-        return self.joined(after)
+        return after
 
     def _once(self, states: list[State], body: tree.Statement) -> list[State]:
         self.breaks.append(_Target(len(self.scopes)))
@@ -478,9 +437,3 @@ class Statements(Declarations):
                 current = self._run(current, step)
                 self.base = outer
         raise TooMuch
-
-
-def _within(places: Sequence[int], lo: int, hi: int) -> bool:
-    """Does one of the places, in order, lie there?"""
-    at = bisect_left(places, lo)
-    return at < len(places) and places[at] < hi

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from smem_lsp.analysis.host.api import api_of, handle_types, words_of_lifetimes
+from smem_lsp.analysis.host.api import api_of, words_of_lifetimes
 from smem_lsp.analysis.host.callees import Callees, is_plain, is_plain_method
 from smem_lsp.analysis.host.frame import TooMuch
 from smem_lsp.analysis.host.model import NOTHING, HostFacts
@@ -18,7 +18,7 @@ from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.targets.dialects import Dialect
 
 _PER_THREAD = "CUDA_API_PER_THREAD_DEFAULT_STREAM"
-_FACTS = Query[tuple[object, ...], HostFacts](
+FACTS = Query[tuple[object, ...], HostFacts](
     "what is found in a host function, by what its names mean", most=2
 )
 
@@ -37,11 +37,11 @@ class HostCode:
         found: list[tuple[Function, HostFacts]] = []
         for function in self.unit.functions:
             checkpoint()
-            if self._makes(function) and not _on_device(function):
+            if self.makes(function) and not is_on_device(function):
                 found.append((function, self.facts_of(function)))
         return tuple(found)
 
-    def _makes(self, function: Function) -> bool:
+    def makes(self, function: Function) -> bool:
         """Does a function make or release anything, or use managed variables?"""
         if not function.definition.body_words.isdisjoint(words_of_lifetimes(self.dialect)):
             return True
@@ -51,13 +51,13 @@ class HostCode:
         """The host function that this place stands in."""
         for function in self.unit.functions:
             if function.span.start <= offset < function.span.end:
-                return None if _on_device(function) else function
+                return None if is_on_device(function) else function
         return None
 
     def facts_of(self, function: Function) -> HostFacts:
         """What is found in one function."""
         key = (self.per_thread, *self.callees.key(function.definition.body_words))
-        found = _FACTS.of(function.body.store, key, lambda: _walked(function, self.callees, self.per_thread))
+        found = FACTS.of(function.body.store, key, lambda: _walked(function, self.callees, self.per_thread))
         leaks = tuple(leak for leak in found.leaks if not self._named_elsewhere(leak.made.name))
         return found if len(leaks) == len(found.leaks) else replace(found, leaks=leaks)
 
@@ -93,7 +93,7 @@ class HostCode:
         found: list[tuple[Function, tuple[int, int]]] = []
         for function in self.unit.functions:
             checkpoint()
-            if "<<<" in function.definition.body_words and not _on_device(function):
+            if "<<<" in function.definition.body_words and not is_on_device(function):
                 found += ((function, place) for place in self._unchecked(function))
         return tuple(found)
 
@@ -150,7 +150,8 @@ def _repeated_from(kinds: Sequence[str], partner: Sequence[int], i: int) -> int:
     return i
 
 
-def _on_device(function: Function) -> bool:
+def is_on_device(function: Function) -> bool:
+    """Does a function run on a device only?"""
     specifiers = function.island.specifiers
     return function.is_kernel or ("__device__" in specifiers and "__host__" not in specifiers)
 
@@ -174,7 +175,7 @@ def _managed(kinds: Sequence[str], texts: Sequence[str]) -> Iterator[str]:
 
 
 def _walked(function: Function, callees: Callees, per_thread: bool) -> HostFacts:
-    walk = _Walk(function, callees, per_thread=per_thread)
+    walk = Statements(function, callees, per_thread=per_thread)
     try:
         walk.run()
     except TooMuch:
@@ -183,65 +184,3 @@ def _walked(function: Function, callees: Callees, per_thread: bool) -> HostFacts
     if function.name == "main":  # the process ends with it
         return HostFacts((), facts.touches, facts.misorders, facts.streams)
     return facts
-
-
-class _Walk(Statements):
-    """A walk that knows beforehand which names matter."""
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        return _followed(self.function, self.callees)
-
-    @property
-    def followed(self) -> frozenset[str]:
-        return self.names
-
-
-def _followed(function: Function, callees: Callees) -> frozenset[str]:
-    """Names that stand beside a call of the API that makes or releases something, and what is made from them."""
-    body = function.definition.body
-    lifetimes = words_of_lifetimes(callees.dialect)
-    handles = handle_types(callees.dialect)
-    names: set[str] = set(callees.managed & function.definition.body_words)
-    rest: list[tuple[set[str], set[str]]] = []
-    kinds, texts = body.kinds, body.texts
-    for lo, hi in _parts(kinds):
-        checkpoint()
-        part = {
-            texts[i]
-            for i in range(lo, hi)
-            if kinds[i] == "NAME"
-            and kinds[i - 1 : i] != ["DOT"]
-            and "SCOPE" not in (kinds[i - 1 : i] + kinds[i + 1 : i + 2])
-        }
-        if not part.isdisjoint(lifetimes) or not part.isdisjoint(handles):
-            names |= part
-        elif "EQ" in body.kinds[lo:hi]:
-            equals = body.kinds.index("EQ", lo)
-            targets = {
-                text for kind, text in zip(body.kinds[lo:equals], body.texts[lo:equals]) if kind == "NAME"
-            }
-            if any(api_of(name, callees.dialect) is not None for name in part):
-                names |= targets
-            rest.append((targets, part))
-    grew = True
-    while grew:
-        checkpoint()
-        grown = {name for targets, part in rest if not part.isdisjoint(names) for name in targets}
-        grew = not grown <= names
-        names |= grown
-    names |= set(handles)
-    return frozenset(
-        name for name in names if api_of(name, callees.dialect) is None and name not in callees.functions
-    )
-
-
-def _parts(kinds: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Token ranges of what statements consist of."""
-    lo = depth = 0
-    for i, kind in enumerate(kinds):
-        depth += (kind == "LP") - (kind == "RP")
-        if kind in ("LC", "RC") or (kind == "SEMI" and depth <= 0):
-            yield lo, i
-            lo, depth = i + 1, 0
-    yield lo, len(kinds)
