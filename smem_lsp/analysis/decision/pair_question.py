@@ -153,7 +153,8 @@ class PairQuestion(RaceSizes):
             if not ordinary:
                 shown = None if self.asker.to_tell else self.witness(formulas, {})
                 return Reply(Answer.DATA, origin, reasons, shown)
-            return Reply(Answer.LIKELY, origin, reasons, self.witness(formulas, {}, plain=True))
+            likely = self.witness(formulas, {}, plain=True)
+            return Reply(Answer.DATA if likely is None else Answer.LIKELY, origin, reasons, likely)
         return self.for_sizes(formulas, origin)
 
     def is_ordinary(self, origin: Origin) -> bool:
