@@ -83,7 +83,7 @@ class PairQuestion(RaceSizes):
         accesses = enumerate((self.first, self.second))
         rows = [each for who, access in accesses for each in self.in_rows(who, access)]
         origin, reasons = encoder.origin, tuple(encoder.reasons)
-        meant = [*formulas, *encoder.side, *inside, *differ, *encoder.natural, *rows]
+        meant = [*formulas, *encoder.side, *inside, *differ, *encoder.meant, *rows]
         found = self.asker.solve(encoder, meant)
         if found.outcome is solver.Outcome.SOME:
             return self.seen(meant, origin, reasons)
@@ -94,7 +94,10 @@ class PairQuestion(RaceSizes):
         safe = self.proved(formulas, inside, differ)
         if safe is not None:
             return safe
-        signed = [*formulas, *encoder.side, *inside, *differ, *encoder.natural]
+        written = [*formulas, *encoder.side, *inside, *differ, *encoder.natural, *rows]
+        if encoder.unwritten and self.asker.solve(encoder, written).outcome is solver.Outcome.SOME:
+            return Reply(Answer.DATA, origin, reasons)
+        signed = [*formulas, *encoder.side, *inside, *differ, *encoder.meant]
         leaves = bool(rows) and self.asker.solve(encoder, signed).outcome is solver.Outcome.SOME
         return Reply(Answer.UNDECIDED, origin, reasons, leaves_row=leaves, sign=not leaves)
 

@@ -94,7 +94,7 @@ class RaceSizes(Meeting):
         """Are there sizes that let threads come to both accesses, but not with these decisions?"""
         encoder = self.encoder
         come = [self.different_threads(), *(self.holds(each, who) for each, who in self.guards())]
-        come += [*self.given(), *encoder.side, *encoder.natural]
+        come += [*self.given(), *encoder.side, *encoder.meant]
         decided = self.decided(self.way._replace(decisions=frozenset(marks)))
         asked = [*come, *self.at_least(0), for_none([*come, *decided], self.kept())]
         return self.asker.solve(encoder, asked).outcome is not solver.Outcome.NONE
@@ -174,7 +174,7 @@ class RaceSizes(Meeting):
         for who, (start, end) in enumerate(self.ranges):
             come = [self.holds(each, whose) for each, whose in self.guards() if whose == who]
             leaves = negated(both(*self.in_bounds(who, start, end)))
-            valid.append(for_none([*come, leaves, *encoder.side, *encoder.natural], self.kept()))
+            valid.append(for_none([*come, leaves, *encoder.side, *encoder.meant], self.kept()))
         found = self.asker.solve(encoder, [*valid, *self.at_least(1)])
         return valid if found.outcome is solver.Outcome.SOME else [*apart, *encoder.side]
 
