@@ -186,7 +186,7 @@ class BarrierJudge:
         if not wait.later:
             formulas += question.comes_to(wait.barrier, 1)
         encoder = question.encoder
-        meant = [*formulas, *encoder.natural]
+        meant = [*formulas, *encoder.meant]
         found = question.solve(meant, TO_PROVE)
         if found.outcome is solver.Outcome.NONE:
             return None
@@ -214,7 +214,7 @@ class BarrierJudge:
             formulas = [*question.parted(), *question.comes(site), *question.first_turns(site)]
             formulas += question.comes_to(wait.barrier, 1)
             if not question.origin & (DATA | Origin.UNKNOWN):
-                yield question, [*formulas, *question.encoder.natural]
+                yield question, [*formulas, *question.encoder.meant]
 
     def later_turns(self, site: Site, fork: Fork) -> Iterator[Fork]:
         """Where threads part at the start of a loop: the ends of its turns, where they may, too."""

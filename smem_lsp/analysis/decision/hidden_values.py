@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from smem_lsp.analysis.decision.formulas import (
     Expression,
+    Formula,
     both,
     either,
     negated,
@@ -23,6 +26,8 @@ from smem_lsp.analysis.values.terms import (
 )
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
+
+_MOST_TIED = 8  # loads through one pointer to which each other one is held
 
 
 @dataclass(slots=True)
@@ -48,11 +53,7 @@ class HiddenValues(Unknowns):
             if term.lasting or self.is_common(term):
                 self.tie_to_address(term, found, who)
         if isinstance(term, Opaque) and term.origin == "load" and term.sources and not ahead:
-            # most likely nobody has written there meanwhile
-            like = f"{who if not shared else ''}:{','.join(str(each.serial) for each in term.sources[:2])}"
-            known = self._loaded.setdefault(like, found)
-            if known is not found:
-                self.natural.append(known.equals(found))
+            self.tie_to_loads(term, found, 0 if shared else who)
         if self.skipped and not ahead:
             self.tie_to_start(term, found, who)
         if not ahead and is_count(term):
@@ -68,13 +69,39 @@ class HiddenValues(Unknowns):
         theirs, whose = self._steady.setdefault(term, (found, who))
         if whose == who:
             return
+        own = [each for each in term.sources if not self.is_one_number(each)]
+        self.side.append(
+            either(*self.differ([(each, each) for each in own], whose, who), theirs.equals(found))
+        )
+
+    def tie_to_loads(self, term: Opaque, found: Expression, who: int) -> None:
+        """Most likely nobody writes meanwhile what is loaded, so that one address has one value: for one thread, and
+        for two where the kernel does not change the memory. That a pointer is cast is not seen, so no proof rests on
+        this."""
+        base, index = term.sources[0], term.sources[1:2]
+        others = self._loaded.setdefault(base, {})
+        theirs = others.setdefault((index, who), found)
+        if theirs is not found:
+            self.unwritten.append(theirs.equals(found))
+        elif term.steady and self.is_one_number(base) and all(each.known for each in index):
+            for (place, whose), theirs in [*others.items()][:_MOST_TIED]:
+                if theirs is not found and len(place) == len(index) and all(each.known for each in place):
+                    apart = self.differ(zip(place, index), whose, who)
+                    self.unwritten.append(either(*apart, theirs.equals(found)))
+
+    def is_one_number(self, term: Term) -> bool:
+        """Is it the same for both threads?"""
+        return self.levels.uniform(term) and self.is_common(term)
+
+    def differ(self, pairs: Iterable[tuple[Term, Term]], whose: int, who: int) -> list[Formula]:
+        """Does one of the numbers of one thread differ from that of the other? Whether two load from one address is not
+        asked of what is not followed."""
         before, reasons = self.origin, len(self.reasons)
-        own = [each for each in term.sources if not (self.levels.uniform(each) and self.is_common(each))]
-        apart = [self.value(each, whose).differs(self.value(each, who)) for each in own]
-        self.side.append(either(*apart, theirs.equals(found)))
+        apart = [self.value(one, whose).differs(self.value(other, who)) for one, other in pairs]
         if Origin.UNKNOWN in self.origin and Origin.UNKNOWN not in before:
-            self.origin = before  # whether they load from one address is not asked of what is not followed
+            self.origin = before
             del self.reasons[reasons:]
+        return apart
 
     def tie_in_warp(self, name: str, found: Expression) -> None:
         """Lanes of one warp agree on the value. ``name``: of the variable, which ends in its thread and turn."""

@@ -83,7 +83,7 @@ class PairQuestion(RaceSizes):
         accesses = enumerate((self.first, self.second))
         rows = [each for who, access in accesses for each in self.in_rows(who, access)]
         origin, reasons = encoder.origin, tuple(encoder.reasons)
-        meant = [*formulas, *encoder.side, *inside, *differ, *encoder.natural, *rows]
+        meant = [*formulas, *encoder.side, *inside, *differ, *encoder.meant, *rows]
         found = self.asker.solve(encoder, meant)
         if found.outcome is solver.Outcome.SOME:
             return self.seen(meant, origin, reasons)
@@ -94,7 +94,10 @@ class PairQuestion(RaceSizes):
         safe = self.proved(formulas, inside, differ)
         if safe is not None:
             return safe
-        signed = [*formulas, *encoder.side, *inside, *differ, *encoder.natural]
+        written = [*formulas, *encoder.side, *inside, *differ, *encoder.natural, *rows]
+        if encoder.unwritten and self.asker.solve(encoder, written).outcome is solver.Outcome.SOME:
+            return Reply(Answer.DATA, origin, reasons)
+        signed = [*formulas, *encoder.side, *inside, *differ, *encoder.meant]
         leaves = bool(rows) and self.asker.solve(encoder, signed).outcome is solver.Outcome.SOME
         return Reply(Answer.UNDECIDED, origin, reasons, leaves_row=leaves, sign=not leaves)
 
@@ -153,7 +156,8 @@ class PairQuestion(RaceSizes):
             if not ordinary:
                 shown = None if self.asker.to_tell else self.witness(formulas, {})
                 return Reply(Answer.DATA, origin, reasons, shown)
-            return Reply(Answer.LIKELY, origin, reasons, self.witness(formulas, {}, plain=True))
+            likely = self.witness(formulas, {}, plain=True)
+            return Reply(Answer.DATA if likely is None else Answer.LIKELY, origin, reasons, likely)
         return self.for_sizes(formulas, origin)
 
     def is_ordinary(self, origin: Origin) -> bool:

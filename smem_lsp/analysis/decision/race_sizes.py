@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from smem_lsp.analysis.decision import solver
-from smem_lsp.analysis.decision.formulas import Formula, both, for_none, negated
+from smem_lsp.analysis.decision.formulas import Expression, Formula, both, either, for_none, negated
 from smem_lsp.analysis.decision.meeting import Meeting
 from smem_lsp.analysis.decision.model import Answer, Witness
 from smem_lsp.analysis.decision.reply import Reply
@@ -19,12 +19,14 @@ from smem_lsp.analysis.decision.size_conditions import (
 )
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import NotTaken
+from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.terms import LoopVar, Sym, Term, parts_of
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.source.record import dataclass
 
 _ENOUGH = 3  # choices of sizes that show a race
 _LARGE = 2  # of the ordinary choices of sizes, the first ones
+_MOST_COMPUTED = 6  # solutions that make up what is computed
 _APART = 40  # times as large as another one, a size of another order of magnitude
 
 
@@ -92,7 +94,7 @@ class RaceSizes(Meeting):
         """Are there sizes that let threads come to both accesses, but not with these decisions?"""
         encoder = self.encoder
         come = [self.different_threads(), *(self.holds(each, who) for each, who in self.guards())]
-        come += [*self.given(), *encoder.side, *encoder.natural]
+        come += [*self.given(), *encoder.side, *encoder.meant]
         decided = self.decided(self.way._replace(decisions=frozenset(marks)))
         asked = [*come, *self.at_least(0), for_none([*come, *decided], self.kept())]
         return self.asker.solve(encoder, asked).outcome is not solver.Outcome.NONE
@@ -172,7 +174,7 @@ class RaceSizes(Meeting):
         for who, (start, end) in enumerate(self.ranges):
             come = [self.holds(each, whose) for each, whose in self.guards() if whose == who]
             leaves = negated(both(*self.in_bounds(who, start, end)))
-            valid.append(for_none([*come, leaves, *encoder.side, *encoder.natural], self.kept()))
+            valid.append(for_none([*come, leaves, *encoder.side, *encoder.meant], self.kept()))
         found = self.asker.solve(encoder, [*valid, *self.at_least(1)])
         return valid if found.outcome is solver.Outcome.SOME else [*apart, *encoder.side]
 
@@ -226,11 +228,53 @@ class RaceSizes(Meeting):
                 *(each >= 0 for name, each in encoder.variables.items() if name in encoder.opaque),
             ]
         for extra in ([],) if given else (small, []):
-            found = self.asker.solve(encoder, [*asked, *extra], wanted=encoder.variables.values())
-            if found.outcome is solver.Outcome.SOME:
-                loops = {key: found.values[value.text] for key, value in turning.items()}
-                return self.read(found.values, loops)
+            witness = self.consistent([*asked, *extra], turning)
+            if witness is not None:
+                return witness
         return None
+
+    def consistent(
+        self, asked: list[Formula], turning: Mapping[tuple[Term, int], Expression]
+    ) -> Witness | None:
+        """Values under which the formulas hold, and under which all that is computed of sizes, and is not followed, is
+        what it is computed to."""
+        for _ in range(_MOST_COMPUTED):
+            found = self.asker.solve(self.encoder, asked, wanted=self.encoder.variables.values())
+            if found.outcome is not solver.Outcome.SOME:
+                return None
+            loops = {key: found.values[value.text] for key, value in turning.items()}
+            witness = self.read(found.values, loops)
+            wrong = self.miscomputed(witness)
+            if wrong is None:
+                return None
+            if not wrong:
+                return witness
+            asked = [*asked, *wrong]
+            self.encoder.side += wrong
+        return None
+
+    def miscomputed(self, witness: Witness) -> list[Formula] | None:
+        """What is true of the values that a solution made up for what is computed of sizes; none: they are so. None:
+        it is not known what one of them is."""
+        encoder, found = self.encoder, list[Formula]()
+        for name, (term, who) in encoder.opaque.items():
+            if not term.known or not encoder.levels.uniform(term):
+                continue
+            given = {**witness.given[0], **witness.given[who]}
+            bound = {
+                atom: given[atom] for atom in term.carried if isinstance(atom, LoopVar) and atom in given
+            }
+            threads = (witness.threads[who],)
+            value = Evaluator(witness.dims, witness.sizes, bound=bound, threads=threads).constant(term)
+            if value is None or name.endswith(".1"):  # in the turn before
+                return None
+            if value != given[term]:
+                sizes = {part.name for part in parts_of(term) if isinstance(part, Sym)} & witness.sizes.keys()
+                other = [encoder.value(atom, who).differs(number) for atom, number in bound.items()]
+                other += [encoder.sizes[each].differs(witness.sizes[each]) for each in sorted(sizes)]
+                other += [encoder.extent(axis).differs(most) for axis, most in zip("xyz", witness.dims)]
+                found.append(either(*other, encoder.variables[name].equals(value)))
+        return found
 
     def read(self, values: Mapping[str, int], loops: Mapping[tuple[Term, int], int]) -> Witness:
         """The witness that a solution stands for."""

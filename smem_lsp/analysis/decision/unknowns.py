@@ -86,6 +86,7 @@ class Unknowns(ABC):
     # that nothing is divided by zero, and, where it is not known whether a negative number is one or a large unsigned
     # one, that it is none
     natural: list[Formula] = field(default_factory=list)
+    unwritten: list[Formula] = field(default_factory=list)  # that nobody writes meanwhile what is loaded
     variables: dict[str, Expression] = field(default_factory=dict)
     opaque: dict[str, tuple[Term, int]] = field(default_factory=dict)  # free variable -> what it is, whose
     sizes: dict[str, Expression] = field(
@@ -104,7 +105,8 @@ class Unknowns(ABC):
     hints: list[Formula] = field(default_factory=list)  # what follows from the rest, and is hard to see
     # in counters, by whom, and whether for the whole warp
     found: list[tuple[Ticket, Expression, int, bool]] = field(default_factory=list)
-    _loaded: dict[str, Expression] = field(default_factory=dict)
+    # by pointer: what is loaded through it, by index and thread
+    _loaded: dict[Term, dict[tuple[tuple[Term, ...], int], Expression]] = field(default_factory=dict)
     _steady: dict[Term, tuple[Expression, int]] = field(
         default_factory=dict
     )  # by load: what one of the two gets
@@ -122,6 +124,11 @@ class Unknowns(ABC):
 
     def __post_init__(self) -> None:
         self.digits = Digits(self.variable, self.side)
+
+    @property
+    def meant(self) -> list[Formula]:
+        """What a race that is told takes for granted."""
+        return [*self.natural, *self.unwritten]
 
     def variable(self, name: str, low: int | None = None, high: int | None = None) -> Expression:
         found = self.variables.get(name)

@@ -29,7 +29,10 @@ _LAUNCHES = 60  # of a kernel
 _BLOCKS = (2, 7, 16, 32, 33, 48, 64)
 _REFUTED = (Answer.APART, Answer.IN_BOUNDS, Answer.SAME_VALUE)
 _CLAIMED = (Answer.RACE, Answer.CONDITION)
-Values = Mapping[str, int]
+_SIZES = ("n", "m", "blockIdx_x")
+_LEFT_OPEN = (0, 1, 3)
+_DATA = 20  # choices of data that may show a race
+Values = Mapping[str, int | Callable[[int], int]]
 Cell = tuple[int, int]  # interval, element
 
 
@@ -152,7 +155,7 @@ def meetings(kernel: Drawn, given: Mapping[str, int]) -> Mapping[Answer, set[tup
     this refutes: anywhere (APART), inside of the array (IN_BOUNDS), or there, and not both storing the same."""
     touched: list[dict[Cell, list[tuple[int, int]]]] = [defaultdict(list) for _ in kernel.steps]
     for turn, thread in itertools.product(range(kernel.turns), range(kernel.threads)):
-        values = {**given, **_of_thread(kernel, thread, turn), "G": _loads(given["data"])}
+        values = _values(kernel, given, thread, turn)
         for step, cells in zip(kernel.steps, touched):
             try:
                 found = step.does(values)
@@ -167,8 +170,9 @@ def meetings(kernel: Drawn, given: Mapping[str, int]) -> Mapping[Answer, set[tup
     return met
 
 
-def _of_thread(kernel: Drawn, thread: int, turn: int) -> dict[str, int]:
-    return {"tid": thread, "threadIdx_x": thread, "i": turn, "blockDim_x": kernel.threads, "gridDim_x": 5}
+def _values(kernel: Drawn, given: Mapping[str, int], thread: int, turn: int) -> Values:
+    of_thread = {"tid": thread, "threadIdx_x": thread, "i": turn}
+    return {**given, **of_thread, "blockDim_x": kernel.threads, "gridDim_x": 5, "G": _loads(given["data"])}
 
 
 def _loads(data: int) -> Callable[[int], int]:
@@ -260,8 +264,34 @@ def _wrong(
         if each.answer not in _CLAIMED or each.witness is None:
             continue
         sizes = {name.replace(".", "_"): value for name, value in each.witness.sizes.items()}
-        base = {"n": 0, "m": 0, "blockIdx_x": 0} | sizes
-        # data of the witness are chosen by the solver, so some others have to show it, too
-        data = ({**base, "data": number} for number in range(20))
-        if not any(pair in meetings(kernel, given)[Answer.SAME_VALUE] for given in data):
+        if shows(kernel, pair, sizes) is False:
             yield f"{each.answer.value} of lines {lines}, but no two threads meet with {sizes}"
+
+
+def shows(kernel: Drawn, pair: tuple[int, int], sizes: Mapping[str, int]) -> bool | None:
+    """Do two threads meet under the sizes of a witness? Those that it leaves open have the first of a few values for
+    which all threads are defined; None: there are none."""
+    left = [each for each in _SIZES if each not in sizes]
+    for values in itertools.product(_LEFT_OPEN, repeat=len(left)):
+        judged = False
+        for number in range(_DATA):  # those of the witness are chosen by the solver
+            given = {**dict(zip(left, values)), **sizes, "data": number}
+            if left and not _is_defined(kernel, pair, given):
+                continue
+            if pair in meetings(kernel, given)[Answer.SAME_VALUE]:
+                return True
+            judged = True
+        if judged:
+            return False
+    return None
+
+
+def _is_defined(kernel: Drawn, pair: tuple[int, int], given: Mapping[str, int]) -> bool:
+    try:
+        for turn, thread in itertools.product(range(kernel.turns), range(kernel.threads)):
+            values = _values(kernel, given, thread, turn)
+            for number in pair:
+                kernel.steps[number].does(values)
+    except Undefined:
+        return False
+    return True

@@ -105,7 +105,7 @@ class Generator:
     most: int = 6  # accesses, about
     names: int = 0
     barriers: float = 0.3
-    size: Expr = field(default_factory=lambda: name("blockDim.x"))
+    size: Expr = field(default_factory=lambda: name("blockDim.x", "unsigned"))
     tid: Expr = field(default_factory=lambda: name("tid"))
     template: int = 0
 

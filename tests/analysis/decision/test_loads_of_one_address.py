@@ -59,3 +59,19 @@ def test_the_same(body: str, pointer: str) -> None:
 def test_perhaps_another(body: str, pointer: str) -> None:
     kind, answers = decided(body, pointer)
     assert kind is not VerdictKind.RACE_FREE and answers
+
+
+@pytest.mark.parametrize(
+    ("condition", "answer"),
+    [
+        ("in[1] > 4", Answer.LIKELY),
+        ("in[0] > 4", Answer.DATA),  # of thread 0 that is one number
+        ("in[2 * t] > 4", Answer.DATA),
+        ("in[n] > 4", Answer.LIKELY),
+        ("keys[0] > 4", Answer.LIKELY),
+    ],
+)
+def test_one_address_has_one_value_for_whatever_asks(condition: str, answer: Answer) -> None:
+    """Thread 0 alone stores what all threads read: through different indices it may load the same."""
+    body = f"if (row == 0) if (in[t] == 1) if ({condition}) s[t] = t; out[n + row * 64 + t] = s[0];"
+    assert decided(body, "const int *__restrict__ in")[1] == {answer}

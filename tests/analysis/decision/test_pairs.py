@@ -10,7 +10,8 @@ import pytest
 
 from smem_lsp.analysis.decision.model import Answer
 
-from .pairs import decided, drawn, judge, launches, meetings
+from .pairs import Drawn, Step, Values, decided, drawn, judge, launches, meetings, shows
+from .running import ARITHMETIC
 
 KERNELS = 30
 
@@ -41,3 +42,16 @@ def test_enumeration_refutes_a_proof_that_is_wrong() -> None:
             assert answers - {Answer.APART}
             return
     raise AssertionError("no kernel has accesses that meet")
+
+
+def test_sizes_that_a_witness_leaves_open_are_none_that_divide_by_zero() -> None:
+    def kernel(divisor: str) -> Drawn:
+        def does(values: Values) -> tuple[int, int] | None:
+            element, stored = eval(f"rest(0, {divisor}), tid", {**ARITHMETIC, **values})
+            return element, stored
+
+        return Drawn("", [Step("W", 1, does)], 32, 64, 1, False, {"m": "int"})
+
+    assert shows(kernel("m"), (0, 0), {}) is True
+    assert shows(kernel("m"), (0, 0), {"n": 1, "m": 0, "blockIdx_x": 0}) is False
+    assert shows(kernel("tid - 3"), (0, 0), {}) is None

@@ -10,6 +10,7 @@ import pytest
 
 from .judged import Tally, judge
 from .patterns import sync
+from .random_programs import Generator
 from .running import Array, Divergent, Launch, Undefined, over, rest, run
 from .written import LINE, Block, Line, Node, Written, binary, const, name
 
@@ -83,6 +84,8 @@ def test_arithmetic_is_that_of_c() -> None:
     difference = binary("-", x, const(1))
     assert difference.type == "unsigned"
     assert eval(difference.python, {"x": 0}) == 0xFFFFFFFF
+    before = binary("-", const(16), Generator(0).size)  # blockDim.x is unsigned
+    assert eval(before.python, {"blockDim_x": 32}) == 0xFFFFFFF0
     assert binary("<", const(-1), x).python == "(1 if ((-1)) & 4294967295) < x else 0)".replace(
         "((-1))", "(((-1))"
     )

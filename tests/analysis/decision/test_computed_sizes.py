@@ -1,0 +1,65 @@
+"""What is computed of parameters in a way that the solver does not follow has one value for each of them: a witness
+says which, and no race rests on another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+
+from smem_lsp.analysis.decision.model import Answer, Decision
+from smem_lsp.analysis.values.block_shape import dims_of
+from smem_lsp.engine import check
+from smem_lsp.facts.decided import judge_of
+
+KERNEL = """\
+__global__ void k(int *out, int n, int m) {{
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  for (int i = 0; i < 4; ++i) {{
+    {body}
+    out[t] = s[t];
+    __syncthreads();
+  }}
+}}
+void go(int *out, int n, int m) {{ k<<<5, 33>>>(out, n, m); }}
+"""
+Sizes = Mapping[str, int]
+
+
+def decided(body: str) -> Sequence[Decision]:
+    """Of the store and the load behind it: of two warps, of lanes of one."""
+    (facts,) = check(KERNEL.format(body=body)).facts
+    flow = facts.analysis.launched_flow
+    ((shape, verdicts),) = flow.judged
+    found = judge_of(flow, verdicts, dims_of(shape)).decisions()
+    return [each for each in found if not each.answer.is_safe]
+
+
+@pytest.mark.parametrize(
+    ("body", "meets"),
+    [
+        ("if ((n ^ m) > 3) s[63 - t] = 1;", lambda given: (given["n"] ^ given["m"]) > 3),
+        ("s[(n ^ m) & 31] = 1;", lambda given: True),
+        ("s[(i ^ gridDim.x) & 31] = 1;", lambda given: True),
+    ],
+)
+def test_the_witness_has_what_is_computed(body: str, meets: Callable[[Sizes], bool]) -> None:
+    races = decided(body)
+    assert races
+    for found in races:
+        assert found.answer is Answer.RACE and found.witness is not None
+        assert meets(found.witness.sizes)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (t < 4) s[32 + ((n ^ blockDim.x) & 31)] = 1;",  # for one in 32 of all n
+        "if (t == 0) s[(m ^ blockDim.x) % 64] = 1;",
+        "if (t < 3) s[(i ^ gridDim.x) * 9] = 1;",  # of 5 blocks: behind what is read
+    ],
+)
+def test_no_race_rests_on_another_value(body: str) -> None:
+    assert {each.answer for each in decided(body)} == {Answer.SIZES}
