@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from smem_lsp.analysis.host.api import handle_types
 from smem_lsp.analysis.host.frame import (
     MOST_LEVELS,
@@ -19,14 +21,14 @@ from smem_lsp.syntax import tree
 _LARGE = (tree.Binary, tree.Call, tree.Index, tree.Member, tree.Ternary)
 
 
-class Expressions(Places):
+class Expressions(Places, ABC):
     """Evaluates expressions. Subclasses run calls and launches."""
 
-    def _call(self, state: State, expr: tree.Call) -> Value | Address:
-        raise NotImplementedError
+    @abstractmethod
+    def _call(self, state: State, expr: tree.Call) -> Value | Address: ...
 
-    def _launch(self, state: State, expr: tree.Launch) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _launch(self, state: State, expr: tree.Launch) -> None: ...
 
     def value(self, state: State, expr: tree.Expr) -> Value | Address:
         """Run an expression. Raises TooMuch."""
