@@ -371,6 +371,7 @@ class HostCode:
         outside = tuple(self.outside[name] for name in sorted(self.outside.keys() & words))
         key = (
             tuple(identify(self.unit, self.constants, each) for each in reached),
+            tuple(each.definition.text for each in reached),  # places are told, and comments move them
             tuple(each.is_kernel for each in reached),
             tuple(sorted((name, self.by_value[name]) for name in words & self.by_value.keys())),
             words & kernels,

@@ -156,3 +156,11 @@ def test_clusters_that_not_every_device_takes(linkage: str, severity: Severity) 
 @pytest.mark.parametrize("linkage", ["static ", ""])
 def test_clusters_that_the_kernel_is_allowed(linkage: str) -> None:
     expect(text_of(ALLOWED, "__cluster_dims__(16) ", linkage), among=JUDGED)
+
+
+def test_a_comment_in_front_of_a_launch_moves_it() -> None:
+    """Whatever was found in the same words, where they stood closer."""
+    for between in ("", "\n", "  // ten by two blocks\n"):
+        text = text_of(CONFIG + between + LAUNCH)
+        (site,) = kernel_facts(text).kernel.launches
+        assert text[site.span.start : site.span.end] == LAUNCH.strip()[:-1]
