@@ -3,7 +3,8 @@
 A half-typed statement makes findings vanish that come back with its last character, and others appear that go with it.
 So what an edit changes is shown when the statement is complete and the text parses as well as it did; what is new waits
 until nobody has typed for a second. Whatever comes in one piece, a fix, a paste, an undone word, is shown at once if it
-parses. Until then the old findings stay and move with the text.
+parses. Until then the old findings stay and move with the text. The same holds for the documents that read the one that
+is typed, as a header's kernels read the file that launches them; what is no finding, as a lens, follows every key there.
 
 Nothing here waits: every method is told the time, in seconds.
 """
@@ -37,6 +38,7 @@ class _Screen:
     revision: int  # of the analysis that it was decided for
     unparsed: int  # statements, when it was last shown whole
     kernels: int
+    parses: bool  # the newest text, as well as the one that was last shown whole
     since: dict[tuple[object, ...], float] = field(default_factory=dict)  # when each finding came
     half_typed: bool = False
     due: float | None = None  # when to look again; None: all there is is shown
@@ -100,14 +102,16 @@ class Steady:
         kernels = len(
             {facts.kernel.name_span for facts in report.facts}
         )  # in whatever contexts and instances
-        typing = self._last_typing(uri)
+        typed = self._typed_last(uri, now)
+        typing = None if typed is None else self._typing[typed]
         quiet = typing is None or now >= typing.at + QUIET
         new, old = report.findings, None if before is None else _moved(before, document)
         if before is None or old is None:
             self._show(analysis, document, new, now, whole=(unparsed, kernels))
             return
         parses = unparsed <= before.unparsed and kernels >= before.kernels
-        at_once = typing is not None and typing.whole and parses and uri in self._typing
+        complete = parses and (typed is None or typed == uri or self._parses(typed))
+        at_once = typing is not None and typing.whole and complete
         found = set(map(_key, new))
         if quiet:
             # Where nothing was held back, no key but settings or a compiler have changed what is found.
@@ -128,11 +132,29 @@ class Steady:
             self._show(analysis, document, (*shown, *stays), now, whole=(unparsed, kernels), due=due)
         else:
             whole = before.unparsed, before.kernels
-            self._show(analysis, document, old, now, whole=whole, due=typing.at + QUIET, half_typed=True)
+            half_typed = typed == uri or not complete
+            self._show(
+                analysis,
+                document,
+                old,
+                now,
+                whole=whole,
+                due=typing.at + QUIET,
+                half_typed=half_typed,
+                parses=parses,
+            )
 
-    def _last_typing(self, uri: str) -> _Typing | None:
-        """In this document, else in any: a header that is half typed makes its includers flicker, too."""
-        return self._typing.get(uri) or max(self._typing.values(), key=lambda each: each.at, default=None)
+    def _typed_last(self, uri: str, now: float) -> str | None:
+        """The document whose edits decide what is shown of ``uri``: itself while it is typed, else the one of the last
+        edit. A header that is half typed makes its includers flicker, too."""
+        own = self._typing.get(uri)
+        if own is not None and now < own.at + QUIET:
+            return uri
+        return max(self._typing, key=lambda each: self._typing[each].at, default=None)
+
+    def _parses(self, uri: str) -> bool:
+        screen = self._screens.get(uri)
+        return screen is None or screen.parses
 
     def _show(
         self,
@@ -144,6 +166,7 @@ class Steady:
         whole: tuple[int, int],
         due: float | None = None,
         half_typed: bool = False,
+        parses: bool = True,
     ) -> None:
         uri = analysis.snapshot.uri
         before = self._screens.get(uri)
@@ -156,6 +179,7 @@ class Steady:
             document.edition,
             analysis.snapshot.revision,
             *whole,
+            parses,
             {key: since.get(key, now) for key in map(_key, shown)},
             half_typed,
             due,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from server.client import Client, serving
+from server.client import Client, replacing, serving
 from server.samples import PUSH
 
 WATCHING = {**PUSH, "workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}}}
@@ -100,6 +100,28 @@ def test_a_keystroke_in_a_header_is_answered_through_one_context_first(tmp_path:
         client.change(header.as_uri(), 2, {"text": KERNEL.replace("TILE - 1", "TILE - 2")})
         assert len(contexts(client, header)) == 1
         client.until(lambda: len(contexts(client, header)) == 2, "both contexts again")
+
+
+def test_a_key_in_a_launcher_renews_the_lens_of_the_header_at_once(tmp_path: Path) -> None:
+    """The first answer after the key is the new one: it does not wait until nobody types. While the launcher does not
+    parse, the lens stays as it was."""
+    header, main = tmp_path / "k.cuh", tmp_path / "main.cu"
+    text = '#define TILE 64\n#include "k.cuh"\nvoid go(float* p) { k<<<1, TILE>>>(p); }\n'
+    header.write_text(KERNEL)
+    main.write_text(text)
+    with serving(WATCHING, folders=(tmp_path.as_uri(),)) as client:
+        client.open(main.as_uri(), text)
+        client.open(header.as_uri(), KERNEL)
+        client.until(lambda: contexts(client, header) == ["main.cu"], "the context")
+        client.published(main.as_uri(), 1)
+        at = len("#define TILE ")
+        client.change(main.as_uri(), 2, replacing((0, at), (0, at + 2), "32"))
+        assert "TILE=32 · main.cu:3 ▾" in lenses(client, header)
+        client.change(main.as_uri(), 3, replacing((2, 20), (2, 20), "{"))
+        assert "TILE=32 · main.cu:3 ▾" in lenses(client, header)
+        client.change(main.as_uri(), 4, replacing((2, 20), (2, 21), ""))
+        client.change(main.as_uri(), 5, replacing((0, at), (0, at + 2), "16"))
+        assert "TILE=16 · main.cu:3 ▾" in lenses(client, header)
 
 
 def test_the_hover_of_a_kernel_shows_its_unit(tmp_path: Path) -> None:
