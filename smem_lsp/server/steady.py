@@ -4,7 +4,7 @@ A half-typed statement makes findings vanish that come back with its last charac
 So what an edit changes is shown when the statement is complete and the text parses as well as it did; what is new waits
 until nobody has typed for a second. Whatever comes in one piece, a fix, a paste, an undone word, is shown at once if it
 parses. Until then the old findings stay and move with the text. The same holds for the documents that read the one that
-is typed, as a header's kernels read the file that launches them; what is no finding, as a lens, follows every key there.
+is typed, as a header's kernels read the file that launches them; what is no finding, as a lens, follows every key.
 
 Nothing here waits: every method is told the time, in seconds.
 """

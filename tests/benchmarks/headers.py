@@ -3,8 +3,8 @@
 Run it by hand: ``python tests/benchmarks/headers.py``. A project of eight ``.cu`` files includes one header, each with
 another macro and another launch. It prints milliseconds and, behind a slash, the server's processor time for the same:
 
-- from opening the header to its first findings, to a lens with a context, and to all contexts; the start of the server is
-  printed apart;
+- from opening the header to its first findings, to a lens with a context, and to all contexts; the start of the server
+  is printed apart;
 - a key in the header, and the same key in a plain file with the same kernels, the median and the 99th percentile, with
   the ratio of the two;
 - a key in a ``.cu`` until the header's lens shows the new launch.
