@@ -133,6 +133,31 @@ class ByNumber(HiddenValues):
             return None
         return self.digits.of_bits(name, left, right, bits)
 
+    def partner(self, term: Op, who: int, ahead: int) -> Expression | None:
+        """``a ^ b`` where the two threads share ``b``, as in a butterfly: whoever has ``a`` has one partner, and is the
+        partner of that one. Of the partner's number nothing else is said."""
+        shared = [self.levels.uniform(each) and self.is_common(each) for each in term.args]
+        if shared[0] == shared[1]:
+            return None
+        own, mask = term.args if shared[1] else term.args[::-1]
+        if isinstance(mask, Const):
+            return None
+        one, by = self.value(own, who, ahead), self.value(mask, who, ahead)
+        met = self._partners.setdefault(by.text, {})
+        if one.text not in met:
+            low = 0 if min(self.bounds.interval(each)[0] for each in term.args) >= 0 else None
+            found = self.variable(f"partner{len(met)} by {by.text}", low)
+            self.side.append(either(by.equals(0), found.differs(one)))
+            for other, others in met.values():
+                self.side += (
+                    either(one.differs(others), found.equals(other)),
+                    either(found.differs(other), one.equals(others)),
+                    either(found.differs(others), one.equals(other)),
+                    either(one.differs(other), found.equals(others)),
+                )
+            met[one.text] = one, found
+        return met[one.text][1]
+
     def with_mask(self, name: str, mask: int, left: Expression) -> Expression | None:
         """Of a negative number, too: it has the bits of its two's complement."""
         if name == "&" and mask < 0 and -mask & (-mask - 1) == 0:

@@ -155,6 +155,9 @@ class Encoder(LoopValues):
         if self.loose and (rank := self.by_rank(term, who)) is not None:
             self.loosened = True
             return rank
+        if self.loose and name == "^" and (partner := self.partner(term, who, ahead)) is not None:
+            self.loosened = True
+            return partner
         if (cases := self.cases(term, who, ahead)) is not None:
             return cases
         if self.loose and name in ("*", "/", "%") and self.is_loose(term):

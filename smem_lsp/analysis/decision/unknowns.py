@@ -116,6 +116,8 @@ class Unknowns(ABC):
     _divisions: dict[tuple[Term, Term], dict[int, tuple[Expression, Expression, Expression]]] = field(
         default_factory=dict
     )
+    # by the shared operand of ``^``: the other operand, and the result, by the text of the former
+    _partners: dict[str, dict[str, tuple[Expression, Expression]]] = field(default_factory=dict)
     _integers: dict[tuple[Term, int, int], Expression] = field(default_factory=dict)
     _of_turn: dict[Term, bool] = field(default_factory=dict)
     _tied: set[LoopVar] = field(default_factory=set)
