@@ -10,13 +10,14 @@ An addition to a counter is not taken to wrap: it adds little, in loops that end
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from smem_lsp.analysis.decision.conditions import Position
+from smem_lsp.analysis.decision.operators import COMPARISONS
 from smem_lsp.analysis.values.ranges import ANY, INFINITE, Bounds, Interval
-from smem_lsp.analysis.values.terms import Sym, Term, Thread, parts_of
-from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.analysis.values.terms import Const, Op, Sym, Term, Thread, parts_of
+from smem_lsp.analysis.values.value_facts import LoopFacts, ValueFacts
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
@@ -133,9 +134,39 @@ def _tickets(
 
 
 def _ends(values: ValueFacts, position: Position) -> bool:
-    """Do all loops around end by what is known?"""
+    """Do all loops around end by what is known, or because they count?"""
     loops = [values.loops.get(point) for point in position.loops]
-    return all(each is not None and (each.trips is not None or each.again.known) for each in loops)
+    return all(
+        each is not None and (each.trips is not None or each.again.known or _counts(each)) for each in loops
+    )
+
+
+def _counts(loop: LoopFacts) -> bool:
+    """Is a number that each turn changes by the same held against a limit? Whatever the limit is, the number comes to
+    it."""
+    steps = {
+        each.atom
+        for each in loop.recurrences
+        if each.kind == "affine" and isinstance(each.by, Const) and each.by.n
+    }
+    return any(_is_moved(side, steps) for each in _limits(loop.again) for side in each.args)
+
+
+def _limits(condition: Term) -> Iterator[Op]:
+    """The comparisons that all have to hold."""
+    if isinstance(condition, Op) and condition.operator == "&&":
+        for each in condition.args:
+            yield from _limits(each)
+    elif isinstance(condition, Op) and condition.operator in COMPARISONS:
+        yield condition
+
+
+def _is_moved(term: Term, atoms: Collection[Term]) -> bool:
+    """Is it one of ``atoms``, or that and a number?"""
+    if isinstance(term, Op) and term.operator in ("+", "-"):
+        moved = [each for each in term.args if not isinstance(each, Const)]
+        return len(moved) == 1 and moved[0] in atoms
+    return term in atoms
 
 
 def _least(

@@ -36,6 +36,8 @@ def _verdict(body: str, *, start: str = "200", size: int = 512) -> str:
         "if (in[t] > n) { int at = atomicAdd(&count, 1); s[at] = t; }",
         "if (in[t] > n) { int at = atomicAdd(&count, 1); if (at < 512) s[at] = t; }",
         "for (int i = t; i < n; i += 128) if (in[i] > 5) { int at = atomicAdd(&count, 1); s[at] = i; }",
+        "for (int i = in[t]; i < in[t + 1]; ++i) { int at = atomicAdd(&count, 1); if (at < 512) s[at] = i; }",
+        "for (int i = n; i > in[t] && in[i]; i -= 2) { int at = atomicAdd(&count, 1); s[at] = i; }",
         "int at = atomicAdd(&count, 2); s[at] = t; s[at + 1] = t;",
         "int d = in[t] & 3; int at = atomicAdd(&count, d); for (int i = 0; i < d; i++) s[at + i] = t;",
         "int b = in[t] & 3; int at = atomicAdd(&bins[b], 1); if (at < 100) s[b * 100 + at] = t;",
@@ -72,6 +74,8 @@ def test_no_two_threads_get_one_place(body: str) -> None:
         "int at = 0; if (in[t] > 3) at = atomicAdd(&count, 1); s[at] = t;",
         "s[atomicMax(&count, 1)] = t;",
         "for (int i = 0; in[i] > 0; i++) { int at = atomicAdd(&count, 1); s[at & 511] = i; }",
+        "for (int i = 0; in[i] > 0; i++) { int at = atomicAdd(&count, 1); s[at] = i; }",
+        "for (int i = 0; (i & 7) < in[t]; i++) { int at = atomicAdd(&count, 1); s[at] = i; }",
         """int at = 0;
         if (t < 64) at = atomicAdd(&count, 1);
         __syncthreads(); if (t == 0) count = 0; __syncthreads();
