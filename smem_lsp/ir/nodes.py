@@ -164,11 +164,12 @@ class Elsewhere:
 @record
 class Tile:
     """A matrix that a warp moves together, ``rows`` times ``row_bytes``, each ``pitch`` bytes behind the one before;
-    which lane moves which of them is not said."""
+    which lane moves which of them is not said. ``start``: its first byte, from the start of the buffer."""
 
     rows: int
     row_bytes: int
     pitch: int
+    start: Value | None = None
 
 
 @record

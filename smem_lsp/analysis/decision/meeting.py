@@ -9,7 +9,7 @@ from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.formulas import Expression, Formula, both, either, negated, truth
 from smem_lsp.analysis.decision.touched_bytes import TouchedBytes
 from smem_lsp.analysis.decision.unknowns import Origin, Turns
-from smem_lsp.analysis.decision.ways import InTurn, LastTurn, NotTaken, Way
+from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn, LastTurn, NotTaken, Way
 from smem_lsp.analysis.values.terms import Sym, parts_of
 from smem_lsp.analysis.values.value_facts import LoopFacts
 from smem_lsp.ir.nodes import Access
@@ -108,10 +108,15 @@ class Meeting(TouchedBytes):
         differ = either(*(encoder.thread(axis, 0).differs(encoder.thread(axis, 1)) for axis in encoder.axes))
         if self.way.flight is not None:
             differ = truth(True)  # a copy is in flight beside its own thread, too
-        if self.lanes is None:
+        matrix = self.first is self.second and self.first.tile is not None and self.way == SAME_TURN
+        if self.lanes is None and not matrix:
             return differ
         warp = self.asker.of.kernel.dialect.lanes
         same = encoder.group(0, warp).equals(encoder.group(1, warp))
+        if matrix:  # the lanes of a warp move it together
+            differ = negated(same)
+        if self.lanes is None:
+            return differ
         if self.tile:
             differ = negated(encoder.group(0, self.tile).equals(encoder.group(1, self.tile)))
         return both(differ, same) if self.lanes else negated(same)

@@ -13,7 +13,7 @@ from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import Way
 from smem_lsp.analysis.values.terms import Const, Level, Op, Opaque, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace
+from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Tile
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MOST_SHARED
 
@@ -48,6 +48,8 @@ class TouchedBytes:
             start = encoder.value(self.asker.of.values.copied[access.point], who)
             if access.size:
                 return start, start + access.size
+        if access.tile is not None and access.point in self.asker.of.values.copied:
+            return self.row_of(access, access.tile, who)
         offset = self.asker.of.values.offset(access, buffer)
         width = access.width if access.width is not None else buffer.element_bytes
         if offset is None or access.is_unplaced or access.start is not None or self.is_other_layout():
@@ -63,6 +65,13 @@ class TouchedBytes:
             width = 1
         start = encoder.value(offset, who)
         return start, start + width
+
+    def row_of(self, access: Access, tile: Tile, who: int) -> tuple[Expression, Expression]:
+        """Any of the rows of a matrix: which of them a lane moves is not said."""
+        self.encoder.origin |= Origin.UNKNOWN
+        row = self.encoder.variable(f"row{access.point}.{who}", 0, tile.rows - 1)
+        start = self.encoder.value(self.asker.of.values.copied[access.point], who) + row * tile.pitch
+        return start, start + tile.row_bytes
 
     def is_one_place(self, access: Access, offset: Term | None) -> bool:
         """Is it a member of one object that both touch, wherever in the object it is?"""

@@ -229,6 +229,8 @@ class _Walk:
             self.bases[point] = self.term(node.part.base)
         if node.start is not None:
             self.copied[point] = self.term(node.start)
+        elif node.tile is not None and node.tile.start is not None:
+            self.copied[point] = self.term(node.tile.start)
         if node.stored is not None:
             self.stored[point] = self.term(node.stored)
         if node.addition is not None:

@@ -72,7 +72,7 @@ class ValueFacts:
     # of named barriers: number, and how many threads take part
     named: Mapping[int, tuple[Term | None, Term | None]]
     exits: Mapping[int, tuple[Exit, ...]]  # by loop
-    copied: Mapping[int, Term]  # first bytes of copies that threads make together
+    copied: Mapping[int, Term]  # first bytes of what threads move together, copies and matrices
     # of accesses without an index: the subscripts of arrays on the way, each with how many elements the array has
     subscripts: Mapping[int, tuple[tuple[Term, int], ...]]
     added: Mapping[int, tuple[Term, Term]]  # of atomic additions: what was there before, and what they add

@@ -70,7 +70,7 @@ def effects_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) ->
         if name.startswith("mem"):
             place = place.reached(evaluate(expr.arguments[-1], scope.constant_scope()))
         whole = name.startswith("__")
-        moved = wmma.tile(expr, name, scope) if name.endswith("_matrix_sync") else None
+        moved = wmma.tile(expr, name, place.byte, scope) if name.endswith("_matrix_sync") else None
         ctx.access(place if whole else place.part(), kind, argument.lo, argument.hi, tile=moved)
     return result_of(ctx, name, values) if len(values) == len(expr.arguments) else ctx.out.fresh()
 

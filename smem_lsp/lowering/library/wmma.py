@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.ir.nodes import Tile
+from smem_lsp.ir.values import Value
 from smem_lsp.lowering.state.local_scope import Fragment, LocalScope, Variable
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.scope import Scope
@@ -39,9 +40,9 @@ def fragment_of(names: Sequence[tree.Name], scope: Scope) -> Fragment | None:
     return None
 
 
-def tile(expr: tree.Call, name: str, scope: LocalScope) -> Tile | None:
+def tile(expr: tree.Call, name: str, start: Value | None, scope: LocalScope) -> Tile | None:
     """The bytes of ``load_matrix_sync(fragment, address, pitch)`` and ``store_matrix_sync(address, fragment, pitch,
-    layout)``; None: not known."""
+    layout)`` from ``start`` on; None: not known."""
     load = name == "load_matrix_sync"
     if len(expr.arguments) not in ((3, 4) if load else (4,)):
         return None
@@ -57,7 +58,7 @@ def tile(expr: tree.Call, name: str, scope: LocalScope) -> Tile | None:
     if layout not in (_ROW, _COLUMN):
         return None
     rows, columns = (held.rows, held.columns) if layout == _ROW else (held.columns, held.rows)
-    return Tile(rows, columns * held.element, pitch * held.element)
+    return Tile(rows, columns * held.element, pitch * held.element, start)
 
 
 def _last(expr: tree.Expr) -> str:
