@@ -186,8 +186,10 @@ class PairQuestion(RaceSizes):
             return False
         if self.encoder.found:
             return False  # whoever finds the last number in a counter may come when all others are done
-        if not all(self.asker.is_one_or_other(access) for access in pair):
-            return False
+        plain = [self.asker.is_one_or_other(access) for access in pair]
+        limits = [self.asker.is_up_to_a_limit(access) for access in pair]
+        if not (any(plain) and all(limits)):
+            return False  # limits that data set for both may have to do with each other
         if not origin & (Origin.DATA | Origin.UNKNOWN):
             return True
         free = [self.asker.is_for_many(access, self.lanes) for access in pair]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 
@@ -12,6 +12,7 @@ from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.formulas import Expression, Formula, either, negated
 from smem_lsp.analysis.decision.model import Answer
+from smem_lsp.analysis.decision.operators import COMPARISONS
 from smem_lsp.analysis.decision.own_writes import own_writes
 from smem_lsp.analysis.decision.pair_question import PairQuestion
 from smem_lsp.analysis.decision.reply import Reply
@@ -19,7 +20,7 @@ from smem_lsp.analysis.decision.touched_bytes import are_other_members, stores
 from smem_lsp.analysis.decision.unknowns import Origin, Turns
 from smem_lsp.analysis.decision.ways import SAME_TURN, Way
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import Opaque, Term, parts_of
+from smem_lsp.analysis.values.terms import Op, Opaque, Term, parts_of
 from smem_lsp.ir.nodes import Access, Axes, Dims
 from smem_lsp.source.record import dataclass
 
@@ -236,6 +237,16 @@ class Asker:
 
     def is_one_or_other(self, access: Access) -> bool:
         """Does each condition in front of it that asks for what the block agrees on in memory ask for nothing else?"""
+        return not any(self._mixed(access))
+
+    def is_up_to_a_limit(self, access: Access) -> bool:
+        """Is what the block agrees on in memory, in conditions that ask for the thread's number, too, no more than a
+        limit, as a size is? ``t < *count``, but not ``t == *winner``."""
+        return all(isinstance(each, Op) and each.operator in COMPARISONS for each in self._mixed(access))
+
+    def _mixed(self, access: Access) -> Iterator[Term]:
+        """Conditions in front of an access that ask both for a thread's own number and for what the block agrees on in
+        memory."""
         levels = self.of.levels
         for each in self.of.positions[access.point].conditions:
             agreed = any(
@@ -243,8 +254,7 @@ class Asker:
                 for part in parts_of(each.term)
             )
             if agreed and not levels.uniform(each.term):
-                return False
-        return True
+                yield each.term
 
     def elected(self, access: Access) -> Chosen:
         """Conditions in front of the access, one if that will do, that let one certain thread of the block come to it,

@@ -83,3 +83,45 @@ void host(const Task* task, const float* in, float* out) {{ k<<<8, 256>>>(task, 
 def test_members_behind_a_pointer_are_loaded_one_by_one(one: str, other: str, kind: VerdictKind) -> None:
     (kernel,) = check(_MEMBERS.format(one=one, other=other)).kernels
     assert kernel.verdict is not None and kernel.verdict.kind is kind, kernel.verdict.reasons
+
+
+_LIMITS = """
+__global__ void k(const int* in, int* out, int n) {{
+  __shared__ int first, limit, winner, x;
+  const int t = threadIdx.x;
+  if (t == 0) {{ first = in[blockIdx.x]; limit = in[blockIdx.x + 1]; winner = in[n]; }}
+  __syncthreads();
+  {body}
+}}
+void host(const int* in, int* out, int n) {{ k<<<8, 256>>>(in, out, n); }}
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (t == 255) x = in[3]; if (t < limit) out[t] = x;",
+        "if (t == 255) x = in[3]; if (first * 256 + t < n) out[t] = x;",
+        "if (t == 0) x = in[3]; for (int i = first + t; i < limit; i += 256) out[i] = x;",
+        "if (t == 0) x = in[3]; for (int i = t; i < min(limit, 99); i += 256) out[i] = x;",
+    ],
+)
+def test_a_limit_that_the_block_shares_is_a_size(body: str) -> None:
+    (kernel,) = check(_LIMITS.format(body=body)).kernels
+    assert kernel.verdict is not None
+    assert kernel.verdict.kind is VerdictKind.RACY and "may write" in kernel.verdict.races[0]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (t == 255) x = in[3]; if (t == winner) out[t] = x;",
+        "if (t == winner) x = in[3]; if (t != winner) out[t] = x;",  # it may be one that there is not
+        "if (t < first) x = in[3]; if (t >= limit) out[t] = x;",  # perhaps no thread is both
+        "if (t == 255) x = in[3]; if (t < limit && t == winner) out[t] = x;",
+    ],
+)
+def test_what_else_is_asked_of_shared_numbers_may_have_its_reasons(body: str) -> None:
+    (kernel,) = check(_LIMITS.format(body=body)).kernels
+    assert kernel.verdict is not None
+    assert kernel.verdict.kind is VerdictKind.UNDECIDED
