@@ -33,7 +33,7 @@ from smem_lsp.engine import Report, check
 from smem_lsp.environment import DiskReader
 from smem_lsp.rules.facts import KernelFacts
 
-RACES = ("SMEM201", "SMEM202", "SMEM203", "SMEM205", "SMEM208", "SMEM210")
+RACES = ("SMEM201", "SMEM202", "SMEM203", "SMEM205", "SMEM206", "SMEM208", "SMEM210")
 _BARRIER = re.compile(r"__syncthreads\s*\(\s*\)\s*;?")
 _HEAD_LINES = 12  # `template <...>` above `__global__`
 
