@@ -145,3 +145,85 @@ void decided_again_in_the_next_turn(int n, bool own) {
     if (own) cudaStreamDestroy(s);
   }
 }
+int excluded_by_the_opposite(int n, float* p) {
+  cudaStream_t s = nullptr;
+  if (n > 3) cudaStreamCreate(&s);
+  if (n <= 3) return 1;
+  k<<<1, 1, 0, s>>>(p);
+  cudaStreamDestroy(s);
+  return 0;
+}
+int excluded_by_another_value(int mode, float* p) {
+  cudaStream_t s = nullptr;
+  switch (mode) {
+    case 1: cudaStreamCreate(&s); break;
+    default: break;
+  }
+  if (mode == 2) return 1;
+  k<<<1, 1, 0, s>>>(p);
+  if (mode == 1) cudaStreamDestroy(s);
+  return 0;
+}
+int excluded_by_a_flag(int n, float* p) {
+  cudaStream_t s = nullptr;
+  bool made = false;
+  if (n > 3) { cudaStreamCreate(&s); made = true; }
+  if (!made) return 1;
+  k<<<1, 1, 0, s>>>(p);
+  cudaStreamDestroy(s);
+  return 0;
+}
+int excluded_in_a_switch(int mode, float* p) {
+  cudaStream_t s = nullptr;
+  if (mode == 1) cudaStreamCreate(&s);
+  switch (mode) {
+    case 2: return 1;
+    case 1: k<<<1, 1, 0, s>>>(p); cudaStreamDestroy(s); break;
+  }
+  return 0;
+}
+int array_of_none(int n, float* p) {
+  cudaStream_t s[8];
+  for (int i = 0; i < n; i++) cudaStreamCreate(&s[i]);
+  if (n == 0) return 1;
+  for (int i = 0; i < n; i++) { k<<<1, 1, 0, s[i]>>>(p); cudaStreamDestroy(s[i]); }
+  return 0;
+}
+void made_in_the_first_turn_destroyed_in_the_last(int n, float* p) {
+  cudaStream_t s = nullptr;
+  for (int i = 0; i < n; i++) {
+    if (i == 0) cudaStreamCreate(&s);
+    k<<<1, 1, 0, s>>>(p);
+    if (i == n - 1) cudaStreamDestroy(s);
+  }
+}
+void made_and_destroyed_under_one_condition_used_under_another(int n, float* p) {
+  cudaStream_t s;
+  if (n > 3) { cudaStreamCreate(&s); cudaStreamDestroy(s); }
+  if (n <= 3) { s = nullptr; }
+  if (n < 3) k<<<1, 1, 0, s>>>(p);
+}
+void launched_or_touched(int n) { float* p; cudaMallocManaged(&p, 4); if (n > 3) k<<<1,1>>>(p); if (n <= 3) p[0] = 1; cudaDeviceSynchronize(); cudaFree(p); }
+void launched_or_touched_behind_and(int n) { float* p; cudaMallocManaged(&p, 4); if (n > 3) k<<<1,1>>>(p); n <= 3 && (p[0] = 1); cudaDeviceSynchronize(); cudaFree(p); }
+void launched_in_one_turn_touched_in_another(int n) {
+  float* p;
+  cudaMallocManaged(&p, 4);
+  for (int i = 0; i < n; i++) {
+    if (i == n - 1) k<<<1, 1>>>(p);
+    if (i == 0 && n > 1) p[0] = 1;
+  }
+  cudaDeviceSynchronize();
+  cudaFree(p);
+}
+void freed_here_or_there(int n, cudaStream_t given) {
+  cudaStream_t a, b;
+  cudaStreamCreate(&a);
+  cudaStreamCreate(&b);
+  float* p;
+  cudaMallocAsync(&p, 4, a);
+  cudaStreamSynchronize(a);
+  if (n > 3) k<<<1, 1, 0, a>>>(p);
+  if (n <= 3) cudaFreeAsync(p, b); else cudaFreeAsync(p, a);
+  cudaStreamDestroy(a);
+  cudaStreamDestroy(b);
+}

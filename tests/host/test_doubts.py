@@ -72,6 +72,31 @@ def test_nothing_is_said_of_what_is_doubtful() -> None:
             "float* q; cudaMallocAsync(&q, 4, given); cudaFreeAsync(q, given); cudaFreeAsync(q, given);",
             ["SMEM603"],
         ),
+        # behind a choice: where all paths had it, or none releases it, the choice excludes nothing
+        (
+            "cudaEvent_t e[2]; for (auto& each : e) cudaEventCreate(&each); if (n) return; "
+            "for (auto each : e) cudaEventDestroy(each);",
+            ["SMEM601"],
+        ),
+        (
+            "cudaEvent_t e[2]; for (int i = 0; i < 2; ++i) cudaEventCreate(&e[i]); if (n) return; "
+            "for (int i = 0; i < 2; ++i) cudaEventDestroy(e[i]);",
+            ["SMEM601"],
+        ),
+        ("cudaStream_t s; if (n > 3) cudaStreamCreate(&s); if (n <= 3) return;", ["SMEM601"]),
+        (
+            "cudaStream_t s = 0; if (n > 3) cudaStreamCreate(&s); if (cudaMemset(p, 0, 4) != cudaSuccess) return; "
+            "if (n > 3) cudaStreamDestroy(s);",
+            ["SMEM601"],
+        ),
+        (
+            "float* q; cudaMallocManaged(&q, 4); if (n > 3) k<<<1, 1>>>(q); q[0] = 1; cudaFree(q);",
+            ["SMEM602"],
+        ),
+        (
+            "float* q; cudaMallocManaged(&q, 4); k<<<1, 1>>>(q); if (n) q[0] = 1; cudaDeviceSynchronize(); cudaFree(q);",
+            ["SMEM602"],
+        ),
     ],
 )
 def test_what_is_surely_wrong_is_told(body: str, codes: list[str]) -> None:

@@ -344,6 +344,7 @@ class Calls(Expressions):
             state.status[thing.number] = LEFT
         else:
             state.status[thing.number] = LIVE
+        state.doubted -= {thing.number}
         if not variable.owns:
             self.evidence.borrowed.add(thing.number)
         if variable.apart:
@@ -422,7 +423,7 @@ class Calls(Expressions):
         if not isinstance(argument, tree.Name) or api.kind is None or api.kind == ALLOCATION:
             return
         variable = self.find(argument.text)
-        if variable is None or variable.shared or variable.several:
+        if variable is None or variable.owns or variable.shared or variable.several:
             return
         thing = self.thing(api.kind, variable.name, place, False)
         self.evidence.borrowed.add(thing.number)

@@ -56,6 +56,7 @@ class Declarations(Conditions):
             variable.several = bool(declarator.dims)
         elif stars or declarator.dims or container:
             variable.several = True
+        variable.filled = bool(declarator.dims) and owned
         variable.nullable = self._holds(declared, declarator)
         variable.shared = variable.shared or (reference and not owned)
         variable.configures = any(word in self.dialect.config_types for word in words)

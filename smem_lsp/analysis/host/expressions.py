@@ -85,6 +85,7 @@ class Expressions(Places, ABC):
 
     def perhaps(self, state: State, expr: tree.Expr) -> Value | Address:
         """Run an expression that may not be reached."""
+        state.chosen(self.common)
         before = state.copy()
         self.branches += 1
         value = self.value(state, expr)

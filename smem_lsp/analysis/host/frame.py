@@ -16,7 +16,7 @@ from smem_lsp.analysis.host.order import (
     LEFT,
     LIVE,
     PER_THREAD,
-    RELEASED,
+    Common,
     Null,
     Outcome,
     Ref,
@@ -41,13 +41,14 @@ class TooMuch(Exception):
 @dataclass(eq=False, slots=True)
 class Variable:
     """A variable of the function. ``owns``: what is put into it is lost where its scope ends; ``several``: an array of
-    handles; ``target``: what it is a reference to; ``configures``: it holds the configuration of a launch; ``points``:
+    handles; ``filled``: one with elements; ``target``: what it is a reference to; ``configures``: it holds the configuration of a launch; ``points``:
     to the variables whose addresses it holds; ``ends``: a class whose destructor may wait."""
 
     number: int
     name: str
     owns: bool = False
     several: bool = False
+    filled: bool = False
     target: Variable | None = None
     configures: bool = False
     points: tuple[Variable, ...] = ()
@@ -90,6 +91,8 @@ class Frame:
         self._asked: dict[str, int] = {}
         self._word_sets: dict[str, frozenset[str]] = {}
         self.forks: list[State] = []
+        self.common = Common(frozenset(), frozenset())  # to all paths on which the chunk is run
+        self.guessed = False  # a condition was decided of which nothing is known
         self.releases: list[int] = []  # in the order in which they are met
         self.dead = False
         self.branches = 0  # around, inside of the loop around
@@ -164,6 +167,8 @@ class Frame:
         """What the variable holds is out of reach, unless another one holds it, too."""
         held = state.values.pop(variable.number, None)
         if not isinstance(held, Ref) or held.made not in state.status:
+            if variable.owns:
+                self.evidence.unheld(variable.number, place)
             return
         if any(isinstance(each, Ref) and each.made == held.made for each in state.values.values()):
             return
@@ -171,8 +176,15 @@ class Frame:
         if how == "again" and self.branches:
             state.leave(held.made)  # it may be that only one turn of a loop gets here
         if thing.kind != MANAGED:
-            alone = self.statement.alone
-            self.evidence.lost(thing, how, place, alone, live=state.status[held.made] == LIVE)
+            self.evidence.lost(
+                thing,
+                how,
+                place,
+                self.statement.alone,
+                variable.number,
+                live=state.status[held.made] == LIVE,
+                doubtful=held.made in state.doubted,
+            )
         if how != "return":
             if thing.kind == STREAM:
                 state.before[DEFAULT] = state.ordered(DEFAULT, self.blocking)
@@ -260,8 +272,7 @@ class Frame:
         if isinstance(value, Ref) and expr is not None:
             thing = self.things[value.made]
             if thing.kind not in POINTERS and not thing.several and value.made in state.status:
-                gone = state.status[value.made] == RELEASED
-                self.evidence.gone(thing, self.tokens(expr), gone, self.statement)
+                self.evidence.gone(thing, self.tokens(expr), state, self.statement)
 
     def touch(self, state: State, value: Ref, expr: tree.Expr, *, writes: bool) -> None:
         """The host accesses memory."""
@@ -282,7 +293,12 @@ class Frame:
         state.status.setdefault(thing.number, LIVE)
         return thing.number
 
-    def spelled_here(self, use: Use) -> str | None:
-        """How the stream of a use can be written where the walk is."""
+    def spelled_here(self, state: State, use: Use) -> str | None:
+        """How the stream of a use can be written where the walk is: one that is there on all paths."""
         name = use.stream.strip("`")
-        return name if name.isidentifier() and use.stream != name and self.find(name) is not None else None
+        variable = self.find(name) if name.isidentifier() and use.stream != name else None
+        if variable is None or not variable.owns:
+            return None if variable is None else name
+        held = state.values.get(variable.number)
+        there = isinstance(held, Ref) and held.made in self.common.made and state.status[held.made] == LIVE
+        return name if there else None

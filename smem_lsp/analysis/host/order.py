@@ -11,7 +11,7 @@ default stream is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from smem_lsp.source.record import dataclass
 
@@ -49,12 +49,33 @@ class Null:
 Value = Ref | Outcome | Null | None
 
 
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What has been made, and what runs, on several paths."""
+
+    made: frozenset[int]
+    running: frozenset[int]
+
+
 class State:
     """One path. ``values``: of variables; ``status``: of what has been made; ``done``: uses that are over for the host;
     ``before``: those that are over before what is put into a stream next; ``events``: those that a recorded event
-    stands for, None where it is not known; ``facts``: conditions that have been decided, by their text."""
+    stands for, None where it is not known; ``facts``: conditions that have been decided, by their text; ``doubted``,
+    ``unsure``: what has been made, and uses, that a later choice may exclude."""
 
-    __slots__ = ("before", "captured", "capturing", "done", "events", "facts", "running", "status", "values")
+    __slots__ = (
+        "before",
+        "captured",
+        "capturing",
+        "done",
+        "doubted",
+        "events",
+        "facts",
+        "running",
+        "status",
+        "unsure",
+        "values",
+    )
 
     def __init__(self) -> None:
         self.values: dict[int, Value] = {}
@@ -66,6 +87,8 @@ class State:
         self.facts: dict[str, bool] = {}
         self.capturing = False
         self.captured: frozenset[tuple[int, bool | None]] = frozenset()  # memory that graphs use
+        self.doubted: frozenset[int] = _NONE
+        self.unsure: frozenset[int] = _NONE
 
     def copy(self) -> State:
         other = State()
@@ -81,6 +104,7 @@ class State:
         self.events = other.events.copy()
         self.facts = other.facts.copy()
         self.capturing, self.captured = other.capturing, other.captured
+        self.doubted, self.unsure = other.doubted, other.unsure
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -94,7 +118,15 @@ class State:
             frozenset(self.facts.items()),
             self.capturing,
             self.captured,
+            self.doubted,
+            self.unsure,
         )
+
+    def chosen(self, common: Common) -> None:
+        """A condition of which nothing is known leads here: what was not done on all of the paths that it was asked on
+        may be what it excludes."""
+        self.doubted |= self.status.keys() - common.made
+        self.unsure |= self.running - common.running
 
     # ---- what orders what --------------------------------------------------------------------------------------
 
@@ -122,6 +154,7 @@ class State:
             }
         self.before[stream] = over | fresh
         self.running |= fresh
+        self.unsure -= fresh
 
     def wait_stream(self, stream: int, blocking: Mapping[int, bool]) -> None:
         """The host waits for a stream."""
@@ -161,6 +194,14 @@ class State:
             self.before[DEFAULT] = self.before.get(DEFAULT, _NONE) | self.before.get(made, _NONE)
             if made in self.events:
                 self.events[made] = None
+
+
+def common_to(states: Sequence[State]) -> Common:
+    """What all of these paths have in common."""
+    return Common(
+        frozenset.intersection(*(frozenset(state.status) for state in states)),
+        frozenset.intersection(*(state.running for state in states)),
+    )
 
 
 def distinct(states: Iterable[State]) -> list[State]:

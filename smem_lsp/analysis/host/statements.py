@@ -12,7 +12,7 @@ from smem_lsp.analysis.host.callees import ENDS
 from smem_lsp.analysis.host.declarations import QUIET_WORDS, Declarations
 from smem_lsp.analysis.host.frame import Address, TooMuch
 from smem_lsp.analysis.host.model import Statement, Tokens
-from smem_lsp.analysis.host.order import Ref, State, distinct
+from smem_lsp.analysis.host.order import Ref, State, common_to, distinct
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
@@ -136,6 +136,8 @@ class Statements(Declarations):
             raise TooMuch
         base, self.base = self.base, lo
         self.outcomes.clear()
+        if states:
+            self.common = common_to(states)
         states = self._run(states, parsed)
         self.base = base
         self._changed(states, lo, hi)
@@ -246,14 +248,24 @@ class Statements(Declarations):
         for each in body:
             if isinstance(each, tree.CaseLabel):
                 closed = closed or each.chunk is None
-                current = self.joined([*current, *(state.copy() for state in states)])
+                current = self.joined([*current, *self._chosen(states)])
             else:
                 current = self.statement_on(current, each, alone=True)
         self.branches -= 1
-        rest = [] if closed else states
+        rest = [] if closed else self._chosen(states)
         after = self.joined([*current, *self.breaks.pop().states, *rest])
         self._close(after, (node.hi - 1, node.hi))
         return self.joined(after)
+
+    @staticmethod
+    def _chosen(states: Sequence[State]) -> list[State]:
+        """Copies of these paths, behind a choice of which nothing is known."""
+        copies = [state.copy() for state in states]
+        if len(copies) > 1:
+            common = common_to(copies)
+            for state in copies:
+                state.chosen(common)
+        return copies
 
     def _try(self, states: list[State], node: tree.Try) -> list[State]:
         """What happens in a handler is not known: nothing is said of it, and no path comes out of it."""
@@ -299,6 +311,8 @@ class Statements(Declarations):
             if parsed is None:
                 raise TooMuch
             self.base = node.chunk[0]
+            if states:
+                self.common = common_to(states)
             for state in states:
                 self.dead = False
                 self.leave(state, self.value(state, parsed))
@@ -351,7 +365,8 @@ class Statements(Declarations):
                 condition, step = head.condition, head.step
             self.base = outer
             endless = isinstance(head, tree.ForHead) and condition is None
-            after = self._turns(states, node.body, condition, node.head, step, endless=endless)
+            once = self._runs_once(head)
+            after = self._turns(states, node.body, condition, node.head, step, endless=endless, once=once)
         else:
             parsed = self.body.chunk("condition", node.condition)
             if parsed is None and self.relevant(*node.condition):
@@ -367,6 +382,32 @@ class Statements(Declarations):
                 after = self._turns(states, node.body, parsed, node.condition, endless=endless)
         self._close(after, (node.hi - 1, node.hi))
         return after
+
+    def _runs_once(self, head: tree.ForHead | tree.RangeFor) -> bool:
+        """Is there a first turn, whatever holds? ``for (auto& e : events)`` of an array, ``for (int i = 0; i < 2; i++)``"""
+        if isinstance(head, tree.RangeFor):
+            array = self.find(head.range.text) if isinstance(head.range, tree.Name) else None
+            return array is not None and array.filled
+        if not isinstance(head.condition, tree.Binary) or not isinstance(head.init, tree.Declaration):
+            return False
+        numbers = {
+            each.name: each.initializer
+            for each in head.init.declarators
+            if not each.pointers and not each.dims
+        }
+        left, right = head.condition.left, head.condition.right
+        first = numbers.get(left.text) if isinstance(left, tree.Name) else None
+        if not isinstance(first, tree.Number) or not isinstance(right, tree.Number):
+            return False
+        if not (first.text.isdecimal() and right.text.isdecimal()):
+            return False
+        start, end = int(first.text), int(right.text)
+        match head.condition.operator:
+            case "<" | "!=":
+                return start < end
+            case "<=":
+                return start <= end
+        return False
 
     def _once(self, states: list[State], body: tree.Statement) -> list[State]:
         self.breaks.append(_Target(len(self.scopes)))
@@ -401,8 +442,9 @@ class Statements(Declarations):
         step: tree.Expr | None = None,
         *,
         endless: bool = False,
+        once: bool = False,
     ) -> list[State]:
-        """Any number of turns of a loop, until no turn shows anything new."""
+        """Any number of turns of a loop, until no turn shows anything new. ``once``: at least one."""
         outside, self.branches = self.branches, 0
         after: list[State] = []
         seen: dict[tuple[object, ...], State] = {}
@@ -414,12 +456,17 @@ class Statements(Declarations):
             if not endless and condition is not None:
                 outer, self.base = self.base, head[0]
                 self.outcomes.clear()
+                if current:
+                    self.common = common_to(current)
                 current = self._run(current, condition)
                 self.base = outer
-                entered, left = self.sides(current, condition, head, fails=False)
-                after += left
-            elif not endless:
-                after += [state.copy() for state in current]
+                if not once:
+                    entered, left = self.sides(current, condition, head, fails=False)
+                    after += left
+            elif not endless and not once:
+                entered = self._chosen(current)
+                after += self._chosen(current)
+            once = False
             entered = [state for state in self.joined(entered) if state.key not in seen]
             if not entered:
                 self.branches = outside
