@@ -94,7 +94,8 @@ def test_nothing_is_said_of_what_is_doubtful() -> None:
             ["SMEM602"],
         ),
         (
-            "float* q; cudaMallocManaged(&q, 4); k<<<1, 1>>>(q); if (n) q[0] = 1; cudaDeviceSynchronize(); cudaFree(q);",
+            "float* q; cudaMallocManaged(&q, 4); k<<<1, 1>>>(q); if (n) q[0] = 1; cudaDeviceSynchronize(); "
+            "cudaFree(q);",
             ["SMEM602"],
         ),
     ],

@@ -41,8 +41,9 @@ class TooMuch(Exception):
 @dataclass(eq=False, slots=True)
 class Variable:
     """A variable of the function. ``owns``: what is put into it is lost where its scope ends; ``several``: an array of
-    handles; ``filled``: one with elements; ``target``: what it is a reference to; ``configures``: it holds the configuration of a launch; ``points``:
-    to the variables whose addresses it holds; ``ends``: a class whose destructor may wait."""
+    handles; ``filled``: one with elements; ``target``: what it is a reference to; ``configures``: it holds the
+    configuration of a launch; ``points``: to the variables whose addresses it holds; ``ends``: a class whose destructor
+    may wait."""
 
     number: int
     name: str

@@ -384,7 +384,7 @@ class Statements(Declarations):
         return after
 
     def _runs_once(self, head: tree.ForHead | tree.RangeFor) -> bool:
-        """Is there a first turn, whatever holds? ``for (auto& e : events)`` of an array, ``for (int i = 0; i < 2; i++)``"""
+        """Is there a first turn, whatever holds? ``for (auto& e : array)``, ``for (int i = 0; i < 2; ++i)``"""
         if isinstance(head, tree.RangeFor):
             array = self.find(head.range.text) if isinstance(head.range, tree.Name) else None
             return array is not None and array.filled
