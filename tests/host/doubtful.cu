@@ -227,3 +227,11 @@ void freed_here_or_there(int n, cudaStream_t given) {
   cudaStreamDestroy(a);
   cudaStreamDestroy(b);
 }
+void touched_in_the_first_turn_alone(int n) {
+  float* p;
+  cudaMallocManaged(&p, 4);
+  int i = 0;
+  do { if (i == 0) p[0] = 1; k<<<1, 1>>>(p); } while (++i < n);
+  for (int j = 0; j < 3; ++j) { cudaDeviceSynchronize(); }
+  cudaFree(p);
+}

@@ -31,7 +31,7 @@ class Conditions(Calls):
             for side, truth, other in ((yes, True, state.copy()), (no, False, state)):
                 self.guessed = False
                 if condition is None:
-                    if not self._guess(other, text, truth, span[1]):
+                    if not self._guess(other, text, truth):
                         continue
                 elif not self._assume(other, condition, truth, leaving=truth or not fails):
                     continue
@@ -72,16 +72,16 @@ class Conditions(Calls):
             return self._is(state, known, truth, leaving=leaving)
         self._mentions(state, expr, leaving=leaving)
         lo, hi = self.tokens(expr)
-        return self._guess(state, " ".join(self.body.tokens.texts[lo:hi]), truth, hi)
+        return self._guess(state, " ".join(self.body.tokens.texts[lo:hi]), truth)
 
-    def _guess(self, state: State, text: str, truth: bool, at: int) -> bool:
+    def _guess(self, state: State, text: str, truth: bool) -> bool:
         """Let a condition hold, or not, of which no more is known than how it was decided before."""
         decided = state.facts.get(text)
         if decided is not None:
             return decided is truth
         self.guessed = True
         if "(" not in text:
-            self.decide(state, text, truth, at)
+            state.facts[text] = truth
         return True
 
     def _either(self, state: State, expr: tree.Binary, truth: bool, *, leaving: bool) -> bool:

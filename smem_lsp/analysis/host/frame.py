@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
-from functools import cached_property
-from itertools import accumulate
+from collections.abc import Collection
 
 from smem_lsp.analysis.host.api import ALLOCATION, MANAGED, STREAM
 from smem_lsp.analysis.host.callees import Callees
@@ -89,7 +86,6 @@ class Frame:
         self.blocking: dict[int, bool] = {PER_THREAD: True}
         self.evidence = Evidence()
         self.outcomes: dict[tuple[int, int], Outcome] = {}  # of the calls of the chunk that is run
-        self._asked: dict[str, int] = {}
         self._word_sets: dict[str, frozenset[str]] = {}
         self.forks: list[State] = []
         self.common = Common(frozenset(), frozenset())  # to all paths on which the chunk is run
@@ -97,7 +93,6 @@ class Frame:
         self.releases: list[int] = []  # in the order in which they are met
         self.dead = False
         self.branches = 0  # around, inside of the loop around
-        self.loop: int | None = None  # first token of the outermost loop around
 
     def declare(self, name: str, at: Tokens) -> Variable:
         """The variable that is declared at these tokens: in each turn of a loop the same."""
@@ -190,36 +185,6 @@ class Frame:
             if thing.kind == STREAM:
                 state.before[DEFAULT] = state.ordered(DEFAULT, self.blocking)
             del state.status[held.made]
-
-    def decide(self, state: State, text: str, truth: bool, at: int) -> None:
-        """Note at token ``at`` how a condition was decided, if it can be asked for again: paths that differ in nothing
-        that is asked for are one path."""
-        if self._last_asked(text) >= (at if self.loop is None else self.loop):
-            state.facts[text] = truth
-
-    def settle(self, states: Iterable[State], at: int) -> None:
-        """Conditions that nothing from token ``at`` on asks for are no longer of interest."""
-        start = at if self.loop is None else self.loop
-        for state in states:
-            for text in [text for text in state.facts if self._last_asked(text) < start]:
-                del state.facts[text]
-
-    def _last_asked(self, text: str) -> int:
-        """The last token at which a condition is written."""
-        last = self._asked.get(text)
-        if last is None:
-            at = self._spelled.rfind(f" {text} ")
-            last = self._asked[text] = bisect_left(self._starts, at)
-        return last
-
-    @cached_property
-    def _spelled(self) -> str:
-        return " ".join(("", *self.body.tokens.texts, ""))
-
-    @cached_property
-    def _starts(self) -> Sequence[int]:
-        """Where each token is in what is spelled, the space before it included."""
-        return list(accumulate((len(text) + 1 for text in self.body.tokens.texts), initial=0))
 
     def forget_facts(self, state: State, names: Collection[str]) -> None:
         """Conditions that name one of these are open again."""

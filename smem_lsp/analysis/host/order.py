@@ -108,6 +108,7 @@ class State:
 
     @property
     def key(self) -> tuple[object, ...]:
+        """All but the conditions that have been decided: what differs in these alone can be decided again."""
         return (
             frozenset(self.values.items()),
             frozenset(self.status.items()),
@@ -115,12 +116,17 @@ class State:
             self.done,
             frozenset(self.before.items()),
             frozenset(self.events.items()),
-            frozenset(self.facts.items()),
             self.capturing,
             self.captured,
             self.doubted,
             self.unsure,
         )
+
+    def agree(self, other: State) -> None:
+        """Keep the conditions that another path has decided alike."""
+        if self.facts != other.facts:
+            facts = other.facts
+            self.facts = {text: truth for text, truth in self.facts.items() if facts.get(text) is truth}
 
     def chosen(self, common: Common) -> None:
         """A condition of which nothing is known leads here: what was not done on all of the paths that it was asked on
@@ -198,6 +204,8 @@ class State:
 
 def common_to(states: Sequence[State]) -> Common:
     """What all of these paths have in common."""
+    if len(states) == 1:
+        return Common(frozenset(states[0].status), states[0].running)
     return Common(
         frozenset.intersection(*(frozenset(state.status) for state in states)),
         frozenset.intersection(*(state.running for state in states)),
@@ -205,11 +213,12 @@ def common_to(states: Sequence[State]) -> Common:
 
 
 def distinct(states: Iterable[State]) -> list[State]:
-    """The states that differ."""
+    """The states that differ. Those that differ in decided conditions alone are one: where one of these is asked for
+    again, ``State.chosen`` doubts what depends on it."""
     states = list(states)
     if len(states) < 2:
         return states
     found: dict[tuple[object, ...], State] = {}
     for state in states:
-        found.setdefault(state.key, state)
+        found.setdefault(state.key, state).agree(state)
     return list(found.values())

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field
-from functools import partial
 from typing import Any
 
 from smem_lsp.analysis.host.callees import ENDS
@@ -108,7 +107,7 @@ class Statements(Declarations):
                 states = self.chunk(states, "expression", node.chunk)[1]
                 if node.body is None:
                     return states
-                return self._repeated(node, partial(self._turns, states, node.body, None, node.chunk))
+                return self._turns(states, node.body, None, node.chunk)
             case tree.CaseLabel() | tree.Empty() | tree.AsmStatement():
                 return states
         if self.relevant(node.lo, node.hi):
@@ -210,7 +209,6 @@ class Statements(Declarations):
         if otherwise is not None:
             states = self.statement_on(states, otherwise, alone=False)
         self.branches -= 1
-        self.settle((*ended, *states), node.hi)
         after = self.joined([*ended, *states])
         for _ in range(opened):
             self._close(after, (node.hi - 1, node.hi))
@@ -335,16 +333,7 @@ class Statements(Declarations):
                     state.wait_all()
             self._changed(states, node.lo, node.hi)
             return self.joined(states)
-        return self._repeated(node, partial(self._looped, states, node))
-
-    def _repeated(self, node: tree.Statement, run: Callable[[], list[State]]) -> list[State]:
-        """Run a loop: until the outermost one ends, all that stands in it is asked for again."""
-        outer = self.loop
-        self.loop = node.lo if outer is None else outer
-        after = run()
-        self.loop = outer
-        self.settle(after, node.hi)
-        return self.joined(after)
+        return self.joined(self._looped(states, node))
 
     def _looped(self, states: list[State], node: tree.For | tree.While | tree.DoWhile) -> list[State]:
         """All turns of a loop that matters."""
@@ -376,7 +365,7 @@ class Statements(Declarations):
                 if constant in ("0", "false"):
                     after = self._once(states, node.body)
                 else:
-                    after = self._turns(self._once(states, node.body), node.body, parsed, node.condition)
+                    after = self._turns(states, node.body, parsed, node.condition, once=True)
             else:
                 endless = constant in ("1", "true")
                 after = self._turns(states, node.body, parsed, node.condition, endless=endless)
@@ -444,43 +433,59 @@ class Statements(Declarations):
         endless: bool = False,
         once: bool = False,
     ) -> list[State]:
-        """Any number of turns of a loop, until no turn shows anything new. ``once``: at least one."""
+        """Any number of turns of a loop, until no turn shows anything new. ``once``: at least one. The body is run on
+        all paths that a turn may begin with: a choice in it is one among all of them."""
         outside, self.branches = self.branches, 0
         after: list[State] = []
-        seen: dict[tuple[object, ...], State] = {}
-        current = states
+        turns: dict[tuple[object, ...], State] = {}
+        asked = [] if once else states
+        entered = states if once else []
         for _ in range(_MOST_TURNS):
             checkpoint()
-            self._changed(current, *head)
-            entered = current
-            if not endless and condition is not None:
-                outer, self.base = self.base, head[0]
-                self.outcomes.clear()
-                if current:
-                    self.common = common_to(current)
-                current = self._run(current, condition)
-                self.base = outer
-                if not once:
-                    entered, left = self.sides(current, condition, head, fails=False)
-                    after += left
-            elif not endless and not once:
-                entered = self._chosen(current)
-                after += self._chosen(current)
-            once = False
-            entered = [state for state in self.joined(entered) if state.key not in seen]
-            if not entered:
+            if asked:
+                self._changed(asked, *head)
+                yes, left = self._goes_on(asked, condition, head, endless=endless)
+                entered = [*entered, *yes]
+                after += left
+            new = [state for state in self.joined(entered) if _is_new(state, turns.get(state.key))]
+            if not new:
                 self.branches = outside
                 return self.joined(after)
-            seen |= {state.key: state for state in entered}
-            if len(seen) > 2 * _MOST_STATES:
+            turns |= {state.key: state for state in new}
+            if len(turns) > _MOST_STATES:
                 raise TooMuch
             self.breaks.append(_Target(len(self.scopes)))
             self.continues.append(_Target(len(self.scopes)))
-            ended = self.statement_on([state.copy() for state in entered], body, alone=False)
-            current = self.joined([*ended, *self.continues.pop().states])
+            ended = self.statement_on([state.copy() for state in turns.values()], body, alone=False)
+            ended = self.joined([*ended, *self.continues.pop().states])
             after += self.breaks.pop().states
             if step is not None:
                 outer, self.base = self.base, head[0]
-                current = self._run(current, step)
+                ended = self._run(ended, step)
                 self.base = outer
+            asked, entered = ended, []
         raise TooMuch
+
+    def _goes_on(
+        self, states: list[State], condition: Any, head: Tokens, *, endless: bool
+    ) -> tuple[list[State], list[State]]:
+        """The paths on which there is another turn, and those on which there is not."""
+        if endless:
+            return states, []
+        if condition is None:
+            return self._chosen(states), self._chosen(states)
+        outer, self.base = self.base, head[0]
+        self.outcomes.clear()
+        self.common = common_to(states)
+        states = self._run(states, condition)
+        self.base = outer
+        return self.sides(states, condition, head, fails=False)
+
+
+def _is_new(state: State, seen: State | None) -> bool:
+    """Does a turn that begins like this show anything that the turn before, which began alike, did not? It is to begin
+    with the conditions that hold in both."""
+    if seen is None:
+        return True
+    state.agree(seen)
+    return state.facts != seen.facts
