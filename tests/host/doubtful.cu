@@ -235,3 +235,23 @@ void touched_in_the_first_turn_alone(int n) {
   for (int j = 0; j < 3; ++j) { cudaDeviceSynchronize(); }
   cudaFree(p);
 }
+struct Parts { float a[4]; int n; };
+__global__ void fill_parts(Parts* s) { s->n = 1; }
+__managed__ float table[4];
+__global__ void fill_table() { table[0] = 1; }
+void bytes_by_sizeof(float* q) { float* p; cudaMallocManaged(&p, 64); k<<<1,1>>>(p); cudaMemPrefetchAsync(p, 16 * sizeof(p[0]), 0); cudaMemcpyAsync(q, p, 4 * sizeof(*p), cudaMemcpyDefault); cudaDeviceSynchronize(); cudaFree(p); }
+void not_evaluated() { float* p; cudaMallocManaged(&p, 64); k<<<1,1>>>(p); using T = decltype(p[0]); int n = sizeof p[0]; decltype(*p + 1) x = 0; cudaDeviceSynchronize(); cudaFree(p); }
+void bound_to_references() { float* p; cudaMallocManaged(&p, 64); k<<<1,1>>>(p); float& r = p[0]; const float& c = *p; cudaDeviceSynchronize(); r = 1; cudaFree(p); }
+void two_of_an_array_of_pointers() { float* p[2]; cudaMallocManaged(&p[0], 64); cudaMallocManaged(&p[1], 64); k<<<1,1>>>(p[0]); p[1][0] = 1; cudaDeviceSynchronize(); cudaFree(p[0]); cudaFree(p[1]); }
+void others_of_an_array_of_pointers() { float* p[2]; for (int i = 0; i < 2; ++i) cudaMallocManaged(&p[i], 64); k<<<1,1>>>(p[0]); p[1][0] = 1; cudaDeviceSynchronize(); for (auto q : p) cudaFree(q); }
+void address_of_a_managed_array() { fill_table<<<1,1>>>(); int n = sizeof(table) + sizeof(table[0]); float* q = table; float* r = &table[1]; float (&t)[4] = table; cudaDeviceSynchronize(); table[0] = 2; }
+void address_of_member_arrays() { Parts* s; cudaMallocManaged(&s, 64); fill_parts<<<1,1>>>(s); float* q = s->a; int* r = &s->n; cudaDeviceSynchronize(); q[0] = 1; cudaFree(s); }
+void copied_into_a_member(Ctx* out) { cudaStream_t s; cudaStreamCreate(&s); memcpy(&out->stream, &s, sizeof(s)); }
+void array_copied_elsewhere(cudaStream_t* out) { cudaStream_t s[2]; for (auto& x : s) cudaStreamCreate(&x); std::copy(s, s + 2, out); }
+void filled_into_an_array(cudaStream_t* out) { cudaStream_t s; cudaStreamCreate(&s); std::fill_n(out, 4, s); }
+void filled_into_a_container(std::vector<cudaStream_t>& v) { cudaStream_t s; cudaStreamCreate(&s); std::fill(v.begin(), v.end(), s); }
+void copied_into_memory(cudaStream_t* out) { cudaStream_t s; cudaStreamCreate(&s); std::memcpy(out, &s, sizeof s); }
+size_t returned_as_a_number() { cudaStream_t s; cudaStreamCreate(&s); size_t h; memcpy(&h, &s, sizeof h); return h; }
+void one_turn_alone() { float* p; cudaMallocManaged(&p, 64); for (int i = 0; i < 1; ++i) { p[0] = 1; k<<<1,1>>>(p); } cudaDeviceSynchronize(); cudaFree(p); }
+void method_of_an_element() { Parts* s; cudaMallocManaged(&s, 64); fill_parts<<<1,1>>>(s); s->wait(); s[0].wait(); s->n = 1; cudaFree(s); }
+void handed_on_by_reference() { float* p; cudaMallocManaged(&p, 4); k<<<1,1>>>(p); wait_and_read(p[0]); Waits w(p[0]); p[0] = 1; cudaFree(p); }

@@ -29,6 +29,9 @@ MOST_LEVELS = 60
 NULLS = frozenset(("0", "nullptr", "NULL", "0x0"))
 SUCCESS = ("cudaSuccess", "hipSuccess", "CUDA_SUCCESS")
 POINTERS = (ALLOCATION, MANAGED)
+# what is wanted of an expression: the place that it names, which a reference may be bound to; its value, which of an
+# array is where that is; a number
+PLACE, VALUE, NUMBER = 0, 1, 2
 
 
 class TooMuch(Exception):
@@ -89,6 +92,7 @@ class Frame:
         self._word_sets: dict[str, frozenset[str]] = {}
         self.forks: list[State] = []
         self.common = Common(frozenset(), frozenset())  # to all paths on which the chunk is run
+        self.wants = VALUE  # of the expression that is run next
         self.guessed = False  # a condition was decided of which nothing is known
         self.releases: list[int] = []  # in the order in which they are met
         self.dead = False
@@ -241,9 +245,9 @@ class Frame:
                 self.evidence.gone(thing, self.tokens(expr), state, self.statement)
 
     def touch(self, state: State, value: Ref, expr: tree.Expr, *, writes: bool) -> None:
-        """The host accesses memory."""
+        """The host accesses memory. Of several allocations it is not known which."""
         thing = self.things[value.made]
-        followed = thing.kind == MANAGED and state.status.get(value.made) == LIVE
+        followed = thing.kind == MANAGED and state.status.get(value.made) == LIVE and not thing.several
         if not followed or not value.exact or state.capturing:
             return
         self.evidence.touched(

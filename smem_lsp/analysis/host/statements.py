@@ -9,7 +9,7 @@ from typing import Any
 
 from smem_lsp.analysis.host.callees import ENDS
 from smem_lsp.analysis.host.declarations import QUIET_WORDS, Declarations
-from smem_lsp.analysis.host.frame import Address, TooMuch
+from smem_lsp.analysis.host.frame import NUMBER, VALUE, Address, TooMuch
 from smem_lsp.analysis.host.model import Statement, Tokens
 from smem_lsp.analysis.host.order import Ref, State, common_to, distinct
 from smem_lsp.source import checkpoint
@@ -137,7 +137,7 @@ class Statements(Declarations):
         self.outcomes.clear()
         if states:
             self.common = common_to(states)
-        states = self._run(states, parsed)
+        states = self._run(states, parsed, NUMBER if start == "condition" else VALUE)
         self.base = base
         self._changed(states, lo, hi)
         return parsed, self.joined(states)
@@ -152,7 +152,7 @@ class Statements(Declarations):
             for i, kind, text in zip(range(lo, hi), kinds[lo:hi], texts[lo:hi])
         )
 
-    def _run(self, states: list[State], parsed: Any) -> list[State]:
+    def _run(self, states: list[State], parsed: Any, wants: int = VALUE) -> list[State]:
         match parsed:
             case list():
                 for each in parsed:
@@ -163,11 +163,11 @@ class Statements(Declarations):
             case tree.ConditionWithInit():
                 if parsed.init is not None:
                     states = self._run(states, parsed.init)
-                return self._run(states, parsed.condition)
+                return self._run(states, parsed.condition, wants)
         after: list[State] = []
         for state in states:
             self.dead = False
-            self.value(state, parsed)
+            self.wanted(state, parsed, wants)
             if not self.dead:
                 after.append(state)
             after += self.forks
@@ -354,8 +354,13 @@ class Statements(Declarations):
                 condition, step = head.condition, head.step
             self.base = outer
             endless = isinstance(head, tree.ForHead) and condition is None
-            once = self._runs_once(head)
-            after = self._turns(states, node.body, condition, node.head, step, endless=endless, once=once)
+            turns = _counted(head) if isinstance(head, tree.ForHead) else self._elements(head)
+            if turns == 1:
+                after = self._once(states, node.body)
+            else:
+                after = self._turns(
+                    states, node.body, condition, node.head, step, endless=endless, once=turns > 1
+                )
         else:
             parsed = self.body.chunk("condition", node.condition)
             if parsed is None and self.relevant(*node.condition):
@@ -372,37 +377,16 @@ class Statements(Declarations):
         self._close(after, (node.hi - 1, node.hi))
         return after
 
-    def _runs_once(self, head: tree.ForHead | tree.RangeFor) -> bool:
-        """Is there a first turn, whatever holds? ``for (auto& e : array)``, ``for (int i = 0; i < 2; ++i)``"""
-        if isinstance(head, tree.RangeFor):
-            array = self.find(head.range.text) if isinstance(head.range, tree.Name) else None
-            return array is not None and array.filled
-        if not isinstance(head.condition, tree.Binary) or not isinstance(head.init, tree.Declaration):
-            return False
-        numbers = {
-            each.name: each.initializer
-            for each in head.init.declarators
-            if not each.pointers and not each.dims
-        }
-        left, right = head.condition.left, head.condition.right
-        first = numbers.get(left.text) if isinstance(left, tree.Name) else None
-        if not isinstance(first, tree.Number) or not isinstance(right, tree.Number):
-            return False
-        if not (first.text.isdecimal() and right.text.isdecimal()):
-            return False
-        start, end = int(first.text), int(right.text)
-        match head.condition.operator:
-            case "<" | "!=":
-                return start < end
-            case "<=":
-                return start <= end
-        return False
-
     def _once(self, states: list[State], body: tree.Statement) -> list[State]:
         self.breaks.append(_Target(len(self.scopes)))
         self.continues.append(_Target(len(self.scopes)))
         ended = self.statement_on(states, body, alone=False)
         return self.joined([*ended, *self.continues.pop().states, *self.breaks.pop().states])
+
+    def _elements(self, head: tree.RangeFor) -> int:
+        """0: it may be over none; otherwise over some."""
+        array = self.find(head.range.text) if isinstance(head.range, tree.Name) else None
+        return 2 if array is not None and array.filled else 0
 
     def _each(self, states: list[State], head: tree.RangeFor) -> list[State]:
         """The variable of ``for (auto& s : streams)``."""
@@ -477,7 +461,7 @@ class Statements(Declarations):
         outer, self.base = self.base, head[0]
         self.outcomes.clear()
         self.common = common_to(states)
-        states = self._run(states, condition)
+        states = self._run(states, condition, NUMBER)
         self.base = outer
         return self.sides(states, condition, head, fails=False)
 
@@ -489,3 +473,22 @@ def _is_new(state: State, seen: State | None) -> bool:
         return True
     state.agree(seen)
     return state.facts != seen.facts
+
+
+def _counted(head: tree.ForHead) -> int:
+    """How many turns ``for (int i = 0; i < 2; ++i)`` has; 0: that is not known."""
+    if not isinstance(head.init, tree.Declaration) or not isinstance(head.condition, tree.Binary):
+        return 0
+    left, right = head.condition.left, head.condition.right
+    step = head.step
+    counts = isinstance(step, (tree.Unary, tree.PostfixStep)) and step.operator == "++"
+    if not counts or not isinstance(left, tree.Name) or len(head.init.declarators) != 1:
+        return 0
+    (counter,) = head.init.declarators
+    first = counter.initializer
+    if counter.name != left.text or not isinstance(first, tree.Number) or not isinstance(right, tree.Number):
+        return 0
+    if not (first.text.isdecimal() and right.text.isdecimal()):
+        return 0
+    last = int(right.text) + (head.condition.operator == "<=")
+    return max(0, last - int(first.text)) if head.condition.operator in ("<", "<=", "!=") else 0
