@@ -26,7 +26,7 @@ class Conditions(Calls):
         condition = parsed.condition if isinstance(parsed, tree.ConditionWithInit) else parsed
         base, self.base = self.base, span[0]
         text = " ".join(self.body.tokens.texts[span[0] : span[1]])
-        common = common_to(states) if len(states) > 1 else None
+        common = common_to(states)
         for state in states:
             for side, truth, other in ((yes, True, state.copy()), (no, False, state)):
                 self.guessed = False

@@ -98,7 +98,8 @@ class Expressions(Places, ABC):
 
     def perhaps(self, state: State, expr: tree.Expr, wants: int) -> Value | Address:
         """Run an expression that may not be reached."""
-        state.chosen(self.common)
+        if self.common is not None:
+            state.chosen(self.common)
         before = state.copy()
         self.branches += 1
         value = self.wanted(state, expr, wants)

@@ -91,7 +91,7 @@ class Frame:
         self.outcomes: dict[tuple[int, int], Outcome] = {}  # of the calls of the chunk that is run
         self._word_sets: dict[str, frozenset[str]] = {}
         self.forks: list[State] = []
-        self.common = Common(frozenset(), frozenset())  # to all paths on which the chunk is run
+        self.common: Common | None = None  # to all paths on which the chunk is run, if there are several
         self.wants = VALUE  # of the expression that is run next
         self.guessed = False  # a condition was decided of which nothing is known
         self.releases: list[int] = []  # in the order in which they are met
@@ -270,5 +270,6 @@ class Frame:
         if variable is None or not variable.owns:
             return None if variable is None else name
         held = state.values.get(variable.number)
-        there = isinstance(held, Ref) and held.made in self.common.made and state.status[held.made] == LIVE
-        return name if there else None
+        if not isinstance(held, Ref) or state.status.get(held.made) != LIVE:
+            return None
+        return name if self.common is None or held.made in self.common.made else None

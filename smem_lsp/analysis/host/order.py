@@ -202,10 +202,10 @@ class State:
                 self.events[made] = None
 
 
-def common_to(states: Sequence[State]) -> Common:
-    """What all of these paths have in common."""
-    if len(states) == 1:
-        return Common(frozenset(states[0].status), states[0].running)
+def common_to(states: Sequence[State]) -> Common | None:
+    """What all of these paths have in common; None: there are not several."""
+    if len(states) < 2:
+        return None
     return Common(
         frozenset.intersection(*(frozenset(state.status) for state in states)),
         frozenset.intersection(*(state.running for state in states)),

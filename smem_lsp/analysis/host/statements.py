@@ -9,7 +9,7 @@ from typing import Any
 
 from smem_lsp.analysis.host.callees import ENDS
 from smem_lsp.analysis.host.declarations import QUIET_WORDS, Declarations
-from smem_lsp.analysis.host.frame import NUMBER, VALUE, Address, TooMuch
+from smem_lsp.analysis.host.frame import NUMBER, PLACE, VALUE, Address, TooMuch
 from smem_lsp.analysis.host.model import Statement, Tokens
 from smem_lsp.analysis.host.order import Ref, State, common_to, distinct
 from smem_lsp.source import checkpoint
@@ -30,7 +30,8 @@ class _Target:
 
 
 class Statements(Declarations):
-    """``breaks``, ``continues``: paths that leave the turns of the loops around; ``jumps``: those that go to labels."""
+    """``breaks``, ``continues``: paths that leave the turns of the loops around; ``jumps``: those that go to labels;
+    ``refers``: the function may return a reference."""
 
     def run(self) -> None:
         """Walk the function. Raises TooMuch where it is not followed."""
@@ -38,6 +39,9 @@ class Statements(Declarations):
         self.continues: list[_Target] = []
         self.jumps: dict[str, list[State]] = {}
         self.labels: set[str] = set()
+        definition = self.function.definition
+        written = definition.tokens.texts[: definition.island.name]
+        self.refers = "&" in written or "decltype" in written  # it may return a reference
         for declared in self.function.parameters or ():
             for declarator in declared.declarators:
                 if declarator.name:
@@ -135,8 +139,7 @@ class Statements(Declarations):
             raise TooMuch
         base, self.base = self.base, lo
         self.outcomes.clear()
-        if states:
-            self.common = common_to(states)
+        self.common = common_to(states)
         states = self._run(states, parsed, NUMBER if start == "condition" else VALUE)
         self.base = base
         self._changed(states, lo, hi)
@@ -259,8 +262,8 @@ class Statements(Declarations):
     def _chosen(states: Sequence[State]) -> list[State]:
         """Copies of these paths, behind a choice of which nothing is known."""
         copies = [state.copy() for state in states]
-        if len(copies) > 1:
-            common = common_to(copies)
+        common = common_to(copies)
+        if common is not None:
             for state in copies:
                 state.chosen(common)
         return copies
@@ -309,11 +312,11 @@ class Statements(Declarations):
             if parsed is None:
                 raise TooMuch
             self.base = node.chunk[0]
-            if states:
-                self.common = common_to(states)
+            self.common = common_to(states)
+            wants = PLACE if self.refers else VALUE
             for state in states:
                 self.dead = False
-                self.leave(state, self.value(state, parsed))
+                self.leave(state, self.wanted(state, parsed, wants))
             states = [*states, *self.forks]
             self.forks = []
             self.dead = False
