@@ -118,8 +118,8 @@ class State:
             frozenset(self.events.items()),
             self.capturing,
             self.captured,
-            self.doubted,
-            self.unsure,
+            self.doubted.intersection(self.status),
+            self.unsure - self.done,
         )
 
     def agree(self, other: State) -> None:
@@ -132,7 +132,7 @@ class State:
         """A condition of which nothing is known leads here: what was not done on all of the paths that it was asked on
         may be what it excludes."""
         self.doubted |= self.status.keys() - common.made
-        self.unsure |= self.running - common.running
+        self.unsure |= self.running - common.running - self.done
 
     # ---- what orders what --------------------------------------------------------------------------------------
 
