@@ -56,15 +56,17 @@ def _before(function: Function, statement: Statement, call: str) -> HostCall | N
 
 
 def releasing(facts: FileFacts, function: Function, leak: Leak) -> Remedy | None:
-    """Release it on each path that does not. An allocation has to be freed in the order of a stream, which need not
-    live there any more; of an array nobody knows how many there are."""
+    """Release it on each path that does not, if all have it there. An allocation has to be freed in the order of a
+    stream, which need not live there any more; of an array nobody knows how many there are."""
     made = leak.made
     assert facts.host is not None
     runtime = facts.host.dialect.runtime_api[0]
     texts = function.body.tokens.texts
     if made.several or made.kind == ALLOCATION or not texts[made.call[0]].startswith(runtime):
         return None
-    if any(each.how == "again" or made.name in texts[slice(*each.place)] for each in leak.exits):
+    if any(
+        each.how == "again" or not each.sure or made.name in texts[slice(*each.place)] for each in leak.exits
+    ):
         return None
     call = f"{runtime}{_RELEASE[made.kind]}({made.name});"
     calls = [_before(function, Statement(each.place, each.alone), call) for each in leak.exits]

@@ -41,15 +41,15 @@ int host(float* p, int n) {
 ## Fix
 
 The quick fix releases the handle on the path that leaks it: before the return that the finding names, or at the end of
-its scope. It is safe.
+its scope. It is safe. There is none where a path gets there on which it was not made.
 
 ## Limits
 
 Handles in variables of the function, and in its arrays. One that is returned, stored elsewhere, captured by a lambda
 or given to a function that is not in sight may be released there: nothing is said of it, nor of handles that are
 static, of `main`, of paths that throw or end the process, and of returns inside of a macro that checks for errors. A
-path is told only if no condition on it can have to do with whether the handle was made. Memory of `cudaMalloc` is not
-looked at.
+path is told only if no condition on it can have to do with whether the handle was made, or if nothing releases it at
+all. Memory of `cudaMalloc` is not looked at.
 """
 
 from __future__ import annotations

@@ -45,8 +45,10 @@ safe: the host waits for what it would have raced with.
 Memory that the function itself allocates with `cudaMallocManaged`, and `__managed__` variables. What a kernel does
 through a pointer is known where its body is in sight; a read beside a kernel that is not is not told, nor two reads,
 memory that is attached to a stream or to the host, addresses inside of the memory (`p + n`) on either side, and
-accesses through atomics of system scope or `volatile`. Which elements are accessed is not looked at. A call of a
-function that is not in sight may wait for the device.
+accesses through atomics of system scope or `volatile`. Which elements are accessed is not looked at, nor which of
+several allocations in one array. A member may be an array, which stands for its address: it counts as read where a
+number is wanted. A call of a function that is not in sight may wait for the device. What only some paths have launched
+is not told behind a condition that may exclude it.
 """
 
 from __future__ import annotations

@@ -145,3 +145,131 @@ void decided_again_in_the_next_turn(int n, bool own) {
     if (own) cudaStreamDestroy(s);
   }
 }
+int excluded_by_the_opposite(int n, float* p) {
+  cudaStream_t s = nullptr;
+  if (n > 3) cudaStreamCreate(&s);
+  if (n <= 3) return 1;
+  k<<<1, 1, 0, s>>>(p);
+  cudaStreamDestroy(s);
+  return 0;
+}
+int excluded_by_another_value(int mode, float* p) {
+  cudaStream_t s = nullptr;
+  switch (mode) {
+    case 1: cudaStreamCreate(&s); break;
+    default: break;
+  }
+  if (mode == 2) return 1;
+  k<<<1, 1, 0, s>>>(p);
+  if (mode == 1) cudaStreamDestroy(s);
+  return 0;
+}
+int excluded_by_a_flag(int n, float* p) {
+  cudaStream_t s = nullptr;
+  bool made = false;
+  if (n > 3) { cudaStreamCreate(&s); made = true; }
+  if (!made) return 1;
+  k<<<1, 1, 0, s>>>(p);
+  cudaStreamDestroy(s);
+  return 0;
+}
+int excluded_in_a_switch(int mode, float* p) {
+  cudaStream_t s = nullptr;
+  if (mode == 1) cudaStreamCreate(&s);
+  switch (mode) {
+    case 2: return 1;
+    case 1: k<<<1, 1, 0, s>>>(p); cudaStreamDestroy(s); break;
+  }
+  return 0;
+}
+int array_of_none(int n, float* p) {
+  cudaStream_t s[8];
+  for (int i = 0; i < n; i++) cudaStreamCreate(&s[i]);
+  if (n == 0) return 1;
+  for (int i = 0; i < n; i++) { k<<<1, 1, 0, s[i]>>>(p); cudaStreamDestroy(s[i]); }
+  return 0;
+}
+void made_in_the_first_turn_destroyed_in_the_last(int n, float* p) {
+  cudaStream_t s = nullptr;
+  for (int i = 0; i < n; i++) {
+    if (i == 0) cudaStreamCreate(&s);
+    k<<<1, 1, 0, s>>>(p);
+    if (i == n - 1) cudaStreamDestroy(s);
+  }
+}
+void made_and_destroyed_under_one_condition_used_under_another(int n, float* p) {
+  cudaStream_t s;
+  if (n > 3) { cudaStreamCreate(&s); cudaStreamDestroy(s); }
+  if (n <= 3) { s = nullptr; }
+  if (n < 3) k<<<1, 1, 0, s>>>(p);
+}
+void launched_or_touched(int n) { float* p; cudaMallocManaged(&p, 4); if (n > 3) k<<<1,1>>>(p); if (n <= 3) p[0] = 1; cudaDeviceSynchronize(); cudaFree(p); }
+void launched_or_touched_behind_and(int n) { float* p; cudaMallocManaged(&p, 4); if (n > 3) k<<<1,1>>>(p); n <= 3 && (p[0] = 1); cudaDeviceSynchronize(); cudaFree(p); }
+void launched_in_one_turn_touched_in_another(int n) {
+  float* p;
+  cudaMallocManaged(&p, 4);
+  for (int i = 0; i < n; i++) {
+    if (i == n - 1) k<<<1, 1>>>(p);
+    if (i == 0 && n > 1) p[0] = 1;
+  }
+  cudaDeviceSynchronize();
+  cudaFree(p);
+}
+void freed_here_or_there(int n, cudaStream_t given) {
+  cudaStream_t a, b;
+  cudaStreamCreate(&a);
+  cudaStreamCreate(&b);
+  float* p;
+  cudaMallocAsync(&p, 4, a);
+  cudaStreamSynchronize(a);
+  if (n > 3) k<<<1, 1, 0, a>>>(p);
+  if (n <= 3) cudaFreeAsync(p, b); else cudaFreeAsync(p, a);
+  cudaStreamDestroy(a);
+  cudaStreamDestroy(b);
+}
+void touched_in_the_first_turn_alone(int n) {
+  float* p;
+  cudaMallocManaged(&p, 4);
+  int i = 0;
+  do { if (i == 0) p[0] = 1; k<<<1, 1>>>(p); } while (++i < n);
+  for (int j = 0; j < 3; ++j) { cudaDeviceSynchronize(); }
+  cudaFree(p);
+}
+struct Parts { float a[4]; int n; };
+__global__ void fill_parts(Parts* s) { s->n = 1; }
+__managed__ float table[4];
+__global__ void fill_table() { table[0] = 1; }
+void bytes_by_sizeof(float* q) { float* p; cudaMallocManaged(&p, 64); k<<<1,1>>>(p); cudaMemPrefetchAsync(p, 16 * sizeof(p[0]), 0); cudaMemcpyAsync(q, p, 4 * sizeof(*p), cudaMemcpyDefault); cudaDeviceSynchronize(); cudaFree(p); }
+void not_evaluated() { float* p; cudaMallocManaged(&p, 64); k<<<1,1>>>(p); using T = decltype(p[0]); int n = sizeof p[0]; decltype(*p + 1) x = 0; cudaDeviceSynchronize(); cudaFree(p); }
+void bound_to_references() { float* p; cudaMallocManaged(&p, 64); k<<<1,1>>>(p); float& r = p[0]; const float& c = *p; cudaDeviceSynchronize(); r = 1; cudaFree(p); }
+void two_of_an_array_of_pointers() { float* p[2]; cudaMallocManaged(&p[0], 64); cudaMallocManaged(&p[1], 64); k<<<1,1>>>(p[0]); p[1][0] = 1; cudaDeviceSynchronize(); cudaFree(p[0]); cudaFree(p[1]); }
+void others_of_an_array_of_pointers() { float* p[2]; for (int i = 0; i < 2; ++i) cudaMallocManaged(&p[i], 64); k<<<1,1>>>(p[0]); p[1][0] = 1; cudaDeviceSynchronize(); for (auto q : p) cudaFree(q); }
+void address_of_a_managed_array() { fill_table<<<1,1>>>(); int n = sizeof(table) + sizeof(table[0]); float* q = table; float* r = &table[1]; float (&t)[4] = table; cudaDeviceSynchronize(); table[0] = 2; }
+void address_of_member_arrays() { Parts* s; cudaMallocManaged(&s, 64); fill_parts<<<1,1>>>(s); float* q = s->a; int* r = &s->n; cudaDeviceSynchronize(); q[0] = 1; cudaFree(s); }
+void copied_into_a_member(Ctx* out) { cudaStream_t s; cudaStreamCreate(&s); memcpy(&out->stream, &s, sizeof(s)); }
+void array_copied_elsewhere(cudaStream_t* out) { cudaStream_t s[2]; for (auto& x : s) cudaStreamCreate(&x); std::copy(s, s + 2, out); }
+void filled_into_an_array(cudaStream_t* out) { cudaStream_t s; cudaStreamCreate(&s); std::fill_n(out, 4, s); }
+void filled_into_a_container(std::vector<cudaStream_t>& v) { cudaStream_t s; cudaStreamCreate(&s); std::fill(v.begin(), v.end(), s); }
+void copied_into_memory(cudaStream_t* out) { cudaStream_t s; cudaStreamCreate(&s); std::memcpy(out, &s, sizeof s); }
+size_t returned_as_a_number() { cudaStream_t s; cudaStreamCreate(&s); size_t h; memcpy(&h, &s, sizeof h); return h; }
+void one_turn_alone() { float* p; cudaMallocManaged(&p, 64); for (int i = 0; i < 1; ++i) { p[0] = 1; k<<<1,1>>>(p); } cudaDeviceSynchronize(); cudaFree(p); }
+void method_of_an_element() { Parts* s; cudaMallocManaged(&s, 64); fill_parts<<<1,1>>>(s); s->wait(); s[0].wait(); s->n = 1; cudaFree(s); }
+void handed_on_by_reference() { float* p; cudaMallocManaged(&p, 4); k<<<1,1>>>(p); wait_and_read(p[0]); Waits w(p[0]); p[0] = 1; cudaFree(p); }
+void array_allocated_used_and_freed_in_turns() { cudaStream_t s[4]; for (auto& x : s) cudaStreamCreate(&x); float* p[4]; for (int i = 0; i < 4; ++i) { cudaMallocAsync(&p[i], 4, s[i]); k<<<1,1,0,s[i]>>>(p[i]); } for (int i = 0; i < 4; ++i) cudaFreeAsync(p[i], s[i]); for (auto x : s) cudaStreamDestroy(x); }
+void parameter_destroyed_and_made_anew(cudaStream_t s) { cudaStreamDestroy(s); cudaStreamCreate(&s); k<<<1,1,0,s>>>(0); cudaStreamDestroy(s); }
+void parameter_destroyed_or_used(cudaStream_t s, bool own) { if (own) cudaStreamDestroy(s); if (!own) k<<<1,1,0,s>>>(0); }
+void parameter_destroyed_in_the_last_turn(cudaStream_t s, int n) { for (int i = 0; i < n; i++) { if (i == n - 1) cudaStreamDestroy(s); else k<<<1,1,0,s>>>(0); } }
+void buffer_that_grows(cudaStream_t s, int n) { float* p = nullptr; int cap = 0; for (int i = 0; i < n; ++i) { if (i >= cap) { if (p) cudaFreeAsync(p, s); cudaMallocAsync(&p, 8, s); cap = i + 1; } k<<<1,1,0,s>>>(p); } if (cap) cudaFreeAsync(p, s); }
+void one_event_recorded_in_turns() { cudaStream_t a, b; cudaStreamCreate(&a); cudaStreamCreate(&b); float* p; cudaMallocAsync(&p, 4, a); cudaEvent_t e; cudaEventCreate(&e); cudaEventRecord(e, a); for (int i = 0; i < 2; ++i) { cudaStreamWaitEvent(b, e, 0); k<<<1,1,0,b>>>(p); cudaEventRecord(e, b); cudaStreamWaitEvent(a, e, 0); k<<<1,1,0,a>>>(p); cudaEventRecord(e, a); } cudaFreeAsync(p, a); cudaEventDestroy(e); cudaStreamDestroy(a); cudaStreamDestroy(b); }
+void asked_until_idle() { cudaStream_t a, b; cudaStreamCreate(&a); cudaStreamCreate(&b); float* p; cudaMallocAsync(&p, 4, a); while (cudaStreamQuery(a) != cudaSuccess) {} k<<<1,1,0,b>>>(p); while (cudaStreamQuery(b) == cudaErrorNotReady) {} cudaFreeAsync(p, a); cudaStreamDestroy(a); cudaStreamDestroy(b); }
+int two_cleanup_labels(int n) { cudaStream_t s; cudaEvent_t e; int rc = -1; if (cudaStreamCreate(&s) != cudaSuccess) return rc; if (cudaEventCreate(&e) != cudaSuccess) goto out_s; if (n == 3) goto out_e; rc = 0; out_e: cudaEventDestroy(e); out_s: cudaStreamDestroy(s); return rc; }
+#define TRY(x) do { cudaError_t e_ = (x); if (e_ != cudaSuccess) { ret = e_; goto cleanup; } } while (0)
+int cleanup_by_macro(int n) { int ret = 0; cudaStream_t s = nullptr; float* d = nullptr; TRY(cudaStreamCreate(&s)); TRY(cudaMallocAsync(&d, n, s)); k<<<1,1,0,s>>>(d); TRY(cudaGetLastError()); TRY(cudaStreamSynchronize(s)); cleanup: if (d) cudaFreeAsync(d, s); if (s) cudaStreamDestroy(s); return ret; }
+int counted_array(int n) { int count = 0; cudaStream_t s[8]; for (; count < n; ++count) if (cudaStreamCreate(&s[count]) != cudaSuccess) break; bool ok = count == n; while (count-- > 0) cudaStreamDestroy(s[count]); return ok; }
+int array_unwound_behind_an_error(int n) { cudaStream_t s[8]; int made = 0; for (int i = 0; i < 8; ++i) { if (cudaStreamCreate(&s[i]) != cudaSuccess) { for (int j = 0; j < i; ++j) cudaStreamDestroy(s[j]); return 1; } } for (int i = 0; i < 8; ++i) cudaStreamDestroy(s[i]); return 0; }
+void made_where_the_choice_was_none(bool x) { cudaStream_t s = x ? nullptr : cudaStreamPerThread; bool own = false; if (!s) { cudaStreamCreate(&s); own = true; } k<<<1,1,0,s>>>(0); if (own) cudaStreamDestroy(s); }
+void read_where_the_wait_succeeded() { float* p; cudaMallocManaged(&p, 64); k<<<1,1>>>(p); cudaError_t e = cudaDeviceSynchronize(); if (e == cudaSuccess) printf("%f", p[0]); cudaFree(p); }
+void swapped_between_turns(int n) { float *p, *q; cudaMallocManaged(&p, 64); cudaMallocManaged(&q, 64); for (int i = 0; i < n; ++i) { k<<<1,1>>>(p); cudaDeviceSynchronize(); std::swap(p, q); q[0] = 1; } cudaFree(p); cudaFree(q); }
+void two_buffers_in_turns(int n) { float *p[2]; cudaMallocManaged(&p[0], 64); cudaMallocManaged(&p[1], 64); int cur = 0; for (int i = 0; i < n; ++i) { k<<<1,1>>>(p[cur]); p[1 - cur][0] = 1; cudaDeviceSynchronize(); cur = 1 - cur; } cudaFree(p[0]); cudaFree(p[1]); }
+float& element_returned() { fill_table<<<1, 1>>>(); return table[0]; }
+decltype(auto) element_returned_as_it_is() { fill_table<<<1, 1>>>(); return (table[0]); }

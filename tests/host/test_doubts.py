@@ -13,6 +13,10 @@ from smem_lsp.targets.dialects import HIP
 
 _ALL = Config(select=("SMEM601", "SMEM602", "SMEM603"))
 _KERNEL = "__global__ void k(float* p) { p[threadIdx.x] = 1; }\n"
+_MORE = (
+    "struct P { int n; };\n__global__ void kp(P* q) { q->n = 1; }\n"
+    "__managed__ float m[4][4];\n__global__ void km() { m[0][0] = 1; }\n"
+)
 
 
 def _told(text: str, path: str = "a.cu") -> list[str]:
@@ -72,11 +76,53 @@ def test_nothing_is_said_of_what_is_doubtful() -> None:
             "float* q; cudaMallocAsync(&q, 4, given); cudaFreeAsync(q, given); cudaFreeAsync(q, given);",
             ["SMEM603"],
         ),
+        # what is read is the value, wherever it goes
+        ("float* q; cudaMallocManaged(&q, 4); k<<<1, 1>>>(q); float v(q[0]); cudaFree(q);", ["SMEM602"]),
+        ("float* q; cudaMallocManaged(&q, 4); k<<<1, 1>>>(q); if (!q[0]) n = 1; cudaFree(q);", ["SMEM602"]),
+        (
+            "float* q; cudaMallocManaged(&q, 4); k<<<1, 1>>>(q); float& r = p[int(*q)]; cudaFree(q);",
+            ["SMEM602"],
+        ),
+        ("P* q; cudaMallocManaged(&q, 4); kp<<<1, 1>>>(q); int v = q->n; cudaFree(q);", ["SMEM602"]),
+        ("P* q; cudaMallocManaged(&q, 4); kp<<<1, 1>>>(q); while (q->n != 1); cudaFree(q);", ["SMEM602"]),
+        ("P* q; cudaMallocManaged(&q, 4); kp<<<1, 1>>>(q); q[0].n = 1; cudaFree(q);", ["SMEM602"]),
+        ("km<<<1, 1>>>(); p[0] = m[1][2];", ["SMEM602"]),
+        ("km<<<1, 1>>>(); m[1][2] = 1;", ["SMEM602"]),
+        ("km<<<1, 1>>>(); float* row = m[1]; float* r = *m; float s = **m;", ["SMEM602"]),
+        ("km<<<1, 1>>>(); float* row = m[1]; float* r = *m; row = r + 1;", []),
+        # behind a choice: where all paths had it, or none releases it, the choice excludes nothing
+        (
+            "cudaEvent_t e[2]; for (auto& each : e) cudaEventCreate(&each); if (n) return; "
+            "for (auto each : e) cudaEventDestroy(each);",
+            ["SMEM601"],
+        ),
+        (
+            "cudaEvent_t e[2]; for (int i = 0; i < 2; ++i) cudaEventCreate(&e[i]); if (n) return; "
+            "for (int i = 0; i < 2; ++i) cudaEventDestroy(e[i]);",
+            ["SMEM601"],
+        ),
+        ("cudaStream_t s; if (n > 3) cudaStreamCreate(&s); if (n <= 3) return;", ["SMEM601"]),
+        (
+            "cudaStream_t s = 0; if (n > 3) cudaStreamCreate(&s); if (cudaMemset(p, 0, 4) != cudaSuccess) return; "
+            "if (n > 3) cudaStreamDestroy(s);",
+            ["SMEM601"],
+        ),
+        (
+            "float* q; cudaMallocManaged(&q, 4); if (n > 3) k<<<1, 1>>>(q); q[0] = 1; cudaFree(q);",
+            ["SMEM602"],
+        ),
+        (
+            "float* q; cudaMallocManaged(&q, 4); k<<<1, 1>>>(q); if (n) q[0] = 1; cudaDeviceSynchronize(); "
+            "cudaFree(q);",
+            ["SMEM602"],
+        ),
     ],
 )
 def test_what_is_surely_wrong_is_told(body: str, codes: list[str]) -> None:
     assert (
-        _told(f"{_KERNEL}void host(float* p, cudaStream_t given, int n, cudaMemcpyKind kind) {{ {body} }}")
+        _told(
+            f"{_KERNEL}{_MORE}void host(float* p, cudaStream_t given, int n, cudaMemcpyKind kind) {{ {body} }}"
+        )
         == codes
     )
 

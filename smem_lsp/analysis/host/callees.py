@@ -124,10 +124,11 @@ _SUMMARY = Query[tuple[Dialect, frozenset[str]], Summary](
 
 
 class Callees:
-    """The functions of a unit, by name; ``managed``: its variables in managed memory."""
+    """The functions of a unit, by name; ``managed``: its variables in managed memory, and how many dimensions each
+    has."""
 
     def __init__(
-        self, functions: Mapping[str, Sequence[Function]], managed: frozenset[str], dialect: Dialect
+        self, functions: Mapping[str, Sequence[Function]], managed: Mapping[str, int], dialect: Dialect
     ) -> None:
         self.functions = functions
         self.managed = managed
@@ -163,7 +164,7 @@ class Callees:
         return (
             self.dialect,
             tuple([(name, self.summary(name)) for name in names]),
-            frozenset(self.managed & words),
+            frozenset((name, self.managed[name]) for name in self.managed.keys() & words),
         )
 
 

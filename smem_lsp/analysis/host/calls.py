@@ -17,7 +17,7 @@ from smem_lsp.analysis.host.callees import (
     touches,
 )
 from smem_lsp.analysis.host.expressions import Expressions
-from smem_lsp.analysis.host.frame import POINTERS, Address
+from smem_lsp.analysis.host.frame import NUMBER, PLACE, POINTERS, Address
 from smem_lsp.analysis.host.model import Tokens, Use
 from smem_lsp.analysis.host.order import DEFAULT, LEFT, LIVE, RELEASED, Outcome, Ref, State, Value
 from smem_lsp.syntax import tree
@@ -46,26 +46,34 @@ class Calls(Expressions):
             return self._method(state, expr, callee)
         self.leave(state, self.value(state, callee))
         for argument in expr.arguments:
-            self.leave(state, self.value(state, argument))
+            self.leave(state, self.place(state, argument))
         state.wait_all()
         return None
 
     def _named(self, state: State, expr: tree.Call, name: str, space: str) -> Value:
         """A call of a function that is not of the API."""
         released = len(self.releases)
-        values = [self.value(state, argument) for argument in expr.arguments]
         own = self.find(name) is not None or (not space and name in self.callees.functions)
-        if is_plain(name, space) and not own:
+        plain = is_plain(name, space) and not own
+        wants = NUMBER if plain and not hands_on(name) else PLACE  # a parameter may be a reference
+        values = [self.wanted(state, argument, wants) for argument in expr.arguments]
+        if plain:
             if hands_on(name):
                 for value in values:
                     self.leave(state, value)
                 return None
             written, read = touches(name)
             for at, value in enumerate(values):
+                memory = isinstance(value, Ref) and self.things[value.made].kind in POINTERS
                 if isinstance(value, Ref) and (at in written or at in read):
                     self.touch(state, value, expr.arguments[at], writes=at in written)
+                    if not memory:
+                        self.leave(state, value)
                 elif isinstance(value, Address):
-                    self._plainly(state, value, at in written)
+                    if (written and at not in written) or (at in written and value.variable.owns):
+                        self.leave(state, value)  # its handles are copied, or overwritten
+                elif isinstance(value, Ref) and written and (value.exact or not memory):
+                    self.leave(state, value)  # `fill_n(out, n, s)`
             return None
         if is_library(name):
             for value in values:
@@ -90,21 +98,16 @@ class Calls(Expressions):
             state.wait_all()
         return Outcome(outcome.made, outcome.waited, plain=False) if outcome is not None else None
 
-    def _plainly(self, state: State, value: Address, written: bool) -> None:
-        """A function of the C library gets the address of a variable for the time of the call."""
-        if written and value.variable.owns:
-            self.leave(state, value)
-
     def _method(self, state: State, expr: tree.Call, callee: tree.Member) -> Value:
         base = callee.base
-        values = [self.value(state, argument) for argument in expr.arguments]
+        values = [self.place(state, argument) for argument in expr.arguments]
         for value in values:
             self.leave(state, value)
         variable = self.find(base.text) if isinstance(base, tree.Name) else None
         if variable is not None and variable.several and callee.name in KEEPING_METHODS:
             held = state.values.get(variable.number)
             return held if isinstance(held, Ref) and callee.name in ("at", "front", "back") else None
-        self.leave(state, self.value(state, base))
+        self.leave(state, self.value(state, base) if callee.operator == "->" else self.place(state, base))
         if not is_plain_method(callee.name):
             state.wait_all()
         return None
@@ -344,6 +347,7 @@ class Calls(Expressions):
             state.status[thing.number] = LEFT
         else:
             state.status[thing.number] = LIVE
+        state.doubted -= {thing.number}
         if not variable.owns:
             self.evidence.borrowed.add(thing.number)
         if variable.apart:
@@ -422,7 +426,7 @@ class Calls(Expressions):
         if not isinstance(argument, tree.Name) or api.kind is None or api.kind == ALLOCATION:
             return
         variable = self.find(argument.text)
-        if variable is None or variable.shared or variable.several:
+        if variable is None or variable.owns or variable.shared or variable.several:
             return
         thing = self.thing(api.kind, variable.name, place, False)
         self.evidence.borrowed.add(thing.number)
@@ -510,5 +514,5 @@ class Calls(Expressions):
             self._use(
                 state, self.global_variable(state, name), what, place, words, name in assigns, False, kernel
             )
-            for name in sorted(self.callees.managed & function.definition.body_words)
+            for name in sorted(self.callees.managed.keys() & function.definition.body_words)
         ]

@@ -9,7 +9,7 @@ from smem_lsp.analysis.host.api import MANAGED
 from smem_lsp.analysis.host.calls import Calls
 from smem_lsp.analysis.host.frame import SUCCESS
 from smem_lsp.analysis.host.model import Tokens
-from smem_lsp.analysis.host.order import Null, Outcome, Ref, State, Value
+from smem_lsp.analysis.host.order import Null, Outcome, Ref, State, Value, common_to
 from smem_lsp.syntax import tree
 
 
@@ -26,16 +26,17 @@ class Conditions(Calls):
         condition = parsed.condition if isinstance(parsed, tree.ConditionWithInit) else parsed
         base, self.base = self.base, span[0]
         text = " ".join(self.body.tokens.texts[span[0] : span[1]])
+        common = common_to(states)
         for state in states:
             for side, truth, other in ((yes, True, state.copy()), (no, False, state)):
+                self.guessed = False
                 if condition is None:
-                    known = other.facts.get(text)
-                    if known is not None and known is not truth:
+                    if not self._guess(other, text, truth):
                         continue
-                    if "(" not in text:
-                        self.decide(other, text, truth, span[1])
                 elif not self._assume(other, condition, truth, leaving=truth or not fails):
                     continue
+                if self.guessed and common is not None:
+                    other.chosen(common)
                 side.append(other)
         self.base = base
         return yes, no
@@ -71,12 +72,16 @@ class Conditions(Calls):
             return self._is(state, known, truth, leaving=leaving)
         self._mentions(state, expr, leaving=leaving)
         lo, hi = self.tokens(expr)
-        text = " ".join(self.body.tokens.texts[lo:hi])
+        return self._guess(state, " ".join(self.body.tokens.texts[lo:hi]), truth)
+
+    def _guess(self, state: State, text: str, truth: bool) -> bool:
+        """Let a condition hold, or not, of which no more is known than how it was decided before."""
         decided = state.facts.get(text)
         if decided is not None:
             return decided is truth
+        self.guessed = True
         if "(" not in text:
-            self.decide(state, text, truth, hi)
+            state.facts[text] = truth
         return True
 
     def _either(self, state: State, expr: tree.Binary, truth: bool, *, leaving: bool) -> bool:

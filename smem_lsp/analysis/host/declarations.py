@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from smem_lsp.analysis.host.api import handle_types
 from smem_lsp.analysis.host.conditions import Conditions
-from smem_lsp.analysis.host.frame import Address, Variable
+from smem_lsp.analysis.host.frame import NUMBER, PLACE, VALUE, Address, Variable
 from smem_lsp.analysis.host.order import Null, Ref, State, Value
 from smem_lsp.syntax import tree
 
@@ -56,6 +56,7 @@ class Declarations(Conditions):
             variable.several = bool(declarator.dims)
         elif stars or declarator.dims or container:
             variable.several = True
+        variable.filled = bool(declarator.dims) and owned
         variable.nullable = self._holds(declared, declarator)
         variable.shared = variable.shared or (reference and not owned)
         variable.configures = any(word in self.dialect.config_types for word in words)
@@ -78,6 +79,9 @@ class Declarations(Conditions):
             initializer = declarator.initializer
             values: list[Value | Address] = []
             before = states
+            bound = any(each in ("&", "&&") for each in declarator.pointers)
+            number = not declarator.pointers and not declarator.dims and "auto" not in declared.words
+            wants = PLACE if bound else NUMBER if number else VALUE
             if any("atomic" in word for word in declared.words):
                 for state in states:
                     self.unread(state, self.base + declared.lo, self.base + declared.hi)
@@ -86,7 +90,7 @@ class Declarations(Conditions):
                 states = []
                 for state in before:
                     self.dead = False
-                    value = self.value(state, initializer)
+                    value = self.wanted(state, initializer, wants)
                     if not self.dead:
                         values.append(value)
                         states.append(state)
@@ -98,11 +102,13 @@ class Declarations(Conditions):
             variable = self._variable(declared, declarator, owned=True)
             for state in states:
                 state.values.pop(variable.number, None)
-            if any(each in ("&", "&&") for each in declarator.pointers):
+            if bound:
                 self._refers(states, variable, initializer)
                 continue
             if isinstance(initializer, tree.Braces):
-                values = self._listed(states, variable, declarator, initializer)
+                values = self._listed(
+                    states, variable, declarator, initializer, PLACE if variable.ends else wants
+                )
             place = self.base + declarator.lo, self.base + declarator.hi
             for state, value in zip(states, values):
                 if isinstance(value, Address) or (
@@ -127,9 +133,14 @@ class Declarations(Conditions):
         )
 
     def _listed(
-        self, states: Sequence[State], variable: Variable, declarator: tree.Declarator, braces: tree.Braces
+        self,
+        states: Sequence[State],
+        variable: Variable,
+        declarator: tree.Declarator,
+        braces: tree.Braces,
+        wants: int,
     ) -> list[Value | Address]:
-        """The values of ``T x{...}`` and ``T x(...)``."""
+        """The values of ``T x{...}`` and ``T x(...)``: what a constructor takes may be a reference."""
         if (
             variable.several and "*" in declarator.pointers and declarator.dims
         ):  # void* arguments[] = {&p, &n}
@@ -153,7 +164,7 @@ class Declarations(Conditions):
             return []
         values: list[Value | Address] = []
         for state in states:
-            given = [self.value(state, item) for item in braces.items]
+            given = [self.wanted(state, item, wants) for item in braces.items]
             if len(given) == 1 and not variable.several:
                 values.append(given[0])
                 continue

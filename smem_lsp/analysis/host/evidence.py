@@ -1,7 +1,9 @@
 """What all paths through a host function have in common.
 
 Each place is noted on each path that reaches it, with what is wrong there or not. Something is found only where it is
-wrong on every path that can do it at all: conditions that a walk does not see through cannot make it right again.
+wrong on every path that can do it at all: conditions that a walk does not see through cannot make it right again. Nor
+can they exclude a path on which it is wrong: one that a condition chose when only some paths had done what is wrong
+there shows nothing, but for a handle that nothing releases on any.
 """
 
 from __future__ import annotations
@@ -25,18 +27,20 @@ from smem_lsp.analysis.host.order import LIVE, RELEASED, State
 
 
 class _Tally:
-    """How often something is wrong, and how often not."""
+    """How often something is wrong, and how often not. ``doubtful``: on paths that may be impossible."""
 
-    __slots__ = ("right", "wrong")
+    __slots__ = ("doubtful", "right", "wrong")
 
     def __init__(self) -> None:
-        self.right = self.wrong = 0
+        self.right = self.wrong = self.doubtful = 0
 
-    def count(self, wrong: bool) -> None:
-        if wrong:
-            self.wrong += 1
-        else:
+    def count(self, wrong: bool, *, doubtful: bool) -> None:
+        if not wrong:
             self.right += 1
+        elif doubtful:
+            self.doubtful += 1
+        else:
+            self.wrong += 1
 
     @property
     def always(self) -> bool:
@@ -52,6 +56,8 @@ class Evidence:
         self.apart: set[int] = set()
         self.released: dict[int, Tokens] = {}
         self.muted = False
+        self._unheld: set[tuple[int, Tokens]] = set()
+        self._holders: dict[tuple[int, Tokens], int] = {}
         self._exits: dict[tuple[int, Exit], _Tally] = {}
         self._touches: dict[tuple[int, Tokens, int], tuple[Touch, _Tally]] = {}
         self._misorders: dict[tuple[int, str, Tokens, Tokens], tuple[Misorder, _Tally]] = {}
@@ -59,10 +65,18 @@ class Evidence:
 
     # ---- notes -------------------------------------------------------------------------------------------------
 
-    def lost(self, thing: Made, how: str, place: Tokens, alone: bool, *, live: bool) -> None:
-        """A handle goes out of reach."""
+    def lost(
+        self, thing: Made, how: str, place: Tokens, alone: bool, variable: int, *, live: bool, doubtful: bool
+    ) -> None:
+        """A handle goes out of reach, and with it the variable that held it."""
         if not self.muted:
-            self._exits.setdefault((thing.number, Exit(how, place, alone)), _Tally()).count(live)
+            tally = self._exits.setdefault((thing.number, Exit(how, place, alone)), _Tally())
+            tally.count(live, doubtful=doubtful)
+            self._holders[thing.number, place] = variable
+
+    def unheld(self, variable: int, place: Tokens) -> None:
+        """A variable goes out of reach that holds no handle on this path."""
+        self._unheld.add((variable, place))
 
     def happens(self, stream: str, token: Token) -> None:
         """Something is put into a stream, or waits for it."""
@@ -75,7 +89,7 @@ class Evidence:
         writes: bool,
         state: State,
         used: Sequence[Use],
-        handle: Callable[[Use], str | None],
+        handle: Callable[[State, Use], str | None],
         statement: Statement,
     ) -> None:
         """The host accesses managed memory."""
@@ -85,9 +99,11 @@ class Evidence:
             use = used[number]
             if use.made != thing.number or use.part or not (writes or use.writes):
                 continue
-            found = Touch(thing, place, writes, use, handle(use), statement)
+            found = Touch(thing, place, writes, use, handle(state, use), statement)
             key = thing.number, place, number
-            self._touches.setdefault(key, (found, _Tally()))[1].count(number not in state.done)
+            first, tally = self._touches.get(key) or (found, _Tally())
+            tally.count(number not in state.done, doubtful=number in state.unsure)
+            self._touches[key] = (found if found.handle is None else first), tally
 
     def used(
         self,
@@ -97,11 +113,12 @@ class Evidence:
         over: frozenset[int],
         used: Sequence[Use],
         statement: Statement,
-        handle: Callable[[Use], str | None],
+        handle: Callable[[State, Use], str | None],
     ) -> None:
         """Work in a stream uses memory that a stream allocates."""
         gone = state.status.get(thing.number) == RELEASED
-        self._gone(thing, use.place, gone, use.what, use.stream, statement)
+        doubted = thing.number in state.doubted
+        self._gone(thing, use.place, gone, use.what, use.stream, statement, doubtful=doubted)
         for number in state.running:
             each = used[number]
             if each.made == thing.number and each.what == "allocated" and not gone:
@@ -115,9 +132,9 @@ class Evidence:
                     each.what,
                     each.stream,
                     statement,
-                    handle=handle(each),
+                    handle=handle(state, each),
                 )
-                self._note(found, number not in over)
+                self._note(found, number not in over, doubtful=doubted or number in state.unsure)
 
     def freed(
         self,
@@ -131,13 +148,14 @@ class Evidence:
         statement: Statement,
         argument: Tokens | None,
         by_stream: bool,
-        handle: Callable[[Use], str | None],
+        handle: Callable[[State, Use], str | None],
     ) -> None:
         """Memory that a stream allocates is freed."""
         status = state.status.get(thing.number)
         if status not in (LIVE, RELEASED):
             return
-        self._gone(thing, place, status == RELEASED, what, stream, statement)
+        doubted = thing.number in state.doubted
+        self._gone(thing, place, status == RELEASED, what, stream, statement, doubtful=doubted)
         if status == RELEASED:
             return
         how = "free" if by_stream else "host"
@@ -161,25 +179,36 @@ class Evidence:
                     statement,
                     argument,
                     streams <= {each.stream},
-                    handle(each),
+                    handle(state, each),
                 )
-                self._note(found, number not in over)
+                self._note(found, number not in over, doubtful=doubted or number in state.unsure)
 
-    def gone(self, thing: Made, place: Tokens, gone: bool, statement: Statement) -> None:
+    def gone(self, thing: Made, place: Tokens, state: State, statement: Statement) -> None:
         """A handle is used that may have been destroyed."""
-        self._gone(thing, place, gone, "", "", statement)
+        gone = state.status[thing.number] == RELEASED
+        self._gone(thing, place, gone, "", "", statement, doubtful=thing.number in state.doubted)
 
     def _gone(
-        self, thing: Made, place: Tokens, gone: bool, what: str, stream: str, statement: Statement
+        self,
+        thing: Made,
+        place: Tokens,
+        gone: bool,
+        what: str,
+        stream: str,
+        statement: Statement,
+        *,
+        doubtful: bool,
     ) -> None:
         other = self.released.get(thing.number, (0, 0))
         key = Misorder(thing, "gone", place, what, stream, (0, 0), "", "", statement)
-        self._note(key, gone and other != place)
+        self._note(key, gone and other != place, doubtful=doubtful)
 
-    def _note(self, found: Misorder, wrong: bool) -> None:
+    def _note(self, found: Misorder, wrong: bool, *, doubtful: bool) -> None:
         if not self.muted:
             key = found.made.number, found.how, found.place, found.other
-            self._misorders.setdefault(key, (found, _Tally()))[1].count(wrong)
+            first, tally = self._misorders.get(key) or (found, _Tally())
+            tally.count(wrong, doubtful=doubtful)
+            self._misorders[key] = (found if found.handle is None else first), tally
 
     # ---- what is found -----------------------------------------------------------------------------------------
 
@@ -197,9 +226,12 @@ class Evidence:
 
     def _leaks(self, things: Sequence[Made]) -> list[Leak]:
         found: dict[int, list[Exit]] = {}
+        ends = [(number, tally) for (number, each), tally in self._exits.items() if each.how != "again"]
+        kept = {number for number, tally in ends if tally.right} | self.released.keys()
         for (number, each), tally in self._exits.items():
-            if tally.always and number not in self.borrowed:
-                found.setdefault(number, []).append(each)
+            if number not in self.borrowed and (tally.always or (tally.doubtful and number not in kept)):
+                sure = (self._holders[number, each.place], each.place) not in self._unheld
+                found.setdefault(number, []).append(replace(each, sure=sure))
         return [
             Leak(things[number], tuple(sorted(exits, key=lambda each: each.place)), number in self.released)
             for number, exits in sorted(found.items())

@@ -9,8 +9,11 @@ from smem_lsp.analysis.host.frame import (
     MOST_LEVELS,
     MOST_STEPS,
     NULLS,
+    NUMBER,
+    PLACE,
     POINTERS,
     SUCCESS,
+    VALUE,
     Address,
     TooMuch,
 )
@@ -30,8 +33,18 @@ class Expressions(Places, ABC):
     @abstractmethod
     def _launch(self, state: State, expr: tree.Launch) -> None: ...
 
+    def place(self, state: State, expr: tree.Expr) -> Value | Address:
+        """Run an expression for what it names: nothing is read there."""
+        return self.wanted(state, expr, PLACE)
+
+    def wanted(self, state: State, expr: tree.Expr, wants: int) -> Value | Address:
+        """Run an expression, of which so much is wanted."""
+        self.wants = wants
+        return self.value(state, expr)
+
     def value(self, state: State, expr: tree.Expr) -> Value | Address:
         """Run an expression. Raises TooMuch."""
+        wants, self.wants = self.wants, VALUE
         if isinstance(expr, _LARGE) and not self.alive(self.base + expr.lo, self.base + expr.hi):
             return None
         self.steps += 1
@@ -39,34 +52,34 @@ class Expressions(Places, ABC):
             raise TooMuch
         self.level += 1
         try:
-            return self._value(state, expr)
+            return self._value(state, expr, wants)
         finally:
             self.level -= 1
 
-    def _value(self, state: State, expr: tree.Expr) -> Value | Address:
+    def _value(self, state: State, expr: tree.Expr, wants: int) -> Value | Address:
         match expr:
             case tree.Name():
-                return self._name(state, expr)
+                return self._name(state, expr, wants)
             case tree.Number():
                 return Null() if expr.text in NULLS or expr.text == "false" else None
             case tree.Unary() | tree.PostfixStep():
-                return self._unary(state, expr)
+                return self._unary(state, expr, wants)
             case tree.Binary():
                 return self._binary(state, expr)
             case tree.Assign():
                 return self._assign(state, expr)
             case tree.Ternary():
-                self.value(state, expr.condition)
+                self.wanted(state, expr.condition, NUMBER)
                 for side in (expr.yes, expr.no):
-                    self.leave(state, self.perhaps(state, side))
+                    self.leave(state, self.perhaps(state, side, wants))
             case tree.Call():
                 return self._call(state, expr)
             case tree.Launch():
                 self._launch(state, expr)
             case tree.Index():
-                return self._index(state, expr)
+                return self._index(state, expr, wants)
             case tree.Member():
-                return self._member(state, expr)
+                return self._member(state, expr, wants)
             case tree.Cast():
                 return self._cast(state, expr)
             case tree.Braces():
@@ -83,11 +96,13 @@ class Expressions(Places, ABC):
                     self.dead = True
         return None
 
-    def perhaps(self, state: State, expr: tree.Expr) -> Value | Address:
+    def perhaps(self, state: State, expr: tree.Expr, wants: int) -> Value | Address:
         """Run an expression that may not be reached."""
+        if self.common is not None:
+            state.chosen(self.common)
         before = state.copy()
         self.branches += 1
-        value = self.value(state, expr)
+        value = self.wanted(state, expr, wants)
         self.branches -= 1
         if before.key != state.key or self.dead:
             if self.dead:  # only the paths that do not reach it go on
@@ -106,17 +121,27 @@ class Expressions(Places, ABC):
                 self.leave(state, Address(variable))
         state.wait_all()
 
-    def _name(self, state: State, expr: tree.Name) -> Value | Address:
+    def _name(self, state: State, expr: tree.Name, wants: int) -> Value | Address:
         variable = None if "::" in expr.text else self.find(expr.text)
         if variable is not None:
             return Address(variable) if variable.several else state.values.get(variable.number)
         if expr.text in NULLS or expr.text in SUCCESS or expr.text.rpartition("::")[2] in SUCCESS:
             return Null()
-        if expr.text in self.callees.managed:
+        if wants != PLACE and self._element(expr) is not None:
             self.touch(state, Ref(self.global_variable(state, expr.text)), expr, writes=False)
         return None
 
-    def _unary(self, state: State, expr: tree.Unary | tree.PostfixStep) -> Value | Address:
+    def _element(self, expr: tree.Expr) -> str | None:
+        """The managed variable of which an expression names an element, or that is none of several."""
+        inner, depth = expr, 0
+        while isinstance(inner, tree.Index) or (isinstance(inner, tree.Unary) and inner.operator == "*"):
+            inner = inner.base if isinstance(inner, tree.Index) else inner.operand
+            depth += 1
+        if not isinstance(inner, tree.Name) or self.find(inner.text) is not None:
+            return None
+        return inner.text if self.callees.managed.get(inner.text) == depth else None
+
+    def _unary(self, state: State, expr: tree.Unary | tree.PostfixStep, wants: int) -> Value | Address:
         operand = expr.operand
         if expr.operator == "&" and isinstance(expr, tree.Unary):
             inner = operand
@@ -132,12 +157,17 @@ class Expressions(Places, ABC):
             return None
         if expr.operator == "*" and isinstance(expr, tree.Unary):
             value = self.value(state, operand)
-            if isinstance(value, Ref):
+            element = self._element(expr)
+            if element is not None:
+                value = Ref(self.global_variable(state, element))
+            if isinstance(value, Ref) and wants != PLACE:
                 self.touch(state, value, expr, writes=False)
             return None
         if expr.operator in ("++", "--"):
             self._written(state, operand)
-        value = self.value(state, operand)
+            value = self.place(state, operand)
+        else:
+            value = self.wanted(state, operand, NUMBER)
         if expr.operator in ("++", "--"):
             if isinstance(operand, tree.Name) and isinstance(value, Ref):
                 variable = self.find(operand.text)
@@ -150,14 +180,15 @@ class Expressions(Places, ABC):
 
     def _written(self, state: State, target: tree.Expr) -> None:
         """The host writes what ``target`` means, after it was evaluated."""
+        element = self._element(target)
+        if element is not None:
+            self.touch(state, Ref(self.global_variable(state, element)), target, writes=True)
+            return
         match target:
             case tree.Index() | tree.Unary(operator="*"):
-                base = target.base if isinstance(target, tree.Index) else target.operand
-                value = self.value(state, base)
+                value = self.value(state, target.base if isinstance(target, tree.Index) else target.operand)
                 if isinstance(value, Ref):
                     self.touch(state, value, target, writes=True)
-                elif isinstance(base, tree.Name) and base.text in self.callees.managed:
-                    self.touch(state, Ref(self.global_variable(state, base.text)), target, writes=True)
             case tree.Member():
                 if target.operator == ".":
                     self._written(state, target.base)
@@ -165,16 +196,14 @@ class Expressions(Places, ABC):
                 value = self.value(state, target.base)
                 if isinstance(value, Ref):
                     self.touch(state, value, target, writes=True)
-            case tree.Name():
-                if self.find(target.text) is None and target.text in self.callees.managed:
-                    self.touch(state, Ref(self.global_variable(state, target.text)), target, writes=True)
 
     def _binary(self, state: State, expr: tree.Binary) -> Value | Address:
-        left = self.value(state, expr.left)
+        wants = VALUE if expr.operator in ("+", "-", ",") else NUMBER  # those of arrays are pointers
+        left = self.wanted(state, expr.left, wants)
         if expr.operator in ("&&", "||"):
-            self.perhaps(state, expr.right)
+            self.perhaps(state, expr.right, wants)
             return None
-        right = self.value(state, expr.right)
+        right = self.wanted(state, expr.right, wants)
         if expr.operator == ",":
             return right
         if expr.operator in ("+", "-"):
@@ -185,7 +214,7 @@ class Expressions(Places, ABC):
         return Outcome(outcome.made, outcome.waited, plain=False) if isinstance(outcome, Outcome) else None
 
     def _assign(self, state: State, expr: tree.Assign) -> Value | Address:
-        value = self.value(state, expr.value)
+        value = self.wanted(state, expr.value, VALUE if expr.operator == "=" else NUMBER)
         target = expr.target
         variable = self.find(target.text) if isinstance(target, tree.Name) else None
         if variable is not None and isinstance(target, tree.Name):
@@ -218,22 +247,32 @@ class Expressions(Places, ABC):
             self.leave(state, value)
         return value if isinstance(value, Outcome) else None
 
-    def _index(self, state: State, expr: tree.Index) -> Value:
+    def _index(self, state: State, expr: tree.Index, wants: int) -> Value:
         self.leave(state, self.value(state, expr.index))
+        element = self._element(expr)
+        if element is not None:
+            if wants != PLACE:
+                self.touch(state, Ref(self.global_variable(state, element)), expr, writes=False)
+            return None
         value = self.value(state, expr.base)
         if isinstance(value, Address) and value.variable.several:
             value = state.values.get(value.variable.number)
             return value if isinstance(value, Ref) else None
         if isinstance(value, Ref):
             if self.things[value.made].kind in POINTERS:
-                self.touch(state, value, expr, writes=False)
+                if wants != PLACE:
+                    self.touch(state, value, expr, writes=False)
                 return None
             return value
         return None
 
-    def _member(self, state: State, expr: tree.Member) -> Value:
-        value = self.value(state, expr.base)
-        if isinstance(value, Ref) and expr.operator == "->":
+    def _member(self, state: State, expr: tree.Member, wants: int) -> Value:
+        """A member may be an array: that is read where a number is wanted."""
+        if expr.operator == ".":
+            value = self.wanted(state, expr.base, NUMBER if wants == NUMBER else PLACE)
+        else:
+            value = self.value(state, expr.base)
+        if isinstance(value, Ref) and expr.operator == "->" and wants == NUMBER:
             self.touch(state, value, expr, writes=False)
         return value if isinstance(value, Outcome) else None
 
@@ -242,7 +281,8 @@ class Expressions(Places, ABC):
         if any("atomic" in word for word in words):
             self.unread(state, *self.tokens(expr))
             return None
-        value = self.value(state, expr.operand)
+        bound = "&" in expr.type.pointers or "&&" in expr.type.pointers or words == ["void"]
+        value = self.wanted(state, expr.operand, PLACE if bound else VALUE)
         if "volatile" in words:
             self.leave(state, value)
             return None

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
-from functools import cached_property
-from itertools import accumulate
+from collections.abc import Collection
 
 from smem_lsp.analysis.host.api import ALLOCATION, MANAGED, STREAM
 from smem_lsp.analysis.host.callees import Callees
@@ -16,7 +13,7 @@ from smem_lsp.analysis.host.order import (
     LEFT,
     LIVE,
     PER_THREAD,
-    RELEASED,
+    Common,
     Null,
     Outcome,
     Ref,
@@ -32,6 +29,9 @@ MOST_LEVELS = 60
 NULLS = frozenset(("0", "nullptr", "NULL", "0x0"))
 SUCCESS = ("cudaSuccess", "hipSuccess", "CUDA_SUCCESS")
 POINTERS = (ALLOCATION, MANAGED)
+# what is wanted of an expression: the place that it names, which a reference may be bound to; its value, which of an
+# array is where that is; a number
+PLACE, VALUE, NUMBER = 0, 1, 2
 
 
 class TooMuch(Exception):
@@ -41,13 +41,15 @@ class TooMuch(Exception):
 @dataclass(eq=False, slots=True)
 class Variable:
     """A variable of the function. ``owns``: what is put into it is lost where its scope ends; ``several``: an array of
-    handles; ``target``: what it is a reference to; ``configures``: it holds the configuration of a launch; ``points``:
-    to the variables whose addresses it holds; ``ends``: a class whose destructor may wait."""
+    handles; ``filled``: one with elements; ``target``: what it is a reference to; ``configures``: it holds the
+    configuration of a launch; ``points``: to the variables whose addresses it holds; ``ends``: a class whose destructor
+    may wait."""
 
     number: int
     name: str
     owns: bool = False
     several: bool = False
+    filled: bool = False
     target: Variable | None = None
     configures: bool = False
     points: tuple[Variable, ...] = ()
@@ -87,13 +89,14 @@ class Frame:
         self.blocking: dict[int, bool] = {PER_THREAD: True}
         self.evidence = Evidence()
         self.outcomes: dict[tuple[int, int], Outcome] = {}  # of the calls of the chunk that is run
-        self._asked: dict[str, int] = {}
         self._word_sets: dict[str, frozenset[str]] = {}
         self.forks: list[State] = []
+        self.common: Common | None = None  # to all paths on which the chunk is run, if there are several
+        self.wants = VALUE  # of the expression that is run next
+        self.guessed = False  # a condition was decided of which nothing is known
         self.releases: list[int] = []  # in the order in which they are met
         self.dead = False
         self.branches = 0  # around, inside of the loop around
-        self.loop: int | None = None  # first token of the outermost loop around
 
     def declare(self, name: str, at: Tokens) -> Variable:
         """The variable that is declared at these tokens: in each turn of a loop the same."""
@@ -164,6 +167,8 @@ class Frame:
         """What the variable holds is out of reach, unless another one holds it, too."""
         held = state.values.pop(variable.number, None)
         if not isinstance(held, Ref) or held.made not in state.status:
+            if variable.owns:
+                self.evidence.unheld(variable.number, place)
             return
         if any(isinstance(each, Ref) and each.made == held.made for each in state.values.values()):
             return
@@ -171,42 +176,19 @@ class Frame:
         if how == "again" and self.branches:
             state.leave(held.made)  # it may be that only one turn of a loop gets here
         if thing.kind != MANAGED:
-            alone = self.statement.alone
-            self.evidence.lost(thing, how, place, alone, live=state.status[held.made] == LIVE)
+            self.evidence.lost(
+                thing,
+                how,
+                place,
+                self.statement.alone,
+                variable.number,
+                live=state.status[held.made] == LIVE,
+                doubtful=held.made in state.doubted,
+            )
         if how != "return":
             if thing.kind == STREAM:
                 state.before[DEFAULT] = state.ordered(DEFAULT, self.blocking)
             del state.status[held.made]
-
-    def decide(self, state: State, text: str, truth: bool, at: int) -> None:
-        """Note at token ``at`` how a condition was decided, if it can be asked for again: paths that differ in nothing
-        that is asked for are one path."""
-        if self._last_asked(text) >= (at if self.loop is None else self.loop):
-            state.facts[text] = truth
-
-    def settle(self, states: Iterable[State], at: int) -> None:
-        """Conditions that nothing from token ``at`` on asks for are no longer of interest."""
-        start = at if self.loop is None else self.loop
-        for state in states:
-            for text in [text for text in state.facts if self._last_asked(text) < start]:
-                del state.facts[text]
-
-    def _last_asked(self, text: str) -> int:
-        """The last token at which a condition is written."""
-        last = self._asked.get(text)
-        if last is None:
-            at = self._spelled.rfind(f" {text} ")
-            last = self._asked[text] = bisect_left(self._starts, at)
-        return last
-
-    @cached_property
-    def _spelled(self) -> str:
-        return " ".join(("", *self.body.tokens.texts, ""))
-
-    @cached_property
-    def _starts(self) -> Sequence[int]:
-        """Where each token is in what is spelled, the space before it included."""
-        return list(accumulate((len(text) + 1 for text in self.body.tokens.texts), initial=0))
 
     def forget_facts(self, state: State, names: Collection[str]) -> None:
         """Conditions that name one of these are open again."""
@@ -260,13 +242,12 @@ class Frame:
         if isinstance(value, Ref) and expr is not None:
             thing = self.things[value.made]
             if thing.kind not in POINTERS and not thing.several and value.made in state.status:
-                gone = state.status[value.made] == RELEASED
-                self.evidence.gone(thing, self.tokens(expr), gone, self.statement)
+                self.evidence.gone(thing, self.tokens(expr), state, self.statement)
 
     def touch(self, state: State, value: Ref, expr: tree.Expr, *, writes: bool) -> None:
-        """The host accesses memory."""
+        """The host accesses memory. Of several allocations it is not known which."""
         thing = self.things[value.made]
-        followed = thing.kind == MANAGED and state.status.get(value.made) == LIVE
+        followed = thing.kind == MANAGED and state.status.get(value.made) == LIVE and not thing.several
         if not followed or not value.exact or state.capturing:
             return
         self.evidence.touched(
@@ -282,7 +263,13 @@ class Frame:
         state.status.setdefault(thing.number, LIVE)
         return thing.number
 
-    def spelled_here(self, use: Use) -> str | None:
-        """How the stream of a use can be written where the walk is."""
+    def spelled_here(self, state: State, use: Use) -> str | None:
+        """How the stream of a use can be written where the walk is: one that is there on all paths."""
         name = use.stream.strip("`")
-        return name if name.isidentifier() and use.stream != name and self.find(name) is not None else None
+        variable = self.find(name) if name.isidentifier() and use.stream != name else None
+        if variable is None or not variable.owns:
+            return None if variable is None else name
+        held = state.values.get(variable.number)
+        if not isinstance(held, Ref) or state.status.get(held.made) != LIVE:
+            return None
+        return name if self.common is None or held.made in self.common.made else None

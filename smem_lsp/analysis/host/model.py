@@ -39,11 +39,12 @@ class Use:
 @dataclass(frozen=True, slots=True)
 class Exit:
     """Where a handle is lost. ``how``: "return", "end" of its scope, "again": another one is put in its place.
-    ``alone``: it is a statement among those of a block."""
+    ``alone``: it is a statement among those of a block; ``sure``: all paths that get there have the handle."""
 
     how: str
     place: Tokens
     alone: bool
+    sure: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ default stream is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from smem_lsp.source.record import dataclass
 
@@ -49,12 +49,33 @@ class Null:
 Value = Ref | Outcome | Null | None
 
 
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What has been made, and what runs, on several paths."""
+
+    made: frozenset[int]
+    running: frozenset[int]
+
+
 class State:
     """One path. ``values``: of variables; ``status``: of what has been made; ``done``: uses that are over for the host;
     ``before``: those that are over before what is put into a stream next; ``events``: those that a recorded event
-    stands for, None where it is not known; ``facts``: conditions that have been decided, by their text."""
+    stands for, None where it is not known; ``facts``: conditions that have been decided, by their text; ``doubted``,
+    ``unsure``: what has been made, and uses, that a later choice may exclude."""
 
-    __slots__ = ("before", "captured", "capturing", "done", "events", "facts", "running", "status", "values")
+    __slots__ = (
+        "before",
+        "captured",
+        "capturing",
+        "done",
+        "doubted",
+        "events",
+        "facts",
+        "running",
+        "status",
+        "unsure",
+        "values",
+    )
 
     def __init__(self) -> None:
         self.values: dict[int, Value] = {}
@@ -66,6 +87,8 @@ class State:
         self.facts: dict[str, bool] = {}
         self.capturing = False
         self.captured: frozenset[tuple[int, bool | None]] = frozenset()  # memory that graphs use
+        self.doubted: frozenset[int] = _NONE
+        self.unsure: frozenset[int] = _NONE
 
     def copy(self) -> State:
         other = State()
@@ -81,9 +104,11 @@ class State:
         self.events = other.events.copy()
         self.facts = other.facts.copy()
         self.capturing, self.captured = other.capturing, other.captured
+        self.doubted, self.unsure = other.doubted, other.unsure
 
     @property
     def key(self) -> tuple[object, ...]:
+        """All but the conditions that have been decided: what differs in these alone can be decided again."""
         return (
             frozenset(self.values.items()),
             frozenset(self.status.items()),
@@ -91,10 +116,23 @@ class State:
             self.done,
             frozenset(self.before.items()),
             frozenset(self.events.items()),
-            frozenset(self.facts.items()),
             self.capturing,
             self.captured,
+            self.doubted.intersection(self.status),
+            self.unsure - self.done,
         )
+
+    def agree(self, other: State) -> None:
+        """Keep the conditions that another path has decided alike."""
+        if self.facts != other.facts:
+            facts = other.facts
+            self.facts = {text: truth for text, truth in self.facts.items() if facts.get(text) is truth}
+
+    def chosen(self, common: Common) -> None:
+        """A condition of which nothing is known leads here: what was not done on all of the paths that it was asked on
+        may be what it excludes."""
+        self.doubted |= self.status.keys() - common.made
+        self.unsure |= self.running - common.running - self.done
 
     # ---- what orders what --------------------------------------------------------------------------------------
 
@@ -122,6 +160,7 @@ class State:
             }
         self.before[stream] = over | fresh
         self.running |= fresh
+        self.unsure -= fresh
 
     def wait_stream(self, stream: int, blocking: Mapping[int, bool]) -> None:
         """The host waits for a stream."""
@@ -163,12 +202,23 @@ class State:
                 self.events[made] = None
 
 
+def common_to(states: Sequence[State]) -> Common | None:
+    """What all of these paths have in common; None: there are not several."""
+    if len(states) < 2:
+        return None
+    return Common(
+        frozenset.intersection(*(frozenset(state.status) for state in states)),
+        frozenset.intersection(*(state.running for state in states)),
+    )
+
+
 def distinct(states: Iterable[State]) -> list[State]:
-    """The states that differ."""
+    """The states that differ. Those that differ in decided conditions alone are one: where one of these is asked for
+    again, ``State.chosen`` doubts what depends on it."""
     states = list(states)
     if len(states) < 2:
         return states
     found: dict[tuple[object, ...], State] = {}
     for state in states:
-        found.setdefault(state.key, state)
+        found.setdefault(state.key, state).agree(state)
     return list(found.values())

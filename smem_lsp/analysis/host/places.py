@@ -101,7 +101,7 @@ class Places(Frame):
         """Names that stand beside a call of the API that makes or releases something, and what is made from them."""
         lifetimes = words_of_lifetimes(self.dialect)
         handles = handle_types(self.dialect)
-        names = set(self.callees.managed & self.function.definition.body_words)
+        names = set(self.callees.managed.keys() & self.function.definition.body_words)
         rest: list[tuple[set[str], set[str]]] = []
         for targets, part in self._parts():
             checkpoint()

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field
-from functools import partial
 from typing import Any
 
 from smem_lsp.analysis.host.callees import ENDS
 from smem_lsp.analysis.host.declarations import QUIET_WORDS, Declarations
-from smem_lsp.analysis.host.frame import Address, TooMuch
+from smem_lsp.analysis.host.frame import NUMBER, PLACE, VALUE, Address, TooMuch
 from smem_lsp.analysis.host.model import Statement, Tokens
-from smem_lsp.analysis.host.order import Ref, State, distinct
+from smem_lsp.analysis.host.order import Ref, State, common_to, distinct
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
@@ -31,7 +30,8 @@ class _Target:
 
 
 class Statements(Declarations):
-    """``breaks``, ``continues``: paths that leave the turns of the loops around; ``jumps``: those that go to labels."""
+    """``breaks``, ``continues``: paths that leave the turns of the loops around; ``jumps``: those that go to labels;
+    ``refers``: the function may return a reference."""
 
     def run(self) -> None:
         """Walk the function. Raises TooMuch where it is not followed."""
@@ -39,6 +39,9 @@ class Statements(Declarations):
         self.continues: list[_Target] = []
         self.jumps: dict[str, list[State]] = {}
         self.labels: set[str] = set()
+        definition = self.function.definition
+        written = definition.tokens.texts[: definition.island.name]
+        self.refers = "&" in written or "decltype" in written  # it may return a reference
         for declared in self.function.parameters or ():
             for declarator in declared.declarators:
                 if declarator.name:
@@ -108,7 +111,7 @@ class Statements(Declarations):
                 states = self.chunk(states, "expression", node.chunk)[1]
                 if node.body is None:
                     return states
-                return self._repeated(node, partial(self._turns, states, node.body, None, node.chunk))
+                return self._turns(states, node.body, None, node.chunk)
             case tree.CaseLabel() | tree.Empty() | tree.AsmStatement():
                 return states
         if self.relevant(node.lo, node.hi):
@@ -136,7 +139,8 @@ class Statements(Declarations):
             raise TooMuch
         base, self.base = self.base, lo
         self.outcomes.clear()
-        states = self._run(states, parsed)
+        self.common = common_to(states)
+        states = self._run(states, parsed, NUMBER if start == "condition" else VALUE)
         self.base = base
         self._changed(states, lo, hi)
         return parsed, self.joined(states)
@@ -151,7 +155,7 @@ class Statements(Declarations):
             for i, kind, text in zip(range(lo, hi), kinds[lo:hi], texts[lo:hi])
         )
 
-    def _run(self, states: list[State], parsed: Any) -> list[State]:
+    def _run(self, states: list[State], parsed: Any, wants: int = VALUE) -> list[State]:
         match parsed:
             case list():
                 for each in parsed:
@@ -162,11 +166,11 @@ class Statements(Declarations):
             case tree.ConditionWithInit():
                 if parsed.init is not None:
                     states = self._run(states, parsed.init)
-                return self._run(states, parsed.condition)
+                return self._run(states, parsed.condition, wants)
         after: list[State] = []
         for state in states:
             self.dead = False
-            self.value(state, parsed)
+            self.wanted(state, parsed, wants)
             if not self.dead:
                 after.append(state)
             after += self.forks
@@ -208,7 +212,6 @@ class Statements(Declarations):
         if otherwise is not None:
             states = self.statement_on(states, otherwise, alone=False)
         self.branches -= 1
-        self.settle((*ended, *states), node.hi)
         after = self.joined([*ended, *states])
         for _ in range(opened):
             self._close(after, (node.hi - 1, node.hi))
@@ -246,14 +249,24 @@ class Statements(Declarations):
         for each in body:
             if isinstance(each, tree.CaseLabel):
                 closed = closed or each.chunk is None
-                current = self.joined([*current, *(state.copy() for state in states)])
+                current = self.joined([*current, *self._chosen(states)])
             else:
                 current = self.statement_on(current, each, alone=True)
         self.branches -= 1
-        rest = [] if closed else states
+        rest = [] if closed else self._chosen(states)
         after = self.joined([*current, *self.breaks.pop().states, *rest])
         self._close(after, (node.hi - 1, node.hi))
         return self.joined(after)
+
+    @staticmethod
+    def _chosen(states: Sequence[State]) -> list[State]:
+        """Copies of these paths, behind a choice of which nothing is known."""
+        copies = [state.copy() for state in states]
+        common = common_to(copies)
+        if common is not None:
+            for state in copies:
+                state.chosen(common)
+        return copies
 
     def _try(self, states: list[State], node: tree.Try) -> list[State]:
         """What happens in a handler is not known: nothing is said of it, and no path comes out of it."""
@@ -299,9 +312,11 @@ class Statements(Declarations):
             if parsed is None:
                 raise TooMuch
             self.base = node.chunk[0]
+            self.common = common_to(states)
+            wants = PLACE if self.refers else VALUE
             for state in states:
                 self.dead = False
-                self.leave(state, self.value(state, parsed))
+                self.leave(state, self.wanted(state, parsed, wants))
             states = [*states, *self.forks]
             self.forks = []
             self.dead = False
@@ -321,16 +336,7 @@ class Statements(Declarations):
                     state.wait_all()
             self._changed(states, node.lo, node.hi)
             return self.joined(states)
-        return self._repeated(node, partial(self._looped, states, node))
-
-    def _repeated(self, node: tree.Statement, run: Callable[[], list[State]]) -> list[State]:
-        """Run a loop: until the outermost one ends, all that stands in it is asked for again."""
-        outer = self.loop
-        self.loop = node.lo if outer is None else outer
-        after = run()
-        self.loop = outer
-        self.settle(after, node.hi)
-        return self.joined(after)
+        return self.joined(self._looped(states, node))
 
     def _looped(self, states: list[State], node: tree.For | tree.While | tree.DoWhile) -> list[State]:
         """All turns of a loop that matters."""
@@ -351,7 +357,13 @@ class Statements(Declarations):
                 condition, step = head.condition, head.step
             self.base = outer
             endless = isinstance(head, tree.ForHead) and condition is None
-            after = self._turns(states, node.body, condition, node.head, step, endless=endless)
+            turns = _counted(head) if isinstance(head, tree.ForHead) else self._elements(head)
+            if turns == 1:
+                after = self._once(states, node.body)
+            else:
+                after = self._turns(
+                    states, node.body, condition, node.head, step, endless=endless, once=turns > 1
+                )
         else:
             parsed = self.body.chunk("condition", node.condition)
             if parsed is None and self.relevant(*node.condition):
@@ -361,7 +373,7 @@ class Statements(Declarations):
                 if constant in ("0", "false"):
                     after = self._once(states, node.body)
                 else:
-                    after = self._turns(self._once(states, node.body), node.body, parsed, node.condition)
+                    after = self._turns(states, node.body, parsed, node.condition, once=True)
             else:
                 endless = constant in ("1", "true")
                 after = self._turns(states, node.body, parsed, node.condition, endless=endless)
@@ -373,6 +385,11 @@ class Statements(Declarations):
         self.continues.append(_Target(len(self.scopes)))
         ended = self.statement_on(states, body, alone=False)
         return self.joined([*ended, *self.continues.pop().states, *self.breaks.pop().states])
+
+    def _elements(self, head: tree.RangeFor) -> int:
+        """0: it may be over none; otherwise over some."""
+        array = self.find(head.range.text) if isinstance(head.range, tree.Name) else None
+        return 2 if array is not None and array.filled else 0
 
     def _each(self, states: list[State], head: tree.RangeFor) -> list[State]:
         """The variable of ``for (auto& s : streams)``."""
@@ -401,39 +418,80 @@ class Statements(Declarations):
         step: tree.Expr | None = None,
         *,
         endless: bool = False,
+        once: bool = False,
     ) -> list[State]:
-        """Any number of turns of a loop, until no turn shows anything new."""
+        """Any number of turns of a loop, until no turn shows anything new. ``once``: at least one. The body is run on
+        all paths that a turn may begin with: a choice in it is one among all of them."""
         outside, self.branches = self.branches, 0
         after: list[State] = []
-        seen: dict[tuple[object, ...], State] = {}
-        current = states
+        turns: dict[tuple[object, ...], State] = {}
+        asked = [] if once else states
+        entered = states if once else []
         for _ in range(_MOST_TURNS):
             checkpoint()
-            self._changed(current, *head)
-            entered = current
-            if not endless and condition is not None:
-                outer, self.base = self.base, head[0]
-                self.outcomes.clear()
-                current = self._run(current, condition)
-                self.base = outer
-                entered, left = self.sides(current, condition, head, fails=False)
+            if asked:
+                self._changed(asked, *head)
+                yes, left = self._goes_on(asked, condition, head, endless=endless)
+                entered = [*entered, *yes]
                 after += left
-            elif not endless:
-                after += [state.copy() for state in current]
-            entered = [state for state in self.joined(entered) if state.key not in seen]
-            if not entered:
+            new = [state for state in self.joined(entered) if _is_new(state, turns.get(state.key))]
+            if not new:
                 self.branches = outside
                 return self.joined(after)
-            seen |= {state.key: state for state in entered}
-            if len(seen) > 2 * _MOST_STATES:
+            turns |= {state.key: state for state in new}
+            if len(turns) > _MOST_STATES:
                 raise TooMuch
             self.breaks.append(_Target(len(self.scopes)))
             self.continues.append(_Target(len(self.scopes)))
-            ended = self.statement_on([state.copy() for state in entered], body, alone=False)
-            current = self.joined([*ended, *self.continues.pop().states])
+            ended = self.statement_on([state.copy() for state in turns.values()], body, alone=False)
+            ended = self.joined([*ended, *self.continues.pop().states])
             after += self.breaks.pop().states
             if step is not None:
                 outer, self.base = self.base, head[0]
-                current = self._run(current, step)
+                ended = self._run(ended, step)
                 self.base = outer
+            asked, entered = ended, []
         raise TooMuch
+
+    def _goes_on(
+        self, states: list[State], condition: Any, head: Tokens, *, endless: bool
+    ) -> tuple[list[State], list[State]]:
+        """The paths on which there is another turn, and those on which there is not."""
+        if endless:
+            return states, []
+        if condition is None:
+            return self._chosen(states), self._chosen(states)
+        outer, self.base = self.base, head[0]
+        self.outcomes.clear()
+        self.common = common_to(states)
+        states = self._run(states, condition, NUMBER)
+        self.base = outer
+        return self.sides(states, condition, head, fails=False)
+
+
+def _is_new(state: State, seen: State | None) -> bool:
+    """Does a turn that begins like this show anything that the turn before, which began alike, did not? It is to begin
+    with the conditions that hold in both."""
+    if seen is None:
+        return True
+    state.agree(seen)
+    return state.facts != seen.facts
+
+
+def _counted(head: tree.ForHead) -> int:
+    """How many turns ``for (int i = 0; i < 2; ++i)`` has; 0: that is not known."""
+    if not isinstance(head.init, tree.Declaration) or not isinstance(head.condition, tree.Binary):
+        return 0
+    left, right = head.condition.left, head.condition.right
+    step = head.step
+    counts = isinstance(step, (tree.Unary, tree.PostfixStep)) and step.operator == "++"
+    if not counts or not isinstance(left, tree.Name) or len(head.init.declarators) != 1:
+        return 0
+    (counter,) = head.init.declarators
+    first = counter.initializer
+    if counter.name != left.text or not isinstance(first, tree.Number) or not isinstance(right, tree.Number):
+        return 0
+    if not (first.text.isdecimal() and right.text.isdecimal()):
+        return 0
+    last = int(right.text) + (head.condition.operator == "<=")
+    return max(0, last - int(first.text)) if head.condition.operator in ("<", "<=", "!=") else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -74,18 +74,18 @@ class HostCode:
         return Callees(by_name, self.managed, self.dialect)
 
     @cached_property
-    def managed(self) -> frozenset[str]:
-        """The variables of the file in managed memory."""
-        return frozenset(
-            name
+    def managed(self) -> Mapping[str, int]:
+        """The variables of the file in managed memory, and how many dimensions each has."""
+        return {
+            name: dims
             for placed in self.unit.blocks
-            for name in _managed(placed.block.tokens.kinds, placed.block.tokens.texts)
-        )
+            for name, dims in _managed(placed.block.tokens.kinds, placed.block.tokens.texts)
+        }
 
     def _touches(self, function: Function) -> bool:
         """Does a function launch something, and name a variable in managed memory?"""
         words = function.definition.body_words
-        return "<<<" in words and not words.isdisjoint(self.managed)
+        return "<<<" in words and not words.isdisjoint(self.managed.keys())
 
     @cached_property
     def unchecked(self) -> tuple[tuple[Function, tuple[int, int]], ...]:
@@ -156,18 +156,21 @@ def is_on_device(function: Function) -> bool:
     return function.is_kernel or ("__device__" in specifiers and "__host__" not in specifiers)
 
 
-def _managed(kinds: Sequence[str], texts: Sequence[str]) -> Iterator[str]:
+def _managed(kinds: Sequence[str], texts: Sequence[str]) -> Iterator[tuple[str, int]]:
     """``__managed__ float a[4], b;``"""
     for i, text in enumerate(texts):
         if text != "__managed__":
             continue
-        depth, last = 0, ""
+        depth, dims, last = 0, 0, ""
         for at in range(i + 1, min(len(kinds), i + 200)):
             kind = kinds[at]
+            if kind == "LB" and not depth and last:
+                dims += 1
             depth += (kind in ("LB", "LC", "LP")) - (kind in ("RB", "RC", "RP"))
-            if kind in ("SEMI", "COMMA", "EQ", "LB", "LC") and last:
-                yield last
-                last = ""
+            if (kind in ("SEMI", "COMMA", "EQ") and not depth) or (kind == "LC" and depth == 1):
+                if last:
+                    yield last, dims
+                dims, last = 0, ""
             if kind == "SEMI":
                 break
             if kind == "NAME" and not depth:
