@@ -9,6 +9,7 @@ from smem_lsp.analysis.decision.model import Answer, Verdict
 from smem_lsp.analysis.decision.routes import ALL_COPIES
 from smem_lsp.analysis.decision.verdict import Judge
 from smem_lsp.analysis.execution.program import NOTHING_ADDED, Added
+from smem_lsp.analysis.hazards.handed_memory import memory_of_block
 from smem_lsp.analysis.hazards.model import Hazards, Race
 from smem_lsp.analysis.hazards.replayed import Replay, as_shown
 from smem_lsp.analysis.hazards.sample_blocks import sample_blocks
@@ -57,6 +58,23 @@ def not_refuted(flow: DataFlow, shown: Hazards) -> Hazards:
                 when = "" if always else worst.condition
                 race = replace(race, data=data, condition=when, any_block=worst.any_block)
         kept.append(race)
+    return replace(shown, races=tuple(kept))
+
+
+def of_the_block(flow: DataFlow, shown: Hazards) -> Hazards:
+    """``shown`` without races in memory that a function gets by pointer, where it is not shown to be the block's, or
+    where its caller may wait for what is copied there."""
+    handed = {each.index for each in flow.kernel.buffers if each.handed}
+    left = {race.first.buffer for race in shown.races if race.first.buffer in handed}
+    if not left:
+        return shown
+    for dims in sample_blocks(flow.kernel, flow.values, flow.control, None, in_warps=False).blocks:
+        left -= memory_of_block(Judge(flow.followed, flow.verdicts, dims), left)
+    kept = (
+        race
+        for race in shown.races
+        if race.first.buffer not in left and not (race.first.buffer in handed and race.first.asynchronous)
+    )
     return replace(shown, races=tuple(kept))
 
 

@@ -57,6 +57,7 @@ from smem_lsp.facts.decided import (
     decided_races,
     judge_of,
     not_refuted,
+    of_the_block,
     still_racing,
     verdicts_of,
 )
@@ -408,7 +409,11 @@ class KernelAnalysis(Passes):
     def _hazards(self) -> Hazards:
         if self._searched is None:
             return Hazards()
-        return with_lanes(with_races(self._not_refuted, self._decided_races), self._decided_lanes)
+        return with_lanes(self._of_the_block, self._decided_lanes)
+
+    @run_once("races in memory of others", Hazards())
+    def _of_the_block(self) -> Hazards:
+        return of_the_block(self.launched_flow, with_races(self._not_refuted, self._decided_races))
 
     @run_once("missing lanes", tuple[MissingLane, ...](), needs=_is_followed)
     def _decided_lanes(self) -> tuple[MissingLane, ...]:

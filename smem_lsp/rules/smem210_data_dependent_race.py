@@ -89,7 +89,9 @@ def _by_cause(facts: KernelFacts, decides: Mapping[int, Decides]) -> Iterator[li
     """The pairs that data decide and no other rule tells, those together that the same accesses are the cause of."""
     told = {frozenset(race.pair) for race in facts.hazards.races}
     found = [each for verdict in facts.analysis.verdicts for each in verdict.decisions]
-    open_ = [each for each in found if each.answer is Answer.DATA and frozenset(_pair(each)) not in told]
+    handed = {each.index for each in facts.kernel.buffers if each.handed}  # whose memory it is, is not known
+    found = [each for each in found if each.answer is Answer.DATA and each.first.buffer not in handed]
+    open_ = [each for each in found if frozenset(_pair(each)) not in told]
     causes: dict[object, list[Decision]] = {}
     for each in sorted(open_, key=lambda decision: (decision.lanes, _pair(decision))):
         accesses = (each.first, each.second)

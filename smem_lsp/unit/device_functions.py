@@ -12,9 +12,9 @@ from smem_lsp.unit.unit_facts import UnitFacts, parts_of
 
 
 def uncalled(around: UnitFacts) -> list[Function]:
-    """The functions of the file that order threads and have shared memory, and to which no kernel of the unit comes by
-    the names in its text; of those that call each other the outer ones. A method works on an object that is not known,
-    and is none of them."""
+    """The functions of the file that order threads and have shared memory, or get memory by pointer, and to which no
+    kernel of the unit comes by the names in its text; of those that call each other the outer ones. A method works on
+    an object that is not known, and is none of them."""
     found = [
         function
         for function in around.unit.functions
@@ -22,7 +22,7 @@ def uncalled(around: UnitFacts) -> list[Function]:
         and _orders_threads(function, around.dialect)
         and not _is_method(function, around)
     ]
-    found = [function for function in found if _has_shared_memory(function, around)]
+    found = [each for each in found if _gets_memory(each) or _has_shared_memory(each, around)]
     if not found:
         return []
     reached = names_reached(around, [each for each in around.unit.all_functions if each.is_kernel])
@@ -57,6 +57,11 @@ def waits_by_name(words: Collection[str], dialect: Dialect) -> bool:
 
 def _orders_threads(function: Function, dialect: Dialect) -> bool:
     return waits_by_name(function.definition.body_words, dialect)
+
+
+def _gets_memory(function: Function) -> bool:
+    declared = (each for part in function.parameters or () for each in part.declarators)
+    return any("*" in each.pointers for each in declared)
 
 
 def _has_shared_memory(function: Function, around: UnitFacts) -> bool:

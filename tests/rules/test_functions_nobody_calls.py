@@ -116,6 +116,13 @@ __device__ float summed(float value, int rounds, int shift) {
         "part[threadIdx.x] = v; v = part[63 - threadIdx.x];",
         # whose memory it is is not known
         "q[threadIdx.x] = v; v = q[63 - threadIdx.x]; __syncthreads(); part[threadIdx.x] = v;",
+        "for (int i = 0; i < 8; ++i) q[i] = v; __syncthreads(); v = q[7]; for (int i = 0; i < 8; ++i) q[i] = v;"
+        " __syncthreads();",
+        # each warp may have its own
+        "q[threadIdx.x % 32] = v; __syncthreads(); v = q[31 - threadIdx.x % 32]; q[threadIdx.x % 32] = v;"
+        " __syncthreads();",
+        # it moves
+        "q += n; q[threadIdx.x] = v; __syncthreads(); v = q[63 - threadIdx.x]; q[threadIdx.x] = v; __syncthreads();",
         # in order
         "part[threadIdx.x] = v; __syncthreads(); v = part[63 - threadIdx.x]; __syncthreads();",
         # its end is not the end of the block: what the caller does behind it is not known
@@ -133,6 +140,63 @@ __device__ float f(float v, int n, float* q, F op) {{
 }}
 """
     assert told(check(text, config=Config(select=("SMEM2",), severity={"SMEM210": "warning"}))) == []
+
+
+def test_memory_by_pointer_that_its_barriers_prove_to_be_of_the_block() -> None:
+    report = expect(
+        """
+__device__ float total(float* part, float value) {
+  int t = threadIdx.x;
+  part[t] = value;
+  __syncthreads();
+  float sum = 0;
+  for (int i = 0; i < 32; ++i) sum += part[i];
+  part[t] = sum;
+//^^^^^^^ SMEM201 thread 63 reads `part[0]` (line 6), thread 0 writes it (line 7), with no barrier between them
+  __syncthreads();
+  return part[t ^ 32];
+}
+
+__device__ void halved(float* s, float value) {
+  const int t = threadIdx.x;
+  s[t] = value;
+  for (int k = blockDim.x / 2; k > 0; k >>= 1) {
+    if (t < k) s[t] += s[t + k];
+//                     ^^^^^^^^ SMEM201 thread 32 writes `s[32]`
+    __syncthreads();
+  }
+}
+
+__device__ void rounds(float* s, const float* from, float* out, int n) {
+  for (int i = 0; i < n; ++i) {
+    s[threadIdx.x] = from[i];
+//  ^^^^^^^^^^^^^^ SMEM201 thread 0 writes it in the next iteration of the loop in line 22
+    __syncthreads();
+    out[threadIdx.x] = s[(threadIdx.x + 1) % blockDim.x];
+  }
+}
+"""
+    )
+    told_of = {each.kernel: (each.severity, each.verdict, each.remedy) for each in report.findings}
+    assert told_of.keys() == {"total", "halved", "rounds"}
+    assert set(told_of.values()) == {(Severity.WARNING, "likely", None)}
+
+
+def test_what_a_caller_may_wait_for_in_memory_by_pointer() -> None:
+    text = """
+#include <cuda_pipeline.h>
+__device__ float f(float* part, const float* from) {
+  part[threadIdx.x] = 0;
+  __syncthreads();
+  float v = part[63 - threadIdx.x];
+  __syncthreads();
+  __pipeline_memcpy_async(&part[threadIdx.x], from + threadIdx.x, 4);
+  __pipeline_commit();
+  __syncthreads();
+  return v + part[63 - threadIdx.x];
+}
+"""
+    assert told(check(text)) == []
 
 
 def test_lanes_of_a_warp_alone() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import IntEnum
 
@@ -10,12 +10,13 @@ from smem_lsp.analysis.decision import solver
 from smem_lsp.analysis.decision.conditions import Condition
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.forks import Fork, Site
-from smem_lsp.analysis.decision.formulas import Formula, both, either, negated
+from smem_lsp.analysis.decision.formulas import Expression, Formula, both, either, negated
 from smem_lsp.analysis.decision.loaded_values import inputs_of
 from smem_lsp.analysis.decision.model import Witness
 from smem_lsp.analysis.decision.question import Asker
 from smem_lsp.analysis.decision.size_conditions import About, SizeCondition, condition_on, is_parameter
 from smem_lsp.analysis.decision.unknowns import Origin, Turns
+from smem_lsp.analysis.decision.witnesses import witness_of
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.ir.nodes import Barrier, Dims, Loop, Node
 from smem_lsp.source import record
@@ -173,33 +174,21 @@ class ForkQuestion:
         encoder = self.encoder
         for axis in encoder.axes:
             encoder.extent(axis)
-        wanted = encoder.variables
         small = [encoder.thread("x", 0).equals(0)] if "x" in encoder.axes else []
         for extra in (small, []):
-            asked = [*formulas, *encoder.side, *self.at(given), *extra]
-            found = self.asker.solve(encoder, asked, wanted=tuple(wanted.values()))
-            if found.outcome is solver.Outcome.SOME:
-                return self.read({name: found.values[each.text] for name, each in wanted.items()})
+            found = witness_of(encoder, [*formulas, *self.at(given), *extra], self.solve_for)
+            if found is not None:
+                witness, named = found
+                turns = {
+                    int(name[4:].removesuffix(".0")): number
+                    for name, number in named.items()
+                    if name.startswith("turn") and not name.endswith(".1")
+                }
+                return witness, turns
         return None
 
-    def read(self, named: Mapping[str, int]) -> tuple[Witness, Mapping[int, int]]:
-        encoder = self.encoder
-        x, y, z = encoder.dims or [named.get(f"blockDim.{axis}", 1) for axis in "xyz"]
-        one, other = (
-            named.get(f"x{who}", 0) + x * (named.get(f"y{who}", 0) + y * named.get(f"z{who}", 0))
-            for who in (0, 1)
-        )
-        sizes = {name: named[name] for name in encoder.sizes}
-        given: tuple[dict[Term, int], ...] = ({}, {})
-        for name, (term, who) in encoder.opaque.items():
-            for each in (0, 1) if "." not in name else (who,):
-                given[each][term] = named[name]
-        turns = {
-            int(name[4:].removesuffix(".0")): number
-            for name, number in named.items()
-            if name.startswith("turn") and not name.endswith(".1")
-        }
-        return Witness((x, y, z), (one, other), sizes, given=given), turns
+    def solve_for(self, formulas: Sequence[Formula], wanted: Sequence[Expression]) -> solver.Solution:
+        return self.asker.solve(self.encoder, list(formulas), wanted=wanted)
 
 
 Asked = tuple[ForkQuestion, list[Formula]]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from smem_lsp.analysis.decision import solver
-from smem_lsp.analysis.decision.formulas import Expression, Formula, both, either, for_none, negated
+from smem_lsp.analysis.decision.formulas import Expression, Formula, both, for_none, negated
 from smem_lsp.analysis.decision.meeting import Meeting
 from smem_lsp.analysis.decision.model import Answer, Witness
 from smem_lsp.analysis.decision.reply import Reply
@@ -19,14 +19,13 @@ from smem_lsp.analysis.decision.size_conditions import (
 )
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import NotTaken
-from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.terms import LoopVar, Sym, Term, parts_of
+from smem_lsp.analysis.decision.witnesses import witness_of
+from smem_lsp.analysis.values.terms import LoopVar, Sym, parts_of
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.source.record import dataclass
 
 _ENOUGH = 3  # choices of sizes that show a race
 _LARGE = 2  # of the ordinary choices of sizes, the first ones
-_MOST_COMPUTED = 6  # solutions that make up what is computed
 _APART = 40  # times as large as another one, a size of another order of magnitude
 
 
@@ -216,10 +215,7 @@ class RaceSizes(Meeting):
             for who in (0, 1):
                 encoder.thread(axis, who)
             encoder.extent(axis)
-        turning = {key: encoder.variable(f"value{number}") for number, key in enumerate(encoder.turning)}
-        asked = [*formulas, *encoder.side]
-        asked += [value.equals(encoder.turning[key]) for key, value in turning.items()]
-        asked += [encoder.sizes[name].equals(number) for name, number in given.items()]
+        asked = [*formulas, *(encoder.sizes[name].equals(number) for name, number in given.items())]
         small = [each >= 1 for each in encoder.sizes.values()]
         small += [each <= 4096 for each in encoder.sizes.values()]
         if plain:  # a number that wraps, or is negative, is hardest to replay
@@ -228,71 +224,13 @@ class RaceSizes(Meeting):
                 *(each >= 0 for name, each in encoder.variables.items() if name in encoder.opaque),
             ]
         for extra in ([],) if given else (small, []):
-            witness = self.consistent([*asked, *extra], turning)
-            if witness is not None:
-                return witness
+            found = witness_of(encoder, [*asked, *extra], self.solve_for)
+            if found is not None:
+                return found[0]
         return None
 
-    def consistent(
-        self, asked: list[Formula], turning: Mapping[tuple[Term, int], Expression]
-    ) -> Witness | None:
-        """Values under which the formulas hold, and under which all that is computed of sizes, and is not followed, is
-        what it is computed to."""
-        for _ in range(_MOST_COMPUTED):
-            found = self.asker.solve(self.encoder, asked, wanted=self.encoder.variables.values())
-            if found.outcome is not solver.Outcome.SOME:
-                return None
-            loops = {key: found.values[value.text] for key, value in turning.items()}
-            witness = self.read(found.values, loops)
-            wrong = self.miscomputed(witness)
-            if wrong is None:
-                return None
-            if not wrong:
-                return witness
-            asked = [*asked, *wrong]
-            self.encoder.side += wrong
-        return None
-
-    def miscomputed(self, witness: Witness) -> list[Formula] | None:
-        """What is true of the values that a solution made up for what is computed of sizes; none: they are so. None:
-        it is not known what one of them is."""
-        encoder, found = self.encoder, list[Formula]()
-        for name, (term, who) in encoder.opaque.items():
-            if not term.known or not encoder.levels.uniform(term):
-                continue
-            given = {**witness.given[0], **witness.given[who]}
-            bound = {
-                atom: given[atom] for atom in term.carried if isinstance(atom, LoopVar) and atom in given
-            }
-            threads = (witness.threads[who],)
-            value = Evaluator(witness.dims, witness.sizes, bound=bound, threads=threads).constant(term)
-            if value is None or name.endswith(".1"):  # in the turn before
-                return None
-            if value != given[term]:
-                sizes = {part.name for part in parts_of(term) if isinstance(part, Sym)} & witness.sizes.keys()
-                other = [encoder.value(atom, who).differs(number) for atom, number in bound.items()]
-                other += [encoder.sizes[each].differs(witness.sizes[each]) for each in sorted(sizes)]
-                other += [encoder.extent(axis).differs(most) for axis, most in zip("xyz", witness.dims)]
-                found.append(either(*other, encoder.variables[name].equals(value)))
-        return found
-
-    def read(self, values: Mapping[str, int], loops: Mapping[tuple[Term, int], int]) -> Witness:
-        """The witness that a solution stands for."""
-        encoder = self.encoder
-        named = {name: values[each.text] for name, each in encoder.variables.items()}
-        x, y, z = encoder.dims or [named.get(f"blockDim.{axis}", 1) for axis in "xyz"]
-        threads = [
-            named.get(f"x{who}", 0) + x * (named.get(f"y{who}", 0) + y * named.get(f"z{who}", 0))
-            for who in (0, 1)
-        ]
-        sizes = {name: named[name] for name in encoder.sizes}
-        given: tuple[dict[Term, int], ...] = ({}, {})
-        for name, (term, who) in encoder.opaque.items():
-            for each in (0, 1) if name.count(".") == 0 else (who,):
-                given[each][term] = named[name]
-        for (term, who), value in loops.items():
-            given[who][term] = value
-        return Witness((x, y, z), (threads[0], threads[1]), sizes, given=given)
+    def solve_for(self, formulas: Sequence[Formula], wanted: Sequence[Expression]) -> solver.Solution:
+        return self.asker.solve(self.encoder, list(formulas), wanted=wanted)
 
 
 def ordinary_sizes(names: Collection[str], dims: Dims | None) -> Iterator[dict[str, int]]:

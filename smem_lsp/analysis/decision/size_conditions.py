@@ -25,6 +25,7 @@ from smem_lsp.analysis.decision.formulas import (
     number,
     truth,
 )
+from smem_lsp.analysis.decision.witnesses import is_any_number
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.source import listed, record
 from smem_lsp.source.record import dataclass
@@ -76,6 +77,8 @@ def condition_on(
 ) -> SizeCondition | None:
     """The values of a parameter for which one of the questions can be answered with yes; None: none, or it is not
     known. ``dims``: the block; ``sampled``: that all of them can is tried for some, not proved."""
+    if any(is_any_number(each.encoder) for each in asked):
+        return None
     own = replace(asker, effort=_OF_A_CONDITION if asker.effort > 0 else 0)
     projection = _Projection(own, asked, dims, sampled, hard=asker.hard_conditions >= _MOST_HARD)
     found = projection.condition()

@@ -21,13 +21,15 @@ from smem_lsp.semantics.local_declarations import declare_constants, declare_sta
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type, size_of_type
 from smem_lsp.semantics.spell_type import spell_type
-from smem_lsp.semantics.types import Type, plain_type
+from smem_lsp.semantics.types import Type, plain_type, scalar_of
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
 from smem_lsp.unit.shared_declarations import NOT_TYPE, _element_type, shared_buffer
 
 _MOST_ALIASES = 8  # that name each other
 _MOST_NUMBERS = 16  # of a constant array that are told apart
+_OF_ONE_NUMBER = frozenset("+-~!")
+_OF_NUMBERS = frozenset("+ - * / % << >> & | ^ < > <= >= == != && ||".split())
 _LOSSY = frozenset(
     "float double half __half __nv_bfloat16 nv_bfloat16 bool char short int8_t uint8_t int16_t uint16_t uchar"
     " ushort".split()
@@ -80,6 +82,10 @@ def _declare_local(
     initializer = declarator.initializer
     if isinstance(initializer, tree.Braces) and len(initializer.items) == 1 and not declarator.dims:
         initializer = initializer.items[0]
+    if _binds_a_value(ctx, declaration, initializer, scope):
+        declarator = replace(
+            declarator, pointers=[each for each in declarator.pointers if each not in ("&", "&&")]
+        )
     reference = bool({"&", "&&"} & set(declarator.pointers)) or "decltype" in declaration.words
     if reference and initializer is not None:
         meaning = effects.designated(ctx, initializer, scope)
@@ -222,6 +228,26 @@ def declared_type(declarator: tree.Declarator, scope: LocalScope) -> Type | None
         return None
     known = scope.constant_scope().bound.get(declarator.name)
     return known.type if isinstance(known, TypedConstant) else None
+
+
+def _binds_a_value(
+    ctx: Context, declaration: tree.Declaration, initializer: tree.Expr | None, scope: LocalScope
+) -> bool:
+    """``const int& x = threadIdx.x * 4;``: a reference to a number names an object of its own, that holds it."""
+    match initializer:
+        case tree.Number():
+            return True
+        case tree.Member():
+            return expressions.coordinate(initializer, scope) is not None
+        case tree.Unary(operator=operator) if operator in _OF_ONE_NUMBER:
+            pass
+        case tree.Binary(operator=operator) if operator in _OF_NUMBERS:
+            pass
+        case _:
+            return False
+    if {"auto", "decltype"} & set(declaration.words):
+        return scalar_of(evaluate_value(initializer, scope.constant_scope()).type) is not None
+    return is_plain(ctx, declaration, [], scope)
 
 
 def _is_steady(declaration: tree.Declaration, initializer: tree.Expr | None, scope: LocalScope) -> bool:

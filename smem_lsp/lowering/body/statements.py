@@ -20,7 +20,15 @@ from smem_lsp.ir.nodes import (
     walk,
 )
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Value, Var, operation
-from smem_lsp.lowering.body import declarations, expressions, header_arrays, inlining, objects, switches
+from smem_lsp.lowering.body import (
+    declarations,
+    expressions,
+    handed_memory,
+    header_arrays,
+    inlining,
+    objects,
+    switches,
+)
 from smem_lsp.lowering.library import inline_ptx
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
@@ -440,6 +448,7 @@ def lower_parameters(ctx: Context, scope: LocalScope) -> None:
             ctx.local_names[declarator.name] = -1
             if agreed is not None and declarator.name not in agreed:
                 ctx.out.assign(variable, ctx.out.fresh())
+                handed_memory.declare(ctx, declaration, declarator, scope)
                 continue
             record = objects.record_of(declaration, declarator, scope.constant_scope())
             if record is not None:

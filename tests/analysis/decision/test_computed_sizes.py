@@ -63,3 +63,49 @@ def test_the_witness_has_what_is_computed(body: str, meets: Callable[[Sizes], bo
 )
 def test_no_race_rests_on_another_value(body: str) -> None:
     assert {each.answer for each in decided(body)} == {Answer.SIZES}
+
+
+BARRIER = """\
+__global__ void k(int *out, int n, int m) {{
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  s[t] = t;
+  for (int i = 0; i < 4; ++i) {{
+    if ({condition})
+      __syncthreads();
+    out[t] = s[t];
+    __syncthreads();
+  }}
+}}
+void go(int *out, int n, int m) {{ k<<<4, 64>>>(out, n, m); }}
+"""
+
+
+def parted(condition: str) -> tuple[list[str], list[str]]:
+    """What is told of the barrier behind the condition, and why the kernel is undecided."""
+    report = check(BARRIER.format(condition=condition))
+    (facts,) = report.facts
+    (verdict,) = facts.analysis.verdicts
+    told = [each.message for each in report.findings if each.code == "SMEM203"]
+    return told, [each.reason for each in verdict.reasons]
+
+
+def test_the_barrier_that_some_miss_has_what_is_computed() -> None:
+    told, reasons = parted("t < (i ^ gridDim.x) - 6")  # in the last turn
+    assert reasons == ["some threads miss this barrier and wait at another one"]
+    assert len(told) == 1 and told[0].startswith("only thread 0 of 64 reaches this barrier; ")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "t < (i ^ gridDim.x) - 7",  # of 4 blocks: never
+        "t < (n ^ gridDim.x) - n - 4",
+        "n < 8 && t < ((n ^ (n >> 1)) & 4)",  # not "when n ≤ 7": only from 4 on
+        "t < __popc(n) - 30",
+    ],
+)
+def test_no_missed_barrier_rests_on_another_value(condition: str) -> None:
+    told, reasons = parted(condition)
+    assert not told
+    assert reasons == ["parameters decide whether all threads come to this barrier"]
