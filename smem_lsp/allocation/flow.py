@@ -62,18 +62,20 @@ def reach(edges: Sequence[Sequence[int]], starts: int, stops: int) -> int:
 def reaches(edges: Sequence[Sequence[int]], stops: int) -> list[int]:
     """``reach`` from each node. Nodes count through the program: all edges but those of loops lead to what is known."""
     found = [0] * len(edges)
-    changed = True
-    while changed:
-        changed = False
-        for node in range(len(edges) - 1, -1, -1):
-            checkpoint()
-            seen = found[node]
-            for target in edges[node]:
-                seen |= 1 << target
-                if not stops >> target & 1:
-                    seen |= found[target]
+    ahead = [mask(targets) for targets in edges]
+    through = [[target for target in targets if not stops >> target & 1] for targets in edges]
+    again = list(range(len(edges) - 1, -1, -1))
+    while again:
+        checkpoint()
+        changed = set[int]()
+        for node in again:
+            seen = ahead[node]
+            for target in through[node]:
+                seen |= found[target]
             if seen != found[node]:
-                found[node], changed = seen, True
+                found[node] = seen
+                changed.add(node)
+        again = [node for node in again if not changed.isdisjoint(through[node])]
     return found
 
 

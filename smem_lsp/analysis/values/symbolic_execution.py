@@ -424,7 +424,8 @@ class _Walk:
             if moves.kind == "affine" and moves.by is not None:
                 total = self.table.op("*", moves.by, self.table.const(node.trips))
                 return self.table.op("+", init, total)
-        made = self.table.opaque("exit", (*ends, here.again, here.first, *here.exits))
+        sources = (*ends, here.again, here.first, *here.exits)
+        made = self.table.opaque("exit", sources, one_of=len(ends))
         self.exits.setdefault(node.point, []).append(Exit(made, following, init))
         return made
 
