@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field
 
 from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.analysis.dataflow.liveness import bits
 from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Jump, JumpKind, Loop, Place, Seq
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.record import dataclass
@@ -44,18 +45,46 @@ def flow(body: Seq, facts: Facts, added: frozenset[int]) -> Flow:
     return out
 
 
-def reach(edges: Sequence[Sequence[int]], starts: Iterable[int], stops: set[int]) -> set[int]:
-    """Nodes reached from ``starts`` in one step or more; a path ends at a node of ``stops``."""
-    seen: set[int] = set()
-    todo = list(starts)
+def reach(edges: Sequence[Sequence[int]], starts: int, stops: int) -> int:
+    """Nodes reached from ``starts`` in one step or more; a path ends at a node of ``stops``. Sets of nodes are bits."""
+    seen = 0
+    todo = list(bits(starts))
     while todo:
         checkpoint()
         for node in edges[todo.pop()]:
-            if node not in seen:
-                seen.add(node)
-                if node not in stops:
+            if not seen >> node & 1:
+                seen |= 1 << node
+                if not stops >> node & 1:
                     todo.append(node)
     return seen
+
+
+def reaches(edges: Sequence[Sequence[int]], stops: int) -> list[int]:
+    """``reach`` from each node. Nodes count through the program: all edges but those of loops lead to what is known."""
+    found = [0] * len(edges)
+    ahead = [mask(targets) for targets in edges]
+    through = [[target for target in targets if not stops >> target & 1] for targets in edges]
+    again = list(range(len(edges) - 1, -1, -1))
+    while again:
+        checkpoint()
+        changed = set[int]()
+        for node in again:
+            seen = ahead[node]
+            for target in through[node]:
+                seen |= found[target]
+            if seen != found[node]:
+                found[node] = seen
+                changed.add(node)
+        again = [node for node in again if not changed.isdisjoint(through[node])]
+    return found
+
+
+def mask(nodes: Iterable[int]) -> int:
+    """A set of nodes."""
+    found = 0
+    for node in nodes:
+        found |= 1 << node
+    return found
 
 
 def _node(out: Flow, *before: int) -> int:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field
 from itertools import islice
 
-from smem_lsp.allocation.flow import Flow, flow, reach
+from smem_lsp.allocation.flow import Flow, flow, mask, reach, reaches
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.analysis.dataflow.facts import Facts, Footprint
+from smem_lsp.analysis.dataflow.liveness import bits
 from smem_lsp.ir.nodes import AccessKind, Seq
 from smem_lsp.source import checkpoint, record
 
@@ -100,67 +101,77 @@ def _kernel(graph: Flow, facts: Facts) -> _Kernel:
         checkpoint()
         for target in onward:
             back[target].append(node)
-    edges = graph.onward
+    fenced = graph.onward
     if graph.past:
-        edges = [[*onward, *graph.past.get(at, ())] for at, onward in enumerate(edges)]
-    accesses: dict[int, list[int]] = {}
+        fenced = [[*onward, *graph.past.get(at, ())] for at, onward in enumerate(fenced)]
+    reads: dict[int, int] = {}
+    writes: dict[int, int] = {}
     for node, access in graph.accesses.items():
-        accesses.setdefault(access.buffer, []).append(node)
-    return _Kernel(graph, facts, back, edges, accesses, reach(graph.onward, [0], set()))
+        for kind, of in ((access.kind.reads, reads), (access.kind.writes, writes)):
+            if kind:
+                of[access.buffer] = of.get(access.buffer, 0) | 1 << node
+    onward = reaches(graph.onward, 0)
+    return _Kernel(
+        graph,
+        facts,
+        back,
+        onward,
+        onward if not graph.past and not graph.walls else reaches(fenced, mask(graph.walls)),
+        [(mask(one), mask(two)) for one, two in graph.beside],
+        reads,
+        writes,
+    )
 
 
 @record
 class _Kernel:
-    """The graph, and per buffer or access the reachable nodes found so far. ``back``: its edges the other way round;
-    ``fenced``: with those that only matter to barriers; ``running``: nodes that control may reach."""
+    """The graph, and what is known of it. Sets of nodes are bits. ``back``: its edges the other way round; ``onward``:
+    node -> those that control may reach from it, ``opened``: without a proved barrier; ``beside``: as in the graph;
+    ``reads``, ``writes``: buffer -> its nodes."""
 
     flow: Flow
     facts: Facts
     back: list[list[int]]
-    fenced: list[list[int]]
-    accesses: dict[int, list[int]]  # buffer -> its nodes
-    running: set[int]
-    written: dict[int, set[int]] = field(default_factory=dict)
-    needed: dict[int, set[int]] = field(default_factory=dict)
-    opened: dict[int, set[int]] = field(default_factory=dict)
+    onward: list[int]
+    opened: list[int]
+    beside: list[tuple[int, int]]
+    reads: dict[int, int]
+    writes: dict[int, int]
+    after: dict[int, int] = field(default_factory=dict)
+    written: dict[int, int] = field(default_factory=dict)
+    needed: dict[int, int] = field(default_factory=dict)
 
-    def nodes(self, buffer: int, reads: bool = False, writes: bool = False) -> list[int]:
-        checkpoint()
-        kinds = self.flow.accesses
-        return [
-            node
-            for node in self.accesses.get(buffer, ())
-            if (reads and kinds[node].kind.reads) or (writes and kinds[node].kind.writes)
-        ]
+    def accesses(self, buffer: int) -> int:
+        return self.reads.get(buffer, 0) | self.writes.get(buffer, 0)
 
-    def after_writes(self, buffer: int) -> set[int]:
+    def open_after(self, buffer: int) -> int:
+        """What can be reached from some access to ``buffer`` without a proved barrier."""
+        if buffer not in self.after:
+            self.after[buffer] = _union(self.opened[node] for node in bits(self.accesses(buffer)))
+        return self.after[buffer]
+
+    def after_writes(self, buffer: int) -> int:
         """Where some write of ``buffer`` may have run before."""
         if buffer not in self.written:
-            starts = self.nodes(buffer, writes=True)
+            starts = [*bits(self.writes.get(buffer, 0))]
             starts += [node for node, buffers in self.flow.written.items() if buffer in buffers]
-            self.written[buffer] = reach(self.flow.onward, starts, set())
+            self.written[buffer] = _union(self.onward[node] for node in starts)
         return self.written[buffer]
 
-    def before_reads(self, buffer: int) -> set[int]:
+    def before_reads(self, buffer: int) -> int:
         """From where some read of ``buffer`` may follow with no full write before it."""
         if buffer not in self.needed:
             accesses = self.flow.accesses
-            kills = {
+            kills = mask(
                 node
-                for node in self.nodes(buffer, writes=True)
+                for node in bits(self.writes.get(buffer, 0))
                 if accesses[node].point in self.facts.full and accesses[node].kind is AccessKind.WRITE
-            }
-            kills |= {node for node, buffers in self.flow.covers.items() if buffer in buffers}
-            starts = self.nodes(buffer, reads=True)
-            starts += [node for node, buffers in self.flow.read.items() if buffer in buffers]
+            )
+            kills |= mask(node for node, buffers in self.flow.covers.items() if buffer in buffers)
+            starts = self.reads.get(buffer, 0)
+            starts |= mask(node for node, buffers in self.flow.read.items() if buffer in buffers)
             self.needed[buffer] = reach(self.back, starts, kills)
         return self.needed[buffer]
-
-    def open_after(self, node: int) -> set[int]:
-        """What can be reached from ``node`` without a proved barrier."""
-        if node not in self.opened:
-            self.opened[node] = reach(self.fenced, [node], self.flow.walls)
-        return self.opened[node]
 
 
 def _lost_values(kernel: _Kernel, holder: Item, writer: Item) -> list[str]:
@@ -168,15 +179,18 @@ def _lost_values(kernel: _Kernel, holder: Item, writer: Item) -> list[str]:
     checkpoint()
     accesses = kernel.flow.accesses
     written, needed = kernel.after_writes(holder.index), kernel.before_reads(holder.index)
+    lost = kernel.writes.get(writer.index, 0) & written & needed
+    early = kernel.reads.get(holder.index, 0) & kernel.onward[0] & ~written
+    if not (lost or early):
+        return []
     out = [
         f"{writer.name} is written at line {accesses[node].line} while {holder.name} holds a value"
-        for node in kernel.nodes(writer.index, writes=True)
-        if node in written and node in needed
+        for node in bits(lost)
     ]
     out += [
         f"{holder.name} is read at line {accesses[node].line} before anything is written to it"
-        for node in kernel.nodes(holder.index, reads=True)
-        if accesses[node].kind is AccessKind.READ and node not in written and node in kernel.running
+        for node in bits(early)
+        if accesses[node].kind is AccessKind.READ
     ]
     return out
 
@@ -184,12 +198,15 @@ def _lost_values(kernel: _Kernel, holder: Item, writer: Item) -> list[str]:
 def _no_barrier(kernel: _Kernel, a: Item, b: Item, same_offset: bool) -> list[str]:
     checkpoint()
     accesses = kernel.flow.accesses
-    nodes = {item.index: kernel.nodes(item.index, reads=True, writes=True) for item in (a, b)}
-    meet = {(x, y) for x in nodes[a.index] for y in nodes[b.index] if y in kernel.open_after(x)}
-    meet |= {(x, y) for y in nodes[b.index] for x in nodes[a.index] if x in kernel.open_after(y)}
-    for arms in kernel.flow.beside:
+    ours, theirs = kernel.accesses(a.index), kernel.accesses(b.index)
+    meet: set[tuple[int, int]] = set()
+    if theirs & kernel.open_after(a.index):
+        meet |= {(x, y) for x in bits(ours) for y in bits(theirs & kernel.opened[x])}
+    if ours & kernel.open_after(b.index):
+        meet |= {(x, y) for y in bits(theirs) for x in bits(ours & kernel.opened[y])}
+    for arms in kernel.beside:
         for one, two in (arms, arms[::-1]):
-            meet |= {(x, y) for x in one if x in nodes[a.index] for y in two if y in nodes[b.index]}
+            meet |= {(x, y) for x in bits(one & ours) for y in bits(two & theirs)}
     out = []
     for x, y in sorted(meet):
         first, second = accesses[x], accesses[y]
@@ -201,6 +218,13 @@ def _no_barrier(kernel: _Kernel, a: Item, b: Item, same_offset: bool) -> list[st
         places = f"{a.name} at line {first.line} and {b.name} at line {second.line}"
         out.append(f"no barrier between {places} on some path")
     return out
+
+
+def _union(sets: Iterable[int]) -> int:
+    found = 0
+    for each in sets:
+        found |= each
+    return found
 
 
 def _private(a: Footprint | None, b: Footprint | None) -> bool:

@@ -193,7 +193,9 @@ class Access:
     ``within``: the object in the buffer that was named, a member of a class;
     None: not known; ``strayed``: through an address that was not followed, so into one of the parts that are kept;
     ``subscripts``: without ``index``, those of arrays on the way to it, each with how many elements the array has;
-    ``elsewhere``: where it stands, in a function of another file; ``line`` is that of the call then.
+    ``elsewhere``: where it stands, in a function of another file; ``line`` is that of the call then; ``keeps``: why the
+    bytes never share with others, ``{}`` in it is their name and ``{line}`` the line, empty: they may; ``length``: how
+    many bytes from ``offset`` on the asynchronous proxy moves, at some time from now on: then ``width`` is None.
     """
 
     point: int
@@ -202,7 +204,7 @@ class Access:
     index: tuple[Value, ...] | None  # one value per dimension; None: some element, not known which
     span: Span | None
     line: int  # 1-based
-    guess: bool = False  # rests on a guess of the parser
+    guess: bool = False  # rests on a guess of the parser, or is made at a time that is not known
     offset: Value | None = None
     width: int | None = None
     part: MemberPart | None = None  # of a class whose layout is not known
@@ -223,6 +225,18 @@ class Access:
     divided: bool = False  # all threads of the block copy together, each its own part
     elsewhere: Elsewhere | None = None
     name: int = -1  # index into Kernel.names
+    keeps: str = ""
+    length: Value | None = None
+
+    @property
+    def beside(self) -> bool:
+        """Does the asynchronous proxy make it, at some time from now on?"""
+        return self.length is not None
+
+    @property
+    def why_kept(self) -> str:
+        """Why its bytes never share with others, with ``{}`` for their name."""
+        return self.keeps.replace("{line}", str(self.line))
 
     @property
     def grouped(self) -> bool:

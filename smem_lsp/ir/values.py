@@ -113,6 +113,9 @@ _MASKS = {Reading.UNSIGNED: (1 << 32) - 1, Reading.UNSIGNED_LONG: (1 << 64) - 1}
 READS = frozenset(map(Operator, ("<", "<=", ">", ">=", "==", "!=", "/", "%", ">>", "min", "max")))
 
 
+OF_ADDRESS = "address "
+"""How the name of a ``CALL`` begins that makes a number of an address and another one, which is no place itself."""
+
 _NAMED = (Operator.MEMBER, Operator.SET_MEMBER, Operator.CHANGE_MEMBER, Operator.CALL)
 _OF_C = {each.spelling: each for each in Operator}
 

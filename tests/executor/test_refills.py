@@ -136,6 +136,83 @@ def test_a_refill_that_leaves_out_one_element_is_not_offered() -> None:
         assert rewrites(text) == []
 
 
+RING = """#include <cuda_runtime.h>
+__global__ void k(const float* in, float* out, int n) {
+  extern __shared__ float raw[];
+  float* ring = raw;
+  float* last = raw + STAGES * 1024;
+  int t = threadIdx.x;
+  float sum = 0;
+  BEGIN
+  for (int tile = blockIdx.x; tile < 5; tile += gridDim.x) {
+    float v = in[t];
+    for (int i = 0; i < n + tile; ++i) {
+      STAGE
+      for (int j = t; j < 1024; j += 128) ring[s * 1024 + j] = in[j] + i + tile;
+      __syncthreads();
+      v += ring[s * 1024 + t * 8 + 7];
+      NEXT
+    }
+    __syncthreads();
+    for (int j = t; j < 1024; j += 128) last[j] = v + j;
+    __syncthreads();
+    sum += last[1023 - t];
+    __syncthreads();
+  }
+  out[blockIdx.x * blockDim.x + t] = sum;
+}
+void run(const float* in, float* out, int n) { k<<<2, 128, (STAGES + 1) * 1024 * sizeof(float)>>>(in, out, n); }
+"""
+STAGES = {  # how many, what comes before the tiles, before a turn and behind it
+    "the turn": (3, "", "int s = i % 3;", ""),
+    "carried, two": (2, "int s = 0;", "", "s ^= 1;"),
+    "carried, with a phase": (
+        3,
+        "int s = 0, phase = 0;",
+        "v += phase;",
+        "if (++s == 3) { s = 0; phase ^= 1; }",
+    ),
+    "carried, chosen": (3, "int s = 0;", "", "s = s < 2 ? s + 1 : 0;"),
+    "a count over all tiles": (3, "int all = 0;", "int s = all % 3;", "++all;"),
+}
+
+
+def ring(stages: int, begin: str, stage: str, following: str) -> str:
+    text = RING.replace("BEGIN", begin).replace("STAGES", str(stages)).replace("STAGE", stage)
+    return text.replace("NEXT", following)
+
+
+@pytest.mark.slow(seconds=8)
+def test_the_tile_of_an_epilogue_shares_with_a_ring_in_a_persistent_loop() -> None:
+    sources: list[Source] = []
+    for number, form in enumerate(STAGES.values()):
+        text, stages = ring(*form), form[0]
+        told = {finding.code for finding in check(text).findings}
+        assert not told & {"SMEM103", "SMEM201", "SMEM202", "SMEM205", "SMEM206", "SMEM402"}
+        (rewrite,) = rewrites(text)
+        assert f"{(stages + 1) * 4096:,} → {stages * 4096:,} B" in rewrite.title
+        sources += [Source(f"before{number}", text + _MAIN), Source(f"after{number}", rewrite.text + _MAIN)]
+    with build(sources) as programs:
+        for before, after in zip(sources[::2], sources[1::2]):
+            seen = outcomes(programs, [before.name, after.name], range(3))
+            assert differences(seen[before.name], seen[before.name]) == ""
+            assert differences(seen[before.name], seen[after.name]) == ""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("v += ring[s", "v += ring[(s + 2) % 3"),  # what another turn has filled, in an earlier tile, too
+        ("ring[s * 1024 + j] =", "if (i % 2) ring[s * 1024 + j] ="),
+        ("j < 1024; j += 128) ring", "j < 1000; j += 128) ring"),
+    ],
+)
+def test_a_ring_that_keeps_something_shares_nothing(old: str, new: str) -> None:
+    text = ring(*STAGES["the turn"])
+    assert old in text
+    assert rewrites(text.replace(old, new)) == []
+
+
 @pytest.mark.slow(seconds=20)
 def test_random_tiles_keep_what_the_kernel_puts_out() -> None:
     found = check_kernels(list(range(KERNELS)), 2, RefilledKernel)

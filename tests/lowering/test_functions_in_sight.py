@@ -29,6 +29,8 @@ __global__ void k(float* p) {{
         ("", "curand_uniform(&state)", True),
         ("", "cub::Max()(p[0], p[1])", True),
         ("", "float(__shfl_xor_sync(uint32_t(-1), p[0], 1))", True),
+        ("", "gpuAtomicAdd(p, 1.0f)", True),
+        ("", "glm::dot(glm::vec3(p[0]), glm::vec3(1.0f))", True),
         ("using index_t = long;", "index_t(p[0])", True),
         ("", "unseen(p[0])", False),
         ("__device__ float declared(float);", "declared(p[0])", False),

@@ -418,23 +418,26 @@ def _reads_behind(
             if not jumped and (node.point, refill.buffer) in kills:
                 return
             jumped = jumped or _leaves(node)
-            yield from ((read, common) for read in _reads(node, refill.buffer))
+            yield from ((read, common) for read in _reads(node, refill.buffer, kills))
         if block.loop is not None:
             common, jumped = common - {block.loop}, False
             for node in block.items:
                 if (node.point, refill.buffer) in kills:
                     break
-                yield from ((read, common) for read in _reads(node, refill.buffer))
+                yield from ((read, common) for read in _reads(node, refill.buffer, kills))
 
 
-def _reads(node: Node, buffer: int) -> Iterator[Access]:
+def _reads(node: Node, buffer: int, kills: frozenset[tuple[int, int]]) -> Iterator[Access]:
+    """Those that whoever comes to the node may come to with none of ``kills`` in between."""
     checkpoint()
     if isinstance(node, Access):
         if node.buffer == buffer and node.kind.reads and not node.lands:
             yield node
     for seq in _inner(node):
         for each in seq.items:
-            yield from _reads(each, buffer)
+            if (each.point, buffer) in kills:
+                break  # whatever is behind it, in this turn or the next one
+            yield from _reads(each, buffer, kills)
 
 
 def _leaves(node: Node) -> bool:

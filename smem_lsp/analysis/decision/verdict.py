@@ -452,7 +452,7 @@ def _incomplete(of: Followed, barriers: BarrierJudge) -> Iterator[Undecided]:
         if barriers.prove(site) is Reach.UNDECIDED:
             yield Undecided(site.node.line, _MISSED[barriers.told(site).reach])
     for node in of.nodes:
-        if isinstance(node, Proxy):
+        if isinstance(node, Proxy) or (isinstance(node, Access) and node.beside):
             yield Undecided(node.line, "the asynchronous proxy accesses shared memory")
 
 

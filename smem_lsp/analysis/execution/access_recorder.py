@@ -18,7 +18,7 @@ from smem_lsp.analysis.values.evaluate import Evaluator, Vector, asks
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.terms import Term, is_free
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Buffer, Kernel, Proxy, ProxyKind, walk
+from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Kernel, Proxy, ProxyKind, walk
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
@@ -296,9 +296,8 @@ class AccessRecorder:
         filled = any(
             isinstance(node, Access)
             and node.buffer == number
-            and node.kind is AccessKind.UPDATE
-            and node.index is None
-            and node.offset is None
+            and node.kind.writes
+            and (node.beside or (node.kind.reads and node.index is None and node.offset is None))
             and not (node.strayed or node.asynchronous)
             for node in walk(self.kernel.body)
         )

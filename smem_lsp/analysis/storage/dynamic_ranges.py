@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import pairwise
 
+from smem_lsp.analysis.storage.descriptors import described
 from smem_lsp.analysis.storage.implied_block import implied_block
 from smem_lsp.analysis.storage.landings import landed, landings
 from smem_lsp.analysis.storage.member_ranges import Reach
@@ -20,7 +21,7 @@ from smem_lsp.analysis.storage.refusals import Refusal, unplaced, unseen
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.enumerated import touched
 from smem_lsp.analysis.values.extents import Extent, extent_of
-from smem_lsp.analysis.values.guards import Guarded, guards_of
+from smem_lsp.analysis.values.guards import Guarded, Guards, guards_of
 from smem_lsp.analysis.values.pointer_ranges import named_pointers, uses_pointer
 from smem_lsp.analysis.values.ranges import INFINITE, Bounds
 from smem_lsp.analysis.values.value_facts import ValueFacts
@@ -51,7 +52,8 @@ _MOST = 64  # ranges that accesses without a pointer may begin
 @dataclass(frozen=True, slots=True)
 class Range:
     """Bytes ``offset`` to ``offset + size`` of a buffer. ``index``: of the buffer that stands for it; ``element``:
-    bytes of the narrowest access to it, None: not known; ``stays``: it never shares bytes."""
+    bytes of the narrowest access to it, None: not known; ``stays``: it never shares bytes, ``why``: because of an
+    access."""
 
     index: int
     name: str
@@ -60,6 +62,7 @@ class Range:
     align: int
     element: int | None = None
     stays: bool = False
+    why: str = ""
     members: tuple[StorageMember, ...] = ()
     names: tuple[Name, ...] = ()  # that accesses to it go by, the one to show first
 
@@ -153,7 +156,8 @@ def _divided(
         if before:
             return refused
         bounded = {point: each for point, each in reached.items() if each[0] >= 0 and each[1] < INFINITE}
-        found = partition_in_terms(kernel, accesses, dynamic, bounded)
+        here = _here(values, shape, most, guards_of(kernel, values))
+        found = partition_in_terms(kernel, accesses, dynamic, bounded, described(values, here.at, accesses))
         return found if isinstance(found, tuple) else replace(found, doubts=refused)
     whole = dynamic[min(dynamic)].name
     names.setdefault(0, whole)
@@ -172,6 +176,7 @@ def _divided(
         inside = [access for access in accesses if low <= reached[access.point][0] < high]
         of_class = tuple(member for member in members if low <= member.offset < high)
         end = max(stop for start, stop in spans if low <= start < high)
+        why = next((each.why_kept for each in inside if each.keeps), "").replace("{}", names[low])
         of.update(dict.fromkeys((access.point for access in inside), index))
         ranges.append(
             Range(
@@ -181,7 +186,8 @@ def _divided(
                 end - low,
                 _alignment(kernel, dynamic.values(), inside, of_class),
                 element=_element(kernel, inside, low, end - low),
-                stays=not (inside and _may_move(dynamic.values(), of_class, low, end)),
+                stays=bool(why) or not (inside and _may_move(dynamic.values(), of_class, low, end)),
+                why=why,
                 members=of_class,
             )
         )
@@ -235,8 +241,8 @@ def _reached(
     kept = [] if None in kept else kept
     named = Reach(kernel, values, shape)
     guards = guards_of(kernel, values)
-    every = Guarded(Bounds(values.loops, most), guards)
-    here = every if shape is None else Guarded(Bounds(values.loops, shape.dims, exact=True), guards)
+    every = _here(values, None, most, guards)
+    here = every if shape is None else _here(values, shape, most, guards)
     reached: dict[int, Extent] = {}
     asked: set[int] = set()
     shaped = before = False
@@ -268,9 +274,19 @@ def _reached(
     return reached, shaped, before, tuple(refused)
 
 
+def _here(values: ValueFacts, shape: BlockShape | None, most: Dims, guards: Mapping[int, Guards]) -> Guarded:
+    """What bounds the values at each access."""
+    bounds = Bounds(values.loops, most) if shape is None else Bounds(values.loops, shape.dims, exact=True)
+    return Guarded(bounds, guards)
+
+
 def _element(kernel: Kernel, inside: Iterable[Access], low: int, size: int) -> int | None:
     """Bytes of an element: the narrowest access to a range, a power of two, if the others are a multiple of it."""
-    widths = [access.width or kernel.buffers[access.buffer].element_bytes or 0 for access in inside]
+    widths = [
+        access.width or kernel.buffers[access.buffer].element_bytes or 0
+        for access in inside
+        if access.length is None
+    ]
     width = min(widths, default=0)
     if not width or width & (width - 1) or any(each % width for each in (low, size, *widths)):
         return None
@@ -322,6 +338,8 @@ def _buffer(base: Buffer, each: Range) -> Buffer:
 
 def _reason(base: Buffer, each: Range) -> str:
     """Why a range never shares bytes."""
+    if each.why:
+        return each.why
     for kept in base.kept:
         if kept.within is None or (kept.within[0] < each.offset + each.size and each.offset < kept.within[1]):
             return kept.reason
@@ -375,7 +393,8 @@ def _access(access: Access, to: Range) -> Access:
     if access.offset is None or access.part is not None:
         return replace(access, buffer=to.index, index=None, offset=None)
     start = operation(Operator.SUBTRACT, access.offset, Const(to.offset))
-    if to.element is None or (access.width is not None and access.width != to.element):
+    whole = access.width in (None, to.element) and access.length is None
+    if to.element is None or not whole:
         return replace(access, buffer=to.index, index=None, offset=start)
     index = () if to.element == to.size else (operation(Operator.DIVIDE, start, Const(to.element)),)
     return replace(access, buffer=to.index, index=index, offset=None)

@@ -15,7 +15,7 @@ from itertools import pairwise
 from smem_lsp.analysis.storage.refusals import Dynamic, Refusal
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.invariant_loads import Untouched, untouched
-from smem_lsp.analysis.values.pointer_ranges import assignments, pointer_name, pointers_in
+from smem_lsp.analysis.values.pointer_ranges import assignments, copied_name, pointer_name, pointers_in
 from smem_lsp.analysis.values.sums import Sum, added, atoms_of, fixed_part, is_size, spelled, sum_of
 from smem_lsp.ir.nodes import Access, Branch, Buffer, Kernel, Loop, Node, Seq, walk
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Unknown, Value, Var, operation
@@ -76,10 +76,15 @@ class TermPartition:
 
 
 def partition_in_terms(
-    kernel: Kernel, accesses: Sequence[Access], dynamic: Dynamic, reached: Mapping[int, Extent]
+    kernel: Kernel,
+    accesses: Sequence[Access],
+    dynamic: Dynamic,
+    reached: Mapping[int, Extent],
+    described: Mapping[int, Extent],
 ) -> TermPartition | tuple[Refusal, ...]:
     """The ranges of all accesses to dynamic shared memory, or why they are not known. ``reached``: the bytes that an
-    access (its point) may touch, where that is known: what one crosses is one range."""
+    access (its point) may touch, where that is known: what one crosses is one range; ``described``: those that the
+    address in a descriptor may be of."""
     every = assignments(kernel)
     settled = _Settled(kernel, every, untouched(kernel.memory, every))
     assigned = {variable: [settled.of(each) for each in given] for variable, given in every.items()}
@@ -87,6 +92,8 @@ def partition_in_terms(
     refused: list[Refusal] = []
     for access in accesses:
         checkpoint()
+        if access.point in described:
+            continue
         offset = None if access.offset is None else settled.of(access.offset)
         part = None if access.part is None else replace(access.part, base=settled.of(access.part.base))
         found = _begin(kernel, replace(access, offset=offset, part=part), assigned)
@@ -102,7 +109,8 @@ def partition_in_terms(
     ordered = _ordered(names.values())
     if isinstance(ordered, str):
         return (Refusal(kernel.line, ordered),)
-    ordered = [each for each in ordered if not _is_crossed(each[0], reached.values())]
+    crossing = (*reached.values(), *described.values())
+    ordered = [each for each in ordered if not _is_crossed(each[0], crossing)]
     refused = list(_through_all(begins, accesses, reached)) if len(ordered) > 1 else []
     if refused:
         return tuple(dict.fromkeys(refused))
@@ -114,12 +122,16 @@ def partition_in_terms(
     )
     of = {point: _range_at(ranges, each) for point, each in begins.items()}
     starts = {point: (each.name, each.begin) for point, each in begins.items()}
+    by_index = {each.index: each for each in ranges}
+    for point, (low, _) in described.items() if ranges else ():
+        index = of[point] = _range_at(ranges, _Start({}, "", {(): low}))
+        starts[point] = by_index[index].name, by_index[index].begin
     given = [values[0] for values in assigned.values() if len(values) == 1]
     made = [*given, *(each.offset for each in accesses if each.offset is not None)]
     named = {symbol for each in begins.values() for product in each.begin for symbol in product}
     atoms = {text: atom for value in made for text, atom in atoms_of(value, assigned) if text in named}
     stays = any(buffer.kept for buffer in dynamic.values()) or any(
-        each.asynchronous or each.part is not None for each in accesses
+        each.asynchronous or each.keeps or each.part is not None for each in accesses
     )
     return TermPartition(min(dynamic), ranges, of, starts, atoms, stays) if ranges else ()
 
@@ -164,7 +176,9 @@ def _through_all(
     """What may reach through every range: it goes through the array itself, beside a pointer to the first range."""
     pointers = [each.name for each in begins.values() if each.pointer and not each.begin]
     for access in accesses if pointers else ():
-        start = begins[access.point]
+        start = begins.get(access.point)
+        if start is None:  # it is in the range of what its descriptor names
+            continue
         if not start.pointer and not start.least and access.point not in reached:
             words = f"how far `{start.name}` reaches is not known, of which `{pointers[0]}` is only a part"
             yield Refusal(access.line, words)
@@ -210,7 +224,7 @@ def _begin(kernel: Kernel, access: Access, assigned: Mapping[int, list[Value]]) 
         start = sum_of(given[0], assigned) if len(given) == 1 else None
         if start is not None:
             further = is_size(added(own, start, -1))
-            return _Start(start, pointer_name(kernel, pointer), own if further else start)
+            return _Start(start, copied_name(kernel, pointer, assigned), own if further else start)
         if not all(_is_followed(value, assigned, {pointer}) for value in given):
             return f"where `{pointer_name(kernel, pointer)}` begins is not followed"
         pending = list({each for value in given for each in pointers_in(kernel, value)} - {pointer})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from smem_lsp.analysis.values.pointer_ranges import pointers_of
+from smem_lsp.analysis.values.pointer_ranges import assignments, copied_name, pointers_in
 from smem_lsp.analysis.values.ranges import INFINITE, Bounds
 from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Sym, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
@@ -62,11 +62,16 @@ def unseen(kernel: Kernel, dynamic: Dynamic) -> Iterator[Refusal]:
 def unplaced(kernel: Kernel, values: ValueFacts, bounds: Bounds, access: Access, low: int | None) -> Refusal:
     """Why it is not known which bytes an access may touch. ``low``: the first one; None: not known."""
     buffer = kernel.buffers[access.buffer]
-    through = next(iter(pointers_of(kernel, access)), buffer.name)
-    kind = f"an asynchronous {_DOES[access.kind]}" if access.asynchronous else f"the {_DOES[access.kind]}"
+    pointers = pointers_in(kernel, access.offset)
+    through = copied_name(kernel, pointers[0], assignments(kernel)) if pointers else buffer.name
+    beside = access.asynchronous or access.beside
+    kind = f"an asynchronous {_DOES[access.kind]}" if beside else f"the {_DOES[access.kind]}"
     what = f"{kind} through `{through}`"
     if low is not None and low < 0:
         return Refusal(access.line, f"{what} may begin {-low:,} B before `{buffer.name}`")
+    moved = values.moved.get(access.point)
+    if moved is not None and not (moved[1].known and bounds.interval(moved[1])[1] < INFINITE):
+        return Refusal(access.line, f"how many bytes {what} touches is not known")
     if access.part is not None:
         path = ".".join(access.part.path) or "its elements"
         return Refusal(access.line, f"where {what} to {path} begins: the layout of its class is not known")

@@ -37,6 +37,8 @@ def extents(kernel: Kernel, values: ValueFacts, fact: BlockShape | None) -> Mapp
 
 def extent_of(kernel: Kernel, values: ValueFacts, bounds: Bounds, access: Access) -> Extent | None:
     """(first byte, end byte) that one access may touch, from the start of its buffer; None: unknown."""
+    if access.length is not None:
+        return _moved(values, bounds, access)
     buffer = kernel.buffers[access.buffer]
     width = access.width if access.width is not None else buffer.element_bytes
     offset = values.offset(access, buffer)
@@ -46,3 +48,14 @@ def extent_of(kernel: Kernel, values: ValueFacts, bounds: Bounds, access: Access
     if low <= -INFINITE or high >= INFINITE:
         return None
     return low, high + width
+
+
+def _moved(values: ValueFacts, bounds: Bounds, access: Access) -> Extent | None:
+    """What the asynchronous proxy moves."""
+    if access.guess or access.part is not None or access.point not in values.moved:
+        return None
+    offset, length = values.moved[access.point]
+    if not (offset.known and length.known):
+        return None
+    (low, high), (_, most) = bounds.interval(offset), bounds.interval(length)
+    return None if low <= -INFINITE or high + most >= INFINITE else (low, high + max(most, 1))

@@ -94,11 +94,6 @@ def uses_pointer(kernel: Kernel, access: Access) -> bool:
     return bool(pointers_in(kernel, access.offset))
 
 
-def pointers_of(kernel: Kernel, access: Access) -> list[str]:
-    """Names of the pointers that an access goes through, as the source has them."""
-    return [pointer_name(kernel, variable) for variable in pointers_in(kernel, access.offset)]
-
-
 def assignments(kernel: Kernel) -> _Assigned:
     """All that is ever assigned to each variable."""
     assigned: dict[int, list[Value]] = {}
@@ -112,6 +107,20 @@ def pointer_name(kernel: Kernel, variable: int) -> str:
     """Name of the pointer whose byte offset in its buffer the variable holds; empty: there is none."""
     name = kernel.variables[variable]
     return name.removesuffix(_IN_BYTES) if name.endswith(_IN_BYTES) else ""
+
+
+def copied_name(kernel: Kernel, variable: int, assigned: _Assigned) -> str:
+    """Name of the pointer itself, or of the one that it is a copy of, as a parameter is of what it is bound to: of the
+    first that is declared."""
+    first = variable
+    for _ in range(_MOST):
+        given = assigned.get(variable, ())
+        of = given[0] if len(given) == 1 else None
+        if not isinstance(of, Var) or not pointer_name(kernel, of.index):
+            break
+        variable = of.index
+        first = min(first, variable)
+    return pointer_name(kernel, first)
 
 
 def _begin(kernel: Kernel, access: Access, assigned: _Assigned) -> int | None:

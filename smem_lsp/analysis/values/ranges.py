@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 
 from smem_lsp.analysis.values.bit_functions import MOST
-from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Op, Sym, Term, Thread
+from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Op, Opaque, Sym, Term, Thread, parts_of
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
 from smem_lsp.ir.values import Reading
 from smem_lsp.source import checkpoint
@@ -21,7 +21,16 @@ INFINITE = 1 << 64  # at or beyond it: unbounded
 Interval = tuple[int, int]
 
 ANY: Interval = (-INFINITE, INFINITE)
-_MOST_ATTEMPTS = 4  # to find bounds that a loop keeps
+_ENDS = {
+    "<": ">=",
+    ">=": "<",
+    ">": "<=",
+    "<=": ">",
+    "==": "!=",
+    "!=": "==",
+}  # comparison -> where it does not hold
+_MOST_ASSUMED = 3  # variables of loops whose bounds are guessed at once
+_MOST_ATTEMPTS = 6  # to find bounds that a loop keeps
 
 
 @dataclass(slots=True)
@@ -35,6 +44,7 @@ class Bounds:
     _known: dict[Term, Interval] = field(default_factory=dict)
     _open: set[Term] = field(default_factory=set)
     given: Mapping[Term, Interval] = field(default_factory=dict)
+    _assumed: Mapping[Term, Interval] = field(default_factory=dict)  # that turns of loops are to keep
 
     def interval(self, term: Term) -> Interval:
         """(at least, at most), inclusive."""
@@ -60,6 +70,11 @@ class Bounds:
             return self.of_symbol(term.name)
         if isinstance(term, LoopVar):
             return self._loop_variable(term)
+        if (
+            isinstance(term, Opaque) and term.one_of
+        ):  # behind a loop: as one of its turns leaves it, or as before it
+            ends = [self.interval(each) for each in term.sources[: term.one_of]]
+            return min(low for low, _ in ends), max(high for _, high in ends)
         return self._operation(term) if isinstance(term, Op) else ANY
 
     def of_symbol(self, name: str) -> Interval:
@@ -77,7 +92,10 @@ class Bounds:
     def _operation(self, term: Op) -> Interval:
         name = term.operator
         if name == "?:":
-            yes, no = self.interval(term.args[1]), self.interval(term.args[2])
+            yes, no = (
+                self._arm(term.args[1], term.args[0], True),
+                self._arm(term.args[2], term.args[0], False),
+            )
             return min(yes[0], no[0]), max(yes[1], no[1])
         if len(term.args) == 1:
             if name in MOST:
@@ -101,6 +119,31 @@ class Bounds:
         signed = mask is None and term.reading is not Reading.UNKNOWN
         found = _signed(name, a, b) if signed and a[0] < 0 <= b[0] else _arithmetic(name, a, b)
         return self._in_block(term, found) if name in ("+", "-") and not self.exact else found
+
+    def _arm(self, arm: Term, condition: Term, holds: bool) -> Interval:
+        """Bounds of a value that is taken where a condition holds, or does not: ``i + 1 == 3 ? 0 : i + 1``."""
+        if not (arm.carried and isinstance(condition, Op) and condition.operator in _ENDS):
+            return self.interval(arm)
+        asked, other = condition.args
+        name = condition.operator if holds else _ENDS[condition.operator]
+        low, high = self.interval(asked)
+        least, most = self.interval(other)
+        if condition.reading.mask is not None and min(low, least) < 0:
+            return self.interval(arm)  # compared as what they are modulo 2**32
+        if name in ("<", "<="):
+            high = min(high, most - (name == "<"))
+        elif name in (">", ">="):
+            low = max(low, least + (name == ">"))
+        elif name == "==":
+            low, high = max(low, least), min(high, most)
+        elif least == most:
+            low, high = low + (low == least), high - (high == most)
+        if low > high or (low, high) == self.interval(asked):
+            return self.interval(arm)
+        known: dict[Term, Interval] = {t: v for t, v in self._known.items() if isinstance(t, LoopVar)}
+        known[asked] = low, high
+        inside = Bounds(self.loops, self.upper, self.exact, known, self._open, self.given, self._assumed)
+        return inside.interval(arm)
 
     def _in_block(self, term: Op, found: Interval) -> Interval:
         """Bounds of a sum in which a size of the block and the number of a thread below it stand against each other:
@@ -175,15 +218,22 @@ class Bounds:
 
     def _kept(self, mine: Recurrence, guess: Interval) -> Interval:
         """Bounds that hold at first and that a turn keeps: of ``i = (i + 1) % 2`` 0 and 1."""
+        edges = sorted(
+            {each.n - less for each in parts_of(mine.next) if isinstance(each, Const) for less in (0, 1)}
+        )
         for attempt in range(_MOST_ATTEMPTS):
-            known = {mine.atom: guess, **{t: v for t, v in self._known.items() if not t.carried}}
-            low, high = Bounds(self.loops, self.upper, self.exact, known, self._open).interval(mine.next)
+            assumed = {**self._assumed, mine.atom: guess}
+            known = {**{t: v for t, v in self._known.items() if not t.carried}, **assumed}
+            # what is asked for may start from this variable: under the guess it is asked for anew
+            unsettled = set[Term]() if len(assumed) <= _MOST_ASSUMED else self._open
+            inside = Bounds(self.loops, self.upper, self.exact, known, unsettled, {}, assumed)
+            low, high = inside.interval(mine.next)
             if guess[0] <= low and high <= guess[1]:
                 return guess
             low, high = min(low, guess[0]), max(high, guess[1])
             if attempt:  # what still moves has no bound
                 low = -INFINITE if low < guess[0] else low
-                high = INFINITE if high > guess[1] else high
+                high = next((each for each in edges if each >= high), INFINITE) if high > guess[1] else high
             guess = low, high
         return ANY
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from smem_lsp.ir.values import Const, Op, Operator, Sym, Value, Var
+from smem_lsp.ir.values import OF_ADDRESS, Const, Op, Operator, Sym, Value, Var
 from smem_lsp.source import checkpoint
 
 Sum = Mapping[tuple[str, ...], int]
@@ -184,7 +184,7 @@ def _operation(value: Op, args: list[Sum]) -> Sum | None:
     if name is Operator.BIT_AND and args[1] == {(): _WORD}:
         return args[0]  # what an unsigned number of 32 bits is
     numbers = all(set(each) <= {()} for each in args)
-    if numbers or not value.spelling or len(args) > 2:
+    if numbers or not value.spelling or len(args) > 2 or value.name.startswith(OF_ADDRESS):
         return None
     texts = [f"({spelled(each)})" if len(each) > 1 else spelled(each) for each in args]
     operator = value.spelling

@@ -109,6 +109,7 @@ def propagate(
         walk.named,
         {point: tuple(found) for point, found in walk.exits.items()},
         walk.copied,
+        walk.moved,
         walk.subscripts,
         walk.added,
         tuple(map(walk.followed, given)),
@@ -179,6 +180,7 @@ class _Walk:
     masks: dict[int, Term] = field(default_factory=dict)
     named: dict[int, tuple[Term | None, Term | None]] = field(default_factory=dict)
     copied: dict[int, Term] = field(default_factory=dict)
+    moved: dict[int, tuple[Term, Term]] = field(default_factory=dict)
     subscripts: dict[int, tuple[tuple[Term, int], ...]] = field(default_factory=dict)
     added: dict[int, tuple[Term, Term]] = field(default_factory=dict)
     guards: list[Term] = field(default_factory=list)
@@ -221,6 +223,8 @@ class _Walk:
         point = node.point
         if node.index is not None:
             self.indices[point] = tuple([self.term(value) for value in node.index])
+        elif node.offset is not None and node.length is not None:
+            self.moved[point] = self.term(node.offset), self.term(node.length)
         elif node.offset is not None:
             self.offsets[point] = self.term(node.offset)
         if node.subscripts:
@@ -422,7 +426,8 @@ class _Walk:
             if moves.kind == "affine" and moves.by is not None:
                 total = self.table.op("*", moves.by, self.table.const(node.trips))
                 return self.table.op("+", init, total)
-        made = self.table.opaque("exit", (*ends, here.again, here.first, *here.exits))
+        sources = (*ends, here.again, here.first, *here.exits)
+        made = self.table.opaque("exit", sources, one_of=len(ends))
         self.exits.setdefault(node.point, []).append(Exit(made, following, init))
         return made
 

@@ -94,7 +94,8 @@ class Opaque(Term):
 
     ``sources``: the terms it depends on; it is as uniform as the least uniform of them, unless ``level`` says less.
     ``access``: for a shared load, the point of the access; ``steady``: it is loaded from memory that the kernel does
-    not change, at the address that the sources say; ``lasting``: nor does it through any other pointer.
+    not change, at the address that the sources say; ``lasting``: nor does it through any other pointer; ``one_of``: it
+    is one of the first so many sources.
     """
 
     key: int = 0
@@ -103,6 +104,7 @@ class Opaque(Term):
     access: int | None = None
     steady: bool = False
     lasting: bool = False
+    one_of: int = 0
 
 
 Carrier = LoopVar | Opaque
@@ -226,6 +228,7 @@ class Table:
         access: int | None = None,
         steady: bool = False,
         lasting: bool = False,
+        one_of: int = 0,
     ) -> Term:
         """A new unknown value, at least at ``level``; with ``key``, the existing one of that key."""
         checkpoint()
@@ -242,6 +245,7 @@ class Table:
             sources=sources,
             steady=steady,
             lasting=lasting,
+            one_of=one_of,
         )
         for source in sources:
             made.level = max(made.level, source.level)

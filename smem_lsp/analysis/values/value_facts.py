@@ -73,6 +73,7 @@ class ValueFacts:
     named: Mapping[int, tuple[Term | None, Term | None]]
     exits: Mapping[int, tuple[Exit, ...]]  # by loop
     copied: Mapping[int, Term]  # first bytes of what threads move together, copies and matrices
+    moved: Mapping[int, tuple[Term, Term]]  # first byte, and how many, that the asynchronous proxy moves
     # of accesses without an index: the subscripts of arrays on the way, each with how many elements the array has
     subscripts: Mapping[int, tuple[tuple[Term, int], ...]]
     added: Mapping[int, tuple[Term, Term]]  # of atomic additions: what was there before, and what they add

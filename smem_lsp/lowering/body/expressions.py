@@ -282,7 +282,7 @@ def _with_address(ctx: Context, expr: tree.Binary, ref: Ref, other: Value) -> Va
         return ref.moved(other)
     if ref.number and operator in ("&", "|", "^", "*", "/", "<<", ">>"):
         low = operator == "&" and isinstance(other, Const) and 0 <= other.n < _PAGE
-        return ctx.out.fresh() if low else ref.moved(None)  # rounded up or down, perhaps
+        return ctx.out.fresh() if low else ref.turned(operator, other)  # rounded up or down, perhaps
     if operator not in ("==", "!=", "<", ">", "<=", ">=", "%"):
         ctx.escape(ref, expr.lo, "used as a number")
     return ctx.out.fresh()
@@ -492,15 +492,21 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
         return right
     if isinstance(place, Ref) and compound:
         known = expr.operator in ("+=", "-=")
-        moved = place.moved(right, operator_of(expr.operator[0])) if known else place.moved(None)
+        operator = expr.operator[:-1]
+        moved = place.moved(right, operator_of(operator)) if known else place.turned(operator, right)
         _move_pointer(ctx, expr.target, moved, scope)
         return operand(ctx, expr.target, scope) if whole else place.moved(None)
     result: Value = right
     if variable.array:
         result = ctx.out.fresh()
     elif compound:
-        operator, operands = operator_of(expr.operator[:-1]), (expr.target, expr.value)
-        result = conversions.applied(operator, Var(variable.index), right, operands, scope)
+        result = conversions.applied(
+            operator_of(expr.operator[:-1]),
+            Var(variable.index),
+            right,
+            (expr.target, expr.value),
+            scope,
+        )
     if not whole:  # a member of it
         own = _is_element(variable, expr.target)
         ctx.outside.write(place, own=own)  # or what a member points to

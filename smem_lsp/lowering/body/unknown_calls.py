@@ -11,7 +11,7 @@ from smem_lsp.lowering.body import expressions, objects
 from smem_lsp.lowering.callees import capture, overloads
 from smem_lsp.lowering.callees.in_sight import is_in_sight
 from smem_lsp.lowering.callees.may_wait import is_calm
-from smem_lsp.lowering.library import async_copies, cuda_pipeline
+from smem_lsp.lowering.library import bulk_copies, cuda_pipeline
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Closure, LocalScope, Variable
@@ -106,7 +106,7 @@ def pass_by_reference(
             if not isinstance(loaded, Ref):
                 continue
             if loaded.pointer:
-                async_copies.align_bulk(ctx, loaded, name)
+                bulk_copies.align(ctx, loaded, name)
             if loaded.pointer and taken is not None and not taken[number].keeps:
                 kind = AccessKind.READ if taken[number].reads else AccessKind.UPDATE
                 ctx.access(loaded.lost().place(), kind, argument.lo, argument.hi)

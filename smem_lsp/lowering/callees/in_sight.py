@@ -10,7 +10,9 @@ from smem_lsp.semantics.entities import Functions, Namespace, Undeclared
 from smem_lsp.syntax import tree
 
 # Namespaces of libraries whose functions declare no static shared memory. CUB's collectives are told apart elsewhere.
-_LIBRARIES = frozenset("std cuda cub nv nvcuda cooperative_groups thrust cute cutlass at c10 torch".split())
+_LIBRARIES = frozenset(
+    "std cuda cub nv nvcuda cooperative_groups thrust cute cutlass at c10 torch glm".split()
+)
 
 
 def is_in_sight(ctx: Context, callee: tree.Name, scope: LocalScope) -> bool:

@@ -16,6 +16,9 @@ ATOMICS = re.compile(
     r"(?:atomic(Add|Sub|Exch|Min|Max|Inc|Dec|CAS|And|Or|Xor)(_block|_system)?|(?:un)?safeAtomic(?:Add|Min|Max))\Z"
 )
 
+# The same by other names (ATen/cuda/Atomic.cuh).
+OTHER_ATOMICS = re.compile(r"gpuAtomic(?:Add(?:NoReturn)?|Mul|Max|Min)\Z")
+
 # Asynchronous copies into shared memory: in flight until waited for.
 ASYNC_COPIES = frozenset(
     ("__pipeline_memcpy_async", "memcpy_async", "cp_async_cg", "cp_async_ca", "__cp_async_cg_shared_global")

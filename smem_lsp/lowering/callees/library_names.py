@@ -13,6 +13,7 @@ from smem_lsp.lowering.callees.intrinsics import (
     ADDRESS_QUESTIONS,
     ATOMICS,
     EFFECTS,
+    OTHER_ATOMICS,
     SAME_ADDRESS,
     STATE_MAKERS,
     STATE_READERS,
@@ -68,6 +69,7 @@ GROUP = LibraryNames(GROUP_FACTORIES, matters=True)
 GROUP_COLLECTIVE = LibraryNames(("reduce", "inclusive_scan", "exclusive_scan"), reserved=False)
 ASSERTION = LibraryNames(("assert",))
 ATOMIC = LibraryNames(ATOMICS)
+OTHER_ATOMIC = LibraryNames(OTHER_ATOMICS, reserved=False)
 ASYNC_COPY = LibraryNames(re.compile(r".*"), reserved=False)  # the handler tells which
 SWAP = LibraryNames(("swap",), reserved=False)
 RANDOM_STATE = LibraryNames(STATE_MAKERS, reserved=False)
@@ -86,6 +88,7 @@ LIBRARY = (  # the first that understands a call lowers it
     GROUP_COLLECTIVE,
     ASSERTION,
     ATOMIC,
+    OTHER_ATOMIC,
     SWAP,
     ASYNC_COPY,
     RANDOM_STATE,

@@ -12,35 +12,21 @@ those of a stage of a ``cuda::pipeline`` before its consumers have waited for th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from smem_lsp.ir.nodes import Access, AccessKind, Branch, Loop, Node, Proxy, ProxyKind
+from smem_lsp.ir.nodes import Access, AccessKind, Branch, Loop, Node
 from smem_lsp.ir.values import Bytes, Const, Value
 from smem_lsp.lowering.callees.intrinsics import ASYNC_COPIES
-from smem_lsp.lowering.library import cooperative_groups, cuda_pipeline, final_wait, mbarriers
+from smem_lsp.lowering.library import bulk_copies, cooperative_groups, cuda_pipeline, final_wait, mbarriers
+from smem_lsp.lowering.library.bulk_copies import WIDEST, bytes_of, promised_size
 from smem_lsp.lowering.library.copy_groups import OPEN, CopyEvent, Flights, mark, settled
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import BufferName, GroupKind, LocalScope, Variable
+from smem_lsp.lowering.state.local_scope import GroupKind, LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.syntax import tree
-
-WIDEST = 16  # bytes that one thread copies at a time, and what they are aligned to; bulk copies, too
-TENSOR = 128  # what tensor copies are aligned to (CUDA programming guide, "Tensor Memory Accelerator")
-
-# <cuda/barrier>, <cuda/ptx>, and what CUTLASS calls them
-_PROXY_FENCES = frozenset(
-    ("fence_proxy_async_shared_cta", "fence_proxy_async", "tma_store_fence", "fence_view_async_shared")
-)
-_BULK_GROUPS = frozenset(
-    ("cp_async_bulk_commit_group", "cp_async_bulk_wait_group", "cp_async_bulk_wait_group_read")
-)
-_PTX_COPIES = frozenset(("cp_async_bulk", "cp_async_bulk_tensor"))
-_BULK = re.compile(r"cp_(?:reduce_)?async_bulk(?!\w*_group)(_tensor)?")
-_BULK_STORES = re.compile(r"cp_async_bulk(?:_tensor_\dd)?_shared_to_global")
 
 
 def copying_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:
@@ -60,87 +46,9 @@ def copying_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) ->
         cooperative_groups.group_barrier(
             ctx, expr, group, f"{ctx.dialect.block_barrier}();"
         )  # both end in group.sync()
-    elif name in _PROXY_FENCES:
-        proxy_fence(ctx, expr.lo, expr.hi)
-    elif _BULK_STORES.fullmatch(name) or _stores(expr, name):
-        _bulk_store(ctx, expr, name, scope)
-    elif name in _BULK_GROUPS and len(expr.arguments) <= 1:
-        bulk_group(ctx, name, _bulk_left(expr, scope), expr.lo, expr.hi)
-    else:
+    elif not bulk_copies.call(ctx, expr, name, scope):
         return cuda_pipeline.wait_prior(ctx, expr, name, scope)
     return ctx.out.fresh()
-
-
-def proxy_fence(ctx: Context, lo: int, hi: int) -> None:
-    """The asynchronous proxy sees what this thread has written."""
-    ctx.out.emit(Proxy(ctx.out.next_point(), ProxyKind.FENCE, ctx.at.span(lo, hi), ctx.at.line(lo)))
-
-
-def proxy_copy(ctx: Context, refs: Iterable[Ref], width: int | None, lo: int, hi: int) -> None:
-    """The asynchronous proxy reads from these addresses on, ``width`` bytes or not known how many: some at least."""
-    for ref in refs:
-        for buffer in sorted(ref.bases):
-            offset = ref.byte if len(ref.bases) == 1 else None
-            proxy = Proxy(ctx.out.next_point(), ProxyKind.COPY, ctx.at.span(lo, hi), ctx.at.line(lo), buffer)
-            ctx.out.emit(replace(proxy, offset=offset, width=width or WIDEST))
-
-
-def proxy_read(ctx: Context, buffers: Iterable[int], lo: int, hi: int) -> None:
-    """The asynchronous proxy reads some bytes of these."""
-    for buffer in sorted(buffers):
-        ctx.out.emit(
-            Proxy(ctx.out.next_point(), ProxyKind.READ, ctx.at.span(lo, hi), ctx.at.line(lo), buffer)
-        )
-
-
-def bulk_group(ctx: Context, name: str, left: int | None, lo: int, hi: int) -> None:
-    """``cp.async.bulk.commit_group`` and ``cp.async.bulk.wait_group``."""
-    kind = ProxyKind.COMMIT if "commit" in name else ProxyKind.WAIT
-    ctx.out.emit(Proxy(ctx.out.next_point(), kind, ctx.at.span(lo, hi), ctx.at.line(lo), left=left))
-
-
-def align_bulk(ctx: Context, to: Ref, name: str) -> None:
-    """A function of that name gets an address: bulk and tensor copies need one that is aligned."""
-    found = _BULK.match(name.rpartition("::")[2])
-    sizes = [ctx.buffers[buffer].bytes for buffer in to.bases]
-    if found is not None and all(
-        size is None or size >= WIDEST for size in sizes
-    ):  # else it is a barrier object
-        require(ctx, to, TENSOR if found[1] else WIDEST)
-
-
-def _stores(expr: tree.Call, name: str) -> bool:
-    """``cuda::ptx::cp_async_bulk(space_global, space_shared, ...)``"""
-    spaces = [each.text.rpartition("::")[2] for each in expr.arguments[:2] if isinstance(each, tree.Name)]
-    return name in _PTX_COPIES and spaces == ["space_global", "space_shared"]
-
-
-def _bulk_left(expr: tree.Call, scope: LocalScope) -> int | None:
-    """N of ``cp_async_bulk_wait_group_read<N>()`` or ``cp_async_bulk_wait_group_read(n32_t<N>())``."""
-    named: tree.Expr | None = expr.callee
-    if expr.arguments:
-        given = expr.arguments[0]
-        named = given.callee if isinstance(given, tree.Call) else None
-        if isinstance(given, tree.Cast) and len(given.type.names) == 1:
-            named = given.type.names[0]
-    if not isinstance(named, tree.Name) or not named.arguments or not named.arguments[-1]:
-        return None
-    return evaluate(named.arguments[-1][0], scope.constant_scope())
-
-
-def _bulk_store(ctx: Context, expr: tree.Call, callee: str, scope: LocalScope) -> None:
-    """A bulk or tensor copy out of shared memory: its bytes are read at any time from now on."""
-    results = [effects.load(ctx, ctx.lower.operand(ctx, each, scope), each) for each in expr.arguments]
-    refs = [each for each in results if isinstance(each, Ref)]
-    size = results[-1]
-    proxy_copy(ctx, refs, size.n if isinstance(size, Const) else None, expr.lo, expr.hi)
-    for each in results:
-        if isinstance(each, Ref):
-            align_bulk(ctx, each, callee)
-            in_flight(ctx, each.bases, ctx.at.line(expr.lo), each.within)
-            ctx.access(each.lost().place(), AccessKind.READ, expr.lo, expr.hi)
-        else:
-            ctx.outside.hand_out(each)
 
 
 def _first_argument(expr: tree.Call, scope: LocalScope) -> int | None:
@@ -237,15 +145,17 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> None:
     to = results[0] if results else None
     if name == "memcpy_async" and isinstance(to, Ref) and len(given) > 2:
         require(ctx, to, _promised(ctx, given[2], scope))
+    size = bytes_of(ctx, given[2], results[2], scope) if len(results) > 2 else None
     shared = sum(isinstance(each, Ref) for each in results)
     if bound is None or shared != 1 + (bound >= 0) or not isinstance(to, Ref) or not to.pointer:
         mark(ctx, CopyEvent.UNKNOWN, expr.lo)
         for argument, each in zip(given, results):
-            if isinstance(each, Ref):
+            if each is to and isinstance(each, Ref) and each.pointer and size is not None:
+                bulk_copies.fill(ctx, each, Const(size), argument.lo, argument.hi)
+            elif isinstance(each, Ref):
                 in_flight(ctx, each.bases, ctx.at.line(argument.lo), each.within)
                 ctx.access(each.lost().place(), AccessKind.UPDATE, argument.lo, argument.hi)
         return
-    size = _bytes(ctx, given[2], results[2], scope) if len(results) > 2 else None
     width = None if group else size
     if bound >= 0:
         word = results[-1]
@@ -290,15 +200,6 @@ def _bound_to(
     return None
 
 
-def _bytes(ctx: Context, expr: tree.Expr, result: Value | Ref, scope: LocalScope) -> int | None:
-    """A number of bytes, ``sizeof`` of a buffer too."""
-    if isinstance(result, Const):
-        return result.n
-    asked = expr.operand if isinstance(expr, tree.SizeOf) and expr.operator == "sizeof" else None
-    meaning = scope.lookup(asked.text) if isinstance(asked, tree.Name) else None
-    return ctx.buffers[meaning.buffer].bytes if isinstance(meaning, BufferName) else None
-
-
 def _is_number(ctx: Context, size: tree.Expr, scope: LocalScope) -> bool:
     """Is a size a plain number of bytes? Other classes of sizes promise an alignment."""
     if isinstance(size, tree.Binary):
@@ -315,15 +216,9 @@ def _promised(ctx: Context, size: tree.Expr, scope: LocalScope) -> int:
     """The alignment that ``cuda::aligned_size_t<16>(n)`` promises; of what is not understood the widest of a thread."""
     if _is_number(ctx, size, scope):
         return 1
-    named = (
-        size.callee
-        if isinstance(size, tree.Call)
-        else size.type.names[0]
-        if isinstance(size, tree.Cast)
-        else None
-    )
-    if isinstance(named, tree.Name) and named.arguments and named.arguments[-1]:
-        return evaluate(named.arguments[-1][0], scope.constant_scope()) or WIDEST
+    promised = promised_size(size)
+    if promised is not None and promised[0].arguments and promised[0].arguments[-1]:
+        return evaluate(promised[0].arguments[-1][0], scope.constant_scope()) or WIDEST
     return WIDEST
 
 

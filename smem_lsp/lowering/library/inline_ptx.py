@@ -11,7 +11,7 @@ from typing import TypeGuard
 
 from smem_lsp.ir.nodes import AccessKind, BarrierKind, Branch, Seq
 from smem_lsp.ir.values import Const, Op, Operator, Value
-from smem_lsp.lowering.library import async_copies, copy_groups, mbarriers
+from smem_lsp.lowering.library import async_copies, bulk_copies, copy_groups, mbarriers
 from smem_lsp.lowering.library.copy_groups import CopyEvent
 from smem_lsp.lowering.library.special_registers import register_read
 from smem_lsp.lowering.state import effects
@@ -26,10 +26,14 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _DECLARED = re.compile(r"\.reg\s+\.\w+\s+[\w%<>, ]+\Z")
 _PREDICATE = re.compile(r"@(!?)%?(\w+)\s+(.*)")
 _ADDRESS = re.compile(r"\[\s*%(?P<operand>\d+|\[\w+\])\s*(?:\+\s*(?P<offset>-?\d+)\s*)?\]")
+_BRACKETS = re.compile(r"\[[^\[\]]*(?:\[\w+\][^\[\]]*)*\]")
 _OPERAND = re.compile(r"%(\d+|\[\w+\])")
 _MATRICES = {"x1": 1, "x2": 2, "x4": 4}  # of eight rows of eight 16-bit elements, where the shape is m8n8
 _BITS = re.compile(r"\.(?:[bsuf](8|16|32|64|128)|bf16|f16x2|bf16x2)\b")
 _PLAIN_BARRIER = re.compile(r"(?:bar|barrier)\.sync(?:\.aligned)?\s+0\Z")
+
+_LABEL = re.compile(r"^([\w$%=]+):(?!:)\s*")
+_JUMP = re.compile(r"bra(?:\.uni)? ([\w$%=]+)")
 
 _GUARD = re.compile(r" // (!?)(\w+)\Z")  # after an instruction: its predicate
 _IF_NOT_ZERO = re.compile(r"setp\.ne\.b32 %?(\w+), %(\d+), 0\Z")
@@ -79,7 +83,7 @@ def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
     code = "".join(_unquoted(texts[i]) for i in range(*groups[0]) if kinds[i] == "STRING")
     instructions = _instructions(code)
     line = ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start)
-    if "GOTO" in kinds[lo:hi] or any(re.match(r"(?:exit|ret|bra|brx)\b", i) for i in instructions):
+    if "GOTO" in kinds[lo:hi] or not _runs_through(code, instructions):
         ctx.limits.note_irregular(f"inline assembler at line {line}")
     operands = _operands(ctx, groups[1:3])
     if operands is None:
@@ -154,7 +158,7 @@ def _instructions(code: str) -> list[str]:
     for piece in re.split(r"[;\n]", text):
         instruction = " ".join(piece.replace("{", " { ").split())
         instruction = re.sub(r"^(?:\{ |\} ?)+", "", instruction)
-        instruction = re.sub(r"^\w+:\s*", "", instruction)
+        instruction = _LABEL.sub("", instruction)
         if instruction.startswith("@"):
             instruction = _PREDICATE.sub(r"\3 // \1\2", instruction, count=1)
         if instruction in ("", "{", "}") or _DECLARED.match(instruction):
@@ -164,6 +168,25 @@ def _instructions(code: str) -> list[str]:
         else:
             found.append(instruction)
     return found
+
+
+def _runs_through(code: str, instructions: list[str]) -> bool:
+    """Does control leave at the end, and do all instructions run that matter? A jump back to a label may only repeat
+    the question whether a phase of an ``mbarrier`` is over."""
+    jumps = [each for each in instructions if re.match(r"(?:exit|ret|bra|brx)\b", each)]
+    if not jumps:
+        return True
+    pieces = (piece.strip(" \t{}") for piece in re.split(r"[;\n]", _COMMENT.sub(" ", code)))
+    labels = {found[1] for found in map(_LABEL.match, pieces) if found is not None}
+    targets = [_JUMP.match(each) for each in jumps]
+    if any(found is None or found[1] not in labels for found in targets):
+        return False
+    opcodes = (each.partition(" ")[0].split(".") for each in instructions)
+    asks = ["test_wait"], ["try_wait"]
+    return all(
+        words[0] in (_REGISTERS | {"bra"}) or (words[0] == "mbarrier" and words[1:2] in asks)
+        for words in opcodes
+    )
 
 
 def _operands(ctx: Context, groups: list[tuple[int, int]]) -> list[_Operand] | None:
@@ -228,55 +251,66 @@ def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size:
     elif words[:2] == ["cp", "async"] and words[2:3] in (["commit_group"], ["wait_group"], ["wait_all"]):
         _complete(ctx, instruction, words[2], arguments, operands)
     elif words[:3] == ["cp", "async", "bulk"] and words[3:4] in (["commit_group"], ["wait_group"]):
-        async_copies.bulk_group(ctx, words[3], _number(arguments, operands), 0, size)
+        bulk_copies.group(ctx, words[3], _number(arguments, operands), 0, size)
     elif words[0] == "fence" and words[1:3] == ["proxy", "async"]:
-        async_copies.proxy_fence(ctx, 0, size)
+        bulk_copies.fence(ctx, 0, size)
     elif words[0] in _REGISTERS:
         if words[0] == "mapa":
             ctx.out.remote(0, size)
     else:
         if words[0] not in _OTHERS:
             ctx.may_synchronise()
-        if "bulk" in words:
-            _bulk_copy(ctx, opcode, words, arguments, refs, operands, size)
+        if _bulk_copy(ctx, words, arguments, refs, operands, size):
+            return
         multiplies = words[:2] in (["wgmma", "mma_async"], ["tcgen05", "mma"])  # matrices are read only
         for ref in refs:
-            ctx.access(ref.lost().place(), AccessKind.READ if multiplies else AccessKind.UPDATE, 0, size)
+            if multiplies:
+                bulk_copies.multiply(ctx, ref, words[0], 0, size)
+                continue
+            ctx.access(ref.lost().place(), AccessKind.UPDATE, 0, size)
             ctx.escape(ref, 0, f"an operand of {words[0]}")
         reached = _touch(ctx, operands, size)
         if multiplies:
-            async_copies.proxy_read(ctx, reached.union(*(ref.bases for ref in refs)), 0, size)
+            bulk_copies.read(ctx, reached.union(*(ref.bases for ref in refs)), 0, size)
 
 
 def _bulk_copy(
-    ctx: Context,
-    opcode: str,
-    words: list[str],
-    arguments: str,
-    refs: list[Ref],
-    operands: list[_Operand],
-    size: int,
-) -> None:
-    """``cp.async.bulk`` and ``cp.reduce.async.bulk``: both need aligned addresses, those out of shared memory read it
-    through the asynchronous proxy (PTX ISA, "Data Movement and Conversion Instructions: Bulk copy")."""
-    if words[0] == "cp":
-        moved = refs[:-1] if "mbarrier" in opcode else refs  # the last one is the barrier
-        for ref in moved:
-            async_copies.require(ctx, ref, async_copies.TENSOR if "tensor" in words else async_copies.WIDEST)
-    if ".global.shared" in opcode:
-        async_copies.proxy_copy(ctx, refs, _bulk_bytes(words, arguments, operands), 0, size)
+    ctx: Context, words: list[str], arguments: str, refs: list[Ref], operands: list[_Operand], size: int
+) -> bool:
+    """A bulk or tensor copy between shared and global memory; False: another instruction.
+
+    ``cp.async.bulk.shared::cluster.global.mbarrier::... [to], [from], bytes, [mbarrier]`` and
+    ``cp.async.bulk.global.shared::cta.bulk_group [to], [from], bytes``; of a tensor, the map and coordinates stand in
+    place of the global address, and no number of bytes (PTX ISA, "cp.async.bulk.tensor")."""
+    if "bulk" not in words or words[0] != "cp":
+        return False
+    of_tensor = "tensor" in words
+    for ref in refs[: -1 if any(word.startswith("mbarrier") for word in words) else None]:
+        ctx.buffers.require_align(ref.bases, bulk_copies.TENSOR if of_tensor else bulk_copies.WIDEST)
+    places = [_address(ctx, each, operands) for each in _BRACKETS.findall(arguments)]
+    spaces = [word.partition("::")[0] for word in words if word.partition("::")[0] in ("shared", "global")]
+    found = [each for each in places if each is not None]
+    fills = spaces[:1] == ["shared"] and spaces[1:] in (["global"], [])
+    if len(found) != len(refs) or not (fills or spaces == ["global", "shared"]):
+        return False
+    shared = places[0] if fills else places[1] if len(places) > 1 else None
+    if shared is None:
+        ctx.limits.note_unknown(
+            f"line {ctx.at.line(0)}: cp.async.bulk at an address that is not followed", accesses=1
+        )
+        return True
+    length = None if of_tensor else _value(arguments.split("]")[2].strip(", ").split(",")[0], operands)
+    (bulk_copies.fill if fills else bulk_copies.drain)(ctx, shared, length, 0, size)
+    for each in found:
+        if each is not shared:
+            mbarriers.update(ctx, each, 0, size)
+    return True
 
 
 def _touch(ctx: Context, operands: list[_Operand], size: int) -> frozenset[int]:
     """What the operands may lead into is read and written: these buffers."""
     found = [ctx.clobber(op.result, 0, size) for op in operands if op.result is not None]
     return frozenset[int]().union(*found)
-
-
-def _bulk_bytes(words: list[str], arguments: str, operands: list[_Operand]) -> int | None:
-    """``cp.async.bulk.global.shared::cta [to], [from], bytes``; None: not known, or a tensor."""
-    behind = arguments.rpartition("]")[2].strip(", ").split(",")[0]
-    return None if "tensor" in words else _number(behind, operands)
 
 
 def _barrier(

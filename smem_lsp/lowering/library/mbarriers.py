@@ -51,13 +51,19 @@ def instruction(ctx: Context, words: list[str], address: Ref | None, refs: list[
     name = words[1] if len(words) > 1 else ""
     kind = AccessKind.WRITE if name in _MAKE else AccessKind.UPDATE
     for ref in refs:
-        place = ref.lost().place()
-        if address is not None and ref.bases == address.bases:
-            place = address.viewed(_BYTES, (), same=False, pointer=False)
-        ctx.access(place, kind, 0, size)
-        ctx.buffers.pin(ref.bases, f"{{}} is used by mbarrier at line {ctx.at.line(0)}", within=ref.within)
+        of_word = address is not None and ref.bases == address.bases
+        _touch(ctx, address if of_word and address is not None else ref.moved(None), kind, 0, size)
     if name not in _GOES_ON:
         ctx.out.barrier(BarrierKind.OTHER, 0, size, "")
+
+
+def update(ctx: Context, address: Ref, lo: int, hi: int) -> None:
+    """A copy is bound to the word there."""
+    _touch(ctx, address, AccessKind.UPDATE, lo, hi)
+
+
+def _touch(ctx: Context, address: Ref, kind: AccessKind, lo: int, hi: int) -> None:
+    ctx.keep(address, kind, _BYTES, lo, hi, "{} is used by mbarrier at line {line}")
 
 
 def _is_barrier(ref: Ref) -> bool:

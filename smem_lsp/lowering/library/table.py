@@ -39,6 +39,7 @@ _HANDLERS: Mapping[LibraryNames, FunctionHandler] = {
     names.GROUP_COLLECTIVE: cooperative_groups.collective,
     names.ASSERTION: barriers.assertion,
     names.ATOMIC: addresses.atomic,
+    names.OTHER_ATOMIC: addresses.atomic,
     names.SWAP: exchanges.swap_call,
     names.ASYNC_COPY: async_copies.copying_call,
     names.RANDOM_STATE: random_numbers.random_call,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import Protocol
 
-from smem_lsp.ir.nodes import Access, AccessKind, Addition, Branch, FollowedCall, Seq, Tile
+from smem_lsp.ir.nodes import Access, AccessKind, Addition, AddressSpace, Branch, FollowedCall, Seq, Tile
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Unknown, Value, Var, operation
 from smem_lsp.lowering.state.buffers import Buffers
 from smem_lsp.lowering.state.copies import Copies
@@ -216,6 +216,31 @@ class Context:
                 )
             )
 
+    def keep(self, address: Ref, kind: AccessKind, size: int | Value, lo: int, hi: int, why: str) -> None:
+        """Access ``size`` bytes at ``address`` that never share with others. ``size``: a value where the asynchronous
+        proxy does it, at some time from now on; ``why``: as in ``Access.keeps``.
+
+        What is carved out of dynamic memory has no name of its own here: there the access itself says which bytes."""
+        width = size if isinstance(size, int) else size.n if isinstance(size, Const) else None
+        dynamic = any(self.buffers[base].space is AddressSpace.DYNAMIC for base in address.bases)
+        placed = len(address.bases) == 1 and address.byte is not None
+        if not (dynamic and placed and address.within is None):
+            reason = why.replace("{line}", str(self.at.line(lo)))
+            self.buffers.pin(address.bases, reason, within=address.reached(width).within)
+        place = (
+            address.viewed(width or 1, (), same=False, pointer=False) if placed else address.lost().place()
+        )
+        first = len(self.out.items)
+        self.access(place, kind, lo, hi)
+        length = None if isinstance(size, int) else size
+        for number in range(first, len(self.out.items)):
+            item = self.out.items[number]
+            assert isinstance(item, Access)
+            item = replace(item, keeps=why)
+            if length is not None:
+                item = replace(item, guess=True, length=length, width=None)
+            self.out.items[number] = item
+
     def may_synchronise(self) -> None:
         """Something is called that is not understood: it may wait for other threads."""
         self.limits.opaque.append(self.out.next_point())
@@ -391,6 +416,7 @@ class Context:
         """What a value is now, whatever its variables become."""
         if isinstance(value, (Const, Sym, Thread)):
             return value
-        variable = self.variables.declare("")
+        name = self.variables.name(value.index) if isinstance(value, Var) else ""
+        variable = self.variables.declare(name)
         self.out.assign(variable, value)
         return Var(variable)

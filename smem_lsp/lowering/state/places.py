@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from smem_lsp.ir.values import Bytes, Const, MemberPath, Operator, Value, operation
+from smem_lsp.ir.values import OF_ADDRESS, Bytes, Const, MemberPath, Op, Operator, Value, operation
 from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.types import Array, Record, Type, plain_type
 from smem_lsp.source import record
@@ -114,6 +114,12 @@ class Ref:
         offset = _advance(self.offset, by, self.bytes, sign)
         within = self.within if by == Const(0) or self._stays(offset) else None
         return replace(self, index=_shifted(self.index, by, sign), offset=offset, within=within)
+
+    def turned(self, operator: str, other: Value) -> Ref:
+        """An address as a number, that ``operator`` and another one make something else of: somewhere in the buffer, or
+        a descriptor of what is there."""
+        made = None if self.byte is None else Op(Operator.CALL, (self.byte, other), OF_ADDRESS + operator)
+        return replace(self, index=None, offset=made)
 
     def _stays(self, offset: Value | None) -> bool:
         """May an address that is moved to ``offset`` still lead into the object that it was made from?"""

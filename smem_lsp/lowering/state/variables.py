@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import field
+from itertools import islice
 
 from smem_lsp.lowering.state.local_scope import LocalObject
 from smem_lsp.lowering.state.position import Position
@@ -27,6 +28,7 @@ class Variables:
     parameters: dict[int, Record] = field(default_factory=dict)  # the kernel's, where they are objects
     member_of: dict[int, tuple[int, str]] = field(default_factory=dict)  # -> object, name of the member
     _declared: Counter[tuple[tuple[int, ...], int, str]] = field(default_factory=Counter)
+    _texts: list[str] = field(default_factory=list)
 
     def declare(self, name: str) -> int:
         """A variable that is declared here."""
@@ -37,6 +39,12 @@ class Variables:
     def member(self, of: int, name: str) -> int:
         """The variable of a member of an object."""
         return self.numbers.setdefault(((-1, of), 0, name, 0), 3 * len(self.numbers))
+
+    def name(self, variable: int) -> str:
+        """Of one of them."""
+        self._texts += (text for _, _, text, _ in islice(self.numbers, len(self._texts), None))
+        text = self._texts[variable // 3]
+        return (text, f"{text} in bytes", f"array of {text}")[variable % 3]
 
     def names(self) -> tuple[str, ...]:
         """By number."""

@@ -345,3 +345,20 @@ def test_an_object_whose_layout_is_not_known_is_one_range() -> None:
     assert facts.dynamic_terms is not None
     told = [each.words for each in facts.dynamic_terms.partition.doubts]
     assert "where the write through `raw` to scale begins: the layout of its class is not known" in told
+
+
+@pytest.mark.parametrize("start", ["raw", "raw + 4 * n"])
+def test_an_address_that_is_rounded_up_begins_no_range(start: str) -> None:
+    text = (
+        "__global__ void k(const float* in, float* out, int n) {\n  extern __shared__ unsigned char raw[];\n"
+        f"  unsigned char* base = (unsigned char*)(((unsigned long long)({start}) + 127) & ~127ull);\n"
+        "  float* a = (float*)base;\n  float* b = (float*)(base + 4 * n);\n"
+        "  a[threadIdx.x] = in[threadIdx.x];\n  __syncthreads();\n  b[threadIdx.x] = a[threadIdx.x ^ 1];\n"
+        "  __syncthreads();\n  out[threadIdx.x] = b[threadIdx.x ^ 1];\n}\n"
+    )
+    facts = kernel_facts(text)
+    assert facts.dynamic_terms is None and facts.dynamic_partition is None
+    assert {each.words for each in facts.dynamic_refusals} == {
+        "where `a` begins is not followed",
+        "where `b` begins is not followed",
+    }
