@@ -40,6 +40,8 @@ class LoopValues(ByNumber):
             return found
         if (orbit := orbit_of(self.levels.values.table, loop, atom)) is not None:
             return self.repeated(loop, orbit, who, ahead)
+        if not ahead and self.turns.is_first(atom.loop, who):
+            return self.value(moves.init, who)
         if atom.loop == self.turns.crossed and self.turns.next and who == 1 and not ahead:
             self.turn(atom.loop, who)
             return self.value(moves.next, who, 1)

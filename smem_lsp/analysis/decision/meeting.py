@@ -31,6 +31,9 @@ class Meeting(TouchedBytes):
             for each in self.way.decisions
             if isinstance(each, InTurn)
         }
+        if self.at_first:
+            inside = [(loop, who) for who, loops in enumerate((one, other)) for loop in loops]
+            known |= {each: 0 for each in inside if each[0] != self.way.crossed and each not in known}
         left = asker.of.left_behind(frozenset(common), frozenset((*one, *other)))
         turns = Turns(frozenset(common), self.way.crossed, self.way.several, self.way.turns, known, left)
         return Encoder(

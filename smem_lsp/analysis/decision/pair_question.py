@@ -14,7 +14,7 @@ from smem_lsp.analysis.decision.reply import Reply
 from smem_lsp.analysis.decision.touched_bytes import stores
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn
-from smem_lsp.analysis.values.terms import Term
+from smem_lsp.analysis.values.terms import LoopVar, Term
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.source.record import dataclass
 
@@ -34,6 +34,8 @@ class PairQuestion(RaceSizes):
 
     def reply(self) -> Reply:
         found = self.answered()
+        if found.answer is Answer.UNDECIDED and any(isinstance(each, LoopVar) for each in found.unknown):
+            return self.shown_at_first() or found
         if not found.out_of_effort or not self.encoder.few:
             return found
         by_case = self.safe_in_each_case()
@@ -41,6 +43,14 @@ class PairQuestion(RaceSizes):
             return by_case or found
         self.most = TO_PROVE
         return self.answered()
+
+    def shown_at_first(self) -> Reply | None:
+        """The answer, if the two meet in the first turns of the loops around them: what a loop makes of its variables
+        need not be followed then."""
+        if self.at_first or self.prove:
+            return None
+        found = replace(self, at_first=True).answered()
+        return None if found.answer is Answer.UNDECIDED or found.answer.is_safe else found
 
     def safe_in_each_case(self) -> Reply | None:
         """The answer, if the two are safe for each value of a number that they share and that takes few, the stride of

@@ -40,6 +40,7 @@ class TouchedBytes:
     in_elements: bool = False
     fixed: Mapping[Term, int] = field(default_factory=dict)  # the case that is asked about
     most: int | None = None  # effort of a proof
+    at_first: bool = False  # both are in the first turn of each loop around them
 
     def bytes_of(self, access: Access, who: int) -> tuple[Expression, Expression]:
         """First byte, and end, that the thread touches."""

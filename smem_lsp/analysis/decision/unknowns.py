@@ -57,6 +57,15 @@ class Turns:
     known: Mapping[tuple[int, int], int] = field(default_factory=dict)
     left: frozenset[Term] = frozenset()
 
+    def fixed(self, loop: int, who: int) -> int | None:
+        """The number of the turn that a thread is in; None: any."""
+        own = self.known.get((loop, who))
+        return self.known.get((loop, 1 - who)) if own is None and loop in self.common else own
+
+    def is_first(self, loop: int, who: int) -> bool:
+        """Is it in the first turn?"""
+        return self.fixed(loop, who) == 0
+
     @property
     def next(self) -> bool:
         """Does the second one stand in the turn behind that of the first?"""
@@ -224,11 +233,9 @@ class Unknowns(ABC):
         """Which turn of the loop the thread is in, from 0 on."""
         facts = self.levels.values.loops.get(loop)
         last = None if facts is None or facts.trips is None else facts.trips - 1
-        known = self.turns.known
+        fixed = self.turns.fixed(loop, who)
         if loop in self.turns.common:
-            fixed = known.get((loop, 0), known.get((loop, 1)))
             return self.variable(f"turn{loop}", 0, last) if fixed is None else number(fixed)
-        fixed = known.get((loop, who))
         first = self.variable(f"turn{loop}.{who}", 0, last) if fixed is None else number(fixed)
         if loop == self.turns.crossed and loop not in self._later:
             self._later.add(loop)

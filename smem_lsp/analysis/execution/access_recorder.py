@@ -130,6 +130,10 @@ class AccessRecorder:
     def __post_init__(self) -> None:
         self._contents = SharedContents(self.kernel, self.values)
 
+    def has_seen(self, point: int) -> bool:
+        """Has a thread made the access at an address that is known?"""
+        return point in self._touched
+
     @contextmanager
     def at_most(self, accesses: int) -> Iterator[None]:
         """Inside, no more than so many accesses are recorded."""

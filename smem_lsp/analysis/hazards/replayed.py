@@ -92,16 +92,22 @@ class Replay:
                     )
                     break
             else:
-                # no run passes a guard of which nothing is known
-                if ground.tried is None and self.is_guarded_by_calls(each):
+                if ground.tried is None and self.is_out_of_sight(each):
                     byte = self.byte_of_both(each, each.witness)
                     if byte is not None:
                         yield _likely(each, each.witness, byte, ground, self.kernel.dialect.lanes)
 
-    def is_guarded_by_calls(self, decision: Decision) -> bool:
-        """Does what a call returned decide whether threads come to both accesses?"""
+    def is_out_of_sight(self, decision: Decision) -> bool:
+        """Does the run with the values of the witness not come to one of the two? It stops where nothing is known of
+        what decides. Nor does it where what a call returned decides whether threads come to both."""
         guards = [self._positions[each.point].conditions for each in (decision.first, decision.second)]
-        return all(any(is_of_calls(each.term) for each in own) for own in guards)
+        if all(any(is_of_calls(each.term) for each in own) for own in guards):
+            return True
+        points = decision.first.point, decision.second.point
+        search = self._searches[points]
+        assert decision.witness is not None
+        run = search.run(decision.witness.dims, self.symbols(search, decision.witness))
+        return not all(map(run.recorder.has_seen, points))
 
     def byte_of_both(self, decision: Decision, witness: Witness) -> int | None:
         """A byte that both threads touch, by what their conditions and addresses come to where loaded values are those
