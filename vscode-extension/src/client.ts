@@ -7,8 +7,8 @@ import {
   RevealOutputChannelOn,
   vsdiag,
   type ErrorHandler,
-  type Executable,
   type Middleware,
+  type ServerOptions,
 } from 'vscode-languageclient/node';
 import { DOCUMENTS } from './documents';
 import { withRuleLinks } from './ruleLinks';
@@ -34,11 +34,11 @@ class QuietClient extends LanguageClient {
 
 /** A client that is not started yet. */
 export function createClient(
-  executable: Executable,
+  server: ServerOptions,
   log: vscode.LogOutputChannel,
   listener: Listener,
 ): LanguageClient {
-  const client: LanguageClient = new QuietClient(SECTION, 'smem-lsp', executable, {
+  const client: LanguageClient = new QuietClient(SECTION, 'smem-lsp', server, {
     documentSelector: DOCUMENTS,
     outputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,

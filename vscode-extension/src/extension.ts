@@ -22,7 +22,7 @@ export interface Api {
 export async function activate(context: vscode.ExtensionContext): Promise<Api> {
   const log = vscode.window.createOutputChannel('smem-lsp', { log: true });
   const status = new Status();
-  server = new Server(context.extensionPath, log, status);
+  server = new Server(context, log, status);
   const maps = new MemoryMaps(server);
   const races = new RaceReplay(server);
   const scan = new Scan(server);
