@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { registerCommands } from './commands';
 import { Gutter } from './gutter';
 import { MemoryMaps } from './map';
+import { migrateSettings } from './migration';
 import { RaceReplay } from './race';
 import { registerRulePages } from './rulePages';
 import { Scan } from './scan';
@@ -45,6 +46,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     vscode.workspace.onDidGrantWorkspaceTrust(() => server?.restart()),
   );
   await server.restart();
+  void migrateSettings(log);
   return { gutter, scan, maps };
 }
 

@@ -1,7 +1,7 @@
 /** Folders: Pyodide's, those of the Python packages in the order of `LIBS`, and one of our own that may be written to. */
 export interface WorkerData {
   pyodide: string;
-  libs: string[];
+  libs: [string, string];
   cache: string;
 }
 

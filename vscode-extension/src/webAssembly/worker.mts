@@ -28,10 +28,11 @@ const show = (root: string, folder: string): void => {
   python.FS.mkdirTree(folder);
   python.FS.mount(python.FS.filesystems.NODEFS, { root }, folder);
 };
-libs.forEach((root, index) => show(root, LIBS[index] ?? `/smem/${index}`));
+show(libs[0], LIBS[0]);
+show(libs[1], LIBS[1]);
 fs.mkdirSync(cache, { recursive: true });
 show(cache, CACHE);
-for (const folder of foldersOfTheDisk()) show(folder, folder);
+for (const folder of foldersOfTheDisk()) show(fs.realpathSync(folder), folder);
 python.FS.chdir('/'); // the folder it starts in may be hidden now
 python.runPython('import sys; sys.dont_write_bytecode = False');
 
@@ -44,6 +45,14 @@ port.on('message', (message: string) => {
 /** Files have the same names in there as outside. On Windows, where they cannot, nothing is read from the disk. */
 function foldersOfTheDisk(): string[] {
   if (process.platform === 'win32') return [];
-  const folders = fs.readdirSync('/').filter((name) => !NOT_SHOWN.has(name));
-  return folders.map((name) => `/${name}`).filter((folder) => fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory());
+  const names = fs.readdirSync('/').filter((name) => !NOT_SHOWN.has(name));
+  return names.map((name) => `/${name}`).filter(isFolder);
+}
+
+function isFolder(file: string): boolean {
+  try {
+    return fs.statSync(file).isDirectory();
+  } catch {
+    return false; // a link to nothing, or a disk that does not answer
+  }
 }
