@@ -12,10 +12,14 @@ export class Server {
   private launch: Launch | undefined;
   private last: Promise<void> = Promise.resolve();
   private readonly answered = new vscode.EventEmitter<void>();
+  private readonly configured = new vscode.EventEmitter<void>();
   private crashTold = false;
 
   /** The server runs, or has answered about findings: what else is known of it may have changed. */
   readonly onDidAnswer = this.answered.event;
+
+  /** The server has got the settings of now, and answers what is asked from now on by them. */
+  readonly onDidConfigure = this.configured.event;
 
   constructor(
     private readonly context: vscode.ExtensionContext,
@@ -64,6 +68,7 @@ export class Server {
       const client = createClient(launch.server, this.log, {
         crashed: (restarts) => this.crashed(restarts),
         answered: () => this.answered.fire(),
+        configured: () => this.configured.fire(),
       });
       this.client = client;
       client.onDidChangeState(({ newState }) => {

@@ -6,6 +6,7 @@ import { folderUrl, note, openPage, shoot, writeResults } from './session.mjs';
 
 const [workspace] = process.argv.slice(2);
 const { browser, page } = await openPage();
+page.setDefaultTimeout(150_000); // a window is loaded twice
 const seen = {};
 const read = async (locator) => (await locator.allInnerTexts()).map((text) => text.replaceAll('\u00a0', ' '));
 const editor = page.locator('.editor-instance').first();
@@ -23,14 +24,18 @@ async function command(name) {
 }
 
 /** The line and column that the status bar shows afterwards. */
-async function goTo(line) {
+async function goTo(line, column) {
   await command('Go to Line/Column...');
-  await page.locator('.quick-input-widget:visible input').fill(`:${line}:3`);
+  await page.locator('.quick-input-widget:visible input').fill(`:${line}:${column}`);
   await page.keyboard.press('Enter');
-  await page.locator('[id="status.editor.selection"]', { hasText: `Ln ${line},` }).waitFor();
+  await page.locator('[id="status.editor.selection"]', { hasText: `Ln ${line}, Col ${column}` }).waitFor();
 }
 
-const mapOf = async () => ({ tab: (await read(tab))[0], title: (await read(map.locator('h1')))[0] });
+const mapOf = async () => ({
+  tab: (await read(tab))[0],
+  title: (await read(map.locator('h1')))[0],
+  numbers: (await read(map.locator('.facts:visible')))[0],
+});
 
 await page.goto(folderUrl(workspace));
 await page.locator('.explorer-folders-view .monaco-list-row', { hasText: 'two.cu' }).dblclick();
@@ -40,7 +45,10 @@ await map.locator('.bar').first().waitFor();
 seen.opened = await mapOf();
 
 await source.click();
-await goTo(seen.four = 1 + fs.readFileSync(path.join(workspace, 'two.cu'), 'utf8').split('\n').findIndex((line) => line.includes('d[')));
+const lines = fs.readFileSync(path.join(workspace, 'two.cu'), 'utf8').split('\n');
+const declared = lines.findIndex((line) => line.includes(' d['));
+const buffer = [declared + 1, lines[declared].indexOf('d[') + 1];
+await goTo(...buffer);
 await map.locator('h1', { hasText: 'four' }).waitFor();
 seen.followed = await mapOf();
 note('followed');
@@ -61,7 +69,7 @@ seen.reloaded = await mapOf();
 await shoot(page, 'map-after-reload');
 
 await source.click();
-await goTo(seen.four);
+await goTo(...buffer);
 await lenses.first().waitFor();
 const before = await read(lenses);
 await command('smem-lsp: Choose the Target');
@@ -71,9 +79,11 @@ await rows.filter({ hasText: 'sm_86' }).first().click();
 await page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
 for (let looks = 0; looks < 100 && (await read(lenses)).join() === before.join(); looks += 1) await page.waitForTimeout(100);
 seen.lenses = [before, await read(lenses)];
+await map.locator('.facts:visible', { hasText: 'sm_86' }).first().waitFor();
+seen.retargeted = await mapOf();
 note('target chosen');
 
-await goTo(seen.four);
+await goTo(...buffer);
 await command('Refactor...');
 const menu = page.locator('.action-widget .monaco-list-row');
 await menu.filter({ hasText: 'ways' }).click();
