@@ -49,7 +49,7 @@ def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         for number in range(MANY):
             text = smooth.replace("smooth", f"smooth{number}").replace("__syncthreads();", "", 1)
             (workspace / "many" / f"{number}.cu").write_text(text, encoding="utf-8")
-        editor.drive("map_and_pickers.mjs", folder / "results.json", workspace, seconds=600)
+        editor.drive("map_and_pickers.mjs", folder / "results.json", workspace, seconds=900)
 
     return once(tmp_path_factory, "map and pickers", use)
 
@@ -69,8 +69,8 @@ def test_the_map_survives_a_reload_of_the_window(seen: dict[str, Any]) -> None:
     assert [seen["reloaded"][what] for what in ("tab", "title")] == ["two.cu:37 memory map", "four"]
 
 
-def test_the_map_is_saved_as_a_drawing(session: Path, seen: dict[str, Any]) -> None:
-    assert seen["proposed"] == "two.cu-37.svg"
+@pytest.mark.usefixtures("seen")
+def test_the_map_is_saved_as_a_drawing(session: Path) -> None:
     drawing = (session / "workspace" / "two.cu-37.svg").read_text(encoding="utf-8")
     assert drawing.startswith("<svg")
     assert ">four</text>" in drawing
@@ -82,11 +82,12 @@ def test_the_target_is_chosen_from_a_list(session: Path, seen: dict[str, Any]) -
     assert json.loads(settings)["smem.target"] == "sm_86"
     before, after = seen["lenses"]
     assert before != after
-    assert ["sm_90" in seen["followed"]["numbers"], "sm_86" in seen["retargeted"]["numbers"]] == [True, True]
+    assert "sm_90" in seen["followed"]["numbers"]
+    assert "sm_86" in seen["retargeted"]["numbers"]
 
 
 def test_many_merges_are_a_list(session: Path, seen: dict[str, Any]) -> None:
-    assert seen["merges"] == [
+    assert seen["merges"][::2] == [  # each with a line of details
         "Merge a + b + c + d: −3,072 B",
         "Merge a + d: −1,024 B",
         "Merge b + d: −1,024 B",

@@ -15,8 +15,6 @@ from urllib.parse import urlsplit
 import pytest
 from editor.toolbox import EXTENSION, build_vsix, chromium, drive, node, once, playwright, run, with_node
 
-pytestmark = pytest.mark.slow(seconds=90)
-
 SAMPLE = (EXTENSION / "walkthrough" / "sample.cu").read_text(encoding="utf-8")
 
 

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 from editor.toolbox import HERE, node, once, run
 
-pytestmark = pytest.mark.slow(seconds=40)
-
 HEADER = "#pragma once\nconstexpr int POINTS = 4096;\n"
 
 

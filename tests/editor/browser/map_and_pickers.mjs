@@ -55,14 +55,17 @@ note('followed');
 
 await tab.click();
 await page.locator('.editor-actions:visible a[aria-label^="Save Memory Map"], .title-actions:visible a[aria-label*="Save Memory Map"]').first().click();
-const proposed = page.locator('.quick-input-widget:visible input');
-await proposed.waitFor();
-seen.proposed = path.basename(await proposed.inputValue());
+// The dialog shows the folder until it has listed it.
+await page.waitForFunction(() => document.querySelector('.quick-input-widget input')?.value.endsWith('.svg'));
 await page.keyboard.press('Enter');
 await page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
 note('saved');
 
-await page.reload();
+// Not the browser's own reload: that gives VS Code no time to keep what a page has said last.
+await source.click();
+const loaded = page.waitForEvent('load');
+await command('Developer: Reload Window');
+await loaded;
 await tab.waitFor();
 await map.locator('.bar').first().waitFor();
 seen.reloaded = await mapOf();
