@@ -2,19 +2,20 @@
 import { build } from 'esbuild';
 import fs from 'node:fs';
 import path from 'node:path';
+import { copyPyodide } from './pyodide.mjs';
 
 process.chdir(path.join(import.meta.dirname, '..'));
+const common = { bundle: true, platform: 'node', target: 'node20', minify: true, metafile: true };
 const { metafile } = await build({
+  ...common,
   entryPoints: ['src/extension.ts'],
   outfile: 'dist/extension.js',
-  bundle: true,
   format: 'cjs',
-  platform: 'node',
-  target: 'node20',
   external: ['vscode'],
-  minify: true,
-  metafile: true,
 });
+// The server in a thread of its own, for machines without Python.
+await build({ ...common, entryPoints: ['src/webAssembly/worker.mts'], outfile: 'dist/worker.mjs', format: 'esm' });
+copyPyodide('dist/pyodide');
 
 const packages = new Set();
 for (const input of Object.keys(metafile.inputs)) {

@@ -7,8 +7,8 @@ import {
   RevealOutputChannelOn,
   vsdiag,
   type ErrorHandler,
-  type Executable,
   type Middleware,
+  type ServerOptions,
 } from 'vscode-languageclient/node';
 import { DOCUMENTS } from './documents';
 import { withRuleLinks } from './ruleLinks';
@@ -20,6 +20,8 @@ export interface Listener {
   crashed(restarts: boolean): void;
   /** The server has answered about findings or lenses. */
   answered(): void;
+  /** The server has got the settings of now. */
+  configured(): void;
 }
 
 /** Commands that code actions and lenses of the server may name. */
@@ -34,11 +36,11 @@ class QuietClient extends LanguageClient {
 
 /** A client that is not started yet. */
 export function createClient(
-  executable: Executable,
+  server: ServerOptions,
   log: vscode.LogOutputChannel,
   listener: Listener,
 ): LanguageClient {
-  const client: LanguageClient = new QuietClient(SECTION, 'smem-lsp', executable, {
+  const client: LanguageClient = new QuietClient(SECTION, 'smem-lsp', server, {
     documentSelector: DOCUMENTS,
     outputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
@@ -49,7 +51,7 @@ export function createClient(
       commands: COMMANDS,
     }),
     middleware: {
-      workspace: workspaceMiddleware(() => client),
+      workspace: workspaceMiddleware(() => client, listener),
       handleDiagnostics: (uri, diagnostics, next) => next(uri, withRuleLinks(diagnostics)),
       provideDiagnostics: async (document, previous, token, next) => {
         const report = await next(document, previous, token);
@@ -80,11 +82,15 @@ function errorHandler(client: () => LanguageClient, listener: Listener): ErrorHa
 }
 
 /** The server, which registers for changes, sees our settings in one form, whether it asks for them or is told. */
-function workspaceMiddleware(client: () => LanguageClient): NonNullable<Middleware['workspace']> {
+function workspaceMiddleware(
+  client: () => LanguageClient,
+  listener: Listener,
+): NonNullable<Middleware['workspace']> {
   return {
     configuration: async (params, token, next: ConfigurationRequest.HandlerSignature) => {
       const answers = await next(params, token);
       if (!Array.isArray(answers)) return answers;
+      setImmediate(() => listener.configured()); // once the answer has been sent
       return params.items.map((item, index): unknown => {
         if (item.section !== SECTION) return answers[index];
         return serverSettings(item.scopeUri ? client().protocol2CodeConverter.asUri(item.scopeUri) : undefined);

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { registerCommands } from './commands';
 import { Gutter } from './gutter';
 import { MemoryMaps } from './map';
+import { migrateSettings } from './migration';
 import { RaceReplay } from './race';
 import { registerRulePages } from './rulePages';
 import { Scan } from './scan';
@@ -22,7 +23,7 @@ export interface Api {
 export async function activate(context: vscode.ExtensionContext): Promise<Api> {
   const log = vscode.window.createOutputChannel('smem-lsp', { log: true });
   const status = new Status();
-  server = new Server(context.extensionPath, log, status);
+  server = new Server(context, log, status);
   const maps = new MemoryMaps(server);
   const races = new RaceReplay(server);
   const scan = new Scan(server);
@@ -45,6 +46,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     vscode.workspace.onDidGrantWorkspaceTrust(() => server?.restart()),
   );
   await server.restart();
+  void migrateSettings(log);
   return { gutter, scan, maps };
 }
 

@@ -26,11 +26,8 @@ interface Candidate {
 }
 
 /** No candidate fits; `tried` has one line for each. */
-export class NoInterpreter extends Error {
-  constructor(readonly tried: string[]) {
-    const found = tried.length > 0 ? `Tried ${tried.join('; ')}.` : 'There is none on PATH.';
-    super(`smem-lsp needs Python ${OLDEST} or newer. ${found}`);
-  }
+export interface NoInterpreter {
+  tried: string[];
 }
 
 /** What a setting names cannot be used; the message says which and why. */
@@ -59,7 +56,11 @@ const PROBE = [
  *
  * `cwd` is a folder that nobody else writes to: some systems look for programs and modules in it.
  */
-export async function findInterpreter(setting: string, wantsServer: boolean, cwd: string): Promise<Interpreter> {
+export async function findInterpreter(
+  setting: string,
+  wantsServer: boolean,
+  cwd: string,
+): Promise<Interpreter | NoInterpreter> {
   const tried: string[] = [];
   let fallback: Interpreter | undefined;
   for await (const candidate of candidates(setting)) {
@@ -74,8 +75,7 @@ export async function findInterpreter(setting: string, wantsServer: boolean, cwd
     else if (!wantsServer || found.hasServer) return found;
     else fallback ??= found;
   }
-  if (fallback) return fallback;
-  throw new NoInterpreter(tried);
+  return fallback ?? { tried };
 }
 
 async function* candidates(setting: string): AsyncGenerator<Candidate> {

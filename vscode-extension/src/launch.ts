@@ -1,13 +1,19 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import type { Executable } from 'vscode-languageclient/node';
-import { findInterpreter, ISOLATED, mayRun, WrongSetting } from './interpreter';
+import type * as vscode from 'vscode';
+import type { ServerOptions } from 'vscode-languageclient/node';
+import { findInterpreter, ISOLATED, mayRun, OLDEST, WrongSetting } from './interpreter';
 import type { StartSettings } from './settings';
+import { WorkerServer } from './webAssembly/transports';
 
 export interface Launch {
-  executable: Executable;
+  server: ServerOptions;
+  /** For the log. */
+  command: string;
   /** For the status: what runs the server, and which server. */
   description: string;
+  /** The server is no process but part of this one, in which nothing else can be run. */
+  inside?: WorkerServer;
 }
 
 /** The first entry of the module path is the current folder. */
@@ -19,26 +25,42 @@ const INSTALLED = [
   'sys.exit(main())',
 ].join('; ');
 
-/** How to start the server. Raises NoInterpreter. */
-export async function findLaunch(settings: StartSettings, extensionPath: string): Promise<Launch> {
+/** How to start the server: as a process, or inside of this one where there is no Python. */
+export async function findLaunch(
+  settings: StartSettings,
+  { extensionPath, globalStorageUri }: vscode.ExtensionContext,
+  log: vscode.LogOutputChannel,
+): Promise<Launch> {
   // Not the workspace: a program looks for others, and Python for modules, in the current folder.
   const options = { cwd: extensionPath };
   if (settings.path) {
     const why = mayRun(settings.path) ? whyNot(settings.path) : 'lies in this workspace, which is not trusted';
     if (why) throw new WrongSetting('smem.path', `${settings.path}, which ${why}`);
-    return { executable: { command: settings.path, args: ['server'], options }, description: settings.path };
+    return process(settings.path, ['server'], options, settings.path);
   }
   const wantsInstalled = settings.importStrategy === 'fromEnvironment';
   const python = await findInterpreter(settings.interpreter, wantsInstalled, extensionPath);
+  if ('tried' in python) {
+    const inside = new WorkerServer(extensionPath, path.join(globalStorageUri.fsPath, 'webassembly'), log);
+    const found = python.tried.length > 0 ? python.tried.join('; ') : 'there is none on PATH';
+    return {
+      server: () => Promise.resolve(inside.start()),
+      command: `without Python ${OLDEST} or newer (${found}): the bundled server, in WebAssembly`,
+      description: `no Python ${OLDEST}, and no nvcc`,
+      inside,
+    };
+  }
   const installed = wantsInstalled && python.hasServer;
   const program = installed
     ? ['-X', 'utf8', ...ISOLATED, '-c', INSTALLED]
     : // Isolated: nothing that PYTHONPATH or a user's site holds gets in between the bundled packages.
       ['-I', '-X', 'utf8', path.join(extensionPath, 'bundled', 'serve.py')];
-  return {
-    executable: { command: python.command, args: [...python.args, ...program], options },
-    description: `Python ${python.version}, ${installed ? 'installed' : 'bundled'} server`,
-  };
+  const description = `Python ${python.version}, ${installed ? 'installed' : 'bundled'} server`;
+  return process(python.command, [...python.args, ...program], options, description);
+}
+
+function process(command: string, args: string[], options: { cwd: string }, description: string): Launch {
+  return { server: { command, args, options }, command: [command, ...args].join(' '), description };
 }
 
 /** Why a program that is named by its whole path cannot be run. */

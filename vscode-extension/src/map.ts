@@ -66,9 +66,7 @@ export class MemoryMaps implements vscode.Disposable, vscode.WebviewPanelSeriali
       vscode.window.registerWebviewPanelSerializer(VIEW, this),
       vscode.workspace.onDidChangeTextDocument((event) => this.move(event)),
       vscode.workspace.onDidSaveTextDocument((saved) => this.refresh(saved.uri)),
-      vscode.workspace.onDidChangeConfiguration((event) => {
-        if (event.affectsConfiguration(SECTION)) void this.refresh();
-      }),
+      server.onDidConfigure(() => void this.refresh()),
       vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => this.followSoon(textEditor)),
     ];
   }

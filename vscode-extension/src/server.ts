@@ -1,23 +1,28 @@
 import * as vscode from 'vscode';
 import { State, type LanguageClient } from 'vscode-languageclient/node';
 import { createClient } from './client';
-import { NoInterpreter, WrongSetting } from './interpreter';
-import { findLaunch } from './launch';
+import { WrongSetting } from './interpreter';
+import { findLaunch, type Launch } from './launch';
 import { startSettings } from './settings';
 import type { Status } from './status';
 
 /** The server of this window: at most one runs, and starts and stops never overlap. */
 export class Server {
   private client: LanguageClient | undefined;
+  private launch: Launch | undefined;
   private last: Promise<void> = Promise.resolve();
   private readonly answered = new vscode.EventEmitter<void>();
+  private readonly configured = new vscode.EventEmitter<void>();
   private crashTold = false;
 
   /** The server runs, or has answered about findings: what else is known of it may have changed. */
   readonly onDidAnswer = this.answered.event;
 
+  /** The server has got the settings of now, and answers what is asked from now on by them. */
+  readonly onDidConfigure = this.configured.event;
+
   constructor(
-    private readonly extensionPath: string,
+    private readonly context: vscode.ExtensionContext,
     private readonly log: vscode.LogOutputChannel,
     private readonly status: Status,
   ) {}
@@ -57,18 +62,20 @@ export class Server {
     }
     this.status.starting();
     try {
-      const launch = await findLaunch(settings, this.extensionPath);
-      this.log.info(`Starting ${[launch.executable.command, ...(launch.executable.args ?? [])].join(' ')}`);
-      const client = createClient(launch.executable, this.log, {
+      const launch = await findLaunch(settings, this.context, this.log);
+      this.launch = launch;
+      this.log.info(`Starting ${launch.command}`);
+      const client = createClient(launch.server, this.log, {
         crashed: (restarts) => this.crashed(restarts),
         answered: () => this.answered.fire(),
+        configured: () => this.configured.fire(),
       });
       this.client = client;
       client.onDidChangeState(({ newState }) => {
         if (newState === State.Starting) this.status.starting();
         else if (newState === State.Stopped) this.status.stopped();
         else if (newState === State.Running) {
-          this.status.running(client.initializeResult?.serverInfo?.version, launch.description);
+          this.status.running(client.initializeResult?.serverInfo?.version, launch);
           this.answered.fire();
         }
       });
@@ -84,9 +91,11 @@ export class Server {
     try {
       await client?.dispose();
     } catch (error) {
-      // A server that does not answer to "shutdown" is killed by the client; nothing is left to do.
+      // A server that does not answer to "shutdown" is killed: a process by the client, a thread below.
       this.log.warn(`The server did not stop cleanly: ${String(error)}`);
     }
+    await this.launch?.inside?.end();
+    this.launch = undefined;
   }
 
   /** The user is told of the first crash, and when there are too many of them. */
@@ -110,9 +119,6 @@ export class Server {
     if (error instanceof WrongSetting) {
       this.status.failed(`${error.setting} cannot be used`);
       void offer(message, 'error', ['Open Setting', 'Show Logs'], error.setting);
-    } else if (error instanceof NoInterpreter) {
-      this.status.failed('no Python found');
-      void offer(message, 'error', ['Open Setting', 'Show Logs'], 'smem.interpreter');
     } else {
       this.status.failed('the server did not start');
       void offer(`The smem-lsp server did not start: ${message}`, 'error', ['Show Logs', 'Restart Server']);

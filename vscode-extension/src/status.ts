@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { DOCUMENTS } from './documents';
+import type { Launch } from './launch';
 
 /** The entry behind the braces in the status bar, while a file of ours is open. */
 export class Status implements vscode.Disposable {
@@ -10,15 +11,19 @@ export class Status implements vscode.Disposable {
 
   constructor() {
     this.item.name = 'smem-lsp';
-    this.item.command = { command: 'smem.showLogs', title: 'Show Logs' };
   }
 
   starting(): void {
     this.show('smem-lsp', 'starting', vscode.LanguageStatusSeverity.Information, true);
   }
 
-  running(version: string | undefined, description: string): void {
-    this.show(`smem-lsp ${version ?? ''}`.trim(), description, vscode.LanguageStatusSeverity.Information);
+  running(version: string | undefined, launch: Launch): void {
+    const name = `smem-lsp ${version ?? ''}`.trim();
+    const text = launch.inside ? `${name} (WebAssembly)` : name;
+    this.show(text, launch.description, vscode.LanguageStatusSeverity.Information);
+    if (launch.inside) {
+      this.item.command = { command: 'smem.openSetting', title: 'Choose a Python', arguments: ['smem.interpreter'] };
+    }
   }
 
   off(): void {
@@ -42,5 +47,6 @@ export class Status implements vscode.Disposable {
     this.item.detail = detail;
     this.item.severity = severity;
     this.item.busy = busy;
+    this.item.command = { command: 'smem.showLogs', title: 'Show Logs' };
   }
 }

@@ -22,7 +22,9 @@ def stop_if_stale() -> None:
 @contextmanager
 def interrupted(interrupt: Callable[[], None]) -> Iterator[None]:
     """While the body runs, which does not come to checkpoints, another thread looks whether the budgets of this one are
-    stale; then it calls ``interrupt``, again and again until the body ends. Raises Superseded then."""
+    stale; then it calls ``interrupt``, again and again until the body ends. Raises Superseded then.
+
+    Where no thread can be started, as in a browser's Python, the body ends by its own limits."""
     stale = staleness()
     if stale is None:
         yield
@@ -36,7 +38,11 @@ def interrupted(interrupt: Callable[[], None]) -> Iterator[None]:
                 interrupt()
 
     watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
+    try:
+        watcher.start()
+    except RuntimeError:
+        yield
+        return
     try:
         yield
     finally:

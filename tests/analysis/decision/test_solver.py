@@ -113,3 +113,15 @@ def test_a_question_that_is_given_up_costs_all_of_its_effort() -> None:
     found = solve(HARD, (), 5_000)
     assert found.outcome is Outcome.UNKNOWN
     assert found.effort >= 5_000
+
+
+def test_a_question_is_put_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a Python built for WebAssembly: nobody looks whether the answer is still wanted."""
+
+    def start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    ANSWERS.forget(PROCESS)
+    with Budget(stale=lambda: False):
+        assert solve(two_threads_meet(4, 24), (A, B), EFFORT).outcome is Outcome.SOME
