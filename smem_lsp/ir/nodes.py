@@ -120,7 +120,7 @@ class Buffer:
     collective: bool | None = (
         None  # storage of a collective of CUB: do several warps exchange values through it?
     )
-    rank: tuple[int, int] = (0, 0)  # the order in which ptxas lays the static buffers out
+    group: int = 0  # ptxas lays those of one group out after those of the last, as they are declared
     members: tuple[StorageMember, ...] = ()  # of the classes that its bytes are seen as, rising offsets
     kept: tuple[Kept, ...] = ()  # parts of it
 

@@ -156,7 +156,7 @@ def _finished(
         name_span=function.name_span,
         line=unit.source.line_number(function.name_span.start),
         buffers=tuple(
-            replace(buffer, rank=ptxas_layout.rank(buffer, function, around.callers, parts[1:]))
+            replace(buffer, group=ptxas_layout.group(buffer, function, around.callers, parts[1:]))
             for buffer in ctx.buffers.finished(ctx.copies.into)
         ),
         body=body,

@@ -29,17 +29,15 @@ from smem_lsp.syntax.parse import Body, Function
 # ---- one kernel ------------------------------------------------------------------------------------------------------
 
 
-def rank(
-    buffer: Buffer, kernel: Function, callers: Mapping[str, int], helpers: Iterable[Function]
-) -> tuple[int, int]:
-    """Where ptxas puts an array: (group, place of its declaration). ``callers``: how many kernels reach a function."""
+def group(buffer: Buffer, kernel: Function, callers: Mapping[str, int], helpers: Iterable[Function]) -> int:
+    """Where ptxas puts an array: of one group they come as they are declared. ``callers``: how many kernels reach a
+    function."""
     owner = next((h for h in helpers if h.span.covers(buffer.declared)), None)
     if owner is None or kernel.span.covers(buffer.declared):
-        return 0, buffer.declared.start
+        return 0
     if "__noinline__" in owner.head.texts or "noinline" in owner.head.texts:
-        return 2, buffer.declared.start
-    shared = owner.island.template or callers.get(owner.name, 0) > 1
-    return int(shared), buffer.declared.start
+        return 2
+    return int(owner.island.template or callers.get(owner.name, 0) > 1)
 
 
 def order_is_certain(buffers: Sequence[Buffer]) -> bool:

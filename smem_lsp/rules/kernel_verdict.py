@@ -267,6 +267,7 @@ def _assumed(facts: KernelFacts, verdicts: Sequence[Verdict]) -> Iterator[str]:
     analysis = facts.analysis
     for each in verdicts:
         yield from each.assumes
+        yield from facts.kernel.assumed
     if analysis.launched_flow is not analysis.flow:
         yield AS_PASSED
     if not all(_in_bounds(facts, shape) for each in verdicts for shape in each.blocks or (None,)):

@@ -28,7 +28,10 @@ def told(report: Report) -> list[object]:
         (f.code, f.message, f.span, f.severity, f.kernel, f.related, dict(f.data)) for f in report.findings
     ]
     fixes = [[(fix.title, fix.edits) for fix in report.fixes_for(f)] for f in report.findings]
-    kernels = [(k.kernel.name, k.kernel.line, k.kernel.span, k.live, k.static_bytes) for k in report.kernels]
+    kernels = [
+        (k.kernel.name, k.kernel.line, k.kernel.span, k.live, k.static_bytes, k.verdict.words)
+        for k in report.kernels
+    ]
     return [*findings, *fixes, *kernels, report.statistics]
 
 
@@ -72,6 +75,8 @@ def test_an_edit_inside_a_kernel_is_judged_as_if_nothing_was_known(text: str) ->
         text.replace("{\n", unused.format("1.0f"), 1),
         text.replace("{\n", unused.format("2.0f * 3"), 1),
         text.replace("{\n", unused.format("2.0f * 3 +"), 1),
+        text.replace("{\n", unused.format("2.0f * thr"), 1),
+        text.replace("{\n", unused.format("2.0f * threadI"), 1),
         text,
     ]
     for version in versions:
@@ -99,6 +104,19 @@ def test_a_statement_that_asks_nothing_new_is_lowered_and_not_analysed(
     check(one, cache=cache)
     monkeypatch.setattr("smem_lsp.facts.kernel_analysis.data_flow", None)
     assert not check(other, cache=cache).stopped
+
+
+def test_a_name_that_is_being_typed_is_assumed_and_not_analysed(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = KERNELS[0].read_text("utf-8")
+    one, other = (
+        text.replace("{\n", f"{{\n  float unused = 2.0f * {name};\n", 1) for name in ("thr", "threadI")
+    )
+    cache = Store()
+    assert "thr reads no shared memory" in check(one, cache=cache).kernels[0].verdict.words
+    monkeypatch.setattr("smem_lsp.facts.kernel_analysis.data_flow", None)
+    after = check(other, cache=cache)
+    assert not after.stopped
+    assert "threadI reads no shared memory" in after.kernels[0].verdict.words
 
 
 def test_a_launch_that_moves_alone_is_named_where_it_stands() -> None:

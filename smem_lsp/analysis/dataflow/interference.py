@@ -220,28 +220,55 @@ def open_interfering(
 @record
 class Paths:
     """The events on the paths of a kernel, worked out once for questions about several of its barriers. ``count``: of
-    its accesses."""
+    its accesses; ``at``: which of ``steps`` a barrier (point) stands in."""
 
     steps: tuple[_Step, ...]
     count: int
+    at: Mapping[int, int]
 
 
 def paths_of(body: Seq, facts: Facts, accesses: Sequence[Access]) -> Paths:
     """The paths on which ``accesses`` meet proved barriers."""
     index_of = {access.point: index for index, access in enumerate(accesses)}
-    return Paths(_steps(body, facts, index_of)[0], len(accesses))
+    steps = _steps(body, facts, index_of)[0]
+    at = {point: number for number, step in enumerate(steps) for point in _numbers((step,), _BARRIER)}
+    return Paths(steps, len(accesses), at)
 
 
 def ordered_interfering(
     paths: Paths, interfering: Sequence[int], barrier: int, removed: frozenset[int] = frozenset()
-) -> list[int]:
-    """Per access, those of its ``interfering`` from which a path through the barrier at point ``barrier``, and through
-    no other proved one that is not ``removed``, leads to it."""
-    count = paths.count
-    hits = dict.fromkeys(range(count), 0)
-    beyond = {index: mask << count for index, mask in enumerate(interfering)}
-    _walk(paths.steps, 0, 0, _Walk(beyond, frozenset(), hits, barrier, count, removed))
-    return [mask >> count for mask in hits.values()]
+) -> dict[int, int]:
+    """Per access, in their order, those of its ``interfering`` from which a path through the barrier at point
+    ``barrier``, and through no other proved one that is not ``removed``, leads to it; not those without any."""
+    count, steps = paths.count, _around(paths, barrier, removed)
+    hits = dict.fromkeys(sorted(_numbers(steps, _ACCESS)), 0)
+    beyond = {index: interfering[index] << count for index in hits}
+    _walk(steps, 0, 0, _Walk(beyond, frozenset(), hits, barrier, count, removed))
+    return {index: mask >> count for index, mask in hits.items() if mask}
+
+
+def _around(paths: Paths, barrier: int, removed: frozenset[int]) -> tuple[_Step, ...]:
+    """What runs from the last barrier that every path in front of ``barrier`` comes through to the first one behind
+    it: nothing else leads through ``barrier`` alone."""
+    at, steps = paths.at.get(barrier), paths.steps
+    if at is None:
+        return ()
+
+    def is_end(step: _Step) -> bool:
+        return step.kind == _BARRIER and step.number != barrier and step.number not in removed
+
+    first = next((number + 1 for number in range(at - 1, -1, -1) if is_end(steps[number])), 0)
+    end = next((number for number in range(at + 1, len(steps)) if is_end(steps[number])), len(steps))
+    return steps[first:end]
+
+
+def _numbers(steps: Sequence[_Step], kind: int) -> Iterator[int]:
+    """Of the steps of a kind in ``steps``, however deep."""
+    for step in steps:
+        if step.kind == kind:
+            yield step.number
+        yield from _numbers(step.first, kind)
+        yield from _numbers(step.second, kind)
 
 
 class _Step(NamedTuple):

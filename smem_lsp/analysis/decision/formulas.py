@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from types import MappingProxyType
 
+from smem_lsp.source.queries import remembered
 from smem_lsp.source.record import dataclass
 
 VARIABLE = re.compile(r"\bv\d+\b")
@@ -29,28 +29,43 @@ class Formula:
 
 
 NO_PRODUCTS: Mapping[str, tuple[Expression, Expression]] = MappingProxyType({})
+_NO_PARTS: Mapping[str, int] = MappingProxyType({})
 TRUE, FALSE = Formula("true", True), Formula("false", False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Expression:
     """An integer. ``known``: which, where that is known. Arithmetic is that of the solver: ``//`` and ``%`` by a number
     above zero round down, and leave a rest that is not negative. ``linear``: as of a formula. It is the sum of ``more``
     and of ``parts``, which are no sums themselves (by their text), each times a number that is not 0; ``products``: the
-    two unknown numbers of which a part is the product."""
+    two unknown numbers of which a part is the product. The text of a sum is written when it is first asked for: most
+    sums are only added to."""
 
-    text: str
-    known: int | None = None
-    linear: bool = True
-    parts: Mapping[str, int] = field(default_factory=dict)
-    more: int = 0
-    products: Mapping[str, tuple[Expression, Expression]] = field(default_factory=lambda: NO_PRODUCTS)
+    __slots__ = ("_text", "known", "linear", "more", "parts", "products")
 
-    def __post_init__(self) -> None:
-        if self.known is not None:
-            object.__setattr__(self, "more", self.known)
-        elif not self.parts:
-            object.__setattr__(self, "parts", {self.text: 1})
+    def __init__(
+        self,
+        text: str | None,
+        known: int | None = None,
+        linear: bool = True,
+        parts: Mapping[str, int] | None = None,
+        more: int = 0,
+        products: Mapping[str, tuple[Expression, Expression]] = NO_PRODUCTS,
+    ) -> None:
+        self._text = text
+        self.known = known
+        self.linear = linear
+        self.more = more if known is None else known
+        if parts is None:
+            parts = _NO_PARTS if known is not None or text is None else {text: 1}
+        self.parts = parts
+        self.products = products
+
+    @property
+    def text(self) -> str:
+        found = self._text
+        if found is None:
+            found = self._text = _sum(self.parts, self.more)
+        return found
 
     def __add__(self, other: Expression | int) -> Expression:
         return _added(self, _expression(other), 1)
@@ -110,8 +125,13 @@ def defined(variable: Expression, value: Expression) -> Formula:
     return Formula(variable.equals(value).text, None, True, (variable.text, value))
 
 
+@remembered(most=4_096)
 def number(n: int) -> Expression:
-    return Expression(str(n) if n >= 0 else f"(- {-n})", n)
+    return Expression(_digits(n), n)
+
+
+def _digits(n: int) -> str:
+    return str(n) if n >= 0 else f"(- {-n})"
 
 
 def truth(value: bool) -> Formula:
@@ -195,15 +215,18 @@ def summed(
     products: Mapping[str, tuple[Expression, Expression]] = NO_PRODUCTS,
 ) -> Expression:
     """The sum of ``parts`` (by their text), each times its factor, and of ``more``."""
-    left = {text: factor for text, factor in parts.items() if factor}
-    if not left:
+    if 0 in parts.values():
+        parts = {text: factor for text, factor in parts.items() if factor}
+    if not parts:
         return number(more)
-    return Expression(_sum(left, more), None, linear, left, more, products)
+    return Expression(None, None, linear, parts, more, products)
 
 
 def _added(one: Expression, other: Expression, times: int) -> Expression:
-    if other.known == 0:
-        return one
+    if other.known is not None:
+        return one if not other.known else _moved(one, times * other.known)
+    if one.known is not None and times == 1:
+        return other if not one.known else _moved(other, one.known)
     parts = dict(one.parts)
     for text, factor in other.parts.items():
         parts[text] = parts.get(text, 0) + times * factor
@@ -214,9 +237,17 @@ def _added(one: Expression, other: Expression, times: int) -> Expression:
     return summed(parts, one.more + times * other.more, linear=linear, products=products)
 
 
+def _moved(one: Expression, by: int) -> Expression:
+    """One that is ``by`` larger."""
+    if one.known is not None:
+        return number(one.known + by)
+    return Expression(None, None, one.linear, one.parts, one.more + by, one.products)
+
+
 def _sum(parts: Mapping[str, int], more: int) -> str:
-    words = [text if factor == 1 else f"(* {number(factor).text} {text})" for text, factor in parts.items()]
-    words += [number(more).text] if more or not words else []
+    words = [text if factor == 1 else f"(* {_digits(factor)} {text})" for text, factor in parts.items()]
+    if more or not words:
+        words.append(_digits(more))
     return words[0] if len(words) == 1 else f"(+ {' '.join(words)})"
 
 

@@ -152,7 +152,6 @@ class Judge:
             (
                 *(("no index leaves its buffer",) if in_bounds else ()),
                 *(f"{name} is not negative" for name in sorted(self.asker.divided)),
-                *kernel.assumed,
             ),
             tuple(reasons),
             tuple(unsafe),

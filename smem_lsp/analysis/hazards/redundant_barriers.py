@@ -193,7 +193,7 @@ class _Search:
     def ordered(self, barrier: int, conflicting: Sequence[int]) -> Iterator[Pair]:
         """The pairs of accesses that this barrier alone orders."""
         found = ordered_interfering(self.paths, conflicting, barrier, self.removed)
-        for later, mask in enumerate(found):
+        for later, mask in found.items():
             for earlier in bits(mask):
                 yield self.accesses[earlier].point, self.accesses[later].point
 

@@ -1,0 +1,128 @@
+"""How processor time grows with what a file or a kernel holds: ``python tests/benchmarks/growth.py [FORM ...]``.
+
+For each form a text is made with 125, 250, 500 and 1,000 of what it repeats, and checked from scratch, with a minute
+for each analysis. Printed are the seconds of each and the exponent between the last two: 1 where twice as much takes
+twice as long. What was stopped all the same is named, since its time says nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import gc
+import math
+import pstats
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from smem_lsp.engine import check
+from smem_lsp.facts.attempts import Limits
+from smem_lsp.source.queries import PROCESS, Store
+
+SIZES = (125, 250, 500, 1_000)
+PATIENT = Limits(60.0, 60.0, 60.0, 1.0, 2_000)
+
+
+def _kernel(body: str) -> str:
+    launch = "void f(float* g, int n) { k<<<1, 256>>>(g, n); }\n"
+    return f"__global__ void k(float* g, int n) {{\n  int t = threadIdx.x;\n{body}}}\n{launch}"
+
+
+def _repeated(count: int, line: Callable[[int], str]) -> str:
+    return "".join(map(line, range(count)))
+
+
+def live_buffers(count: int) -> str:
+    """Each is written at first and read at the end."""
+    declared = _repeated(count, lambda i: f"  __shared__ float b{i}[8];\n")
+    written = _repeated(count, lambda i: f"  if (t < 8) b{i}[t] = g[t + {i}];\n")
+    read = _repeated(count, lambda i: f"  if (t < 8) g[t + {i}] = b{i}[7 - t];\n")
+    return _kernel(f"{declared}{written}  __syncthreads();\n{read}")
+
+
+def buffers_in_turn(count: int) -> str:
+    """Each is written and read, then the next."""
+    return _kernel(
+        _repeated(
+            count,
+            lambda i: (
+                f"  __shared__ float b{i}[8];\n  if (t < 8) b{i}[t] = g[t + {i}];\n  __syncthreads();\n"
+                f"  if (t < 8) g[t + {i}] = b{i}[7 - t];\n"
+            ),
+        )
+    )
+
+
+def branches(count: int) -> str:
+    """One buffer, stored to under a condition each."""
+    stores = _repeated(count, lambda i: f"  if (n > {i}) s[t] = g[t + {i}];\n")
+    return _kernel(f"  __shared__ float s[256];\n{stores}  __syncthreads();\n  g[t] = s[255 - t];\n")
+
+
+def barriers(count: int) -> str:
+    """One buffer, with a barrier behind each access."""
+    one = "  s[t] = g[t + {}];\n  __syncthreads();\n  g[t] = s[255 - t];\n  __syncthreads();\n"
+    return _kernel("  __shared__ float s[256];\n" + _repeated(count, one.format))
+
+
+def loops(count: int) -> str:
+    """One buffer, filled and read in a loop each."""
+    one = "  for (int i = 0; i < n; ++i) {{ s[t] = g[i + {}]; __syncthreads(); g[i] = s[255 - t]; __syncthreads(); }}\n"
+    return _kernel("  __shared__ float s[256];\n" + _repeated(count, one.format))
+
+
+def static_kernels(count: int) -> str:
+    """A file of kernels with internal linkage, each with its launch."""
+    return _repeated(
+        count,
+        lambda i: (
+            f"static __global__ void k{i}(float* g) {{\n  __shared__ float s[64];\n  s[threadIdx.x] = g[{i}];\n"
+            f"  __syncthreads();\n  g[threadIdx.x] = s[63 - threadIdx.x];\n}}\n"
+            f"void f{i}(float* g) {{ k{i}<<<1, 64>>>(g); }}\n"
+        ),
+    )
+
+
+FORMS = {
+    make.__name__: make for make in (live_buffers, buffers_in_turn, branches, barriers, loops, static_kernels)
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("forms", nargs="*", choices=[*FORMS, []], default=[])
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
+    parser.add_argument("--profile", action="store_true", help="print where the time of the largest goes")
+    flags = parser.parse_args()
+    sizes = [int(size) for size in flags.sizes.split(",")]
+    check(live_buffers(2))
+    gc.freeze()
+    for name in flags.forms or FORMS:
+        seconds = []
+        stopped: list[str] = []
+        for size in sizes:
+            text = FORMS[name](size)
+            PROCESS.clear()
+            gc.collect()
+            profile = cProfile.Profile(time.process_time) if flags.profile and size == sizes[-1] else None
+            started = time.process_time()
+            if profile is not None:
+                profile.enable()
+            report = check(text, cache=Store(), limits=PATIENT)
+            if profile is not None:
+                profile.disable()
+            seconds.append(time.process_time() - started)
+            stopped += [f"{size:,}: {each.what} ({each.why.value})" for each in report.stopped]
+            if profile is not None:
+                pstats.Stats(profile).sort_stats("cumulative").print_stats(60)
+        grown = math.log(seconds[-1] / seconds[-2]) / math.log(sizes[-1] / sizes[-2])
+        shown = "  ".join(f"{each:6.2f}" for each in seconds)
+        print(f"{name:<16} {shown} s   exponent {grown:4.2f}", *dict.fromkeys(stopped), sep="   ", flush=True)
+
+
+if __name__ == "__main__":
+    main()
