@@ -125,14 +125,15 @@ class AccessRecorder:
     strays: bool = False  # has any thread left a buffer?
     outgrows: bool = False  # has one, by an address that is made of its number alone?
     _touched: dict[int, _Touched] = field(default_factory=dict)  # by access: last time
+    _seen: set[int] = field(default_factory=set)  # accesses that a thread has come to
     _contents: SharedContents = field(init=False)
 
     def __post_init__(self) -> None:
         self._contents = SharedContents(self.kernel, self.values)
 
     def has_seen(self, point: int) -> bool:
-        """Has a thread made the access at an address that is known?"""
-        return point in self._touched
+        """Has a thread come to the access?"""
+        return point in self._seen
 
     @contextmanager
     def at_most(self, accesses: int) -> Iterator[None]:
@@ -147,6 +148,7 @@ class AccessRecorder:
     def record(self, access: Access, threads: Evaluator, frame: Frame, *, either: bool = False) -> None:
         """All ``threads`` make an access. ``either``: or another access to the same bytes, in the other arm."""
         here = asks(access, threads)
+        self._seen.add(access.point)
         if access.guess or access.is_unplaced or here is None:
             return
         guarded = frame.guard is not None

@@ -26,7 +26,7 @@ from smem_lsp.analysis.values.block_shape import Ground
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.terms import LoopVar, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, Kernel
+from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Kernel, walk
 from smem_lsp.source.record import dataclass
 
 _MOST = 12  # pairs of a kernel that are replayed
@@ -98,11 +98,14 @@ class Replay:
                         yield _likely(each, each.witness, byte, ground, self.kernel.dialect.lanes)
 
     def is_out_of_sight(self, decision: Decision) -> bool:
-        """Does the run with the values of the witness not come to one of the two? It stops where nothing is known of
-        what decides. Nor does it where what a call returned decides whether threads come to both."""
+        """Does the run with the values of the witness not come to one of the two because nothing is known of what
+        decides? Where not all threads come to each barrier, it may be these that it does not know. No run passes a
+        guard that a call returned."""
         guards = [self._positions[each.point].conditions for each in (decision.first, decision.second)]
         if all(any(is_of_calls(each.term) for each in own) for own in guards):
             return True
+        if not self._all_meet:
+            return False
         points = decision.first.point, decision.second.point
         search = self._searches[points]
         assert decision.witness is not None
@@ -137,6 +140,15 @@ class Replay:
         start = None if offset is None else evaluator.constant(offset)
         width = access.width if access.width is not None else buffer.element_bytes
         return None if start is None or width is None else range(start, start + width)
+
+    @cached_property
+    def _all_meet(self) -> bool:
+        """Do all threads of the block come to each of the kernel's barriers, and does nothing else order them or let
+        some of them end before?"""
+        barriers = [node for node in walk(self.kernel.body) if isinstance(node, Barrier)]
+        plain = all(each.kind in (BarrierKind.BLOCK, BarrierKind.WARP) and not each.guess for each in barriers)
+        met = all(each.point in self.control.barriers for each in barriers if each.kind is BarrierKind.BLOCK)
+        return plain and met and not self.kernel.opaque and self.control.divergent_return is None
 
     @cached_property
     def _program(self) -> Program:
