@@ -301,6 +301,7 @@ class Interpreter:
                 if loop.left_together:
                     self._leave_together(loop, here, frame)
                 elif may_poll(loop.node, self.values):  # what is behind it is ordered by what it waits for
+                    self.cut.add(loop.node.point)
                     raise
                 else:  # threads leave it one by one, but all come to what is behind it
                     self._pass_over(loop, here, frame)
@@ -315,6 +316,7 @@ class Interpreter:
         """Run the iterations that are known: the first ones, and the last ones of a long loop that is counted."""
         if loop.effects.may_wait:
             self._poll(loop, facts, here, frame)
+            self.cut.add(loop.node.point)
             raise Lost  # it waits for a flag or a lock
         together = loop.uniform and loop.effects.block_barriers
         most = most_iterations(loop, frame.depth - 1)

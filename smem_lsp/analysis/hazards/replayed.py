@@ -98,19 +98,20 @@ class Replay:
                         yield _likely(each, each.witness, byte, ground, self.kernel.dialect.lanes)
 
     def is_out_of_sight(self, decision: Decision) -> bool:
-        """Does the run with the values of the witness not come to one of the two because nothing is known of what
-        decides? Where not all threads come to each barrier, it may be these that it does not know. No run passes a
-        guard that a call returned."""
+        """Does the run with the values of the witness not see the first turn of a loop around one of the two, because
+        nothing is known of what ends it? Where not all threads come to each barrier, it may be these that it does not
+        know. No run passes a guard that a call returned."""
         guards = [self._positions[each.point].conditions for each in (decision.first, decision.second)]
         if all(any(is_of_calls(each.term) for each in own) for own in guards):
             return True
-        if not self._all_meet:
+        if not (decision.at_first and self._all_meet):
             return False
         points = decision.first.point, decision.second.point
         search = self._searches[points]
         assert decision.witness is not None
         run = search.run(decision.witness.dims, self.symbols(search, decision.witness))
-        return not all(map(run.recorder.has_seen, points))
+        unseen = [self._positions[each].loops for each in points if not run.recorder.has_seen(each)]
+        return bool(unseen) and all(not run.cut.isdisjoint(loops) for loops in unseen)
 
     def byte_of_both(self, decision: Decision, witness: Witness) -> int | None:
         """A byte that both threads touch, by what their conditions and addresses come to where loaded values are those
