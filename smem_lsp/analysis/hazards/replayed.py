@@ -147,7 +147,9 @@ class Replay:
         """Do all threads of the block come to each of the kernel's barriers, and does nothing else order them or let
         some of them end before?"""
         barriers = [node for node in walk(self.kernel.body) if isinstance(node, Barrier)]
-        plain = all(each.kind in (BarrierKind.BLOCK, BarrierKind.WARP) and not each.guess for each in barriers)
+        plain = all(
+            each.kind in (BarrierKind.BLOCK, BarrierKind.WARP) and not each.guess for each in barriers
+        )
         met = all(each.point in self.control.barriers for each in barriers if each.kind is BarrierKind.BLOCK)
         return plain and met and not self.kernel.opaque and self.control.divergent_return is None
 
