@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -38,6 +39,7 @@ from smem_lsp.unit.unit_facts import (
 )
 
 _ALIAS_ROUNDS = 5
+_WORD = re.compile(r"\w+")
 VERIFIES = sys.flags.dev_mode  # python -X dev: is every kernel well formed?
 # around the name: `using X =`, `struct X {`, `enum class X :`
 _TYPE_DECLARATIONS = frozenset((("USING", "EQ"), ("TAG", "LC"), ("TAG", "COLON")))
@@ -132,9 +134,27 @@ def _note_irregular(ctx: Context) -> None:
             ctx.limits.note_irregular(f"a file is included at line {line}")
     if any(each.body.repaired for each in (function, *ctx.inlining.done.values())):
         ctx.limits.note_irregular("brackets do not match")
+    for part in (function, *ctx.inlining.done.values()):
+        _note_undecided(ctx, part)
     stray = stray_jump(ctx.out.items)
     if stray is not None:
         ctx.limits.note_irregular(f"{stray.kind.value} outside of a loop at line {stray.line}")
+
+
+def _note_undecided(ctx: Context, part: Function) -> None:
+    """Code of a function that touches shared memory or waits, and of which a name that nothing defines decides whether
+    it is there."""
+    if part.number < 0:
+        return  # of a header of which only the declarations are kept
+    file = ctx.at.unit.file_of(part.number)
+    wanted = {buffer.name for buffer in ctx.buffers.declared} | {ctx.dialect.shared}
+    if part is not ctx.at.kernel:  # a parameter may stand for the memory
+        wanted.update(part.parameter_tokens.texts)
+    for span, name in file.undecided_in(part.span):
+        words = set(_WORD.findall(file.source.slice(span)))
+        if not wanted.isdisjoint(words) or any("sync" in word or "barrier" in word for word in words):
+            line = file.source.line_number(span.start)
+            ctx.limits.hidden.append(f"macro {name} (line {line}) is not in sight")
 
 
 def _finished(

@@ -29,6 +29,8 @@ _HAS_OTHER = frozenset(
         "__has_feature",
     )
 )
+COMPARING = frozenset(("<", ">", "<=", ">=", "==", "!="))
+_ABSENT = frozenset(("_MSC_VER", "_WIN32", "_WIN64", "_LIBCPP_VERSION"))  # of other compilers
 OUTSIDE = Conditions()  # no conditional is open
 
 
@@ -42,25 +44,30 @@ def process_header(run: Run, path: str, text: str, depth: int, bare: bool) -> No
 
 
 class _Conditional:
-    """One open ``#if``. ``outer``: is the code around it active? ``taken``: has a branch been taken?"""
+    """One open ``#if``. ``outer``: is the code around it active? ``taken``: has a branch been taken? ``unknown``: a
+    name that nothing defines and that is compared to choose one; ``start``: where it begins in the region."""
 
-    __slots__ = ("outer", "taken")
+    __slots__ = ("outer", "start", "taken", "unknown")
 
-    def __init__(self, outer: bool, taken: bool) -> None:
+    def __init__(self, outer: bool, taken: bool, unknown: str = "", start: int = 0) -> None:
         self.outer = outer
         self.taken = taken
+        self.unknown = unknown
+        self.start = start
 
 
 class Notes:
-    """The directives and inactive ranges of one region of the file itself. ``start``: its offset."""
+    """The directives, inactive ranges and undecided conditionals of one region of the file itself. ``start``: its
+    offset."""
 
-    __slots__ = ("directives", "inactive", "inactive_from", "start")
+    __slots__ = ("directives", "inactive", "inactive_from", "start", "undecided")
 
     def __init__(self, start: int) -> None:
         self.start = start
         self.directives: list[tuple[str, int, int]] = []
         self.inactive: list[tuple[int, int]] = []
         self.inactive_from = 0
+        self.undecided: list[tuple[int, int, str]] = []
 
 
 OUTSIDE = Conditions()
@@ -88,7 +95,7 @@ class File:
         self.depth = depth
         self.pending: TokenList | None = None  # an invocation that continues after a directive
         self.source: SourceText | None = None  # of a whole header
-        self.stack = [_Conditional(outer, taken) for outer, taken in before.stack]
+        self.stack = [_Conditional(*each) for each in before.stack]
         self.active = before.active
 
     def process(self, text: str) -> None:
@@ -105,7 +112,7 @@ class File:
         self.process_tokens(["DIRECTIVE"] * len(directives), list(directives), [0] * len(directives))
 
     def conditions(self) -> Conditions:
-        return Conditions(tuple((each.outer, each.taken) for each in self.stack), self.active)
+        return Conditions(tuple((each.outer, each.taken, each.unknown) for each in self.stack), self.active)
 
     def process_tokens(self, kinds: list[str], texts: list[str], offsets: list[int]) -> None:
         notes = self.notes
@@ -127,17 +134,23 @@ class File:
             was_active = self.active
             if name in ("if", "ifdef", "ifndef"):
                 taken = was_active and self._test(name, rest)
-                stack.append(_Conditional(was_active, taken))
+                unknown = self._compared(rest) if was_active and name == "if" else ""
+                stack.append(_Conditional(was_active, taken, unknown, offsets[stop]))
                 self.active = taken
             elif name in ("elif", "else", "elifdef", "elifndef"):
                 if stack:
                     top = stack[-1]
+                    if name == "elif" and top.outer and not (top.taken or top.unknown):
+                        top.unknown = self._compared(rest)
                     test = name[2:] if name in ("elifdef", "elifndef") else "if"
                     self.active = top.outer and not top.taken and (name == "else" or self._test(test, rest))
                     top.taken = top.taken or self.active
             elif name == "endif":
                 if stack:
-                    self.active = stack.pop().outer
+                    ended = stack.pop()
+                    self.active = ended.outer
+                    if notes is not None and ended.unknown:
+                        notes.undecided.append((ended.start, end, ended.unknown))
             elif was_active:
                 self._carry_out(name, rest)
             if notes is not None and was_active != self.active:
@@ -243,6 +256,23 @@ class File:
         expanded = TokenList.empty()
         self.run.expander.expand(plain, expanded)
         return bool(evaluate(_defined_after_all(expanded.texts, self.run)))
+
+    def _compared(self, rest: str) -> str:
+        """A name that nothing in sight defines, in a condition that compares numbers: whoever compiles the file, or
+        makes it from a template, says what it is. "": none. Whether a name is defined at all is another question."""
+        kinds, texts = lex_macro(rest)
+        if COMPARING.isdisjoint(texts):
+            return ""
+        expanded = TokenList.empty()
+        self.run.expander.expand(TokenList(kinds, texts, [-1] * len(texts)), expanded)
+        left = zip(("", *expanded.texts), ("", "", *expanded.texts), expanded.kinds, expanded.texts)
+        for before, last, kind, text in left:
+            asked = (
+                "defined" in (before, last) or text == "defined" or text in _HAS_INCLUDE or text in _HAS_OTHER
+            )
+            if kind == "NAME" and not asked and not text.startswith("__") and text not in _ABSENT:
+                return text
+        return ""
 
     def _has(self, spelled: str) -> bool:
         found = _INCLUDE.match(spelled) or _INCLUDE.match(self._computed(spelled))

@@ -417,6 +417,13 @@ class UnitFile:
             for lo, hi in region.inactive
         )
 
+    def undecided_in(self, span: Span) -> Iterator[tuple[Span, str]]:
+        """Conditionals that reach into ``span`` and compare a name which nothing defines, and the name."""
+        for start, region in self.preprocessed_regions:
+            for lo, hi, name in region.undecided:
+                if lo + start < span.end and span.start < hi + start:
+                    yield Span(lo + start, hi + start), name
+
 
 @dataclass(eq=False)
 class TranslationUnit:

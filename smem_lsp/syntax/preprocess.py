@@ -305,6 +305,7 @@ def _read_region(
     file.process_tokens(region.kinds, region.texts, region.offsets)
     if not file.active:
         notes.inactive.append((notes.inactive_from, len(region.text)))
+    notes.undecided += ((each.start, len(region.text), each.unknown) for each in file.stack if each.unknown)
     for name in expander.refused.keys() - refused:
         expander.refused[name] = moved([expander.refused[name]], start)[0]
     changes = run.changes[changed:]
@@ -334,6 +335,7 @@ def _read_region(
             line_start,
             tuple(notes.directives),
             tuple(notes.inactive),
+            tuple(notes.undecided),
             tuple((span.start, span.end) for span in expander.invocations[invoked:]),
             tuple({name: macro for name, _, macro in changes}.items()),
             uses,

@@ -26,9 +26,10 @@ _FOLLOWING = 16  # successors cached for one version
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The conditionals open at a place: for each, was the code around it active, and was a branch taken?"""
+    """The conditionals open at a place: for each, was the code around it active, was a branch taken, and which name
+    that nothing defines is compared to choose one, "" if none is?"""
 
-    stack: tuple[tuple[bool, bool], ...] = ()
+    stack: tuple[tuple[bool, bool, str], ...] = ()
     active: bool = True
 
 
@@ -68,6 +69,9 @@ class PreprocessedRegion:
     line_start: list[bool]
     directives: tuple[tuple[str, int, int], ...]
     inactive: tuple[tuple[int, int], ...]
+    undecided: tuple[
+        tuple[int, int, str], ...
+    ]  # conditionals that compare a name which nothing defines, and the name
     invocations: tuple[tuple[int, int], ...]
     changes: Changes
     uses: Mapping[str, Macro]
@@ -88,6 +92,7 @@ class PreprocessedRegion:
             and self.tokens == other.tokens
             and self.directives == other.directives
             and self.inactive == other.inactive
+            and self.undecided == other.undecided
             and self.invocations == other.invocations
             and self.changes == other.changes
         )
