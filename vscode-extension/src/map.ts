@@ -59,14 +59,16 @@ export class MemoryMaps implements vscode.Disposable, vscode.WebviewPanelSeriali
   private readonly preview = new Preview();
   private last: Shown | undefined;
   private timer: NodeJS.Timeout | undefined;
+  private renewing: NodeJS.Timeout | undefined;
 
   constructor(private readonly server: Server) {
     this.subscriptions = [
       this.preview,
       vscode.window.registerWebviewPanelSerializer(VIEW, this),
       vscode.workspace.onDidChangeTextDocument((event) => this.move(event)),
-      vscode.workspace.onDidSaveTextDocument((saved) => this.refresh(saved.uri)),
+      vscode.workspace.onDidSaveTextDocument(({ uri }) => this.refresh(({ source }) => isSame(source, uri))),
       server.onDidConfigure(() => void this.refresh()),
+      server.onDidAnswer(() => this.renewSoon()),
       vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => this.followSoon(textEditor)),
     ];
   }
@@ -145,6 +147,7 @@ export class MemoryMaps implements vscode.Disposable, vscode.WebviewPanelSeriali
 
   dispose(): void {
     clearTimeout(this.timer);
+    clearTimeout(this.renewing);
     this.subscriptions.forEach((subscription) => subscription.dispose());
     for (const { panel } of [...this.shown]) panel.dispose();
   }
@@ -260,11 +263,20 @@ export class MemoryMaps implements vscode.Disposable, vscode.WebviewPanelSeriali
     }
   }
 
-  private async refresh(saved?: vscode.Uri): Promise<void> {
+  /** The server knows more of a saved text than it did: a compiler has counted registers, another file has changed. */
+  private renewSoon(): void {
+    clearTimeout(this.renewing);
+    this.renewing = setTimeout(() => {
+      const typed = vscode.workspace.textDocuments.filter((document) => document.isDirty);
+      void this.refresh(({ source }) => !typed.some(({ uri }) => isSame(uri, source)));
+    }, QUIET);
+  }
+
+  private async refresh(wanted: (shown: Shown) => boolean = () => true): Promise<void> {
     for (const shown of this.shown) {
-      if (saved && !isSame(shown.source, saved)) continue;
-      const html = await this.request(shown.source, shown.position, shown.instance);
-      if (this.shown.has(shown)) shown.panel.webview.html = html ?? `<p>${NOTHING}</p>`;
+      if (!wanted(shown)) continue;
+      const html = (await this.request(shown.source, shown.position, shown.instance)) ?? `<p>${NOTHING}</p>`;
+      if (this.shown.has(shown) && shown.panel.webview.html !== html) shown.panel.webview.html = html;
     }
   }
 }

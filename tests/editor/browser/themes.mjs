@@ -2,7 +2,7 @@
 // The kernel with its lens, stripes and findings; the light bulb; the memory map; a race, step by step.
 import { folderUrl, note, openPage, shoot, writeResults } from './session.mjs';
 
-const THEMES = ['Default Light Modern', 'Default Dark Modern', 'Default High Contrast', 'Default High Contrast Light'];
+const THEMES = ['Light Modern', 'Dark Modern', 'Dark High Contrast', 'Light High Contrast'];
 const { browser, page } = await openPage();
 const seen = { titles: [] };
 await page.goto(folderUrl(process.argv[2]));
@@ -22,8 +22,8 @@ async function run(command) {
 async function theme(name) {
   await run('Preferences: Color Theme');
   const input = page.locator('.quick-input-widget input.input');
-  await input.fill(name.replace('Default ', ''));
-  await page.keyboard.press('Enter');
+  await input.fill(name);
+  await page.locator('.quick-input-list .monaco-list-row', { hasText: name }).first().click();
   await page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
 }
 
@@ -59,7 +59,7 @@ for (const name of THEMES) {
     await page.keyboard.press('Escape');
   }
 }
-await page.locator('.tab', { hasText: 'memory map' }).locator('.codicon-close').click();
+await page.locator('.tab', { hasText: 'memory map' }).click({ button: 'middle' });
 await put('20:26');
 await run('smem-lsp: Show the Race at the Cursor');
 const race = page.frameLocator('iframe.webview.ready').frameLocator('#active-frame');
