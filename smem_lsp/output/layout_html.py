@@ -54,7 +54,7 @@ def render(report: Report, indices: Sequence[int]) -> str:
     names = ", ".join(dict.fromkeys(drawn.kernel.name for drawn in maps))
     style, script = style_sheet(rules), beside("layout_page.js")
     policy = (
-        "default-src 'none'; base-uri 'none'; form-action 'none'; "
+        "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
         f"style-src '{source_hash(style)}'; script-src '{source_hash(script)}'"
     )
     lines = [

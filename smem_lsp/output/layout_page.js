@@ -59,10 +59,28 @@
   document.addEventListener('scroll', hide, { passive: true });
   document.addEventListener('keydown', (event) => { if (event.key === 'Escape') hide(); });
 
+  /** Answer a drawing as a picture, twice as large: a page can paint, an editor cannot. */
+  function paint(drawing) {
+    const image = new Image();
+    image.addEventListener('load', () => {
+      const canvas = document.createElement('canvas');
+      canvas.width = 2 * image.width;
+      canvas.height = 2 * image.height;
+      canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
+      host.postMessage({ picture: canvas.toDataURL('image/png') });
+    });
+    image.addEventListener('error', () => host.postMessage({ picture: '' }));
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawing)}`;
+  }
+
   // An editor behind the page applies layouts, says which kernel this is for the time after a reload, and where its cursor is.
   if (host) {
     for (const button of document.querySelectorAll('[data-apply]')) button.hidden = false;
     window.addEventListener('message', ({ data }) => {
+      if (data.drawing) {
+        paint(data.drawing);
+        return;
+      }
       if (data.place) host.setState({ ...host.getState(), place: data.place });
       for (const row of document.querySelectorAll('.here')) row.classList.remove('here');
       for (const row of document.querySelectorAll(`.row[data-line="${Number(data.cursor)}"]`)) row.classList.add('here');

@@ -128,6 +128,7 @@ def test_the_policy_names_the_style_and_the_script_of_the_page(name: str) -> Non
         "default-src 'none'",
         "base-uri 'none'",
         "form-action 'none'",
+        "img-src data:",
         f"style-src {source(page.texts['style'])}",
         f"script-src {source(page.texts['script'])}",
     ]

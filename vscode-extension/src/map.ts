@@ -9,6 +9,7 @@ import { SECTION } from './settings';
 const VIEW = 'smem.map';
 const TRIES = 5;
 const NOTHING = 'This file has no kernel with shared memory, and no host function with streams.';
+const PATIENCE = 10_000; // milliseconds for a page to paint a drawing
 const QUIET = 250; // milliseconds between a move of the cursor and the map that follows it
 
 /** A place in a file, as the protocol writes it: the code lens sends one, and so do other extensions. */
@@ -37,9 +38,11 @@ interface Rewrite {
   edit: WorkspaceEdit;
 }
 
-/** What the page says: its script runs; a rectangle, a barrier or a line is clicked (1-based lines); "Apply". */
+/** What the page says: its script runs; a rectangle, a barrier or a line is clicked (1-based lines); "Apply"; a drawing
+ *  that it was sent, as the address of a PNG, '' if it cannot. */
 interface Message {
   ready?: boolean;
+  picture?: string;
   line?: number;
   last?: number;
   apply?: number;
@@ -102,8 +105,32 @@ export class MemoryMaps implements vscode.Disposable, vscode.WebviewPanelSeriali
     if (drawing === undefined) return;
     const name = `${path.posix.basename(shown.source.path)}-${shown.position.line + 1}.svg`;
     const defaultUri = vscode.Uri.joinPath(shown.source, '..', name);
-    const file = await vscode.window.showSaveDialog({ defaultUri, filters: { 'SVG drawing': ['svg'] } });
-    if (file) await vscode.workspace.fs.writeFile(file, Buffer.from(drawing));
+    const filters = { 'SVG drawing': ['svg'], 'PNG picture': ['png'] };
+    const file = await vscode.window.showSaveDialog({ defaultUri, filters });
+    if (!file) return;
+    const content = file.path.toLowerCase().endsWith('.png') ? await this.paint(shown, drawing) : Buffer.from(drawing);
+    if (content) await vscode.workspace.fs.writeFile(file, content);
+    else void vscode.window.showWarningMessage('The memory map could not be painted; save it as .svg instead.');
+  }
+
+  /** A drawing as a PNG, which the page of the map paints. */
+  private async paint(shown: Shown, drawing: string): Promise<Buffer | undefined> {
+    shown.panel.reveal(undefined, true); // a hidden page does not run
+    const painted = new Promise<string>((resolve) => {
+      const listening = shown.panel.webview.onDidReceiveMessage(({ picture, ready }: Message) => {
+        if (ready) void shown.panel.webview.postMessage({ drawing }); // it was hidden
+        if (picture !== undefined) done(picture);
+      });
+      const patience = setTimeout(() => done(''), PATIENCE);
+      function done(picture: string): void {
+        clearTimeout(patience);
+        listening.dispose();
+        resolve(picture);
+      }
+    });
+    void shown.panel.webview.postMessage({ drawing });
+    const picture = await painted;
+    return picture ? Buffer.from(picture.slice(picture.indexOf(',') + 1), 'base64') : undefined;
   }
 
   /** Compare the text with what a layout of the map in front makes of it; the title bar of the comparison applies it. */

@@ -53,12 +53,21 @@ await map.locator('h1', { hasText: 'four' }).waitFor();
 seen.followed = await mapOf();
 note('followed');
 
-await tab.click();
-await page.locator('.editor-actions:visible a[aria-label^="Save Memory Map"], .title-actions:visible a[aria-label*="Save Memory Map"]').first().click();
-// The dialog shows the folder until it has listed it.
-await page.waitForFunction(() => document.querySelector('.quick-input-widget input')?.value.endsWith('.svg'));
-await page.keyboard.press('Enter');
-await page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
+async function save(ending) {
+  await tab.click();
+  await page.locator('.editor-actions:visible a[aria-label^="Save Memory Map"], .title-actions:visible a[aria-label*="Save Memory Map"]').first().click();
+  // The dialog shows the folder until it has listed it.
+  await page.waitForFunction(() => document.querySelector('.quick-input-widget input')?.value.endsWith('.svg'));
+  const field = page.locator('.quick-input-widget input').first();
+  if (ending !== '.svg') await field.fill((await field.inputValue()).replace(/\.svg$/, ending));
+  await page.keyboard.press('Enter');
+  await page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
+}
+
+await save('.svg');
+await save('.png');
+const picture = path.join(workspace, 'two.cu-37.png');
+for (let tries = 0; tries < 100 && !(fs.existsSync(picture) && fs.statSync(picture).size > 0); tries += 1) await page.waitForTimeout(100);
 note('saved');
 
 // Not the browser's own reload: that gives VS Code no time to keep what a page has said last.
