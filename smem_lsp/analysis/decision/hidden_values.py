@@ -21,12 +21,14 @@ from smem_lsp.analysis.values.terms import (
     Level,
     Op,
     Opaque,
+    Sym,
     Term,
     parts_of,
 )
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 
+_OCTET = 255  # the largest unsigned number of 8 bits
 _MOST_TIED = 8  # loads through one pointer to which each other one is held
 
 
@@ -52,8 +54,12 @@ class HiddenValues(Unknowns):
         if tied and isinstance(term, Opaque) and term.steady:
             if term.lasting or self.is_common(term):
                 self.tie_to_address(term, found, who)
-        if isinstance(term, Opaque) and term.origin == "load" and term.sources and not ahead:
-            self.tie_to_loads(term, found, 0 if shared else who)
+        if isinstance(term, Opaque) and term.origin == "load" and term.sources:
+            base = term.sources[0]
+            if isinstance(base, Sym) and base.name in self.octets:
+                self.typed += [found >= 0, found <= _OCTET]
+            if not ahead:
+                self.tie_to_loads(term, found, 0 if shared else who)
         if self.skipped and not ahead:
             self.tie_to_start(term, found, who)
         if not ahead and is_count(term):

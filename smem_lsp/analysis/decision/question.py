@@ -216,7 +216,7 @@ class Asker:
             pair = self.alone(access)
             start, end = pair.bytes_of(access, 0)
             own = [pair.holds(each, who) for each, who in pair.guards() if who == 0]
-            asked = [*own, *pair.encoder.side, either(start < 0, end > most)]
+            asked = [*own, *pair.encoder.side, *pair.encoder.typed, either(start < 0, end > most)]
             return self.solve(pair.encoder, asked).outcome is solver.Outcome.NONE
 
         return self._kept((access.point, "inside"), find)

@@ -96,6 +96,10 @@ class Unknowns(ABC):
     # one, that it is none
     natural: list[Formula] = field(default_factory=list)
     unwritten: list[Formula] = field(default_factory=list)  # that nobody writes meanwhile what is loaded
+    octets: frozenset[str] = frozenset()  # parameters that are pointers to unsigned numbers of 8 bits
+    typed: list[Formula] = field(
+        default_factory=list
+    )  # that a pointer is not cast before it is loaded through
     variables: dict[str, Expression] = field(default_factory=dict)
     opaque: dict[str, tuple[Term, int]] = field(default_factory=dict)  # free variable -> what it is, whose
     sizes: dict[str, Expression] = field(
@@ -139,7 +143,7 @@ class Unknowns(ABC):
     @property
     def meant(self) -> list[Formula]:
         """What a race that is told takes for granted."""
-        return [*self.natural, *self.unwritten]
+        return [*self.natural, *self.unwritten, *self.typed]
 
     def variable(self, name: str, low: int | None = None, high: int | None = None) -> Expression:
         found = self.variables.get(name)

@@ -456,6 +456,7 @@ def lower_parameters(ctx: Context, scope: LocalScope) -> None:
             ctx.out.emit(Assign(ctx.out.next_point(), variable, Sym(declarator.name)))
 
 
+_OCTETS = frozenset(("uint8_t", "std::uint8_t", "uchar", "u_char", "uint8"))
 _RESTRICT = frozenset(("__restrict__", "__restrict", "restrict"))
 
 
@@ -465,17 +466,28 @@ def parameter_pointers(parameters: Sequence[tree.Declaration]) -> GlobalMemory:
     constant: set[str] = set()
     volatile: set[str] = set()
     restricted: set[str] = set()
+    octets: set[str] = set()
     for declaration in parameters:
         checkpoint()
+        words = frozenset(declaration.words)
+        is_octet = {"unsigned", "char"} <= words or not _OCTETS.isdisjoint(words)
         for declarator in declaration.declarators:
             stars = [pointer for pointer in declarator.pointers if pointer in ("*", "&", "&&")]
             if not stars and not declarator.dims:
                 continue
             pointers.add(declarator.name)
+            if is_octet and len(stars) + len(declarator.dims) == 1:
+                octets.add(declarator.name)
             if _RESTRICT & set(declarator.pointers):
                 restricted.add(declarator.name)
             if "volatile" in declaration.words:
                 volatile.add(declarator.name)
             elif "const" in declaration.words and stars == ["*"]:
                 constant.add(declarator.name)
-    return GlobalMemory(frozenset(pointers), frozenset(constant), frozenset(volatile), frozenset(restricted))
+    return GlobalMemory(
+        frozenset(pointers),
+        frozenset(constant),
+        frozenset(volatile),
+        frozenset(restricted),
+        octets=frozenset(octets),
+    )

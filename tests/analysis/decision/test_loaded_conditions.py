@@ -125,3 +125,44 @@ def test_what_else_is_asked_of_shared_numbers_may_have_its_reasons(body: str) ->
     (kernel,) = check(_LIMITS.format(body=body)).kernels
     assert kernel.verdict is not None
     assert kernel.verdict.kind is VerdictKind.UNDECIDED
+
+
+_COUNTS = """
+__global__ void k(const {type}* in, int* out, int n) {{
+  __shared__ int h[8][256];
+  const int t = threadIdx.x;
+  {clear}
+  {between}
+  int* own = h[t / 32];
+  for (int i = t; i < n; i += 256) atomicAdd(own + in[i], 1);
+  __syncthreads();
+  int sum = 0;
+  for (int w = 0; w < 8; ++w) sum += h[w][t];
+  out[t] = sum;
+}}
+void host(const {type}* in, int* out, int n) {{ k<<<8, 256>>>(in, out, n); }}
+"""
+_BY_ALL = "for (int i = t; i < 8 * 256; i += 256) (&h[0][0])[i] = 0;"
+_BY_WARP = "for (int i = t % 32; i < 256; i += 32) h[t / 32][i] = 0;"
+
+
+@pytest.mark.parametrize(
+    ("type", "clear", "between", "kind"),
+    [
+        ("unsigned char", _BY_ALL, "", VerdictKind.RACY),
+        ("uint8_t", _BY_ALL, "", VerdictKind.RACY),
+        ("unsigned char", _BY_ALL, "__syncthreads();", VerdictKind.RACE_FREE),
+        ("unsigned char", _BY_WARP, "__syncthreads();", VerdictKind.RACE_FREE),
+        ("int", _BY_ALL, "", VerdictKind.UNDECIDED),  # it may count in some of them only
+    ],
+)
+def test_counts_of_bytes_in_arrays_of_warps(type: str, clear: str, between: str, kind: VerdictKind) -> None:
+    (kernel,) = check(_COUNTS.format(type=type, clear=clear, between=between)).kernels
+    assert kernel.verdict is not None
+    assert kernel.verdict.kind is kind, kernel.verdict
+
+
+def test_a_warp_that_clears_its_own_counts() -> None:
+    """No other warp counts there as long as all bytes stay inside: what is told is of lanes, or nothing."""
+    report = check(_COUNTS.format(type="unsigned char", clear=_BY_WARP, between="__syncwarp();"))
+    assert not {"SMEM201", "SMEM205"} & {each.code for each in report.findings}
