@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,6 +14,7 @@ import smem_lsp.lowering.kernel
 import smem_lsp.source.budget
 
 TESTS = Path(__file__).parent
+CLOCK = smem_lsp.source.budget._clock
 LONG_SECONDS = 20  # real seconds of processor time in one of the budgets
 # Corpora are fetched and editors installed: as a whole these folders are slow, whatever each of their tests takes.
 SLOW_FOLDERS = frozenset({"corpora", "editor", "emacs", "neovim"})
@@ -53,11 +55,19 @@ def defects_are_failures(request: pytest.FixtureRequest, monkeypatch: pytest.Mon
     monkeypatch.setattr(smem_lsp.facts.attempts, "described", fail)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def results_do_not_depend_on_the_machine() -> Iterator[None]:
+    """Limits of time are for a user who waits. Here a busy machine would cost results, so its seconds are long,
+    for what several tests share, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(smem_lsp.source.budget, "_clock", lambda: time.thread_time() / LONG_SECONDS)
+        yield
+
+
 @pytest.fixture(autouse=True)
-def results_do_not_depend_on_the_machine(
+def seconds_are_seconds_where_they_are_tested(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Limits of time are for a user who waits. Here a busy machine would cost results, so its seconds are long; those
-    of tests about limits of time are not."""
-    if request.node.get_closest_marker("limits") is None:
-        monkeypatch.setattr(smem_lsp.source.budget, "_clock", lambda: time.thread_time() / LONG_SECONDS)
+    """In tests about limits of time."""
+    if request.node.get_closest_marker("limits") is not None:
+        monkeypatch.setattr(smem_lsp.source.budget, "_clock", CLOCK)
