@@ -205,10 +205,9 @@ def test_others_are_answered_while_a_long_document_is_analysed(monkeypatch: pyte
         await page.published(K, 1)  # it has warmed up
         page.open("file:///long.cu", long)
         await asyncio.sleep(0)
-        for version in range(2, 5):
-            page.change(K, version, UNUSED.replace("scratch", f"scratch{version}"))
-            assert f"scratch{version}" in str(await page.published(K, version))
-            assert not page.has_published("file:///long.cu")
+        page.change(K, 2, UNUSED.replace("scratch", "scratch2"))
+        assert "scratch2" in str(await page.published(K, 2))
+        assert not page.has_published("file:///long.cu")
         assert len(await page.published("file:///long.cu", 1)) >= 150
         await page.leave()
 
