@@ -16,10 +16,18 @@ const tab = page.locator('.tab', { hasText: 'memory map' });
 const source = page.locator('.tab[data-resource-name="two.cu"]');
 const map = page.frameLocator('iframe.webview.ready').frameLocator('#active-frame');
 
-/** By the palette, as a user who knows the name. */
+/** By the palette, as a user who knows the name. It closes when something else gets the focus, a page that is loading. */
 async function command(name) {
-  await page.keyboard.press('F1');
-  await page.locator('.quick-input-widget:visible input').fill(`>${name}`);
+  for (let tries = 1; ; tries += 1) {
+    await page.keyboard.press('F1');
+    try {
+      await page.locator('.quick-input-widget:visible input').fill(`>${name}`, { timeout: 10_000 });
+      break;
+    } catch (error) {
+      note(`the palette was not open (${tries})`);
+      if (tries === 5) throw error;
+    }
+  }
   await rows.filter({ hasText: name }).first().click();
 }
 
