@@ -67,7 +67,15 @@ async function save(ending) {
   // The dialog shows the folder until it has listed it.
   await page.waitForFunction(() => document.querySelector('.quick-input-widget input')?.value.endsWith('.svg'));
   const field = page.locator('.quick-input-widget input').first();
-  if (ending !== '.svg') await field.fill((await field.inputValue()).replace(/\.svg$/, ending));
+  // Once it has, it writes the name that it proposes again.
+  for (let same = 0; same < 5; same += 1) {
+    const name = await field.inputValue();
+    if (!name.endsWith(ending)) {
+      await field.fill(name.replace(/\.svg$/, ending));
+      same = 0;
+    }
+    await page.waitForTimeout(300);
+  }
   await page.keyboard.press('Enter');
   await page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
 }
