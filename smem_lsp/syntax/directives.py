@@ -29,8 +29,9 @@ _HAS_OTHER = frozenset(
         "__has_feature",
     )
 )
-COMPARING = frozenset(("<", ">", "<=", ">=", "==", "!="))
+_COMPARING = frozenset(("<", ">", "<=", ">=", "==", "!="))
 _ABSENT = frozenset(("_MSC_VER", "_WIN32", "_WIN64", "_LIBCPP_VERSION"))  # of other compilers
+_WORDS = frozenset(("true", "false", "and", "or", "not"))  # of a condition
 OUTSIDE = Conditions()  # no conditional is open
 
 
@@ -77,7 +78,7 @@ class File:
     """One file on its way through the preprocessor, or a region of it. ``notes`` is None for a header of which only
     the declarations are kept; ``depth`` is 0 for the main file."""
 
-    __slots__ = ("active", "depth", "notes", "out", "path", "pending", "run", "source", "stack")
+    __slots__ = ("active", "depth", "notes", "out", "path", "pending", "run", "source", "stack", "unknown")
 
     def __init__(
         self,
@@ -97,6 +98,7 @@ class File:
         self.source: SourceText | None = None  # of a whole header
         self.stack = [_Conditional(*each) for each in before.stack]
         self.active = before.active
+        self.unknown = ""  # what the last condition compares that nothing defines
 
     def process(self, text: str) -> None:
         """Process a whole header."""
@@ -134,16 +136,17 @@ class File:
             was_active = self.active
             if name in ("if", "ifdef", "ifndef"):
                 taken = was_active and self._test(name, rest)
-                unknown = self._compared(rest) if was_active and name == "if" else ""
-                stack.append(_Conditional(was_active, taken, unknown, offsets[stop]))
+                stack.append(
+                    _Conditional(was_active, taken, self.unknown if was_active else "", offsets[stop])
+                )
                 self.active = taken
             elif name in ("elif", "else", "elifdef", "elifndef"):
                 if stack:
                     top = stack[-1]
-                    if name == "elif" and top.outer and not (top.taken or top.unknown):
-                        top.unknown = self._compared(rest)
                     test = name[2:] if name in ("elifdef", "elifndef") else "if"
                     self.active = top.outer and not top.taken and (name == "else" or self._test(test, rest))
+                    if name != "else" and top.outer and not top.taken:
+                        top.unknown = top.unknown or self.unknown
                     top.taken = top.taken or self.active
             elif name == "endif":
                 if stack:
@@ -226,6 +229,7 @@ class File:
         return out.texts
 
     def _test(self, name: str, rest: str) -> bool:
+        self.unknown = ""
         if name in ("ifdef", "ifndef"):
             words = rest.split(None, 1)
             return self.run.defined(words[0] if words else "") == (name == "ifdef")
@@ -251,28 +255,13 @@ class File:
             else:
                 plain.append(kinds[i], text, -1)
                 i += 1
-        if self.run.macros.keys().isdisjoint(plain.texts):
-            return bool(evaluate(plain.texts))
-        expanded = TokenList.empty()
-        self.run.expander.expand(plain, expanded)
-        return bool(evaluate(_defined_after_all(expanded.texts, self.run)))
-
-    def _compared(self, rest: str) -> str:
-        """A name that nothing in sight defines, in a condition that compares numbers: whoever compiles the file, or
-        makes it from a template, says what it is. "": none. Whether a name is defined at all is another question."""
-        kinds, texts = lex_macro(rest)
-        if COMPARING.isdisjoint(texts):
-            return ""
-        expanded = TokenList.empty()
-        self.run.expander.expand(TokenList(kinds, texts, [-1] * len(texts)), expanded)
-        left = zip(("", *expanded.texts), ("", "", *expanded.texts), expanded.kinds, expanded.texts)
-        for before, last, kind, text in left:
-            asked = (
-                "defined" in (before, last) or text == "defined" or text in _HAS_INCLUDE or text in _HAS_OTHER
-            )
-            if kind == "NAME" and not asked and not text.startswith("__") and text not in _ABSENT:
-                return text
-        return ""
+        left = plain.texts
+        if not self.run.macros.keys().isdisjoint(left):
+            expanded = TokenList.empty()
+            self.run.expander.expand(plain, expanded)
+            left = _defined_after_all(expanded.texts, self.run)
+        self.unknown = _compared(left)
+        return bool(evaluate(left))
 
     def _has(self, spelled: str) -> bool:
         found = _INCLUDE.match(spelled) or _INCLUDE.match(self._computed(spelled))
@@ -280,6 +269,15 @@ class File:
             return False
         wanted, quoted = found[1] or found[2], found[1] is not None
         return self.run.find(wanted, self.path, quoted) is not None or wanted in KNOWN_HEADERS
+
+
+def _compared(texts: list[str]) -> str:
+    """A name that nothing in sight defines, in a condition that compares numbers: whoever compiles the file, or makes
+    it from a template, says what it is. "": none. ``texts``: after macros and ``defined``."""
+    if _COMPARING.isdisjoint(texts):
+        return ""
+    names = (text for text in texts if text.isidentifier() and text not in _ABSENT and text not in _WORDS)
+    return next((name for name in names if not name.startswith("__")), "")
 
 
 def _stops(kinds: list[str]) -> list[int]:
