@@ -12,7 +12,7 @@ from .model import Outcome, Source
 from .programs import build_what_compiles
 from .rewriting import differences, outcomes
 
-RACES = ("SMEM201", "SMEM202", "SMEM205")
+RACES = ("SMEM201", "SMEM202", "SMEM205", "SMEM206")
 _PER_UNIT = 60
 _FILL = "2654435761u"  # a program's inputs are a hash with this factor
 _FACTORS = (2654435761, 2246822519, 3266489917, 668265263, 374761393, 2654435769, 1597334677, 3812015801)

@@ -1,36 +1,44 @@
 #!/usr/bin/env python3
-"""The programs of the executor on a GPU: the reference programs, random kernels, and every rewrite of them.
+"""Our programs on a GPU, and what smem-lsp says of them held against compute-sanitizer.
 
-    python tests/executor/on_gpu.py [--kernels N] [--seed N] [--compile-only]
+    python tests/executor/gpu_programs.py FOLDER
+    python tests/executor/on_gpu.py FOLDER [--jobs N] [--seconds N] [--compile-only]
 
-Each is compiled by nvcc, run alone and under the racecheck, memcheck and synccheck tools of compute-sanitizer; a
-rewrite has to print what the original prints. The reference programs are also timed, with many blocks: a rewrite must
-reach 0.99 of the original's speed, unless more of its blocks are resident. It says so where there is no GPU, no nvcc or
-no compute-sanitizer, and exits with 2; with 1 when something is wrong. ``--compile-only`` needs nvcc alone.
+The second command needs nvcc, compute-sanitizer and a GPU, and nothing of smem-lsp. Each program runs alone and under
+racecheck, memcheck and synccheck, and a rewrite has to print what its original prints. A kernel without one of its
+barriers runs under racecheck: a hazard where SMEM204 called the barrier needless is an error of ours. Host programs run
+under memcheck. The reference programs are also timed, with many blocks: a rewrite must reach 0.99 of the original's
+speed, unless more of its blocks are resident. Says so where something is missing, and exits with 2; with 1 when
+something is wrong. ``--compile-only`` needs nvcc alone.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
+import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, replace
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
-TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS.parent)]
+sys.path[:0] = [str(Path(__file__).parents[1])]
 
 from toolchain import nvcc  # noqa: E402
 
-from executor.random_kernels import TRIPS, Generator  # noqa: E402
-from executor.rewriting import rewrites  # noqa: E402
-
+LISTING = "programs.json"
 SPEED = 0.99  # of the original's
 BLOCKS = 1024  # of a timed launch
+_TURNS = 3
+TOOLS = ("racecheck", "memcheck", "synccheck")
 _LAUNCH = re.compile(r"\b(\w+(?:<[^<>;]*>)?)<<<2, (\w+)((?:, [^<>;]+)?)>>>(\([^;]*\));")
 _SIZES = re.compile(r"const int inputs = (\d+), outputs = (\d+);")
 _TIMED = """
@@ -38,10 +46,10 @@ _TIMED = """
   cudaEventCreate(&from);
   cudaEventCreate(&to);
   float best = 1e30f;
-  for (int round = 0; round < 20; ++round) {{
+  for (int round = 0; round < 60; ++round) {{
     float ms;
     cudaEventRecord(from);
-    for (int i = 0; i < 20; ++i) {launch}
+    for (int i = 0; i < 50; ++i) {launch}
     cudaEventRecord(to);
     cudaEventSynchronize(to);
     cudaEventElapsedTime(&ms, from, to);
@@ -53,31 +61,17 @@ _TIMED = """
   printf("%g %d\\n", best, resident);
   return 0;
 """
-TOOLS = ("racecheck", "memcheck", "synccheck")
-_HOST = """
-#include <cstdio>
-#include <cstdlib>
-int main() {{
-  const int inputs = {inputs}, outputs = {outputs}, trips[] = {{{trips}}};
-  float* host = (float*)malloc(sizeof(float) * inputs);
-  for (int i = 0; i < inputs; ++i) host[i] = (float)((i * 2654435761u >> 16) % 1024) * 0.125f;
-  float *in, *out;
-  cudaMalloc((void**)&in, sizeof(float) * inputs);
-  cudaMalloc((void**)&out, sizeof(float) * outputs);
-  cudaMemcpy(in, host, sizeof(float) * inputs, cudaMemcpyHostToDevice);
-  unsigned long long hash = 1469598103934665603ull;
-  for (int t = 0; t < {launches}; ++t) {{
-    cudaMemset(out, 0, sizeof(float) * outputs);
-    k<<<2, {threads}>>>(in, out, trips[t]);
-    if (cudaDeviceSynchronize() != cudaSuccess) return 3;
-    cudaMemcpy(host, out, sizeof(float) * outputs, cudaMemcpyDeviceToHost);
-    for (size_t i = 0; i < sizeof(float) * outputs; ++i)
-      hash = (hash ^ ((unsigned char*)host)[i]) * 1099511628211ull;
-  }}
-  printf("%016llx\\n", hash);
-  return 0;
-}}
-"""
+
+
+class Said(StrEnum):
+    """What smem-lsp says of a program."""
+
+    RIGHT = "right"  # an original, or a rewrite of one
+    RACE = "a race"  # of a kernel without one of its barriers
+    REDUNDANT = "the barrier was needless"
+    NOTHING = "nothing"
+    HOST = "a fault of the host code"
+    HOST_CLEAN = "host code without a fault"
 
 
 @dataclass(frozen=True)
@@ -87,33 +81,30 @@ class Program:
     name: str
     original: str
     text: str
+    said: Said = Said.RIGHT
+
+    @property
+    def tools(self) -> Sequence[str]:
+        if self.said is Said.RIGHT:
+            return TOOLS
+        return ("memcheck",) if self.said in (Said.HOST, Said.HOST_CLEAN) else ("racecheck",)
 
 
-def programs(kernels: int, seed: int) -> list[Program]:
-    found = []
-    for path in sorted((TESTS / "kernels").glob("*.cu")):
-        if ".wrong." not in path.name:
-            text = path.read_bytes().decode()
-            found += _with_rewrites(path.stem, text, "")
-    for number in range(seed, seed + kernels):
-        generator = Generator(number)
-        text = generator.text()
-        host = _HOST.format(
-            inputs=8192,
-            outputs=2 * generator.threads,
-            trips=", ".join(map(str, TRIPS)),
-            launches=len(TRIPS),
-            threads=generator.threads,
-        )
-        found += _with_rewrites(f"random_{number}", text, host)
-    return found
+@dataclass
+class Ran:
+    """``failed``: why it could not be compiled or ran to no good end; ``complaints``: of the tools, by tool."""
 
+    program: Program
+    printed: str
+    failed: str
+    complaints: dict[str, str]
 
-def _with_rewrites(name: str, text: str, host: str) -> list[Program]:
-    others = [
-        Program(f"{name}_{i}", name, each.text + host) for i, each in enumerate(rewrites(text)) if each.safe
-    ]
-    return [Program(name, name, text + host), *others]
+    @property
+    def what(self) -> str:
+        """For the table: the outcome in a word."""
+        if self.failed:
+            return "did not run"
+        return f"{' and '.join(self.complaints)} complains" if self.complaints else "no complaint"
 
 
 def timed(text: str) -> str | None:
@@ -139,6 +130,10 @@ def slower(before: str, after: str) -> str:
     if old >= SPEED * new or now > was:
         return ""
     return f"{old / new:.3f} of the original's speed, {was} → {now} blocks/SM"
+
+
+def _milliseconds(printed: str) -> float:
+    return float(_last_line(printed)[0])
 
 
 def _last_line(printed: str) -> list[str]:
@@ -170,12 +165,12 @@ def sanitizer() -> Path | None:
     return next((place for place in places if place.is_file()), None)
 
 
-def compile_one(program: Program, folder: Path, arch: str) -> tuple[Path, str]:
+def compile_one(name: str, text: str, folder: Path, arch: str) -> tuple[Path, str]:
     """The executable, and what nvcc complains of when there is none."""
     compiler = nvcc()
     assert compiler is not None
-    source, executable = folder / f"{program.name}.cu", folder / program.name
-    source.write_bytes(program.text.encode())
+    source, executable = folder / f"{name}.cu", folder / name
+    source.write_bytes(text.encode())
     root = compiler.parents[1]
     libraries = [f"-L{place}" for place in (root / "lib64", root / "lib") if place.is_dir()]
     options = ["-std=c++17", f"-arch={arch}", "-lineinfo", "-w", *libraries]
@@ -184,57 +179,117 @@ def compile_one(program: Program, folder: Path, arch: str) -> tuple[Path, str]:
     return executable, "" if done.returncode == 0 else done.stdout + done.stderr
 
 
-def run_one(executable: Path, *, checked_too: bool = True) -> tuple[str, str]:
-    """What it prints, and what is wrong with it, by the tools too."""
-    done = subprocess.run([str(executable)], capture_output=True, text=True, timeout=60, check=False)
-    if done.returncode:
-        return done.stdout, f"exit {done.returncode} {done.stderr.strip()}"
-    if not checked_too:
-        return done.stdout, ""
+def run_one(program: Program, folder: Path) -> Ran:
+    """Compiled, run alone and under its tools; nothing of it is left in the folder."""
+    executable, failed = compile_one(program.name, program.text, folder, "native")
+    if failed:
+        return Ran(program, "", failed, {})
     checker = sanitizer()
     assert checker is not None
-    for tool in TOOLS:
-        command = [str(checker), "--tool", tool, "--error-exitcode", "9", str(executable)]
-        checked = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-        if checked.returncode:
-            return done.stdout, f"{tool}: {checked.stdout[-1500:]}"
-    return done.stdout, ""
+    printed, complaints = "", dict[str, str]()
+    try:
+        done = subprocess.run([str(executable)], capture_output=True, text=True, timeout=60, check=False)
+        printed = done.stdout
+        if done.returncode and program.said is not Said.HOST:
+            failed = f"exit {done.returncode} {done.stderr.strip()}"
+        leaks = ("--leak-check", "full") if program.said in (Said.HOST, Said.HOST_CLEAN) else ()
+        for tool in program.tools if not failed else ():
+            command = [
+                str(checker),
+                "--tool",
+                tool,
+                "--error-exitcode",
+                "9",
+                *leaks,
+                str(executable),
+            ]
+            checked = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+            if checked.returncode:
+                complaints[tool] = checked.stdout[-1500:]
+    except subprocess.TimeoutExpired as error:
+        failed = f"no end within {error.timeout} s"
+    executable.unlink()
+    return Ran(program, printed, failed, complaints)
+
+
+def time_both(before: Path, after: Path) -> tuple[str, str]:
+    """What the faster of some runs of each prints, which take turns: a GPU's clock rises while it works."""
+    printed: dict[Path, list[str]] = {before: [], after: []}
+    for _ in range(_TURNS):
+        for executable in (before, after):
+            done = subprocess.run([str(executable)], capture_output=True, text=True, timeout=60, check=False)
+            printed[executable] += [done.stdout] * (done.returncode == 0)
+    first, second = (min(each, key=_milliseconds, default="") for each in printed.values())
+    return first, second
+
+
+def wrong_runs(ran: Sequence[Ran]) -> list[str]:
+    """What is wrong with us, in words."""
+    printed = {each.program.name: each.printed for each in ran}
+    wrong = []
+    for each in ran:
+        program, said = each.program, each.program.said
+        if said in (Said.RIGHT, Said.HOST_CLEAN) and (each.failed or each.complaints):
+            wrong.append(f"{program.name}: {each.failed} {' '.join(each.complaints.values())}")
+        elif said is Said.RIGHT and each.printed != printed.get(program.original, each.printed):
+            wrong.append(f"{program.name}: prints other bytes than {program.original}")
+        elif said is Said.REDUNDANT and (each.failed or each.complaints):
+            wrong.append(f"{program.name}: SMEM204, but {each.failed} {' '.join(each.complaints.values())}")
+    return wrong
+
+
+def wrong_times(
+    programs: Sequence[Program], folder: Path, each_of: Callable[..., list[tuple[Path, str]]]
+) -> tuple[int, list[str]]:
+    """How many rewrites are timed, one after the other, and those that are too slow."""
+    texts = {each.name: timed(each.text) for each in programs if each.said is Said.RIGHT}
+    chosen = [each for each in programs if texts.get(each.name) and texts.get(each.original)]
+    built = each_of(lambda one: compile_one(f"{one.name}_timed", texts[one.name], folder, "native"), chosen)
+    paths = {each.name: path for each, (path, failed) in zip(chosen, built) if not failed}
+    timings = {
+        each.name: time_both(paths[each.original], paths[each.name])
+        for each in chosen
+        if each.name != each.original and each.name in paths and each.original in paths
+    }
+    wrong = [f"{name}: {said}" for name, pair in timings.items() if all(pair) and (said := slower(*pair))]
+    return sum(map(all, timings.values())), wrong
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--kernels", type=int, default=100, help="random ones")
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
+    parser.add_argument("folder", type=Path, help="of gpu_programs.py")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument(
+        "--seconds", type=float, default=480.0, help="after these no further program is begun"
+    )
     parser.add_argument("--compile-only", action="store_true")
     options = parser.parse_args()
     why = lacking(options.compile_only)
     if why:
         print(f"on_gpu: {why}: nothing was run", file=sys.stderr)
         return 2
-    wrong, printed, times = [], dict[str, str](), dict[str, str]()
-    chosen = programs(options.kernels, options.seed)
-    arch = "sm_80" if options.compile_only else "native"
-    with tempfile.TemporaryDirectory() as folder:
-        for program in chosen:
-            executable, error = compile_one(program, Path(folder), arch)
-            if not error and not options.compile_only:
-                printed[program.name], error = run_one(executable)
-                if not error and printed[program.name] != printed.get(program.original):
-                    error = f"prints {printed[program.name].strip()}, not {printed[program.original].strip()}"
-            text = None if error else timed(program.text)
-            if text is not None:
-                executable, error = compile_one(replace(program, text=text), Path(folder), arch)
-            if text is not None and not error and not options.compile_only:
-                times[program.name], error = run_one(executable, checked_too=False)
-                error = error or slower(times[program.original], times[program.name])
-            if error:
-                wrong.append(program.name)
-                print(f"{program.name}: {error}", flush=True)
-            executable.unlink(missing_ok=True)
-    done = "compiled, none was run" if options.compile_only else f"run, each under {', '.join(TOOLS)}"
-    if times:
-        print(f"{len(times)} programs timed")
-    print(f"{len(chosen)} programs {done}; {len(wrong)} wrong; random kernels from seed {options.seed}")
+    listed = json.loads((options.folder / LISTING).read_text(encoding="utf-8"))
+    programs = [Program(**{**each, "said": Said(each["said"])}) for each in listed]
+    until = time.monotonic() + options.seconds
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(options.jobs) as pool:
+        folder = Path(name)
+        if options.compile_only:
+            built = pool.map(lambda each: compile_one(each.name, each.text, folder, "sm_80"), programs)
+            wrong = [f"{each.name}: {failed}" for each, (_, failed) in zip(programs, built) if failed]
+            print("\n".join([*wrong, f"{len(programs)} programs compiled, none was run; {len(wrong)} wrong"]))
+            return 1 if wrong else 0
+        count, wrong = wrong_times(programs, folder, lambda work, chosen: list(pool.map(work, chosen)))
+        print(f"{count} rewrites timed, {len(wrong)} slower than they may be", flush=True)
+        begun = pool.map(lambda each: run_one(each, folder) if time.monotonic() < until else None, programs)
+        ran = [each for each in begun if each is not None]
+    wrong += wrong_runs(ran)
+    print("\n".join(wrong))
+    for (said, what), number in sorted(Counter((each.program.said, each.what) for each in ran).items()):
+        print(f"{number:5} said: {said}; {what}")
+    for each in ran:
+        if each.program.said in (Said.RACE, Said.NOTHING, Said.HOST, Said.HOST_CLEAN):
+            print(f"{each.program.name}: said {each.program.said}; {each.what} {each.failed[:200]}")
+    print(f"{len(ran)} of {len(programs)} programs run; {len(wrong)} wrong")
     return 1 if wrong else 0
 
 
