@@ -49,10 +49,13 @@ class Outgoing:
         """What the client was told may be wrong now: let it ask again."""
         if self._features.refresh_diagnostics:
             self._server.workspace_diagnostic_refresh(None)
-        if self._features.refresh_code_lens:
-            self._server.workspace_code_lens_refresh(None)
+        self.refresh_lenses()
         if self._features.refresh_inlay_hints:
             self._server.workspace_inlay_hint_refresh(None)
+
+    def refresh_lenses(self) -> None:
+        if self._features.refresh_code_lens:
+            self._server.workspace_code_lens_refresh(None)
 
     def register(self) -> None:
         """Ask to be told about changed settings and files. LSP allows that only after the handshake."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -63,11 +64,29 @@ async def _hover(workspace: Workspace, params: types.HoverParams) -> types.Hover
     )
 
 
+LENS_PATIENCE = 0.3
+"""Seconds. VS Code asks as much later after each refresh as its last request took, and later again with every refresh
+meanwhile: a lens that was slow once, while the server started, would stay what it was for minutes."""
+
+
 async def _code_lens(workspace: Workspace, params: types.CodeLensParams) -> list[types.CodeLens]:
+    """Lenses of the newest text. Those of before, where their lines are now, when that takes long and the client can be
+    told to ask again."""
     uri = params.text_document.uri
     if not workspace.settings_of(uri).code_lens:
         return []
     workspace.analyses.touched(uri)
+    if not workspace.features.refresh_code_lens:
+        return await _lenses_now(workspace, uri)
+    asked = asyncio.ensure_future(_lenses_now(workspace, uri))
+    await asyncio.wait((asked,), timeout=LENS_PATIENCE)
+    if asked.done():
+        return asked.result()
+    workspace.late_lenses(uri, asked)
+    return workspace.earlier_lenses(uri)
+
+
+async def _lenses_now(workspace: Workspace, uri: str) -> list[types.CodeLens]:
     analysis = await workspace.analyses.fresh(uri)
     if analysis is None:
         return []

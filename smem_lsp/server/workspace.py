@@ -68,6 +68,7 @@ class Workspace:
         self._whole: dict[str, int] = {}  # by document: the edition that is read through all of its contexts
         self._steady = Steady()
         self._lenses: dict[str, KeptLenses] = {}  # by document
+        self._late_lenses: dict[str, asyncio.Future[list[types.CodeLens]]] = {}  # by document
         self._told: set[str] = set()  # problems of settings, until the settings change
         _log_as_much_as(self._settings)
 
@@ -98,6 +99,8 @@ class Workspace:
         self._whole.pop(uri, None)
         self._steady.closed(uri)
         self._lenses.pop(uri, None)
+        if (late := self._late_lenses.pop(uri, None)) is not None:
+            late.cancel()
         self.analyses.closed(uri)
         if self._background is not None:
             self._background.changed(uri)
@@ -314,10 +317,29 @@ class Workspace:
 
     def kept_lenses(self, uri: str) -> list[types.CodeLens] | None:
         """The lenses of a text that is half typed: those of before, where their lines are now. None: it is not."""
-        kept, document = self._lenses.get(uri), self.documents.get(uri)
-        if kept is None or document is None or not self._steady.half_typed(uri):
+        if uri not in self._lenses or not self._steady.half_typed(uri):
             return None
-        return kept.moved(document, self.features)
+        return self.earlier_lenses(uri)
+
+    def earlier_lenses(self, uri: str) -> list[types.CodeLens]:
+        """The last lenses of a document, where their lines are now."""
+        kept, document = self._lenses.get(uri), self.documents.get(uri)
+        return [] if kept is None or document is None else kept.moved(document, self.features)
+
+    def late_lenses(self, uri: str, found: asyncio.Future[list[types.CodeLens]]) -> None:
+        """The client was given earlier lenses of a document: let it ask again once these are there."""
+        waiting = self._late_lenses.pop(uri, None)
+        if waiting is not None:
+            waiting.cancel()
+        self._late_lenses[uri] = found
+        found.add_done_callback(lambda done: self._lenses_came(uri, done))
+
+    def _lenses_came(self, uri: str, found: asyncio.Future[list[types.CodeLens]]) -> None:
+        if found.cancelled():
+            return
+        self._late_lenses.pop(uri, None)
+        if found.exception() is None:
+            self.outgoing.refresh_lenses()
 
     def keep_lenses(self, analysis: Analysis, found: list[types.CodeLens]) -> None:
         if analysis.report is not None:

@@ -2,7 +2,8 @@
 
 ``python tests/benchmarks/race_fixes.py FOLDER [--checkout PATH] [--only WORD ...]``. The folder has one folder for each
 bug, with ``before/``, ``after/`` and ``about.json``: ``kind`` ("race" or "removed"), ``path`` of the file,
-``racing_lines_before`` (the two accesses) or ``line`` (the barrier), ``threads``. A race counts as told when a finding,
+``racing_lines_before`` (the two accesses) or ``line`` (the barrier), ``defines`` (macros that its build defines). The
+folders are what its build searches for headers. A race counts as told when a finding,
 or a place that it is related to, stands within three lines of one of its accesses. It counts as still told when a
 finding behind the fix is about one of the same statements.
 """
@@ -60,28 +61,40 @@ class Bug:
 def bug(folder: Path, checkout: Path) -> Bug:
     """What is said of one."""
     about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
-    name = Path(about["path"]).name
+    name, defines = Path(about["path"]).name, about.get("defines", [])
     if about["kind"] == "removed":
-        found, failed = findings(folder / "before", name, checkout)
+        found, failed = findings(folder / "before", name, defines, checkout)
         near = about_lines(found, name, [about["line"]], (REDUNDANT,))
         return Bug(folder.name, "removed", near, (), failed)
     lines = about["racing_lines_before"]
-    found, failed = findings(folder / "before", name, checkout)
+    found, failed = findings(folder / "before", name, defines, checkout)
     before = about_lines(found, name, lines, RULES)
-    later, failed_later = findings(folder / "after", name, checkout)
-    texts = {text for text in (_line(folder / "before", name, line) for line in lines) if text}
-    moved = [n for n, text in enumerate(_lines(folder / "after", name), 1) if text in texts]
+    later, failed_later = findings(folder / "after", name, defines, checkout)
+    old, new = (list(_lines(folder / part, name)) for part in ("before", "after"))
+    moved = [at for line in lines for at in same_statement(old, new, line)]
     after = about_lines(later, name, moved, RULES, near=0)
     return Bug(folder.name, "race", before, after, failed or failed_later)
 
 
-def findings(folder: Path, name: str, checkout: Path) -> tuple[Sequence[Told], str]:
+def same_statement(old: Sequence[str], new: Sequence[str], line: int) -> list[int]:
+    """The lines of the new text that hold what ``line`` of the old one holds: where it stands in both as often, the one
+    in its place."""
+    text = old[line - 1] if 0 < line <= len(old) else ""
+    if not text:
+        return []
+    before = [number for number, each in enumerate(old, 1) if each == text]
+    after = [number for number, each in enumerate(new, 1) if each == text]
+    return [after[before.index(line)]] if len(before) == len(after) else after
+
+
+def findings(folder: Path, name: str, defines: Sequence[str], checkout: Path) -> tuple[Sequence[Told], str]:
     """All that is told of the files of a folder, one of which is called ``name``; what went wrong."""
     paths = [folder] if any(path.suffix in SUFFIXES for path in folder.rglob("*")) else []
     paths += [path for path in folder.rglob(name) if path.suffix not in SUFFIXES]
     flags = ["--isolated", "--no-cache", "--exit-zero", "--output-format", "json"]
     select = ",".join((*(rule for rule in RULES if _exists(rule, checkout)), REDUNDANT))
-    command = [sys.executable, "-m", "smem_lsp", "check", *flags, "--select", select, *map(str, paths)]
+    flags += ["-I", str(folder), *(f"-D{each}" for each in defines), "--select", select]
+    command = [sys.executable, "-m", "smem_lsp", "check", *flags, *map(str, paths)]
     environment = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONSAFEPATH": "1"}
     try:
         done = subprocess.run(
@@ -128,10 +141,6 @@ def _lines(folder: Path, name: str) -> Iterator[str]:
     path = next((path for path in sorted(folder.rglob(name)) if path.is_file()), None)
     if path is not None:
         yield from (line.strip() for line in path.read_text(encoding="utf-8", errors="replace").splitlines())
-
-
-def _line(folder: Path, name: str, line: int) -> str:
-    return next((text for number, text in enumerate(_lines(folder, name), 1) if number == line), "")
 
 
 def row(each: Bug) -> str:

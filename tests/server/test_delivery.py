@@ -116,6 +116,25 @@ def test_closed_in_the_middle_of_an_analysis(tmp_path: Path) -> None:
         ] == [[]]
 
 
+def test_a_lens_that_takes_long_comes_later(tmp_path: Path) -> None:
+    asks_again = {**PUSH, "workspace": {"codeLens": {"refreshSupport": True}}}
+    with serving(asks_again, command=held_back(tmp_path / "gate")) as client:
+        client.open(URI, MERGEABLE)
+        client.published(URI, 1)
+        (lens,) = client.request("textDocument/codeLens", {"textDocument": {"uri": URI}})
+        line, column = place(MERGEABLE, "256", after="red[")
+        wider = replacing((line, column), (line, column + 3), "512")
+        client.change(URI, 2, wider, replacing((0, 0), (0, 0), "// slow\n"))
+        (earlier,) = client.request("textDocument/codeLens", {"textDocument": {"uri": URI}})
+        assert earlier["command"]["title"] == lens["command"]["title"]
+        assert not client.all_of("workspace/codeLens/refresh")
+        (tmp_path / "gate").touch()
+        client.wait_for("workspace/codeLens/refresh")
+        (later,) = client.request("textDocument/codeLens", {"textDocument": {"uri": URI}})
+        assert later["command"]["title"] != lens["command"]["title"]
+        assert later["range"]["start"]["line"] == lens["range"]["start"]["line"] + 1
+
+
 @pytest.mark.parametrize(("encoding", "width"), [("utf-8", 4), ("utf-16", 2), ("utf-32", 1)])
 def test_columns_in_the_clients_encoding(encoding: str, width: int) -> None:
     text = UNUSED.replace("  __shared__", "  /* 😀 */ __shared__")
