@@ -52,7 +52,22 @@ int main() {{
   return 0;
 }}
 """
-_RUN = "\nint main() {\n  program();\n  return cudaDeviceSynchronize() == cudaSuccess ? 0 : 3;\n}\n"
+_SCRATCH = """
+#include <cuda_runtime.h>
+static float* scratch() {
+  static float* memory = nullptr;
+  if (memory == nullptr) cudaMalloc((void**)&memory, 1 << 16);
+  return memory;
+}
+"""
+_RUN = """
+int main() {
+  program();
+  const bool ended = cudaDeviceSynchronize() == cudaSuccess;
+  cudaFree(scratch());
+  return ended ? 0 : 3;
+}
+"""
 
 
 def programs(kernels: int, seed: int) -> Iterator[Program]:
@@ -67,7 +82,14 @@ def programs(kernels: int, seed: int) -> Iterator[Program]:
             yield Program(f"{name}_without_{gone.line}", name, gone.source.text + host, said)
     for program in PROGRAMS:
         said = Said.HOST if program.expected else Said.HOST_CLEAN
-        yield Program(f"host_{program.name}", program.name, program.text + _RUN, said)
+        if "int main(" not in program.text:
+            yield Program(f"host_{program.name}", program.name, _with_memory(program.text), said)
+
+
+def _with_memory(text: str) -> str:
+    """A host program with a ``main``, and memory on the device in place of the null pointers that it is called with."""
+    host, called, program = text.partition("void program()")
+    return _SCRATCH + host + called + program.replace("nullptr", "scratch()") + _RUN
 
 
 def _kernels(kernels: int, seed: int) -> Iterator[tuple[str, str, str]]:

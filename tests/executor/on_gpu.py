@@ -173,7 +173,8 @@ def compile_one(name: str, text: str, folder: Path, arch: str) -> tuple[Path, st
     source.write_bytes(text.encode())
     root = compiler.parents[1]
     libraries = [f"-L{place}" for place in (root / "lib64", root / "lib") if place.is_dir()]
-    options = ["-std=c++17", f"-arch={arch}", "-lineinfo", "-w", *libraries]
+    driver = ["-lcuda"] if "#include <cuda.h>" in text else []
+    options = ["-std=c++17", f"-arch={arch}", "-lineinfo", "-w", *libraries, *driver]
     command = [str(compiler), *options, "-o", str(executable), str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return executable, "" if done.returncode == 0 else done.stdout + done.stderr

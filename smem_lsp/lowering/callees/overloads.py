@@ -257,6 +257,7 @@ def _specialised(
     specialisations for others; one that they match takes all."""
     constants = scope.constant_scope()
     primaries = [function for function in found if function.island.template]
+    deduced: Sequence[Argument] | None = None
     left: list[Function] = []
     for function in found:
         checkpoint()
@@ -266,8 +267,14 @@ def _specialised(
             if given is None or function.island.template:
                 left.append(function)
             continue
-        if not spelled:
-            answers = _deduced(ctx, function, primaries, given, expr, scope)
+        if not spelled and len(primaries) != 1:
+            answers = []  # it is not known of which template it is one
+        elif not spelled:
+            if deduced is None:
+                types = [argument_type(ctx, argument, scope) for argument in expr.arguments]
+                deduced = bind_call(primaries[0], given, types, ctx.around.file_constants) or ()
+            own = _stands_for(ctx, function, primaries[0])
+            answers = [] if own is None else [same(one, other) for one, other in zip(own, deduced)]
         elif len(given) < len(spelled):
             answers = []
         else:
@@ -280,23 +287,27 @@ def _specialised(
     return left
 
 
-def _deduced(
-    ctx: Context,
-    function: Function,
-    primaries: Sequence[Function],
-    given: Sequence[Argument],
-    expr: tree.Call,
-    scope: LocalScope,
-) -> list[bool | None]:
-    """Of an explicit specialisation that spells no arguments: are they those of the call? Empty: it is not known of
-    which template it is one."""
-    if len(primaries) != 1:
-        return []
+def _stands_for(ctx: Context, special: Function, primary: Function) -> Sequence[Argument] | None:
+    """The arguments of an explicit specialisation that spells none; None: it is none of this template."""
     top = ctx.around.file_constants
-    types = [argument_type(ctx, argument, scope) for argument in expr.arguments]
-    own = bind_call(primaries[0], (), list(_parameter_types(ctx, function)), top)
-    bound = bind_call(primaries[0], given, types, top)
-    return [] if own is None or bound is None else [same(one, other) for one, other in zip(own, bound)]
+    return _STANDS_FOR.of(
+        top.state.store,
+        (_identity(special), _identity(primary)),
+        lambda: bind_call(primary, (), _parameter_types(ctx, special), top),
+    )
+
+
+_Identity = tuple[Definition, tuple[str, ...]]
+
+
+def _identity(function: Function) -> _Identity:
+    """What the names in the head of a function mean depends on nothing else of it."""
+    return function.definition, function.scopes
+
+
+_STANDS_FOR = Query[tuple[_Identity, _Identity], Sequence[Argument] | None](
+    "what a specialisation stands for"
+)
 
 
 def by_type(
@@ -311,7 +322,7 @@ def by_type(
     exact: list[Function] = []
     for function in found:
         checkpoint()
-        wanted = list(_parameter_types(ctx, function))
+        wanted = _parameter_types(ctx, function)
         if any(_never(kind, asked) for kind, asked in zip(given, wanted)):
             continue
         left.append(function)
@@ -401,9 +412,19 @@ def argument_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type 
     return evaluate_value(argument, scope.constant_scope()).type
 
 
-def _parameter_types(ctx: Context, function: Function) -> Iterator[Type | None]:
+def _parameter_types(ctx: Context, function: Function) -> Sequence[Type | None]:
     """Types of the parameters; None where a template parameter or something unknown stands in them."""
-    where = function_scope(ctx.around.file_constants, function)
+    top = ctx.around.file_constants
+    return _PARAMETER_TYPES.of(
+        top.state.store, _identity(function), lambda: tuple(_types_of_parameters(function, top))
+    )
+
+
+_PARAMETER_TYPES = Query[_Identity, Sequence[Type | None]]("types of the parameters of a function")
+
+
+def _types_of_parameters(function: Function, top: Scope) -> Iterator[Type | None]:
+    where = function_scope(top, function)
     own = template_parameters(function)
     for parameter in parameters_of(function) or ():
         checkpoint()

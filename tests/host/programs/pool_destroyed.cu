@@ -3,6 +3,8 @@
 void host() {
   cudaMemPool_t pool;
   cudaMemPoolProps props = {};
+  props.allocType = cudaMemAllocationTypePinned;
+  props.location.type = cudaMemLocationTypeDevice;
   cudaMemPoolCreate(&pool, &props);
   cudaStream_t s;
   cudaStreamCreate(&s);

@@ -25,8 +25,16 @@ enum { cudaEventDefault = 0, cudaEventDisableTiming = 2 };
 enum { cudaMemAttachGlobal = 1, cudaMemAttachHost = 2 };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal };
 enum cudaMemoryAdvise { cudaMemAdviseSetReadMostly };
-struct cudaMemPoolProps {};
-struct cudaMemLocation {};
+enum cudaMemAllocationType { cudaMemAllocationTypePinned = 1 };
+enum cudaMemLocationType { cudaMemLocationTypeDevice = 1 };
+struct cudaMemLocation {
+  cudaMemLocationType type;
+  int id;
+};
+struct cudaMemPoolProps {
+  cudaMemAllocationType allocType;
+  cudaMemLocation location;
+};
 
 namespace recorder {
 struct Stream;
