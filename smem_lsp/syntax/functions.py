@@ -218,7 +218,7 @@ def _function_name(kinds: Sequence[str], texts: Sequence[str], lp: int, start: i
     """Index of the name before the parameters at ``lp``; in a specialisation ``k<float>(...)``, of ``k``."""
     if lp > start and (kinds[lp - 1] == "NAME" or (lp > 1 and kinds[lp - 2] == "OPERATOR")):
         return lp - 1
-    if lp - 3 >= start and kinds[lp - 1] == "RP" and kinds[lp - 3] == "OPERATOR":  # operator()(...)
+    if lp - 3 >= start and kinds[lp - 1] in ("RP", "RB") and kinds[lp - 3] == "OPERATOR":  # operator()(...)
         return lp - 3
     if lp > start and kinds[lp - 1] in ("STAR", "AMP"):  # operator T*()
         first = max(start, lp - _LONGEST_CONVERSION)

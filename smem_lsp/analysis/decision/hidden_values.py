@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from smem_lsp.analysis.decision.formulas import (
     Expression,
@@ -27,6 +28,8 @@ from smem_lsp.analysis.values.terms import (
 )
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
+
+Made = TypeVar("Made")
 
 _OCTET = 255  # the largest unsigned number of 8 bits
 _MOST_TIED = 8  # loads through one pointer to which each other one is held
@@ -60,6 +63,8 @@ class HiddenValues(Unknowns):
                 self.typed += [found >= 0, found <= _OCTET]
             if not ahead:
                 self.tie_to_loads(term, found, 0 if shared else who)
+        if isinstance(term, Opaque) and term.origin == "lost" and len(term.sources) == 1:
+            self.natural.append(self.unnoted(lambda: found.equals(self.value(term.sources[0], who, ahead))))
         if self.skipped and not ahead:
             self.tie_to_start(term, found, who)
         if not ahead and is_count(term):
@@ -102,12 +107,18 @@ class HiddenValues(Unknowns):
     def differ(self, pairs: Iterable[tuple[Term, Term]], whose: int, who: int) -> list[Formula]:
         """Does one of the numbers of one thread differ from that of the other? Whether two load from one address is not
         asked of what is not followed."""
+        return self.unnoted(
+            lambda: [self.value(one, whose).differs(self.value(other, who)) for one, other in pairs]
+        )
+
+    def unnoted(self, made: Callable[[], Made]) -> Made:
+        """What is made of values; that some of them are not followed is no reason for anything."""
         before, reasons = self.origin, len(self.reasons)
-        apart = [self.value(one, whose).differs(self.value(other, who)) for one, other in pairs]
+        found = made()
         if Origin.UNKNOWN in self.origin and Origin.UNKNOWN not in before:
             self.origin = before
             del self.reasons[reasons:]
-        return apart
+        return found
 
     def tie_in_warp(self, name: str, found: Expression) -> None:
         """Lanes of one warp agree on the value. ``name``: of the variable, which ends in its thread and turn."""

@@ -286,13 +286,18 @@ class Asker:
         given = self.of.values.given
 
         def find() -> bool:
-            encoder = self.encoder()
-            facts = [encoder.holds(each, 0) for each in given]
-            return self.solve(encoder, [*facts, *encoder.side]).outcome is solver.Outcome.SOME
+            for loose in (True, False):
+                encoder = self.encoder(loose=loose)
+                facts = [encoder.holds(each, 0) for each in given]
+                if self.solve(encoder, [*facts, *encoder.side]).outcome is not solver.Outcome.SOME:
+                    return False
+                if not encoder.loosened:
+                    break
+            return True
 
         return given if given and self._kept("given", find) else ()
 
-    def encoder(self) -> Encoder:
+    def encoder(self, *, loose: bool = True) -> Encoder:
         """Of threads that no loop puts in any order."""
         of = self.of
         turns = Turns(frozenset())
@@ -302,7 +307,7 @@ class Asker:
             self.dims,
             self.axes,
             turns,
-            True,
+            loose,
             self.grid,
             of.updates,
             of.counters,

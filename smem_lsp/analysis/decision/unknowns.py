@@ -92,8 +92,8 @@ class Unknowns(ABC):
     loosened: bool = False  # something was
     origin: Origin = Origin.NOTHING
     side: list[Formula] = field(default_factory=list)  # what holds besides
-    # that nothing is divided by zero, and, where it is not known whether a negative number is one or a large unsigned
-    # one, that it is none
+    # that nothing is divided by zero; where it is not known whether a negative number is one or a large unsigned one,
+    # that it is none; and that a number keeps its value in a type that is not known
     natural: list[Formula] = field(default_factory=list)
     unwritten: list[Formula] = field(default_factory=list)  # that nobody writes meanwhile what is loaded
     octets: frozenset[str] = frozenset()  # parameters that are pointers to unsigned numbers of 8 bits

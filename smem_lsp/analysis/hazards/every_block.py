@@ -19,8 +19,8 @@ from smem_lsp.analysis.execution.program import Program, RaceFree
 from smem_lsp.analysis.execution.program_builder import build_program
 from smem_lsp.analysis.hazards.model import Hazards, Key, MissingLane, Overrun, ProxyHazard, Race
 from smem_lsp.analysis.hazards.races import Search
-from smem_lsp.analysis.threads.block_shape import evidence, single_axes, smallest_grid
-from smem_lsp.analysis.threads.divergence import Verdicts, assignments
+from smem_lsp.analysis.threads.block_shape import evidence, single_axes
+from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import Ground, most_threads
 from smem_lsp.analysis.values.value_facts import ValueFacts
@@ -114,12 +114,8 @@ class _Runs:
     search: Search
     wanted: frozenset[Key]
     inside: bool
-    _grid: Dims | None = field(init=False)
     _known: dict[Dims, Mapping[Key, int]] = field(default_factory=dict)
     _too_large: set[Dims] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self._grid = smallest_grid(self.kernel)
 
     def in_first_threads(self, most: int) -> Iterator[tuple[Key, Ground]]:
         """For a kernel that does not ask for the size of its block: by the smallest that shows it."""
@@ -140,7 +136,7 @@ class _Runs:
     def in_every_block(self, blocks: Sequence[Dims], *, rows: bool) -> Iterator[tuple[Key, Ground]]:
         """By the largest of these that does not show it; ``blocks``: all of whole warps, the largest first."""
         left = set(self.wanted)
-        blocks = [dims for dims in blocks if not self._outgrows(dims)]
+        blocks = [dims for dims in blocks if self._is_possible(dims) and not self._outgrows(dims)]
         if not blocks:
             return
         most, warp = math.prod(blocks[0]), self.kernel.dialect.lanes
@@ -169,6 +165,10 @@ class _Runs:
                 fits = middle
         return fits
 
+    def _is_possible(self, dims: Dims) -> bool:
+        """May a launch have such a block?"""
+        return next(self.search.assignments(dims), None) is not None
+
     def _outgrows(self, dims: Dims) -> bool:
         """Does such a block leave an array, whatever the inputs are?"""
         if self.inside:
@@ -180,7 +180,7 @@ class _Runs:
         if dims in self._known:
             return self._known[dims]
         common: dict[Key, int] | None = None
-        for symbols in assignments(self.search.program.terms, dims, self._grid):
+        for symbols in self.search.assignments(dims):
             run = self.search.run(dims, symbols)
             if self.inside and run.recorder.outgrows:
                 self._too_large.add(dims)

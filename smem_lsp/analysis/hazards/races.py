@@ -7,7 +7,7 @@ one interval are a race. A witness has to appear under every sample, for two unr
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 
 from smem_lsp.analysis.execution.access_recorder import AccessRecorder
@@ -22,8 +22,9 @@ from smem_lsp.analysis.execution.warp_traces import Traces
 from smem_lsp.analysis.hazards.evidence import Evidence, Report
 from smem_lsp.analysis.hazards.model import Hazards
 from smem_lsp.analysis.hazards.sample_blocks import is_for_warps, sample_blocks
+from smem_lsp.analysis.threads.assignments import assignments
 from smem_lsp.analysis.threads.block_shape import smallest_grid
-from smem_lsp.analysis.threads.divergence import Verdicts, assignments
+from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import BlockShape, Ground
 from smem_lsp.analysis.values.evaluate import Evaluator, Work
@@ -141,8 +142,13 @@ class Search:
 
     def strays(self, dims: Dims) -> bool:
         """Does such a block leave some array, so that the kernel is written for a smaller one?"""
-        symbols = next(assignments(self.program.terms, dims, smallest_grid(self.kernel)))
-        return self.run(dims, symbols).recorder.strays
+        symbols = next(self.assignments(dims), None)
+        return symbols is not None and self.run(dims, symbols).recorder.strays
+
+    def assignments(self, dims: Dims) -> Iterator[dict[str, int]]:
+        """Values of the parameters to run such a block with."""
+        grid = smallest_grid(self.kernel)
+        return assignments(self.program.terms, dims, grid, given=self.values.given)
 
     def _answers(self) -> bool:
         """Do runs show anything of what is asked about?"""
@@ -153,7 +159,7 @@ class Search:
         """Run all samples, or as many until nothing is left that they have in common."""
         for dims in samples:
             checkpoint()
-            for symbols in assignments(self.program.terms, dims, smallest_grid(self.kernel)):
+            for symbols in self.assignments(dims):
                 first = self.evidence.within is None
                 self._note(self.run(dims, symbols, brief=self.asked is not None), dims)
                 if self.asked is not None and not self._answers():

@@ -7,7 +7,7 @@ worked out again. What it does not show is not told.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 
@@ -19,8 +19,9 @@ from smem_lsp.analysis.execution.program_builder import build_program
 from smem_lsp.analysis.hazards.every_block import search_for
 from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.hazards.races import Search
+from smem_lsp.analysis.threads.assignments import assignments
 from smem_lsp.analysis.threads.block_shape import smallest_grid
-from smem_lsp.analysis.threads.divergence import Verdicts, assignments
+from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import Ground
 from smem_lsp.analysis.values.evaluate import Evaluator
@@ -124,10 +125,9 @@ class Replay:
         """The bytes that a thread touches; None: it does not come there, or they are not known."""
         given = {**witness.given[0], **witness.given[who]} if who else witness.given[0]
         thread = witness.threads[who]
-        names = next(assignments(self._terms, witness.dims, smallest_grid(self.kernel)), {})
         evaluator = Evaluator(
             witness.dims,
-            names | dict(witness.sizes),
+            self.sizes(self._terms, witness),
             bound={term: value for term, value in given.items() if isinstance(term, LoopVar)},
             threads=[thread],
             exits={term: {thread: value} for term, value in given.items() if not isinstance(term, LoopVar)},
@@ -185,8 +185,16 @@ class Replay:
 
     def symbols(self, search: Search, witness: Witness) -> dict[str, int]:
         """The values of the witness; for what it leaves open, ordinary ones."""
-        given = next(assignments(search.program.terms, witness.dims, smallest_grid(self.kernel)), {})
-        return given | {name: n for name, n in witness.sizes.items() if not name.startswith("blockDim.")}
+        return self.sizes(search.program.terms, witness)
+
+    def sizes(self, terms: Sequence[Term], witness: Witness) -> dict[str, int]:
+        """The same for the symbols in some terms: if that can be, what the launches say is true of them, too."""
+        own = {name: n for name, n in witness.sizes.items() if not name.startswith("blockDim.")}
+        grid = smallest_grid(self.kernel)
+        for given in (self.values.given, ()):
+            for found in assignments(terms, witness.dims, grid, given=given, fixed=own):
+                return found | own
+        return own
 
 
 def as_shown(decisions: Iterable[Decision], shown: Iterable[Race]) -> list[Decision]:

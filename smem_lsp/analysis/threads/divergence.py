@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 
+from smem_lsp.analysis.threads.assignments import assignments
 from smem_lsp.analysis.threads.uniformity import Control, Levels
 from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.free_symbols import names_in
-from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Barrier, BarrierKind, Branch, Dims, Jump, Loop, Node, Seq, walk
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
 _THREADS = (64, 256, 512)
-_ASSIGNMENTS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,28 +63,6 @@ def samples_for(values: ValueFacts, single: str = "") -> list[Dims]:
     return [(threads, 1, 1) for threads in _THREADS]
 
 
-def assignments(terms: Sequence[Term], dims: Dims, grid: Dims | None = None) -> Iterator[dict[str, int]]:
-    """Different values for the free symbols: large multiples of the block for parameters, one of the first blocks for
-    a place in the grid. ``grid``: its size in blocks, if known."""
-    names = sorted(names_in(terms))
-    threads = dims[0] * dims[1] * dims[2]
-    for turn in range(_ASSIGNMENTS if names else 1):
-        given = {
-            name: threads * (37 + 11 * turn + (5 + 2 * turn) * place) for place, name in enumerate(names)
-        }
-        yield given | {
-            name: _of_grid(name, turn, grid) for name in names if name.startswith(("blockIdx.", "gridDim."))
-        }
-
-
-def _of_grid(name: str, turn: int, grid: Dims | None) -> int:
-    axis = "xyz".find(name[-1])
-    place = 3 + turn + 2 * axis
-    if grid is not None and axis >= 0:
-        return min(place, grid[axis] - 1) if name.startswith("blockIdx.") else grid[axis]
-    return place if name.startswith("blockIdx.") else place + 10
-
-
 def _open_barriers(
     seq: Seq, control: Control, guards: tuple[Guard, ...]
 ) -> Iterator[tuple[Barrier, tuple[Guard, ...]]]:
@@ -123,7 +99,7 @@ def _pairing(
     whole = dict.fromkeys(sizes, True)
     for dims in samples:
         checkpoint()
-        for symbols in assignments([condition], dims):
+        for symbols in assignments([condition], dims, given=values.given):
             mask = Evaluator(dims, symbols).values(condition)
             if mask is None:
                 return None

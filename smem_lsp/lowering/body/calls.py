@@ -9,6 +9,7 @@ from itertools import pairwise
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Op, Operator, Value, Var
 from smem_lsp.lowering.body import (
+    class_operators,
     expressions,
     header_arrays,
     inlining,
@@ -28,7 +29,7 @@ from smem_lsp.lowering.library.cub import library_class
 from smem_lsp.lowering.library.values import arguments_of, value_call
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import BufferName, Closure, LocalScope, Variable
+from smem_lsp.lowering.state.local_scope import BufferName, Closure, LocalScope, Variable, View
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.lowering.state.template_header import type_parameters
 from smem_lsp.semantics import type_of
@@ -55,6 +56,8 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
     meaning = scope.lookup(callee.text)
     if isinstance(meaning, Closure):
         return inlining.inline_lambda(ctx, meaning, expr, scope)
+    if isinstance(meaning, BufferName | View):
+        return _called_place(ctx, expr, callee, scope)
     if isinstance(meaning, Variable):
         followed = methods.call_object(ctx, meaning, expr, callee, scope)
     else:
@@ -78,6 +81,7 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
         inlined = mbarriers.init_call(ctx, expr, name, scope)
     if inlined is not None:
         return inlined
+    class_operators.note_hidden(ctx, callee.text, expr.lo, scope)
     if MACRO_NAME.match(callee.text) and callee.text not in ctx.helpers:
         _note_macro(ctx, callee)
     if isinstance(meaning, Variable):
@@ -116,16 +120,9 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScop
         followed = methods.call_shared(ctx, base, expr, callee, scope)
         if followed is not None:
             return followed
-        ctx.access(mbarriers.word_of(base), AccessKind.UPDATE, callee.base.lo, callee.base.hi)
-        why = f"{{}} is an object whose {callee.name}() is called at line {ctx.at.line(expr.lo)}"
-        ctx.buffers.pin(base.bases, why, within=base.within)
-        ctx.limits.note_unknown(
-            f"line {ctx.at.line(expr.lo)}: {callee.name}() of an object in shared memory", accesses=1
-        )
-        reached = unknown_calls.hand_over(ctx, expr, scope, callee.name, ())
-        ctx.may_synchronise()
+        result = _not_followed(ctx, base, callee.base, callee.name, expr, scope)
         async_copies.waits_for(ctx, expr, callee, base)
-        return ctx.lost_address(base.bases | reached)
+        return result
     known = _accessor(ctx, expr, callee, base, scope)
     if known is not None:
         return known
@@ -140,6 +137,31 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScop
     if isinstance(base, Var):
         ctx.points_to.add(base.index, reached)
     return ctx.lost_address(held | reached)
+
+
+def _called_place(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref:
+    """``object(...)``: the call operator of what is in shared memory."""
+    base = expressions.operand(ctx, callee, scope)
+    assert isinstance(base, Ref)
+    followed = class_operators.applied(ctx, base, "()", expr.arguments, expr, scope)
+    if followed is not None:
+        return followed
+    return _not_followed(ctx, base, callee, callee.text, expr, scope)
+
+
+def _not_followed(
+    ctx: Context, base: Ref, place: tree.Expr, name: str, expr: tree.Call, scope: LocalScope
+) -> Value:
+    """A method of an object in shared memory does with it what it likes."""
+    ctx.access(mbarriers.word_of(base), AccessKind.UPDATE, place.lo, place.hi)
+    why = f"{{}} is an object whose {name}() is called at line {ctx.at.line(expr.lo)}"
+    ctx.buffers.pin(base.bases, why, within=base.within)
+    ctx.limits.note_unknown(
+        f"line {ctx.at.line(expr.lo)}: {name}() of an object in shared memory", accesses=1
+    )
+    reached = unknown_calls.hand_over(ctx, expr, scope, name, ())
+    ctx.may_synchronise()
+    return ctx.lost_address(base.bases | reached)
 
 
 def _accessor(

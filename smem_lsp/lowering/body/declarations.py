@@ -7,7 +7,7 @@ from typing import Protocol
 
 from smem_lsp.ir.nodes import AddressSpace, DeclarationSite, Name
 from smem_lsp.ir.values import Const, Op, Operator, Value
-from smem_lsp.lowering.body import calls, expressions, methods, objects, temporaries, unknown_calls
+from smem_lsp.lowering.body import calls, class_operators, expressions, methods, objects, unknown_calls
 from smem_lsp.lowering.library import cooperative_groups, cuda_pipeline, cutlass_barriers, wmma
 from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context
@@ -178,16 +178,16 @@ def _initial(
 ) -> Value | Ref:
     """What a variable is initialised with, or a reference is bound to."""
     reference = bool({"&", "&&"} & set(declarator.pointers)) or "decltype" in declaration.words
-    if declarator.pointers == ["*"] and not declarator.dims:
-        converted = temporaries.as_pointer(ctx, initializer, scope)
-        if converted is not None:
-            return converted
-    result = expressions.operand(ctx, initializer, scope)
+    if "*" in declarator.pointers and not reference and not declarator.dims:
+        result = expressions.address(ctx, initializer, scope)
+    else:
+        result = expressions.operand(ctx, initializer, scope)
     if reference or "volatile" in declaration.words:
         ctx.outside.write(result)
         ctx.outside.hand_out(result)
     if not reference:
-        loaded = effects.load(ctx, result, initializer, pointer="*" in declarator.pointers)
+        copied = "auto" in declaration.words and not declarator.pointers
+        loaded = effects.load(ctx, result, initializer, copied=copied)
         if isinstance(loaded, Ref):
             return loaded
         exact, kind = keeps_integers(declaration.words), declared_type(declarator, scope)
@@ -278,7 +278,7 @@ def _declare_pointers(
     scope: LocalScope,
 ) -> None:
     """``float* rows[2] = {a, b};``"""
-    results = [effects.load(ctx, expressions.operand(ctx, i, scope), i) for i in initializer.items]
+    results = [expressions.address(ctx, item, scope) for item in initializer.items]
     variable, _ = _new_local(ctx, declaration, declarator, scope)
     for result in results:
         if isinstance(result, Ref):
@@ -454,11 +454,12 @@ def _declare_object(
     initializer = declarator.initializer
     value: Value = ctx.out.fresh()
     if initializer is not None and is_copied(declaration, declarator, scope, initializer, scope):
-        value = expressions.value(ctx, initializer, scope)
+        value = expressions.copied(ctx, initializer, scope)
     elif initializer is not None:
         arguments = initializer.items if isinstance(initializer, tree.Braces) else [initializer]
         made_by = declaration.words[-1].removesuffix("<>") if declaration.words else ""
         value = ctx.lost_address(unknown_calls.pass_by_reference(ctx, arguments, scope, made_by))
+    class_operators.note_hidden(ctx, class_name(declaration.words), declarator.lo, scope)
     if not declarator.name:
         return
     variable = ctx.variables.declare(declarator.name)

@@ -18,7 +18,15 @@ from smem_lsp.ir.values import (
     operation,
     operator_of,
 )
-from smem_lsp.lowering.body import calls, declarations, members, objects, temporaries, unknown_calls
+from smem_lsp.lowering.body import (
+    calls,
+    class_operators,
+    declarations,
+    members,
+    objects,
+    temporaries,
+    unknown_calls,
+)
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.library.cooperative_groups import coordinates
 from smem_lsp.lowering.state import conversions, effects
@@ -42,7 +50,7 @@ from smem_lsp.semantics.declarations import VariableDecl
 from smem_lsp.semantics.entities import Undeclared
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.sizes import size_of, size_of_type
-from smem_lsp.semantics.types import Array, Record, Sequence, is_number, plain_type
+from smem_lsp.semantics.types import Array, Pointer, Record, Sequence, is_number, plain_type
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import remembered
 from smem_lsp.syntax import tree
@@ -54,7 +62,21 @@ _BUILTIN_VECTORS = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
 
 def value(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     """The value of an expression; an address of shared memory that gets here is lost, so it escapes."""
-    loaded = load(ctx, operand(ctx, expr, scope), expr)
+    return _kept_value(ctx, load(ctx, operand(ctx, expr, scope), expr), expr)
+
+
+def copied(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
+    """The value of an object that another one of its class is made from."""
+    return _kept_value(ctx, load(ctx, operand(ctx, expr, scope), expr, copied=True), expr)
+
+
+def address(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
+    """The value of an expression where an address is wanted."""
+    converted = class_operators.as_pointer(ctx, expr, scope)
+    return load(ctx, operand(ctx, expr, scope), expr, pointer=True) if converted is None else converted
+
+
+def _kept_value(ctx: Context, loaded: Value | Ref, expr: tree.Expr) -> Value:
     if isinstance(loaded, Ref):
         ctx.escape(loaded, expr.lo, "used as a value")
         return ctx.lost_address(loaded.bases)
@@ -66,10 +88,7 @@ def truth(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     loaded = load(ctx, operand(ctx, expr, scope), expr)
     if isinstance(loaded, Ref) and loaded.pointer:
         return ctx.out.fresh()
-    if isinstance(loaded, Ref):
-        ctx.escape(loaded, expr.lo, "used as a value")
-        return ctx.lost_address(loaded.bases)
-    return loaded
+    return _kept_value(ctx, loaded, expr)
 
 
 def operand(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
@@ -163,8 +182,11 @@ def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: LocalScope)
                 return pointed
             if meaning.array:
                 return ctx.lost_address(ctx.points_to.may_point_to(Var(meaning.index)))
-            if meaning.index in ctx.variables.objects:
+            held = ctx.variables.objects.get(meaning.index)
+            if held is not None:
                 ctx.escape_members(meaning.index, expr.lo, "with an object that has it")
+                if class_operators.hides(ctx, held.record):
+                    class_operators.note_hidden(ctx, held.record.decl.name, expr.lo, scope)
             known: int | None = None
             if meaning.constant and isinstance(expr, tree.Name):
                 known = scope.constant_scope().lookup(expr.text)
@@ -239,14 +261,22 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
     if operator == ",":
         discard(ctx, expr.left, scope)
         return operand(ctx, expr.right, scope)
-    left = load(ctx, operand(ctx, expr.left, scope), expr.left)
+    overloaded = class_operators.of_object(ctx, expr.left, operator, [expr.right], expr, scope)
+    if overloaded is not None:
+        return overloaded
+    place = _of_operator(ctx, expr.left, scope)
+    if isinstance(place, Ref):
+        overloaded = class_operators.applied(ctx, place, operator, [expr.right], expr, scope)
+        if overloaded is not None:
+            return overloaded
+    left = load(ctx, place, expr.left)
     if operator in ("<<", ">>") and _may_be_object(left):
         meaning = scope.lookup(expr.left.text) if isinstance(expr.left, tree.Name) else None
         plain = isinstance(meaning, Variable) and meaning.plain
         if not (plain or is_number(overloads.argument_type(ctx, expr.left, scope))):  # a stream, perhaps
             unknown_calls.pass_by_reference(ctx, [expr.right], scope, f"operator{operator}")
             return ctx.out.fresh()
-    right = load(ctx, operand(ctx, expr.right, scope), expr.right)
+    right = load(ctx, _of_operator(ctx, expr.right, scope), expr.right)
     if isinstance(left, Ref):
         if isinstance(right, Ref):
             ctx.buffers.spanned |= left.bases | right.bases
@@ -257,6 +287,12 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
     if isinstance(right, Ref):
         return _with_address(ctx, expr, right, left)
     return conversions.applied(operator_of(operator), left, right, (expr.left, expr.right), scope)
+
+
+def _of_operator(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
+    """What an operator gets: an object of a thread is converted to an address."""
+    converted = class_operators.as_pointer(ctx, expr, scope)
+    return operand(ctx, expr, scope) if converted is None else converted
 
 
 def _short_circuit(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value:
@@ -299,7 +335,16 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
     meaning = scope.lookup(expr.base.text) if isinstance(expr.base, tree.Name) else None
     if isinstance(meaning, Variable) and meaning.numbers:
         return _one_of(meaning.numbers, value(ctx, expr.index, scope))
-    base = operand(ctx, expr.base, scope)
+    overloaded = class_operators.of_object(ctx, expr.base, "[]", [expr.index], expr, scope)
+    if overloaded is not None:
+        return overloaded
+    base = _of_operator(ctx, expr.base, scope)
+    if isinstance(base, Ref) and not base.pointer and not base.shape:
+        overloaded = class_operators.applied(ctx, base, "[]", [expr.index], expr, scope)
+        if overloaded is not None:
+            return overloaded
+        converted = class_operators.of_shared(ctx, base, expr.base)
+        base = base if converted is None else converted
     index = value(ctx, expr.index, scope)
     if not isinstance(base, Ref):
         _note_undeclared(ctx, expr.base, scope)
@@ -327,7 +372,7 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
     kind = plain_type(base.kind)
     if isinstance(kind, Array | Sequence):  # a typedef of an array, std::array
         return base.member(0, Array(kind.element, kind.count)).at(index)
-    return base.part()  # an operator [] of what is there
+    return replace(base.part(), unclear=True)  # an operator [] of what is there
 
 
 def _one_of(numbers: tuple[int, ...], index: Value) -> Value:
@@ -387,7 +432,15 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
         known = effects.pointed_to(expr.operand, scope)
         if known is not None:
             return _meaning(ctx, known, expr, scope)
-        target = load_address(ctx, operand(ctx, expr.operand, scope), expr.operand)
+        overloaded = class_operators.of_object(ctx, expr.operand, "*", [], expr, scope)
+        if overloaded is not None:
+            return overloaded
+        place = _of_operator(ctx, expr.operand, scope)
+        if isinstance(place, Ref):
+            overloaded = class_operators.applied(ctx, place, "*", [], expr, scope)
+            if overloaded is not None:
+                return overloaded
+        target = load(ctx, place, expr.operand, pointer=True)
         if isinstance(target, Ref):
             return target.place()
         _note_undeclared(ctx, expr.operand, scope)
@@ -400,11 +453,6 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
     # `&&label` is an address, and what else the grammar takes has no value that is known
     name = _ARITHMETIC.get(operator)
     return ctx.out.fresh() if name is None else operation(name, inner)
-
-
-def load_address(ctx: Context, result: Value | Ref, expr: tree.Expr) -> Value | Ref:
-    """For `*e`: the address that ``e`` is; an element that holds a pointer is read."""
-    return load(ctx, result, expr)
 
 
 def hold(ctx: Context, expr: tree.Expr, scope: LocalScope, bases: frozenset[int]) -> None:
@@ -464,7 +512,18 @@ def _assign(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
     copied = _copy_object(ctx, expr, scope)
     if copied is not None:
         return copied
-    return assign(ctx, expr, load(ctx, operand(ctx, expr.value, scope), expr.value), scope)
+    return assign(ctx, expr, _assigned(ctx, expr, scope), scope)
+
+
+def _assigned(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
+    """What the right side of an assignment is where the target keeps it."""
+    right = _of_operator(ctx, expr.value, scope)
+    kind = plain_type(right.kind) if isinstance(right, Ref) and not right.pointer else None
+    if isinstance(right, Ref) and not right.pointer and (kind is None or isinstance(kind, Record)):
+        target = plain_type(evaluate_value(expr.target, scope.constant_scope()).type)
+        copied = kind is not None and target == kind
+        return load(ctx, right, expr.value, pointer=isinstance(target, Pointer), copied=copied)
+    return load(ctx, right, expr.value)
 
 
 def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScope) -> Value | Ref:
@@ -529,9 +588,9 @@ def _store(ctx: Context, expr: tree.Assign, place: Ref, right: Value | Ref, scop
         ctx.escape(right, expr.value.lo, "stored")
         ctx.points_to.store(place.bases, right.bases)
     kind = AccessKind.UPDATE if compound else AccessKind.WRITE
-    stored = (
-        None if compound or isinstance(right, Ref) else conversions.kept(right, expr.value, place.kind, scope)
-    )
+    stored: Value | None = None
+    if not (compound or place.unclear or isinstance(right, Ref)):
+        stored = conversions.kept(right, expr.value, place.kind, scope)
     ctx.access(place, kind, expr.target.lo, expr.target.hi, stored=stored, plain=compound)
 
 
@@ -607,10 +666,14 @@ def _member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Value | Ref:
     known = effects.member(ctx, expr, scope)
     if known is not None:
         return _meaning(ctx, known, expr, scope)
-    place = operand(ctx, base, scope)
+    reached = None
+    if expr.operator == "->":
+        reached = class_operators.of_object(ctx, base, "->", [], expr, scope)
+    place = operand(ctx, base, scope) if reached is None else reached
     if isinstance(place, Ref):
         if expr.operator == "->":
-            place_loaded = load(ctx, place, base)
+            pointer = class_operators.applied(ctx, place, "->", [], expr, scope)
+            place_loaded = load(ctx, place, base, pointer=True) if pointer is None else pointer
             if not isinstance(place_loaded, Ref):
                 return ctx.out.fresh()
             place = place_loaded
@@ -677,11 +740,12 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
             ctx, arguments, scope, type_id.words[-1] if type_id.words else "a cast"
         )
         return ctx.out.fresh()
-    converted_here = temporaries.as_pointer(ctx, expr.operand, scope) if type_id.pointers == ["*"] else None
-    inner = operand(ctx, expr.operand, scope) if converted_here is None else converted_here
+    if "*" in type_id.pointers and "&" not in type_id.pointers:
+        inner = address(ctx, expr.operand, scope)
+    else:
+        inner = operand(ctx, expr.operand, scope)
     if isinstance(inner, Ref):
-        wanted = "*" in type_id.pointers
-        inner_loaded = inner if "&" in type_id.pointers else load(ctx, inner, expr.operand, pointer=wanted)
+        inner_loaded = inner if "&" in type_id.pointers else load(ctx, inner, expr.operand)
         if isinstance(inner_loaded, Ref):
             return _cast_address(ctx, expr, inner_loaded, scope)
         inner = inner_loaded

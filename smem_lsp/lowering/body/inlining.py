@@ -56,6 +56,7 @@ from smem_lsp.lowering.state.local_scope import (
     View,
 )
 from smem_lsp.lowering.state.places import Ref, join
+from smem_lsp.lowering.state.template_header import template_parameters
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
@@ -190,9 +191,13 @@ def _inline(
 def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """``return expr;`` of a body that is inlined."""
     outcome = ctx.inlining.outcomes[-1]
-    result = expressions.operand(ctx, expr, scope)
-    if not outcome.reference:
-        result = effects.load(ctx, result, expr)
+    result: Value | Ref
+    if outcome.pointer:
+        result = expressions.address(ctx, expr, scope)
+    else:
+        result = expressions.operand(ctx, expr, scope)
+        if not outcome.reference:
+            result = effects.load(ctx, result, expr)
     if isinstance(result, Ref):
         outcome.refs.append(ctx.frozen(result))
     else:
@@ -293,7 +298,10 @@ def bind(
             if parameter.name:
                 _new_parameter(ctx, parameter, inner, made, function)
             continue
-        result = expressions.operand(ctx, argument, scope)
+        if parameter.pointer and not parameter.reference:
+            result = expressions.address(ctx, argument, scope)
+        else:
+            result = expressions.operand(ctx, argument, scope)
         if parameter.reference and isinstance(result, Ref) and not result.pointer:
             if parameter.name:
                 inner.names[parameter.name] = View(ctx.frozen(result))
@@ -305,7 +313,8 @@ def bind(
         if parameter.reference:
             ctx.outside.write(result)
             effects.forget_bound(ctx, argument, scope)
-        result = effects.load(ctx, result, argument, pointer="*" in parameter.pointers)
+        copied = _is_deduced(parameter, function)
+        result = effects.load(ctx, result, argument, pointer=parameter.pointer, copied=copied)
         if not parameter.name:
             continue
         if (
@@ -323,6 +332,12 @@ def bind(
             _new_parameter(ctx, parameter, inner, _default(ctx, parameter, inner, function), function)
 
 
+def _is_deduced(parameter: Parameter, function: Function | None) -> bool:
+    """Has a parameter the type of its argument: ``auto x``, ``T x``?"""
+    own = frozenset[str]() if function is None else template_parameters(function)
+    return not parameter.pointers and not own.union(("auto",)).isdisjoint(parameter.words)
+
+
 def _made(
     ctx: Context, parameter: Parameter, argument: tree.Expr, scope: LocalScope, inner: LocalScope
 ) -> Value:
@@ -330,7 +345,7 @@ def _made(
     declaration, declarator = parameter.declaration, parameter.declarator
     if declaration is not None and declarator is not None:
         if declarations.is_copied(declaration, declarator, inner, argument, scope):
-            return expressions.value(ctx, argument, scope)
+            return expressions.copied(ctx, argument, scope)
     unknown_calls.pass_by_reference(ctx, [argument], scope, "a constructor")
     return ctx.out.fresh()
 
@@ -376,7 +391,7 @@ def _bind_object(
         return True
     if kind != record or not methods.copied_by_members(record):
         return False
-    value = expressions.value(ctx, argument, scope)
+    value = expressions.copied(ctx, argument, scope)
     made = methods.new(ctx, parameter.name, record, parameter.words)
     ctx.assign(made.index, value)
     inner.names[parameter.name] = made
@@ -494,7 +509,8 @@ def body(
     span = ctx.at.span(expr.lo, expr.hi)
     point = ctx.out.next_point()
     ctx.out.reserve(1)  # for the flag
-    outcome = Outcome(ctx.variables.declare("result"), _returns_reference(function))
+    mark = _result_mark(function)
+    outcome = Outcome(ctx.variables.declare("result"), mark == "AMP", mark == "STAR")
     ctx.inlining.depth += 1
     ctx.inlining.outcomes.append(outcome)
     with ctx.at.within(function), ctx.out.collect() as emitted:
@@ -524,10 +540,15 @@ def body(
     return known if not outcome.values else known.moved(None)
 
 
-def _returns_reference(function: Function) -> bool:
-    """``T& f(...)``; a lambda's result is a value."""
-    at = function.island.name - function.island.head
-    return function.head.kinds[at - 1 : at] == ["AMP"]
+def _result_mark(function: Function) -> str:
+    """What the type of the result ends with: ``T& f(...)``, ``operator T*()``. A lambda's result is a value."""
+    island, kinds = function.island, function.head.kinds
+    at = island.name - island.head
+    if function.name == "operator" and kinds[at + 1] not in ("LP", "LB"):
+        at = island.parameters[0] - 1 - island.head
+    elif at and kinds[at - 1] == "OPERATOR":
+        at -= 1
+    return kinds[at - 1] if at else ""
 
 
 def _leaves(items: Sequence[Node]) -> bool:

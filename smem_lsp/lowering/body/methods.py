@@ -138,8 +138,13 @@ def _chosen(
         one = all(m.record is fitting[0].record for m in fitting)
         left = overloads.by_type(ctx, [m.function for m in fitting], call, scope, of_one_class=one)
         fitting = [m for m in fitting if m.function in left]
-    bodies = {(tuple(m.function.definition.body.texts), m.function.definition.name) for m in fitting}
+    bodies = {(_but_for_const(m.function), m.function.name) for m in fitting}
     return fitting[0] if len(bodies) == 1 else None  # of a const method and its twin either
+
+
+def _but_for_const(function: Function) -> tuple[str, ...]:
+    """The words of a body: a const method says in its casts what its twin does not."""
+    return tuple(text for text in function.definition.body.texts if text != "const")
 
 
 def _worth(ctx: Context, function: Function, target: Target, expr: tree.Call, scope: LocalScope) -> bool:
@@ -168,7 +173,7 @@ def declare(
         if effects.designated(ctx, initializer, scope) is not None or (kind is not None and kind != record):
             arguments = [initializer]  # copied or converted
         elif kind == record or isinstance(initializer, tree.Call):
-            value = expressions.value(ctx, initializer, scope)
+            value = expressions.copied(ctx, initializer, scope)
         else:
             name = record.decl.name.rpartition("::")[2]
             value = ctx.lost_address(unknown_calls.pass_by_reference(ctx, [initializer], scope, name))
@@ -419,9 +424,8 @@ def _initialize_member(
     elif not arguments:
         ctx.assign(member.index, Const(0))
     else:
-        wanted = "*" in field.declarator.pointers
-        result = expressions.operand(ctx, arguments[0], scope)
-        assign(ctx, member, effects.load(ctx, result, arguments[0], pointer=wanted))
+        lower = expressions.address if "*" in field.declarator.pointers else expressions.value
+        assign(ctx, member, lower(ctx, arguments[0], scope))
 
 
 def assign(ctx: Context, variable: Variable, value: Value | Ref) -> None:

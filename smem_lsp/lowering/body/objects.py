@@ -285,9 +285,9 @@ def _function(ctx: Context, record: Record, decl: FunctionDecl, where: tree.Expr
 
 def _island_name(name: str) -> str:
     """What a definition is called among the functions of the file."""
-    return (
-        "operator" if name == "operator()" or is_conversion(name) else name.removeprefix("operator") or name
-    )
+    if name in ("operator()", "operator[]") or is_conversion(name):
+        return "operator"
+    return name.removeprefix("operator") or name
 
 
 def is_conversion(name: str) -> bool:

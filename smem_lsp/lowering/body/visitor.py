@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smem_lsp.ir.values import Value
-from smem_lsp.lowering.body import expressions, unknown_calls
+from smem_lsp.lowering.body import class_operators, expressions, unknown_calls
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
@@ -21,6 +21,9 @@ class Visitor:
 
     def assign(self, ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScope) -> Value | Ref:
         return expressions.assign(ctx, expr, right, scope)
+
+    def converted(self, ctx: Context, place: Ref, expr: tree.Expr) -> Value | Ref | None:
+        return class_operators.of_shared(ctx, place, expr)
 
     def lend(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
         unknown_calls.lend(ctx, expr, scope)

@@ -99,6 +99,12 @@ class Parameter:
         return bool({"&", "&&"} & set(self.pointers))
 
     @property
+    def pointer(self) -> bool:
+        """``T* p``, ``T p[]``"""
+        found = self.declarator
+        return found is not None and ("*" in found.pointers or bool(found.dims and not found.nested))
+
+    @property
     def pack(self) -> bool:
         return "..." in self.words or "..." in self.pointers
 

@@ -32,10 +32,12 @@ from smem_lsp.targets.dialects import CUDA, Dialect
 
 @dataclass
 class Outcome:
-    """What a body that is inlined returns. ``variable``: gets its values; ``reference``: it returns places."""
+    """What a body that is inlined returns. ``variable``: gets its values; ``reference``: it returns places;
+    ``pointer``: it returns addresses."""
 
     variable: int
     reference: bool
+    pointer: bool
     refs: list[Ref] = field(default_factory=list)
     values: int = 0
 
@@ -72,6 +74,9 @@ class Lowering(Protocol):
 
     def assign(self, ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScope) -> Value | Ref:
         """An assignment whose right side is ``right``."""
+
+    def converted(self, ctx: Context, place: Ref, expr: tree.Expr) -> Value | Ref | None:
+        """What an object in shared memory is converted to by its class; None: it is read as it is."""
 
     def lend(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
         """Something is bound to what ``expr`` is, and may be changed through that."""

@@ -17,15 +17,18 @@ from smem_lsp.lowering.state.local_scope import (
     View,
 )
 from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics.types import Record, plain_type
 from smem_lsp.syntax import tree
 
 _MAX_NESTED = 8  # lambdas that name lambdas
 
 
-def load(ctx: Context, result: Value | Ref, expr: tree.Expr, *, pointer: bool = False) -> Value | Ref:
-    """Lvalue to rvalue: an element is read, an array becomes the address of its first element. ``pointer``: an address
-    is wanted."""
-    loaded = _loaded(ctx, result, expr, pointer)
+def load(
+    ctx: Context, result: Value | Ref, expr: tree.Expr, *, pointer: bool = False, copied: bool = False
+) -> Value | Ref:
+    """Lvalue to rvalue: an element is read, an array becomes the address of its first element, an object what its class
+    converts it to. ``pointer``: an address is wanted; ``copied``: an object of the same class is."""
+    loaded = _loaded(ctx, result, expr, pointer, copied)
     if ctx.around.stated and ctx.at.function is ctx.at.kernel and not isinstance(loaded, Ref):
         if _words(ctx, expr) in ctx.around.stated:
             ctx.agreed.add(loaded)
@@ -39,17 +42,20 @@ def _words(ctx: Context, expr: tree.Expr) -> str:
     return "(" * -opened + "".join(texts[lo:hi]) + ")" * opened
 
 
-def _loaded(ctx: Context, result: Value | Ref, expr: tree.Expr, pointer: bool) -> Value | Ref:
+def _loaded(ctx: Context, result: Value | Ref, expr: tree.Expr, pointer: bool, copied: bool) -> Value | Ref:
     if not isinstance(result, Ref) or result.pointer:
         return result
     if result.shape:
         return result.decayed()
+    converted = None if copied else ctx.lower.converted(ctx, result, expr)
+    if converted is not None:
+        return converted
     ctx.access(result, AccessKind.READ, expr.lo, expr.hi)
     stored = ctx.stored_address(result)
     if stored is not None:
         return stored
-    if result.unclear and pointer and not ctx.points_to.stored_in(result):
-        return Ref(result.bases, pointer=True)  # of an array, or it leads out of shared memory
+    if pointer and _may_be_object(ctx, result) and not ctx.points_to.stored_in(result):
+        return Ref(result.bases, pointer=True)  # of an array or an object, or it leads out of shared memory
     if result.unclear:
         ctx.escape(result, expr.lo, "it may be an array, the type is not known")
         return ctx.lost_address(result.bases)
@@ -57,6 +63,13 @@ def _loaded(ctx: Context, result: Value | Ref, expr: tree.Expr, pointer: bool) -
     stored_in = ctx.points_to.stored_in(result)
     ctx.points_to.add_value(loaded, stored_in)
     return loaded
+
+
+def _may_be_object(ctx: Context, place: Ref) -> bool:
+    """May what is at a place be converted to its own address, its type not being known?"""
+    if place.unclear or isinstance(plain_type(place.kind), Record):
+        return True
+    return place.kind is None and not place.bases <= ctx.buffers.pointer_elements
 
 
 def forget(ctx: Context, variable: Var) -> None:

@@ -114,3 +114,23 @@ void host(int* f, float* p, int m) {{ dim3 block(128, 1); k<<<8, block>>>(f, p, 
     (facts,) = check(text).facts
     (found,) = facts.analysis.verdicts
     assert (found.kind.value == "race-free") is come
+
+
+ROUNDED = """\
+template <typename T> __host__ __device__ constexpr T rounded(T a, T b) {{ return (a + b - 1) / b * b; }}
+template <typename I> __global__ void k(float* p, I n) {{
+  __shared__ float s[256];
+  auto threads = I(blockDim.x);
+  I first = threadIdx.x + threads * blockIdx.x, step = threads * gridDim.x;
+  int end = {end};
+  for (auto i = first; i < end; i += step) {{ s[threadIdx.x] = i; __syncthreads(); p[i] = s[255 - threadIdx.x]; }}
+  __syncthreads();
+}}
+template <typename I> void host(float* p, I n) {{ k<<<8, 256>>>(p, n); }}
+"""
+
+
+@pytest.mark.parametrize(("end", "told"), [("rounded<int>(n, step)", False), ("threads + 100", True)])
+def test_a_number_keeps_its_value_in_a_type_that_is_not_known(end: str, told: bool) -> None:
+    found = [each for each in check(ROUNDED.format(end=end)).findings if each.code == "SMEM203"]
+    assert bool(found) is told

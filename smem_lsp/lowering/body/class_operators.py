@@ -1,0 +1,159 @@
+"""What a class makes of an expression: the address that an object is converted to, and the operators that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from smem_lsp.ir.values import Value
+from smem_lsp.lowering.body import methods, objects, temporaries
+from smem_lsp.lowering.state import effects
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.local_scope import LocalScope
+from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics import collect
+from smem_lsp.semantics.declarations import ClassDecl, FunctionDecl, Range, Source
+from smem_lsp.semantics.types import Record, plain_type
+from smem_lsp.source.queries import Query
+from smem_lsp.syntax import tree
+
+
+def as_pointer(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref | None:
+    """The address that an object of a thread is converted to by an ``operator T*`` of its class; None: not known."""
+    designated = effects.designated(ctx, expr, scope)
+    if designated is not None:
+        known = objects.of_variable(ctx, designated)
+        record = None if known is None else known.record
+    else:
+        record = temporaries.made(expr, scope) if temporaries.is_quiet(expr) else None
+    name = None if record is None else _to_pointer(conversions(record) or ())
+    if record is None or name is None:
+        return None
+    variable = temporaries.temporary(ctx, expr, scope) if designated is None else designated
+    return None if variable is None else _call(ctx, record, variable, name, (), expr, scope)
+
+
+def of_shared(ctx: Context, place: Ref, expr: tree.Expr) -> Value | Ref | None:
+    """What an object in shared memory is converted to where it is no copy that is wanted; None: it is read as it is."""
+    record = plain_type(place.kind)
+    known = conversions(record) if isinstance(record, Record) else ()
+    if not isinstance(record, Record) or not known:
+        return None
+    name = known[0] if len(known) == 1 else _to_pointer(known)
+    if name is not None and objects.placed(record) is not None:
+        around = LocalScope(constants=ctx.around.file_constants)
+        found = _call(ctx, record, place, name, (), expr, around)
+        if found is not None:
+            return found
+    ctx.escape(place, expr.lo, "converted to what is not followed")
+    return ctx.lost_address(place.bases)
+
+
+def of_object(
+    ctx: Context,
+    object_: tree.Expr,
+    operator: str,
+    arguments: Sequence[tree.Expr],
+    expr: tree.Expr,
+    scope: LocalScope,
+) -> Value | Ref | None:
+    """What an operator of its class makes of an object of a thread that shared memory is reached through; None: it has
+    none that is followed."""
+    found = effects.designated(ctx, object_, scope)
+    known = None if found is None else objects.of_variable(ctx, found)
+    if found is None or known is None or not (ctx.points_to.of_name(found) or hides(ctx, known.record)):
+        return None
+    return _call(ctx, known.record, found, f"operator{operator}", arguments, expr, scope)
+
+
+def hides(ctx: Context, record: Record) -> bool:
+    """Do operators of a class or its bases name shared arrays? Who uses an object as a value may reach them."""
+    return _HIDES.of(record.scope.state.store, record, partial(_found_hiding, ctx, record))
+
+
+_HIDES = Query[Record, bool]("classes whose operators name shared arrays", cycle=False)
+
+
+def _found_hiding(ctx: Context, record: Record) -> bool:
+    for name, functions in collect.inside(record.decl).names.items():
+        for function in functions if name.startswith("operator") else ():
+            if isinstance(function, FunctionDecl) and _names_shared(ctx, function.source, function.body):
+                return True
+    return any(base is not None and hides(ctx, base) for base in objects.bases(record))
+
+
+def _names_shared(ctx: Context, source: Source, body: Range | None) -> bool:
+    shared = ctx.at.unit.shared_names | {ctx.dialect.shared}
+    return body is not None and not shared.isdisjoint(source.texts[slice(*body)])
+
+
+def note_hidden(ctx: Context, name: str, at: int, scope: LocalScope) -> None:
+    """An object is made whose class is not known: shared arrays in the text of a class of that name stay unseen."""
+    name = name.rpartition("::")[2]
+    for outer in scope.constant_scope().outwards():
+        for decl in outer.declarations.names.get(name, ()):
+            if isinstance(decl, ClassDecl) and _names_shared(ctx, decl.source, decl.body):
+                ctx.limits.note_unknown(
+                    f"line {ctx.at.line(at)}: what {name} reaches is not followed", accesses=1
+                )
+                return
+
+
+def applied(
+    ctx: Context,
+    place: Ref,
+    operator: str,
+    arguments: Sequence[tree.Expr],
+    expr: tree.Expr,
+    scope: LocalScope,
+) -> Value | Ref | None:
+    """What an operator of its class makes of an object in shared memory; None: it has none that is followed."""
+    record = objects.placed(place.kind)
+    if record is None or place.shape or place.pointer:
+        return None
+    return _call(ctx, record, place, f"operator{operator}", arguments, expr, scope)
+
+
+def conversions(record: Record) -> tuple[str, ...] | None:
+    """The names of the conversions of a class and its bases to what may be, or hold, an address; None: not all of them
+    are in sight."""
+    if record.decl.body is None:
+        return None
+    names = [name for name in collect.inside(record.decl).names if _gives_address(record, name)]
+    for base in objects.bases(record):
+        inherited = None if base is None else conversions(base)
+        if inherited is None:
+            return None
+        names += inherited
+    return tuple(dict.fromkeys(names))
+
+
+def _gives_address(record: Record, name: str) -> bool:
+    """Is a function of a class a conversion to a pointer, a reference or an object?"""
+    target = name.removeprefix("operator").removeprefix("const")
+    if target == name or not target[:1].isidentifier() or target in ("new", "delete"):
+        return False
+    if objects.is_conversion(name) or "<" in target:
+        return True
+    return isinstance(record.scope.resolve(tree.Name(0, 0, target)), Record)
+
+
+def _call(
+    ctx: Context,
+    record: Record,
+    target: methods.Target,
+    name: str,
+    arguments: Sequence[tree.Expr],
+    expr: tree.Expr,
+    scope: LocalScope,
+) -> Value | Ref | None:
+    called = tree.Name(expr.lo, expr.hi, name)
+    call = tree.Call(expr.lo, expr.hi, called, list(arguments))
+    return methods.on(ctx, record, target, called, call, scope)
+
+
+def _to_pointer(names: Sequence[str]) -> str | None:
+    """The one conversion to a pointer, of a const one and its twin the other."""
+    pointers = [name for name in names if name.endswith("*")]
+    found = [name for name in pointers if not name.startswith("operatorconst")] or pointers
+    return found[0] if len(found) == 1 else None
