@@ -140,3 +140,33 @@ def test_of_many_calls_two_are_named() -> None:
     found = report("v += first(n) + second(n) + third(n) + first(4);")
     (finding,) = found.findings
     assert "unless `first()`, `second()` or another of 3 calls holds a barrier" in str(finding.message)
+
+
+def test_a_variable_whose_type_is_not_seen() -> None:
+    """Two accesses to all of it meet, whatever its size is."""
+    text = """\
+#include <elsewhere.h>
+__global__ void __launch_bounds__(128) k(const outside::number* in, outside::number* out) {
+  __shared__ outside::number last;
+  if (threadIdx.x == 0) last = in[0];
+  __syncthreads();
+  while (last < in[1]) {
+    if (threadIdx.x == 0) { last = last + in[2]; }
+    BETWEEN
+    out[threadIdx.x] = last;
+    __syncthreads();
+  }
+}
+"""
+    assert codes(check(text.replace("BETWEEN", "__syncthreads();"), config=ASKED)) == ["SMEM201"]
+    mended = text.replace("BETWEEN", "__syncthreads();").replace(
+        "while (last < in[1]) {", "while (true) { bool more = last < in[1]; __syncthreads(); if (!more) break;"
+    )
+    assert codes(check(mended, config=ASKED)) == []
+
+
+def test_a_distance_is_a_value() -> None:
+    """The iterators that it counts between go on as before, so the loop does not wait for anything."""
+    loop = "for (const float* at = in + t; at < in + n; at += 32) v += std::distance(in, at);"
+    assert codes(report(loop)) == ["SMEM201"]
+    assert codes(report(loop.replace("std::", "")), among=["SMEM201"]) == []

@@ -138,6 +138,8 @@ class Replay:
             if truth is None or bool(truth) != each.truth:
                 return None
         buffer = self.kernel.buffers[access.buffer]
+        if buffer.element_bytes is None and access.part is None and not buffer.dims:
+            return range(1)  # of a variable whose type is not known: all of it
         offset = self.values.offset(access, buffer)
         start = None if offset is None else evaluator.constant(offset)
         width = access.width if access.width is not None else buffer.element_bytes
