@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import Interference, interference
@@ -11,6 +11,7 @@ from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.verdict import Judge
 from smem_lsp.analysis.threads.block_shape import block_shape, named_shapes, only_shape, shape_of_threads
 from smem_lsp.analysis.threads.divergence import Verdicts, judge
+from smem_lsp.analysis.threads.ordering_calls import split_calls
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import Control, Levels, prove_levels
 from smem_lsp.analysis.values.block_shape import BlockShape, dims_of, most_threads
@@ -173,6 +174,7 @@ def data_flow(
     if not shapes and isinstance(config.threads, int) and not assumed:
         shape = shape_of_threads(config.threads, kernel, values, control)
         shapes = () if shape is None else (shape,)
+    control = replace(control, split=split_calls(kernel, values, control, shapes))
     facts = prove(kernel, control, fact, values)
     verdicts = judge(kernel.body, levels, control, dims_of(shape))
     kept = kept_buffers(kernel)

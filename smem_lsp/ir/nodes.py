@@ -739,6 +739,15 @@ class WithFinalWait:
     body: Seq
 
 
+@record
+class PresumedCall:
+    """A call that is not followed and of which nothing says that it waits for threads of the block. ``in_warp``: its
+    name speaks of a warp, whose lanes may wait for each other in it."""
+
+    name: str
+    in_warp: bool
+
+
 @dataclass(frozen=True)
 class Kernel:
     """One ``__global__`` function."""
@@ -777,6 +786,9 @@ class Kernel:
     unknown_accesses: int = 0
     unknown_barriers: int = 0
     opaque: tuple[int, ...] = ()  # points, rising, of calls that may wait for other threads
+    presumed: Mapping[int, PresumedCall] = field(
+        default_factory=dict
+    )  # those of which nothing says that they do
     # a call is not followed, and a function of the file that is no kernel declares or names shared arrays
     shared_elsewhere: bool = False
     helper_bytes: tuple[Buffer, ...] = field(default=())  # arrays of the __device__ functions it reaches

@@ -223,6 +223,7 @@ def _finished(
         unknown_accesses=limits.unknown_accesses,
         unknown_barriers=limits.unknown_barriers,
         opaque=tuple(limits.opaque),
+        presumed=dict(limits.presumed),
         shared_elsewhere=limits.passed_over and _shared_elsewhere(unit, ctx.dialect),
         helper_bytes=helper_bytes,
         unreferable=dict(ctx.buffers.unreferable),

@@ -72,6 +72,8 @@ from smem_lsp.rules.places import DOES, line_of, related, where
 from smem_lsp.rules.words import Words, said
 from smem_lsp.source import checkpoint
 
+_TOLD = (Answer.DATA, Answer.PRESUMED)
+_MOST_NAMED = 2  # calls in one message
 _PLAIN = {AccessKind.READ: "read", AccessKind.WRITE: "write", AccessKind.UPDATE: "update"}
 
 
@@ -90,10 +92,13 @@ def _by_cause(facts: KernelFacts, decides: Mapping[int, Decides]) -> Iterator[li
     told = {frozenset(race.pair) for race in facts.hazards.races}
     found = [each for verdict in facts.analysis.verdicts for each in verdict.decisions]
     handed = {each.index for each in facts.kernel.buffers if each.handed}  # whose memory it is, is not known
-    found = [each for each in found if each.answer is Answer.DATA and each.first.buffer not in handed]
+    found = [each for each in found if each.answer in _TOLD and each.first.buffer not in handed]
     open_ = [each for each in found if frozenset(_pair(each)) not in told]
     causes: dict[object, list[Decision]] = {}
     for each in sorted(open_, key=lambda decision: (decision.lanes, _pair(decision))):
+        if each.calls:
+            causes.setdefault((each.first.buffer, each.calls), []).append(each)
+            continue
         accesses = (each.first, each.second)
         deciding = [access for access in accesses if access.point in decides] or accesses
         key = each.first.buffer, frozenset((access.line, access.span) for access in deciding)
@@ -148,11 +153,23 @@ def _message(
                 ") with nothing between them",
             ),
         )
+    if decision.calls:
+        return (
+            words
+            + f" unless {_calls(decision.calls)} a barrier{decision.condition and ', '}{decision.condition}"
+        )
     kinds = {decides[access.point] for access in (first, second) if access.point in decides}
     guard = kinds == {Decides.GUARD}
     return words + (
         ": loaded values decide " + ("whether they come there" if guard else "which elements they touch")
     )
+
+
+def _calls(names: Sequence[str]) -> str:
+    """``a() holds``, ``a(), b() or one of 3 other calls holds``."""
+    if len(names) > _MOST_NAMED:
+        return f"{', '.join(f'`{name}()`' for name in names[:_MOST_NAMED])} or another of {len(names)} calls holds"
+    return " or ".join(f"`{name}()`" for name in names) + " holds"
 
 
 def _ground(facts: KernelFacts, decisions: Sequence[Decision]) -> Ground:
@@ -163,7 +180,7 @@ def _ground(facts: KernelFacts, decisions: Sequence[Decision]) -> Ground:
         shape
         for verdict in verdicts
         for shape in verdict.blocks
-        if any(each.answer is Answer.DATA and _pair(each) in wanted for each in verdict.decisions)
+        if any(each.answer in _TOLD and _pair(each) in wanted for each in verdict.decisions)
     ]
     return Ground(tuple(named), len(named) == len(verdicts))
 

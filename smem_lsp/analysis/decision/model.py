@@ -18,6 +18,7 @@ class Answer(Enum):
     IN_BOUNDS = "apart in bounds"  # none that keep both inside their buffer
     SAME_VALUE = "same value"  # they do, and store the same
     UNDECIDED = "undecided"
+    PRESUMED = "presumed"  # they do unless a call of which nothing says that it waits orders them
     DATA = "data"  # they do if what threads load is so
     LIKELY = "likely"  # the same, for data of no special kind
     SIZES = "sizes"  # they do for some values of parameters that nobody need pass
@@ -50,7 +51,7 @@ class Decision:
     """``first`` and ``second``: the accesses; ``lanes``: two lanes of one warp, else threads of different warps;
     ``back``: the second one in a later turn of a loop; ``reason``: why it is not decided; ``condition``: for which
     parameters it happens, in words: "when n ≥ 33", "for some n and m"; "": for all that keep both accesses inside the
-    buffer; ``any_block``: which does not depend on the block."""
+    buffer; ``any_block``: which does not depend on the block; ``calls``: names of what would have to order them."""
 
     first: Access
     second: Access
@@ -62,6 +63,7 @@ class Decision:
     condition: str = ""
     any_block: bool = False
     at_first: bool = False  # it is known of the first turns of the loops around them
+    calls: tuple[str, ...] = ()
 
 
 @record

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 
 from smem_lsp.analysis.decision.barriers import BarrierJudge
 from smem_lsp.analysis.decision.followed import Followed, Ways
@@ -15,6 +16,7 @@ from smem_lsp.analysis.decision.reply import Reply
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn, Mark, NotTaken, Open, Ordering, Pair, Way
 from smem_lsp.analysis.threads.divergence import Verdicts
+from smem_lsp.analysis.threads.ordering_calls import ordering_calls
 from smem_lsp.analysis.threads.spin_loops import waits
 from smem_lsp.analysis.values import terms
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
@@ -109,7 +111,9 @@ class Judge:
             if asked is None or (each.first.point, each.second.point) in asked:
                 decision = decide(self.asker, each)
                 hard += decision.reason == TOO_HARD
-                settled = asked is None and not to_tell and decision.answer is Answer.UNDECIDED
+                settled = (
+                    asked is None and not to_tell and decision.answer in (Answer.UNDECIDED, Answer.PRESUMED)
+                )
                 if settled or hard >= _MOST_HARD:
                     self.asker.effort = min(self.asker.effort, _OF_THE_REST)
                 yield decision
@@ -172,34 +176,53 @@ class Judge:
         proved = proved & {node.point for node in of.barriers} | self.added
         warps = self.in_warps.union(node.point for node in of.barriers if _orders_a_warp(of, node))
         uniform = control.uniform | alike
-        plain = [Ordering(proved, uniform, covering=self.covering)]
-        if not prove:
-            doubtful = frozenset(
-                node.point
-                for node in of.barriers
-                if node.kind is not BarrierKind.WARP or (node.mask and node.point not in warps)
-            )
-            loops = (node for node in of.nodes if isinstance(node, Loop))
-            spins = frozenset(node.end_point for node in loops if waits(node, of.values))
-            calls = tuple(sorted(spins.union(of.kernel.opaque)))
-            doubtful |= {node.point for node in of.nodes if _is_doubtful_wait(node)}
-            plain.append(Ordering(proved | doubtful, uniform, calls, spins, self.covering))
-        across = [of.ways(accesses, each) for each in plain]
+        plain = partial(self._orderings, proved, uniform, prove=prove)
+        across = [of.ways(accesses, each) for each in plain()]
         within = across
-        if warps:
-            within = [of.ways(accesses, replace(each, clears=each.clears | warps)) for each in plain]
+        if warps or of.kernel.presumed:
+            within = [of.ways(accesses, each) for each in plain(warps, in_warp=True)]
         nodes, ours = {access.point: access for access in accesses}, _collectives(of.accesses)
         tiles = {node.point: node.lanes for node in of.barriers if _orders_a_tile(node)}
         starts = self.starts(proved)
         if not tiles:
             return list(map(starts.told, _opened(nodes, across, within, ours)))
-        beside = [of.ways(accesses, replace(each, clears=each.clears.union(warps, tiles))) for each in plain]
+        beside = [of.ways(accesses, each) for each in plain(warps.union(tiles), in_warp=True)]
         one_size = len(set(tiles.values())) == 1
         found = [
             *_opened(nodes, across, beside, ours),
             *_beside(nodes, within, beside, min(tiles.values()), surely=one_size),
         ]
         return list(map(starts.told, found))
+
+    def _orderings(
+        self,
+        proved: frozenset[int],
+        uniform: frozenset[int],
+        more: frozenset[int] = frozenset(),
+        *,
+        prove: bool,
+        in_warp: bool = False,
+    ) -> Iterator[Ordering]:
+        """What surely orders; what may; what may but for calls of which nothing says so. ``more`` that surely does;
+        ``in_warp``: lanes of one warp."""
+        of = self.of
+        yield Ordering(proved | more, uniform, covering=self.covering)
+        if prove:
+            return
+        doubtful = {
+            node.point
+            for node in of.barriers
+            if node.kind is not BarrierKind.WARP or (node.mask and not _orders_a_warp(of, node))
+        }
+        doubtful.update(node.point for node in of.nodes if _is_doubtful_wait(node))
+        loops = (node for node in of.nodes if isinstance(node, Loop))
+        spins = frozenset(node.end_point for node in loops if waits(node, of.values))
+        calls = ordering_calls(of.kernel, of.control)
+        presumed = of.kernel.presumed
+        said = tuple(p for p in calls if p not in presumed or (in_warp and presumed[p].in_warp))
+        for each in dict.fromkeys((calls, said)):
+            stops = tuple(sorted(spins.union(each)))
+            yield Ordering(proved.union(more, doubtful), uniform, stops, spins, self.covering)
 
     def starts(self, proved: Collection[int]) -> IntervalStarts:
         """``proved``: barriers (points) that order all threads."""
@@ -228,14 +251,18 @@ def _opened(
         surely, near = (
             found[1].get(pair, none) - apart if len(found) > 1 else none for found in (across, within)
         )
+        presumed, likely = (
+            found[2].get(pair, none) - apart - sure if len(found) > 2 else none
+            for found, sure in ((across, surely), (within, near))
+        )
         ways, inside = ways - apart, within[0].get(pair, none) - apart
-        if ways and inside == ways and near == surely:
-            yield Open(first, second, ways, surely, None)
+        if ways and inside == ways and near == surely and likely == presumed:
+            yield Open(first, second, ways, surely, None, presumed=presumed)
             continue
         if ways:
-            yield Open(first, second, ways, surely, lanes=False)
+            yield Open(first, second, ways, surely, lanes=False, presumed=presumed)
         if inside:
-            yield Open(first, second, inside, near, lanes=True)
+            yield Open(first, second, inside, near, lanes=True, presumed=likely)
 
 
 def _beside(
@@ -316,7 +343,13 @@ def decide(asker: Asker, pair: Open) -> Decision:
     worst: Decision | None = None
     for way in _left_open(asker, pair, sorted(_widest(pair.ways), key=_in_order)):
         checkpoint()
-        unsure = way not in pair.surely or pair.first.guess or pair.second.guess
+        certain = not (pair.first.guess or pair.second.guess)
+        if certain and way in pair.presumed:
+            found = _presumed(asker, pair, way)
+            if found is not None:
+                worst = _worse(worst, found)
+                continue
+        unsure = not (certain and way in pair.surely)
         reply = asker.ask(pair.first, pair.second, way, lanes=pair.lanes, tile=pair.tile, prove=unsure)
         if pair.lanes is None and reply.answer.is_race and not unsure:
             # between warps, too? No barrier of a warp would do then
@@ -327,17 +360,22 @@ def decide(asker: Asker, pair: Open) -> Decision:
             if asker.ask(pair.first, pair.second, way, lanes=False).answer.is_safe:
                 near = asker.ask(pair.first, pair.second, way, lanes=True)
                 reply = near if near.answer is Answer.LIKELY else reply
-        decision = _decision(pair, way, reply)
-        if worst is None or _RANK[decision.answer] > _RANK[worst.answer]:
-            worst = decision
-        elif decision.answer is worst.answer is Answer.CONDITION:
-            either = _either(worst.condition, decision.condition)
-            worst = replace(worst, condition=either, any_block=worst.any_block and decision.any_block)
+        worst = _worse(worst, _decision(pair, way, reply))
         if worst.answer.is_race and worst.answer is not Answer.CONDITION:
             break
     if worst is None:
         return _decision(pair, next(iter(pair.ways)), Reply(Answer.APART))
     return worst
+
+
+def _worse(known: Decision | None, found: Decision) -> Decision:
+    """The worse of two of the same pair, on different ways."""
+    if known is None or _RANK[found.answer] > _RANK[known.answer]:
+        return found
+    if found.answer is known.answer is Answer.CONDITION:
+        either = _either(known.condition, found.condition)
+        return replace(known, condition=either, any_block=known.any_block and found.any_block)
+    return known
 
 
 def _either(one: str, other: str) -> str:
@@ -378,6 +416,18 @@ def _mark_in_order(mark: Mark) -> tuple[object, ...]:
     return mark.point, type(mark).__name__, which, mark.before
 
 
+def _presumed(asker: Asker, pair: Open, way: Way) -> Decision | None:
+    """They meet, unless a call orders them of which nothing says so. None: they do not, or it is not known."""
+    for lanes in (pair.lanes,) if pair.lanes is not None else (False, True):
+        reply = asker.ask(pair.first, pair.second, way, lanes=lanes, tile=pair.tile)
+        if reply.answer.is_race or reply.answer is Answer.DATA:
+            calls = _calls_between(asker.of, pair, way)
+            reason = f"{calls[0]}() may order the accesses"
+            found = _decision(replace(pair, surely=frozenset((way,)), lanes=lanes), way, reply)
+            return replace(found, answer=Answer.PRESUMED, reason=reason, calls=calls)
+    return None
+
+
 def _decision(pair: Open, way: Way, reply: Reply) -> Decision:
     answer, reason = reply.answer, ""
     if not answer.is_safe:
@@ -399,6 +449,18 @@ def _decision(pair: Open, way: Way, reply: Reply) -> Decision:
         any_block=reply.any_block,
         at_first=reply.at_first,
     )
+
+
+def _calls_between(of: Followed, pair: Open, way: Way) -> tuple[str, ...]:
+    """The names of the calls between two accesses that are presumed to order nothing; of all, if none is found."""
+    first, second = pair.first.point, pair.second.point
+    every = {point: each.name for point, each in of.kernel.presumed.items() if point not in of.control.split}
+    around: tuple[range, ...] = (range(min(first, second) + 1, max(first, second) + 1),)
+    if way.crossed is not None:
+        loop = next(node for node in of.nodes if isinstance(node, Loop) and node.point == way.crossed)
+        around = range(first + 1, loop.end_point + 1), range(loop.point, second + 1)
+    found = [name for point, name in every.items() if any(point in each for each in around)]
+    return tuple(dict.fromkeys(found or every.values()))
 
 
 def _why(reply: Reply, pair: Open) -> str:
@@ -426,7 +488,7 @@ def _why(reply: Reply, pair: Open) -> str:
 
 def _reasons(found: Iterable[Decision]) -> Iterator[Undecided]:
     for each in found:
-        if each.answer is Answer.UNDECIDED:
+        if each.answer in (Answer.UNDECIDED, Answer.PRESUMED):
             yield Undecided(each.second.line, each.reason)
         elif each.answer is Answer.DATA:
             yield Undecided(each.second.line, "data decide")

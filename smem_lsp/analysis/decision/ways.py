@@ -89,8 +89,9 @@ class Ordering:
 @record
 class Open:
     """Two accesses that fall into one barrier interval on some ``ways``. ``surely``: those on which nothing that is not
-    known may order them. ``lanes``: of lanes of one warp; else of threads of different warps; None: of both; ``tile``:
-    only of lanes of different tiles of so many."""
+    known may order them; ``presumed``: those on which only calls may of which nothing
+    says that they wait. ``lanes``: of lanes of one warp; else of threads of different warps; None: of both;
+    ``tile``: only of lanes of different tiles of so many."""
 
     first: Access
     second: Access
@@ -98,3 +99,4 @@ class Open:
     surely: frozenset[Way]
     lanes: bool | None
     tile: int = 0
+    presumed: frozenset[Way] = frozenset()

@@ -36,6 +36,7 @@ from smem_lsp.analysis.execution.program import (
 )
 from smem_lsp.analysis.execution.slice import Slice, Unknown, slice_of
 from smem_lsp.analysis.threads.divergence import Verdicts
+from smem_lsp.analysis.threads.ordering_calls import ordering_calls
 from smem_lsp.analysis.threads.spin_loops import may_wait
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.free_symbols import Dependence, Rests
@@ -107,6 +108,7 @@ def build_program(
         _slice(instructions, values, addresses),
         Dependence(values),
         parts(kernel),
+        ordering_calls(kernel, control),
     )
 
 

@@ -44,15 +44,15 @@ class Synchronisation:
     def come_to(self, point: int, frame: Frame) -> None:
         """The path goes on to a point: an unknown call on the way may have synchronised threads."""
         path = frame.path
-        if self.kernel.opaque and point > path.point and self.calls_between(path.point, point):
+        if self.program.calls and point > path.point and self.calls_between(path.point, point):
             self.forget(frame)
             self.lose(self.block.threads, frame)
         path.point = point
 
     def calls_between(self, after: int, before: int) -> bool:
         """Does an unknown call stand between two points?"""
-        opaque = self.kernel.opaque
-        return bool(opaque) and bisect_right(opaque, after) < bisect_left(opaque, before)
+        calls = self.program.calls
+        return bool(calls) and bisect_right(calls, after) < bisect_left(calls, before)
 
     def forget(self, frame: Frame) -> None:
         """Who has waited for whom, and for what, is no longer known."""

@@ -22,6 +22,7 @@ from smem_lsp.analysis.hazards.races import Search
 from smem_lsp.analysis.threads.assignments import assignments
 from smem_lsp.analysis.threads.block_shape import smallest_grid
 from smem_lsp.analysis.threads.divergence import Verdicts
+from smem_lsp.analysis.threads.ordering_calls import ordering_calls
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import Ground
 from smem_lsp.analysis.values.evaluate import Evaluator
@@ -137,6 +138,8 @@ class Replay:
             if truth is None or bool(truth) != each.truth:
                 return None
         buffer = self.kernel.buffers[access.buffer]
+        if buffer.element_bytes is None and access.part is None and not buffer.dims:
+            return range(1)  # of a variable whose type is not known: all of it
         offset = self.values.offset(access, buffer)
         start = None if offset is None else evaluator.constant(offset)
         width = access.width if access.width is not None else buffer.element_bytes
@@ -151,7 +154,12 @@ class Replay:
             each.kind in (BarrierKind.BLOCK, BarrierKind.WARP) and not each.guess for each in barriers
         )
         met = all(each.point in self.control.barriers for each in barriers if each.kind is BarrierKind.BLOCK)
-        return plain and met and not self.kernel.opaque and self.control.divergent_return is None
+        return (
+            plain
+            and met
+            and not ordering_calls(self.kernel, self.control)
+            and self.control.divergent_return is None
+        )
 
     @cached_property
     def _program(self) -> Program:
@@ -209,6 +217,6 @@ def as_shown(decisions: Iterable[Decision], shown: Iterable[Race]) -> list[Decis
 def _as_shown(decision: Decision, race: Race | None) -> Decision:
     if race is None and decision.answer.is_race:
         return replace(decision, answer=Answer.UNDECIDED, reason=NOT_SHOWN)
-    if race is not None and decision.answer is Answer.UNDECIDED:
+    if race is not None and decision.answer in (Answer.UNDECIDED, Answer.PRESUMED):
         return replace(decision, answer=Answer.LIKELY if race.data else Answer.RACE, reason="")
     return decision

@@ -46,7 +46,8 @@ _MAX_ROUNDS = 6
 class Control:
     """Points that are proved; see ``Facts``. ``steady``: points reached by all threads of the block together.
     ``alike``: branches, loops, jumps and barriers that are uniform in every run without a race: they depend on values
-    that all threads read from one address in shared memory."""
+    that all threads read from one address in shared memory. ``split``: calls (points) that are not followed, and
+    order no threads of different warps."""
 
     uniform: frozenset[int]
     barriers: frozenset[int]
@@ -54,6 +55,7 @@ class Control:
     steady: frozenset[int]
     divergent_return: int | None  # line of the first return that only some threads take
     alike: frozenset[int] = frozenset()
+    split: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)

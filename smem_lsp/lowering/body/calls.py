@@ -133,7 +133,7 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScop
         effects.forget(ctx, base)
     definitions = _methods(ctx, callee, scope)
     reached = unknown_calls.hand_over(ctx, expr, scope, callee.name, definitions)
-    unknown_calls.passed_over(ctx, definitions)
+    unknown_calls.passed_over(ctx, expr, definitions, scope)
     if isinstance(base, Var):
         ctx.points_to.add(base.index, reached)
     return ctx.lost_address(held | reached)

@@ -11,6 +11,7 @@ from smem_lsp.lowering.body import expressions, objects
 from smem_lsp.lowering.callees import capture, overloads
 from smem_lsp.lowering.callees.in_sight import is_in_sight
 from smem_lsp.lowering.callees.may_wait import is_calm
+from smem_lsp.lowering.callees.presumed import is_sequential, presumed_calm
 from smem_lsp.lowering.library import bulk_copies, cuda_pipeline
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
@@ -32,17 +33,17 @@ def unknown_call(ctx: Context, expr: tree.Call, scope: LocalScope, name: str) ->
     if isinstance(expr.callee, tree.Name) and not is_in_sight(ctx, expr.callee, scope):
         ctx.limits.note_unexact(f"{name} is not in sight: it may have shared arrays of its own")
     found = overloads.candidates(ctx, expr.callee, expr, scope) if isinstance(expr.callee, tree.Name) else ()
-    passed_over(ctx, [each.function for each in found])
+    passed_over(ctx, expr, [each.function for each in found], scope)
     return ctx.lost_address(reached)
 
 
-def passed_over(ctx: Context, definitions: Sequence[Function]) -> None:
+def passed_over(ctx: Context, expr: tree.Call, definitions: Sequence[Function], scope: LocalScope) -> None:
     """A function that is not followed has run: one of ``definitions``, if there are any."""
     ctx.limits.passed_over = True
-    if is_calm(ctx, definitions):
+    if is_calm(ctx, definitions) or (not definitions and is_sequential(ctx, expr, scope)):
         ctx.out.touch(AccessKind.UPDATE)  # of global memory, perhaps
     else:
-        ctx.may_synchronise()
+        ctx.may_synchronise(presumed_calm(ctx, expr, definitions, scope))
 
 
 def hand_over(

@@ -7,7 +7,17 @@ from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import Protocol
 
-from smem_lsp.ir.nodes import Access, AccessKind, Addition, AddressSpace, Branch, FollowedCall, Seq, Tile
+from smem_lsp.ir.nodes import (
+    Access,
+    AccessKind,
+    Addition,
+    AddressSpace,
+    Branch,
+    FollowedCall,
+    PresumedCall,
+    Seq,
+    Tile,
+)
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Unknown, Value, Var, operation
 from smem_lsp.lowering.state.buffers import Buffers
 from smem_lsp.lowering.state.copies import Copies
@@ -246,9 +256,11 @@ class Context:
                 item = replace(item, guess=True, length=length, width=None)
             self.out.items[number] = item
 
-    def may_synchronise(self) -> None:
-        """Something is called that is not understood: it may wait for other threads."""
+    def may_synchronise(self, presumed: PresumedCall | None = None) -> None:
+        """Something is called that is not understood: it may wait for other threads. ``presumed``: nothing says so."""
         self.limits.opaque.append(self.out.next_point())
+        if presumed is not None:
+            self.limits.presumed[self.limits.opaque[-1]] = presumed
 
     # ---- addresses that are not followed -------------------------------------------------------------------------
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import field
 
+from smem_lsp.ir.nodes import PresumedCall
 from smem_lsp.source.record import dataclass
 
 
 @dataclass
 class LimitsFound:
     """What was not understood by now. Of reasons that are one, the first stays. ``opaque``: points, rising, of calls
-    that may wait for other threads; ``hidden``: macros that are called but not in sight; ``disguised``: those of
+    that may wait for other threads; ``presumed``: those of which nothing says that they do;
+    ``hidden``: macros that are called but not in sight; ``disguised``: those of
     them that stand where a declaration could; ``assumed``: what is taken for granted of functions that whoever
     instantiates a template passes; ``unseen``: names of values that nothing in sight declares; ``passed_over``: a call
     was not followed."""
@@ -23,6 +25,7 @@ class LimitsFound:
     unknown_accesses: int = 0
     unknown_barriers: int = 0
     opaque: list[int] = field(default_factory=list)
+    presumed: dict[int, PresumedCall] = field(default_factory=dict)
     hidden: list[str] = field(default_factory=list)
     disguised: list[str] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
