@@ -187,10 +187,11 @@ def _initial(
         ctx.outside.write(result)
         ctx.outside.hand_out(result)
     if not reference:
-        loaded = effects.load(ctx, result, initializer, pointer="*" in declarator.pointers)
+        kind = declared_type(declarator, scope)
+        loaded = effects.assigned(effects.load(ctx, result, initializer), kind)
         if isinstance(loaded, Ref):
             return loaded
-        exact, kind = keeps_integers(declaration.words), declared_type(declarator, scope)
+        exact = keeps_integers(declaration.words)
         return conversions.assigned(loaded, initializer, kind, scope, exact=exact)
     unknown_calls.lend(ctx, initializer, scope)
     effects.forget_bound(ctx, initializer, scope)

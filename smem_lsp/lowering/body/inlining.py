@@ -305,7 +305,11 @@ def bind(
         if parameter.reference:
             ctx.outside.write(result)
             effects.forget_bound(ctx, argument, scope)
-        result = effects.load(ctx, result, argument, pointer="*" in parameter.pointers)
+        result = effects.load(ctx, result, argument)
+        kind = None
+        if parameter.declarator is not None:
+            kind = declarations.declared_type(parameter.declarator, inner)
+        result = effects.assigned(result, kind)
         if not parameter.name:
             continue
         if (
@@ -315,7 +319,6 @@ def bind(
         ):
             ctx.escape(result, argument.lo, f"bound to {parameter.name}")
         if not isinstance(result, Ref) and parameter.declarator is not None:
-            kind = declarations.declared_type(parameter.declarator, inner)
             result = conversions.assigned(result, argument, kind, scope)
         _new_parameter(ctx, parameter, inner, result, function)
     for parameter in parameters[len(expr.arguments) :]:

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from typing import Protocol
 
 from smem_lsp.ir.nodes import Access, AccessKind, Addition, AddressSpace, Branch, FollowedCall, Seq, Tile
-from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Unknown, Value, Var, operation
+from smem_lsp.ir.values import Const, MemberPath, Op, Operator, Sym, Thread, Unknown, Value, Var, operation
 from smem_lsp.lowering.state.buffers import Buffers
 from smem_lsp.lowering.state.copies import Copies
 from smem_lsp.lowering.state.emitter import Emitter
@@ -21,7 +21,7 @@ from smem_lsp.lowering.state.position import Position
 from smem_lsp.lowering.state.variables import Declared, Variables
 from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Qualified
+from smem_lsp.semantics.types import Qualified, plain_type
 from smem_lsp.source import Span
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
@@ -69,6 +69,9 @@ class Lowering(Protocol):
 
     def value(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
         """The value of an expression; an address of shared memory that gets here escapes."""
+
+    def number(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
+        """The value of an expression where only a number can stand."""
 
     def assign(self, ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScope) -> Value | Ref:
         """An assignment whose right side is ``right``."""
@@ -339,9 +342,6 @@ class Context:
 
     def alias(self, variable: int, ref: Ref) -> None:
         """An assignment of an address of shared memory, or of an element of the array ``variable`` is."""
-        part = ref.part_of
-        if part is not None:
-            part = replace(part, base=self.frozen_value(part.base))
         plain = Ref(
             ref.bases,
             None,
@@ -351,7 +351,7 @@ class Context:
             pointer=True,
             number=ref.number,
             kind=ref.kind,
-            part_of=part,
+            part_of=self._frozen_part(ref.part_of),
             within=ref.within,
             name=ref.name,
         )
@@ -383,9 +383,11 @@ class Context:
             return None
         offset = None if variable.array or known.mixed else Var(variable.index + 1)
         chosen = Var(variable.index + 2) if offset is not None and len(known.bases) > 1 else None
-        element, shape, kind = known.element, known.shape, known.kind
+        element, shape, kind, part = known.element, known.shape, known.kind, known.part_of
         if variable.element is not None:
             element, shape, kind = variable.element, variable.shape, variable.kind
+        if part is not None and plain_type(kind) != plain_type(known.kind):  # a base class, perhaps
+            part = replace(part, overlaps=True, stand_in=None)
         return Ref(
             known.bases,
             None,
@@ -396,7 +398,7 @@ class Context:
             held=variable.array,
             number=known.number,
             kind=kind,
-            part_of=known.part_of,
+            part_of=part,
             within=known.within,
             chosen=chosen,
             name=known.name,
@@ -410,7 +412,10 @@ class Context:
         offset, chosen = (
             None if each is None else self.frozen_value(each) for each in (ref.offset, ref.chosen)
         )
-        return replace(ref, index=index, offset=offset, chosen=chosen)
+        return replace(ref, index=index, offset=offset, chosen=chosen, part_of=self._frozen_part(ref.part_of))
+
+    def _frozen_part(self, part: MemberPath | None) -> MemberPath | None:
+        return None if part is None else replace(part, base=self.frozen_value(part.base))
 
     def frozen_value(self, value: Value) -> Value:
         """What a value is now, whatever its variables become."""

@@ -17,19 +17,30 @@ from smem_lsp.lowering.state.local_scope import (
     View,
 )
 from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics.types import Type, is_number
 from smem_lsp.syntax import tree
 
 _MAX_NESTED = 8  # lambdas that name lambdas
 
 
-def load(ctx: Context, result: Value | Ref, expr: tree.Expr, *, pointer: bool = False) -> Value | Ref:
-    """Lvalue to rvalue: an element is read, an array becomes the address of its first element. ``pointer``: an address
-    is wanted."""
-    loaded = _loaded(ctx, result, expr, pointer)
+def load(ctx: Context, result: Value | Ref, expr: tree.Expr) -> Value | Ref:
+    """Lvalue to rvalue: an element is read, an array becomes the address of its first element. Of a member whose type
+    is not known its use says what it is: ``number`` where only a number can stand."""
+    loaded = _loaded(ctx, result, expr)
     if ctx.around.stated and ctx.at.function is ctx.at.kernel and not isinstance(loaded, Ref):
         if _words(ctx, expr) in ctx.around.stated:
             ctx.agreed.add(loaded)
     return loaded
+
+
+def number(loaded: Value | Ref) -> Value | Ref:
+    """What is loaded where no array can stand: then a member whose type is not known is none."""
+    return loaded.loaded if isinstance(loaded, Ref) and loaded.loaded is not None else loaded
+
+
+def assigned(loaded: Value | Ref, kind: Type | None) -> Value | Ref:
+    """What a variable of this type gets. None: any type."""
+    return number(loaded) if is_number(kind) else loaded
 
 
 def _words(ctx: Context, expr: tree.Expr) -> str:
@@ -39,7 +50,7 @@ def _words(ctx: Context, expr: tree.Expr) -> str:
     return "(" * -opened + "".join(texts[lo:hi]) + ")" * opened
 
 
-def _loaded(ctx: Context, result: Value | Ref, expr: tree.Expr, pointer: bool) -> Value | Ref:
+def _loaded(ctx: Context, result: Value | Ref, expr: tree.Expr) -> Value | Ref:
     if not isinstance(result, Ref) or result.pointer:
         return result
     if result.shape:
@@ -48,15 +59,13 @@ def _loaded(ctx: Context, result: Value | Ref, expr: tree.Expr, pointer: bool) -
     stored = ctx.stored_address(result)
     if stored is not None:
         return stored
-    if result.unclear and pointer and not ctx.points_to.stored_in(result):
-        return Ref(result.bases, pointer=True)  # of an array, or it leads out of shared memory
-    if result.unclear:
-        ctx.escape(result, expr.lo, "it may be an array, the type is not known")
-        return ctx.lost_address(result.bases)
     loaded = ctx.out.fresh(access=ctx.out.items[-1].point if len(result.bases) == 1 else None)
     stored_in = ctx.points_to.stored_in(result)
     ctx.points_to.add_value(loaded, stored_in)
-    return loaded
+    if result.unclear and stored_in:
+        ctx.escape(result, expr.lo, "it may be an array, the type is not known")
+        return ctx.lost_address(result.bases)
+    return result.perhaps(loaded) if result.unclear else loaded
 
 
 def forget(ctx: Context, variable: Var) -> None:
