@@ -332,7 +332,7 @@ def _made(
     """An object that is passed by value: a copy, or what a constructor makes of the argument."""
     declaration, declarator = parameter.declaration, parameter.declarator
     if declaration is not None and declarator is not None:
-        if declarations.is_copied(declaration, declarator, inner, argument, scope):
+        if declarations.is_copied(ctx, declaration, declarator, inner, argument, scope):
             return expressions.value(ctx, argument, scope)
     unknown_calls.pass_by_reference(ctx, [argument], scope, "a constructor")
     return ctx.out.fresh()

@@ -165,3 +165,33 @@ def test_a_barrier_between_parts_of_elements_of_one_thread_each_is_redundant() -
     shared = body.replace("if (t == 0) out[w].rows", "out[w * 32 + t].rows")
     text = ELEMENTS.format(kind="Partly", count=8, body=shared)
     assert not [each for each in check(text).findings if each.code == "SMEM204"]
+
+
+COPIED = """\
+#include "outside.h"
+__device__ void fill(ns::count_type from, int *out) { for (int i = from; i < 8; ++i) out[i] = i; }
+__device__ void next(ns::count_type &from) { from += 1; }
+__device__ void view(ns::span from, int *out) { out[0] = from.size(); }
+__global__ void k(int *out) {
+  __shared__ ns::count_type first;
+  if (threadIdx.x == 0) first = 0;
+  __syncthreads();
+  BODY
+}
+void go(int *out) { k<<<1, 128>>>(out); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("fill(first, out);", FREE),
+        ("ns::count_type own = first; fill(own, out);", FREE),
+        ("if (threadIdx.x == 0) next(first); fill(first, out);", RACY),
+        ("if (threadIdx.x == 0) next(first); __syncthreads(); fill(first, out);", FREE),
+        ("view(first, out);", OPEN),
+    ],
+)
+def test_an_object_of_a_class_out_of_sight_is_copied(body: str, kind: VerdictKind) -> None:
+    (found,) = check(COPIED.replace("BODY", body)).facts[0].analysis.verdicts
+    assert found.kind is kind
