@@ -83,3 +83,32 @@ void go(int* out, int n) {{ k<<<1, 128>>>(out, n); }}
 def test_a_declaration_says_whether_an_argument_may_be_changed(above: str, apart: bool) -> None:
     (found,) = check(PROTOTYPE.format(above=above, call="next(t);")).facts[0].analysis.verdicts
     assert (found.kind is VerdictKind.RACE_FREE) == apart
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("for (int i = t; i < n; i += 128) s[i] = unseen(i); __syncthreads(); out[t] = s[0];", "race-free"),
+        (
+            "for (int i = t; i < n; i += 128) s[i] = in.row(i)[t]; __syncthreads(); out[t] = s[0];",
+            "race-free",
+        ),
+        ("for (int i = t; i < n; i += 128) { unseen(i); s[i] = t; s[i / 2] = t; }", "racy"),
+        ("int i = t; unseen(i); s[i] = t;", "undecided"),
+        ("for (int i = t; i < n; i += 128) unseen(&i), s[i] = t;", "undecided"),
+    ],
+)
+def test_a_call_leaves_the_counter_of_a_loop_alone(body: str, kind: str) -> None:
+    text = f"""
+__global__ void k(In in, int* out, int n) {{
+  __shared__ int s[1024];
+  int t = threadIdx.x;
+  {body}
+}}
+void go(In in, int* out, int n) {{ k<<<1, 128>>>(in, out, n); }}
+"""
+    (found,) = check(text).facts[0].analysis.verdicts
+    assert found.kind.value == kind
+    assert any("leaves i as it is" in each for each in check(text).facts[0].kernel.assumed) == (
+        kind != "undecided"
+    )

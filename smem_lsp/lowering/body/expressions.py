@@ -42,7 +42,16 @@ from smem_lsp.semantics.declarations import VariableDecl
 from smem_lsp.semantics.entities import Undeclared
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.sizes import size_of, size_of_type
-from smem_lsp.semantics.types import Array, Pointer, Record, Sequence, is_number, plain_type, scalar_of
+from smem_lsp.semantics.types import (
+    Array,
+    Pointer,
+    Record,
+    Scalar,
+    Sequence,
+    is_number,
+    plain_type,
+    scalar_of,
+)
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import remembered
 from smem_lsp.syntax import tree
@@ -521,7 +530,11 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
     )
     if isinstance(place, Ref) and not place.pointer:
         _store(ctx, expr, place, right, scope)
-        return place
+        if compound or isinstance(right, Ref):
+            return place
+        whole = isinstance(scalar := scalar_of(plain_type(place.kind)), Scalar) and scalar.kind == "int"
+        stored = conversions.kept(right, expr.value, place.kind, scope)
+        return replace(place, loaded=stored if whole or stored == Const(0) else ctx.out.fresh())
     unknown_calls.lend(ctx, expr.target, scope)
     variable = _assigned_variable(ctx, expr.target, scope)
     whole = effects.designated(ctx, expr.target, scope) is not None

@@ -140,13 +140,21 @@ def pass_by_reference(
             continue
         ctx.outside.write(result)
         ctx.outside.hand_out(result)
-        if by_reference:
+        if taken is None and isinstance(argument, tree.Name) and _counts_turns(ctx, argument, scope):
+            ctx.limits.assumed.append(f"{name} leaves {argument.text} as it is")
+        elif by_reference:
             effects.forget_bound(ctx, argument, scope)
             bound.append(argument)
     if reached:
         for argument in bound:
             expressions.hold(ctx, argument, scope, reached)
     return reached
+
+
+def _counts_turns(ctx: Context, argument: tree.Name, scope: LocalScope) -> bool:
+    """Is it the variable that a `for` loop around counts in? Nobody writes such a loop where something else counts."""
+    meaning = scope.lookup(argument.text)
+    return isinstance(meaning, Variable) and meaning.index in ctx.counters
 
 
 def _is_passed(ctx: Context, callee: tree.Expr, scope: LocalScope) -> bool:

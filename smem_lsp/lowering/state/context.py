@@ -108,7 +108,7 @@ class Context:
 
     ``local_names``: name declared in the body -> offset of the first declaration; ``redeclared``: names that are
     declared more than once; ``agreed``: values of the expressions in ``around.stated``; ``named_barriers``: variable of
-    a named barrier object -> threads, number.
+    a named barrier object -> threads, number; ``counters``: variables that the `for` loops around count in.
     """
 
     def __init__(
@@ -131,6 +131,7 @@ class Context:
         self.redeclared: set[str] = set()
         self.agreed: set[Value] = set()
         self.named_barriers: dict[int, Sequence[Value]] = {}
+        self.counters: frozenset[int] = frozenset()
 
     @property
     def is_fixpoint(self) -> bool:
@@ -148,6 +149,16 @@ class Context:
             yield
         finally:
             self.inlining.instance = outer
+
+    @contextmanager
+    def counting(self, counters: frozenset[int]) -> Iterator[None]:
+        """Inside the body of a loop that counts in these variables."""
+        outer = self.counters
+        self.counters = outer | counters
+        try:
+            yield
+        finally:
+            self.counters = outer
 
     # ---- accesses ------------------------------------------------------------------------------------------------
 

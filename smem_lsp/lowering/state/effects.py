@@ -55,6 +55,8 @@ def _loaded(ctx: Context, result: Value | Ref, expr: tree.Expr) -> Value | Ref:
         return result
     if result.shape:
         return result.decayed()
+    if result.loaded is not None:
+        return result.loaded
     ctx.access(result, AccessKind.READ, expr.lo, expr.hi)
     stored = ctx.stored_address(result)
     if stored is not None:

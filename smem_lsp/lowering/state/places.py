@@ -21,8 +21,8 @@ class Ref:
     from the start of the buffer, None: anywhere in ``bases``; ``held``: dimensions of the local array that the
     address is kept in; ``number``: the address is kept in an integer; ``kind``: type of an element of what is there;
     ``within``: the object that was named last on the way, a member of a class in the buffer or all of the buffer;
-    ``name``: the number of the last name on the way, -1: of several, or none; ``loaded``: what is read from a member
-    of a type that is not known, if that is a number: this is its address, if it is an array.
+    ``name``: the number of the last name on the way, -1: of several, or none; ``loaded``: what is read here without
+    an access, as it was just stored; of an address, the number that is read if this is no array of an unknown type.
     """
 
     bases: frozenset[int]
