@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Hashable
+from dataclasses import replace
 
 from smem_lsp.source import record
 from smem_lsp.syntax.conditions import apply_operator
@@ -217,7 +218,8 @@ class MemberPath:
     members, from the outermost in; ``overlaps``: the rest lies inside a union, so different names may share bytes;
     ``stand_in``: how far behind ``base`` the member begins in a layout of our own, in which no two members of the class
     touch each other, nor any byte of a real buffer: places in it compare among themselves, and mean no bytes. None: the
-    member has no such place.
+    member has no such place; ``counted``: ``base`` is no place but the number of an element, of a buffer whose elements
+    are of a size that is not known.
     """
 
     record: Hashable
@@ -225,10 +227,18 @@ class MemberPath:
     path: tuple[str, ...]
     overlaps: bool = False
     stand_in: int | None = None
+    counted: bool = False
+
+    def moved(self, by: Value, sign: Operator) -> MemberPath | None:
+        """Of an address that is moved by so many elements; None: not known any more."""
+        if not self.counted or self.path:
+            return self
+        return None if self.overlaps else replace(self, base=operation(sign, self.base, by))
 
     def apart(self, other: MemberPath) -> bool:
         """Different members of one object? The bases are compared by who knows them."""
-        return self.record is other.record and any(a != b for a, b in zip(self.path, other.path))
+        alike = self.record is other.record and self.counted == other.counted
+        return alike and any(a != b for a, b in zip(self.path, other.path))
 
     def comparable(self, other: MemberPath | None) -> bool:
         """Are places in both of one layout of our own?"""

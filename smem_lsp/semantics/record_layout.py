@@ -12,7 +12,7 @@ from functools import partial
 
 from smem_lsp.semantics import alignment, collect, type_of
 from smem_lsp.semantics.declarations import ClassDecl, Member, declaration_tree, record_start, split
-from smem_lsp.semantics.scope import base_of
+from smem_lsp.semantics.scope import base_of, bases_of
 from smem_lsp.semantics.types import (
     Array,
     Enum,
@@ -88,19 +88,43 @@ def data_members(record: Record) -> tuple[tuple[str, int, Type | None], ...] | N
 @dataclass(frozen=True, slots=True)
 class NamedMember:
     """A data member of a class of unknown layout. ``component``: names the bytes it occupies, which differ from those
-    of other components; ``overlaps``: a union, or no class."""
+    of other components; ``overlaps``: a union, or no class; ``unseen``: of a base class that is not in sight."""
 
     component: str
     type: Type | None
     overlaps: bool
+    unseen: bool = False
 
 
 def named_member(record: Record, name: str, depth: int = 0) -> NamedMember | None:
-    """The data member ``name``, also in anonymous structs and unions; None: unknown. Members of base classes do not
-    count."""
-    inside = collect.inside(record.decl)
-    if inside.odd or depth > _MAX_NESTING:
+    """The data member ``name``, also in anonymous structs and unions and in base classes; None: unknown. What a class
+    and its known bases do not declare belongs to a base that is not in sight: somewhere in the bytes of those."""
+    if depth > _MAX_NESTING or collect.inside(record.decl).odd:
         return None
+    own = _own_member(record, name, depth)
+    if own is not None or record.scope.own(name) or record.decl.bases is None:
+        return own
+    bases = bases_of(record)
+    found = [named_member(base, name, depth + 1) for base in bases if base is not None]
+    seen = [each for each in found if each is not None and not each.unseen]
+    if seen:
+        return seen[0] if len(seen) == 1 else None
+    if all(each is None for each in found) and None not in bases:
+        return None
+    read = all(_is_read(base, depth + 1) for base in bases if base is not None)
+    return NamedMember("bases out of sight", None, overlaps=True, unseen=True) if read else None
+
+
+def _is_read(record: Record, depth: int) -> bool:
+    """Are all members of a class and of its known bases understood?"""
+    if depth > _MAX_NESTING or collect.inside(record.decl).odd:
+        return False
+    return all(base is None or _is_read(base, depth + 1) for base in bases_of(record))
+
+
+def _own_member(record: Record, name: str, depth: int) -> NamedMember | None:
+    """The data member ``name`` that a class declares itself."""
+    inside = collect.inside(record.decl)
     source, scope = record.decl.source, record.scope
     for number, member in enumerate(inside.members):
         checkpoint()

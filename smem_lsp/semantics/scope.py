@@ -547,6 +547,13 @@ def enumerator_value(decl: Enumerator, scope: Scope) -> TypedConstant:
     return TypedConstant(scope.enum(decl.enum), scope.semantics.enum_values(decl.enum, scope).get(decl.name))
 
 
+def bases_of(record: Record) -> list[Record | None]:
+    """The base classes; None for one that is unknown or virtual."""
+    decl = record.decl
+    where = () if decl.bases is None else split(decl.source, *decl.bases, angles=True)
+    return [base_of(record, each) for each in where]
+
+
 def base_of(record: Record, where: tuple[int, int]) -> Record | None:
     """The base class that ``where`` spells in the list of bases; None if it is unknown or virtual."""
     source = record.decl.source

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import check
 
 KERNEL = """\
@@ -47,3 +48,67 @@ def test_exact(above: str, call: str, exact: bool) -> None:
 def test_a_missing_header_may_round_totals(count: int, exact: bool) -> None:
     text = KERNEL.format(above='#include "gone.cuh"', call="0").replace("64", str(count))
     assert check(text, path="k.cu").kernels[0].exact is exact
+
+
+PROTOTYPE = """\
+{above}
+__global__ void k(int* out, int n) {{
+  __shared__ int s[128];
+  int t = threadIdx.x;
+  for (int i = 0; i < n; ++i) {{
+    s[t] = i;
+    {call}
+    out[i] = s[t];
+  }}
+}}
+void go(int* out, int n) {{ k<<<1, 128>>>(out, n); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("above", "apart"),
+    [
+        ("__device__ void next(int t);", True),
+        ("__device__ void next(int);", True),
+        ("__device__ void next(const int& t);", True),
+        ("__device__ void next(int t); __device__ void next(float t);", True),
+        ("__device__ void next(int& t);", False),
+        ("__device__ void next(int t); __device__ void next(int& t);", False),
+        ("template <typename T> __device__ void next(T t);", False),
+        ("__device__ void next(unseen_t t);", False),
+        ("__device__ void next(...);", False),
+        ("", False),
+    ],
+)
+def test_a_declaration_says_whether_an_argument_may_be_changed(above: str, apart: bool) -> None:
+    (found,) = check(PROTOTYPE.format(above=above, call="next(t);")).facts[0].analysis.verdicts
+    assert (found.kind is VerdictKind.RACE_FREE) == apart
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("for (int i = t; i < n; i += 128) s[i] = unseen(i); __syncthreads(); out[t] = s[0];", "race-free"),
+        (
+            "for (int i = t; i < n; i += 128) s[i] = in.row(i)[t]; __syncthreads(); out[t] = s[0];",
+            "race-free",
+        ),
+        ("for (int i = t; i < n; i += 128) { unseen(i); s[i] = t; s[i / 2] = t; }", "racy"),
+        ("int i = t; unseen(i); s[i] = t;", "undecided"),
+        ("for (int i = t; i < n; i += 128) unseen(&i), s[i] = t;", "undecided"),
+    ],
+)
+def test_a_call_leaves_the_counter_of_a_loop_alone(body: str, kind: str) -> None:
+    text = f"""
+__global__ void k(In in, int* out, int n) {{
+  __shared__ int s[1024];
+  int t = threadIdx.x;
+  {body}
+}}
+void go(In in, int* out, int n) {{ k<<<1, 128>>>(in, out, n); }}
+"""
+    (found,) = check(text).facts[0].analysis.verdicts
+    assert found.kind.value == kind
+    assert any("leaves i as it is" in each for each in check(text).facts[0].kernel.assumed) == (
+        kind != "undecided"
+    )

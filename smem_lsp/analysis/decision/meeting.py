@@ -65,7 +65,10 @@ class Meeting(TouchedBytes):
         accesses = tuple(enumerate((self.first, self.second)))
         one, other = (self.element(access, who) for who, access in accesses)
         if self.first.buffer == self.second.buffer and one is not None and other is not None:
-            self.meet, self.in_elements = self.encoder.digits.equal(one, other, rows=True), True
+            self.meet = self.encoder.digits.equal(one, other, rows=True)
+            self.in_elements = self.first.part is None and self.second.part is None
+            if not self.in_elements:  # parts of one element may be apart
+                self.encoder.origin |= Origin.UNKNOWN
             ranges = [(each, each + 1) for each in (one, other)]
         else:
             ranges = [self.bytes_of(access, who) for who, access in accesses]

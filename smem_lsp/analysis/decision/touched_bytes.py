@@ -116,9 +116,9 @@ class TouchedBytes:
         return one.part is None or not one.part.comparable(other.part)
 
     def element(self, access: Access, who: int) -> Expression | None:
-        """The element's number, where exactly one is touched."""
+        """The element's number, where exactly one is touched, or a part of one."""
         buffer = self.asker.of.kernel.buffers[access.buffer]
-        found = self.asker.of.values.only_element(access, buffer)
+        found = self.asker.of.values.holder(access, buffer)
         return None if found is None else self.encoder.value(found, who)
 
     def in_bounds(self, who: int, start: Expression, end: Expression) -> list[Formula]:
@@ -199,7 +199,8 @@ def are_other_members(values: ValueFacts, one: Access, other: Access) -> bool:
     """Surely different members of one object?"""
     if one.part is None or other.part is None or one.buffer != other.buffer:
         return False
-    return values.bases[one.point] is values.bases[other.point] and one.part.apart(other.part)
+    together = one.part.counted and other.part.counted  # whichever elements these are
+    return (together or values.bases[one.point] is values.bases[other.point]) and one.part.apart(other.part)
 
 
 def stores(access: Access) -> bool:

@@ -119,6 +119,12 @@ class ValueFacts:
             return None
         return self.element(access, buffer)
 
+    def holder(self, access: Access, buffer: Buffer) -> Term | None:
+        """Number of the element of unknown size that holds all bytes of an access; None: not known."""
+        if buffer.element_bytes is None and access.part is not None and access.part.counted:
+            return self.bases.get(access.point)
+        return self.only_element(access, buffer)
+
     def offset(self, access: Access, buffer: Buffer) -> Term | None:
         """First accessed byte, from the start of the buffer; None: unknown."""
         element = self.element(access, buffer)

@@ -13,6 +13,7 @@ from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import collect
 from smem_lsp.semantics.declarations import ClassDecl, FunctionDecl, Range, Source
+from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Record, plain_type
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
@@ -79,7 +80,7 @@ def _found_hiding(ctx: Context, record: Record) -> bool:
         for function in functions if name.startswith("operator") else ():
             if isinstance(function, FunctionDecl) and _names_shared(ctx, function.source, function.body):
                 return True
-    return any(base is not None and hides(ctx, base) for base in objects.bases(record))
+    return any(base is not None and hides(ctx, base) for base in bases_of(record))
 
 
 def _names_shared(ctx: Context, source: Source, body: Range | None) -> bool:
@@ -120,7 +121,7 @@ def conversions(record: Record) -> tuple[str, ...] | None:
     if record.decl.body is None:
         return None
     names = [name for name in collect.inside(record.decl).names if _gives_address(record, name)]
-    for base in objects.bases(record):
+    for base in bases_of(record):
         inherited = None if base is None else conversions(base)
         if inherited is None:
             return None

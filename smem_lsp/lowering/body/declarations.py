@@ -186,11 +186,12 @@ def _initial(
         ctx.outside.write(result)
         ctx.outside.hand_out(result)
     if not reference:
+        kind = declared_type(declarator, scope)
         copied = "auto" in declaration.words and not declarator.pointers
-        loaded = effects.load(ctx, result, initializer, copied=copied)
+        loaded = effects.assigned(effects.load(ctx, result, initializer, copied=copied), kind)
         if isinstance(loaded, Ref):
             return loaded
-        exact, kind = keeps_integers(declaration.words), declared_type(declarator, scope)
+        exact = keeps_integers(declaration.words)
         return conversions.assigned(loaded, initializer, kind, scope, exact=exact)
     unknown_calls.lend(ctx, initializer, scope)
     effects.forget_bound(ctx, initializer, scope)
@@ -453,7 +454,7 @@ def _declare_object(
     """A variable of class type: its constructor gets the initializer, and any later use may reach it."""
     initializer = declarator.initializer
     value: Value = ctx.out.fresh()
-    if initializer is not None and is_copied(declaration, declarator, scope, initializer, scope):
+    if initializer is not None and is_copied(ctx, declaration, declarator, scope, initializer, scope):
         value = expressions.copied(ctx, initializer, scope)
     elif initializer is not None:
         arguments = initializer.items if isinstance(initializer, tree.Braces) else [initializer]
@@ -475,6 +476,7 @@ def _declare_object(
 
 
 def is_copied(
+    ctx: Context,
     declaration: tree.Declaration,
     declarator: tree.Declarator,
     inner: LocalScope,
@@ -485,7 +487,27 @@ def is_copied(
     reads that one."""
     made = plain_type(type_of.variable_value(declaration, declarator, inner.constant_scope()).type)
     given = plain_type(evaluate_value(initializer, scope.constant_scope()).type)
+    if made is None and given is None:  # of a class that is not in sight, by its name
+        name = class_name(declaration.words)
+        return (
+            name != ""
+            and not declaration.words[-1].endswith(">")
+            and name == _class_of(ctx, initializer, scope)
+        )
     return made is not None and made == given
+
+
+def _class_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> str:
+    """The class of an object as its declaration spells it; "" where that is not known."""
+    meaning = scope.lookup(expr.text) if isinstance(expr, tree.Name) else None
+    buffer = None
+    if isinstance(meaning, BufferName):
+        buffer = ctx.buffers[meaning.buffer]
+    elif isinstance(meaning, View) and meaning.target.whole and len(meaning.target.bases) == 1:
+        buffer = ctx.buffers[min(meaning.target.bases)]
+    if buffer is not None:
+        return "" if buffer.dims or "<" in buffer.type else buffer.type
+    return meaning.of_class if isinstance(meaning, Variable) and not meaning.array else ""
 
 
 def class_name(words: list[str]) -> str:

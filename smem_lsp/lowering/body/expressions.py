@@ -42,7 +42,7 @@ from smem_lsp.lowering.state.local_scope import (
     Variable,
     View,
 )
-from smem_lsp.lowering.state.places import Ref, choose
+from smem_lsp.lowering.state.places import Ref, choose, join
 from smem_lsp.lowering.state.template_header import type_parameters
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.arithmetic import literal
@@ -50,24 +50,39 @@ from smem_lsp.semantics.declarations import VariableDecl
 from smem_lsp.semantics.entities import Undeclared
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.sizes import size_of, size_of_type
-from smem_lsp.semantics.types import Array, Pointer, Record, Sequence, is_number, plain_type
+from smem_lsp.semantics.types import (
+    Array,
+    Pointer,
+    Record,
+    Scalar,
+    Sequence,
+    is_number,
+    plain_type,
+    scalar_of,
+)
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import remembered
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 
+_POINTER = 8  # bytes
 _PAGE = 4096  # bytes: fewer low bits than that are no address
 _BUILTIN_VECTORS = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
 
 
 def value(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     """The value of an expression; an address of shared memory that gets here is lost, so it escapes."""
-    return _kept_value(ctx, load(ctx, operand(ctx, expr, scope), expr), expr)
+    return _as_value(ctx, load(ctx, operand(ctx, expr, scope), expr), expr)
+
+
+def number(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
+    """The value of an expression where only a number can stand."""
+    return _as_value(ctx, effects.number(load(ctx, operand(ctx, expr, scope), expr)), expr)
 
 
 def copied(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     """The value of an object that another one of its class is made from."""
-    return _kept_value(ctx, load(ctx, operand(ctx, expr, scope), expr, copied=True), expr)
+    return _as_value(ctx, load(ctx, operand(ctx, expr, scope), expr, copied=True), expr)
 
 
 def address(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
@@ -76,7 +91,7 @@ def address(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
     return load(ctx, operand(ctx, expr, scope), expr, pointer=True) if converted is None else converted
 
 
-def _kept_value(ctx: Context, loaded: Value | Ref, expr: tree.Expr) -> Value:
+def _as_value(ctx: Context, loaded: Value | Ref, expr: tree.Expr) -> Value:
     if isinstance(loaded, Ref):
         ctx.escape(loaded, expr.lo, "used as a value")
         return ctx.lost_address(loaded.bases)
@@ -85,10 +100,10 @@ def _kept_value(ctx: Context, loaded: Value | Ref, expr: tree.Expr) -> Value:
 
 def truth(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     """The value of an expression that is asked whether it is 0, or a null pointer: an address goes nowhere by that."""
-    loaded = load(ctx, operand(ctx, expr, scope), expr)
+    loaded = effects.number(load(ctx, operand(ctx, expr, scope), expr))
     if isinstance(loaded, Ref) and loaded.pointer:
         return ctx.out.fresh()
-    return _kept_value(ctx, loaded, expr)
+    return _as_value(ctx, loaded, expr)
 
 
 def operand(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
@@ -100,8 +115,8 @@ def operand(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
         case tree.Number() if expr.text == "nullptr":
             return Const(0)
         case tree.Number():
-            number = literal(expr.text).n
-            return conversions.literal_with_point(expr.text) if number is None else Const(number)
+            n = literal(expr.text).n
+            return conversions.literal_with_point(expr.text) if n is None else Const(n)
         case tree.Binary():
             return _binary(ctx, expr, scope)
         case tree.Index():
@@ -277,13 +292,24 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
             unknown_calls.pass_by_reference(ctx, [expr.right], scope, f"operator{operator}")
             return ctx.out.fresh()
     right = load(ctx, _of_operator(ctx, expr.right, scope), expr.right)
+    if operator not in ("+", "-"):
+        left, right = effects.number(left), effects.number(right)
+    else:
+        left, right = _summands(expr, left, right, scope)
     if isinstance(left, Ref):
+        if isinstance(right, Ref) and left.loaded is not None and right.loaded is not None:
+            return _of_unknown_type(expr, join([left, right]).moved(None), left.loaded, right.loaded, scope)
         if isinstance(right, Ref):
             ctx.buffers.spanned |= left.bases | right.bases
             return ctx.out.fresh()  # a difference or comparison of addresses keeps neither
+        if left.loaded is not None:
+            moved = left.moved(right, operator_of(operator))
+            return _of_unknown_type(expr, moved, left.loaded, right, scope)
         if operator == "-":
             return left.moved(right, Operator.SUBTRACT)
         return _with_address(ctx, expr, left, right)
+    if isinstance(right, Ref) and right.loaded is not None:
+        return _of_unknown_type(expr, right.moved(left), left, right.loaded, scope)
     if isinstance(right, Ref):
         return _with_address(ctx, expr, right, left)
     return conversions.applied(operator_of(operator), left, right, (expr.left, expr.right), scope)
@@ -293,6 +319,32 @@ def _of_operator(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Re
     """What an operator gets: an object of a thread is converted to an address."""
     converted = class_operators.as_pointer(ctx, expr, scope)
     return operand(ctx, expr, scope) if converted is None else converted
+
+
+def _summands(
+    expr: tree.Binary, left: Value | Ref, right: Value | Ref, scope: LocalScope
+) -> tuple[Value | Ref, Value | Ref]:
+    """Both sides of a sum or a difference. Beside an address stands a number, or what is taken from it is another one
+    and leaves a number."""
+    if expr.operator == "-" or _is_address(left, expr.left, scope):
+        right = effects.number(right)
+    if expr.operator == "+" and _is_address(right, expr.right, scope):
+        left = effects.number(left)
+    return left, right
+
+
+def _is_address(operand: Value | Ref, expr: tree.Expr, scope: LocalScope) -> bool:
+    if isinstance(operand, Ref):
+        return operand.loaded is None
+    return isinstance(plain_type(evaluate_value(expr, scope.constant_scope()).type), Pointer)
+
+
+def _of_unknown_type(
+    expr: tree.Binary, moved: Ref, left: Value, right: Value, scope: LocalScope
+) -> Value | Ref:
+    """A sum or a difference with a member whose type is not known: an address, or a number."""
+    found = conversions.applied(operator_of(expr.operator), left, right, (expr.left, expr.right), scope)
+    return replace(moved, loaded=found)
 
 
 def _short_circuit(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value:
@@ -334,7 +386,7 @@ def _may_be_object(left: Value | Ref) -> bool:
 def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
     meaning = scope.lookup(expr.base.text) if isinstance(expr.base, tree.Name) else None
     if isinstance(meaning, Variable) and meaning.numbers:
-        return _one_of(meaning.numbers, value(ctx, expr.index, scope))
+        return _one_of(meaning.numbers, number(ctx, expr.index, scope))
     overloaded = class_operators.of_object(ctx, expr.base, "[]", [expr.index], expr, scope)
     if overloaded is not None:
         return overloaded
@@ -345,7 +397,7 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
             return overloaded
         converted = class_operators.of_shared(ctx, base, expr.base)
         base = base if converted is None else converted
-    index = value(ctx, expr.index, scope)
+    index = number(ctx, expr.index, scope)
     if not isinstance(base, Ref):
         _note_undeclared(ctx, expr.base, scope)
         ctx.clobber(base, expr.lo, expr.hi)
@@ -447,7 +499,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
         ctx.clobber(target, expr.lo, expr.hi)
         ctx.outside.name(target, Const(0), _bytes_of(expr, scope))
         return Op(Operator.LOAD, (target, Const(0)))
-    inner = (truth if operator == "!" else value)(ctx, expr.operand, scope)
+    inner = (truth if operator == "!" else number)(ctx, expr.operand, scope)
     if operator == "+":
         return inner
     # `&&label` is an address, and what else the grammar takes has no value that is known
@@ -530,9 +582,18 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
     """An assignment whose right side is ``right``."""
     place = operand(ctx, expr.target, scope)
     compound = expr.operator != "="
+    right = (
+        effects.number(right)
+        if compound
+        else effects.assigned(right, evaluate_value(expr.target, scope.constant_scope()).type)
+    )
     if isinstance(place, Ref) and not place.pointer:
         _store(ctx, expr, place, right, scope)
-        return place
+        if compound or isinstance(right, Ref):
+            return place
+        whole = isinstance(scalar := scalar_of(plain_type(place.kind)), Scalar) and scalar.kind == "int"
+        stored = conversions.kept(right, expr.value, place.kind, scope)
+        return replace(place, loaded=stored if whole or stored == Const(0) else ctx.out.fresh())
     unknown_calls.lend(ctx, expr.target, scope)
     variable = _assigned_variable(ctx, expr.target, scope)
     whole = effects.designated(ctx, expr.target, scope) is not None
@@ -710,6 +771,8 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref
     with ctx.out.collect() as late:
         no = load(ctx, no, expr.no)
     otherwise += late
+    if is_number(evaluate_value(expr.yes if isinstance(no, Ref) else expr.no, scope.constant_scope()).type):
+        yes, no = effects.number(yes), effects.number(no)  # both are of one type
     if then or otherwise:
         where = ctx.at.span(expr.lo, expr.hi), ctx.at.line(expr.lo)
         branch = Branch(point, condition, Seq(tuple(then)), Seq(tuple(otherwise)), *where)
@@ -746,6 +809,8 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
         inner = operand(ctx, expr.operand, scope)
     if isinstance(inner, Ref):
         inner_loaded = inner if "&" in type_id.pointers else load(ctx, inner, expr.operand)
+        if not _keeps_address(expr, scope):
+            inner_loaded = effects.number(inner_loaded)
         if isinstance(inner_loaded, Ref):
             return _cast_address(ctx, expr, inner_loaded, scope)
         inner = inner_loaded
@@ -764,6 +829,15 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
     exact = size is not None and size[0] >= 4 and not {"float", "double"} & set(type_id.words)
     kind = type_of.type_id(type_id, scope.constant_scope())
     return conversions.assigned(inner, expr.operand, kind, scope, exact=exact)
+
+
+def _keeps_address(expr: tree.Cast, scope: LocalScope) -> bool:
+    """Can an address be cast like this, to a pointer or to an integer as wide as one (C++ [expr.reinterpret.cast])?"""
+    kind = type_of.type_id(expr.type, scope.constant_scope())
+    found = None if expr.type.pointers else scalar_of(plain_type(kind))
+    if found is None or not is_number(kind):
+        return True
+    return found.kind == "int" and found.size >= _POINTER and expr.style != "static_cast"
 
 
 def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) -> Value | Ref:

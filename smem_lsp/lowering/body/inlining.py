@@ -315,6 +315,10 @@ def bind(
             effects.forget_bound(ctx, argument, scope)
         copied = _is_deduced(parameter, function)
         result = effects.load(ctx, result, argument, pointer=parameter.pointer, copied=copied)
+        kind = None
+        if parameter.declarator is not None:
+            kind = declarations.declared_type(parameter.declarator, inner)
+        result = effects.assigned(result, kind)
         if not parameter.name:
             continue
         if (
@@ -324,7 +328,6 @@ def bind(
         ):
             ctx.escape(result, argument.lo, f"bound to {parameter.name}")
         if not isinstance(result, Ref) and parameter.declarator is not None:
-            kind = declarations.declared_type(parameter.declarator, inner)
             result = conversions.assigned(result, argument, kind, scope)
         _new_parameter(ctx, parameter, inner, result, function)
     for parameter in parameters[len(expr.arguments) :]:
@@ -344,7 +347,7 @@ def _made(
     """An object that is passed by value: a copy, or what a constructor makes of the argument."""
     declaration, declarator = parameter.declaration, parameter.declarator
     if declaration is not None and declarator is not None:
-        if declarations.is_copied(declaration, declarator, inner, argument, scope):
+        if declarations.is_copied(ctx, declaration, declarator, inner, argument, scope):
             return expressions.copied(ctx, argument, scope)
     unknown_calls.pass_by_reference(ctx, [argument], scope, "a constructor")
     return ctx.out.fresh()

@@ -30,7 +30,8 @@ def member_of(ctx: Context, place: Ref, name: str) -> Ref:
         if element is not None:
             return place.member("xyzw".index(name) * element.size, element)
     if kind is None:
-        part = None if place.part_of is None else replace(place.part_of, stand_in=None)
+        part = place.element_path()
+        part = None if part is None else replace(part, stand_in=None)
         return replace(place.somewhere(ctx.out.fresh(uniform=True), None, part), unclear=True)
     return place.part()
 
@@ -50,13 +51,18 @@ def _unplaced(ctx: Context, place: Ref, record: Record, name: str) -> Ref:
     found = record_layout.named_member(record, name)
     if found is None:
         return replace(place.part(), unclear=True)
-    part = place.part_of
+    part = place.element_path()
     if part is None and place.offset is not None:
         part = MemberPath(record.decl, place.offset, ())
     if part is not None and not part.overlaps:
         overlaps = found.overlaps or record.decl.tag == "union"
         part = replace(part, path=(*part.path, found.component), overlaps=overlaps, stand_in=None)
-        if found.component == name and record.decl.tag != "union" and found.type is not None:
+        if (
+            not part.counted
+            and found.component == name
+            and record.decl.tag != "union"
+            and found.type is not None
+        ):
             part = ctx.buffers.with_stand_in(place.bases, part)
             if part.stand_in is not None:
                 return place.standing_in(part, found.type)

@@ -24,6 +24,7 @@ from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import collect
 from smem_lsp.semantics.declarations import FunctionDecl, Source, split
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
+from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Record, plain_type
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
@@ -203,7 +204,7 @@ def copied_by_members(record: Record) -> bool:
             spelled = decl.source.texts[slice(*decl.list)]
             if name in spelled or (decl.parameters and "&&" in spelled):
                 return False
-    return all(base is not None and copied_by_members(base) for base in objects.bases(record))
+    return all(base is not None and copied_by_members(base) for base in bases_of(record))
 
 
 def _constructor_arguments(
@@ -361,7 +362,7 @@ def _initialize(ctx: Context, variable: Variable, record: Record, scope: LocalSc
                 assert parsed is not None
                 _initialize_member(ctx, variable, by_name[name], arguments, parsed, scope)
                 continue
-            base = next((b for b in objects.bases(record) if b is not None and b.decl.name == name), None)
+            base = next((b for b in bases_of(record) if b is not None and b.decl.name == name), None)
             if base is not None and parsed is not None:
                 done |= {field.name for field in objects.fields(base) or ()}
                 if _in_sight(ctx, variable, base, arguments, parsed, scope):
@@ -424,8 +425,11 @@ def _initialize_member(
     elif not arguments:
         ctx.assign(member.index, Const(0))
     else:
-        lower = expressions.address if "*" in field.declarator.pointers else expressions.value
-        assign(ctx, member, lower(ctx, arguments[0], scope))
+        if "*" in field.declarator.pointers:
+            result = expressions.address(ctx, arguments[0], scope)
+        else:
+            result = effects.load(ctx, expressions.operand(ctx, arguments[0], scope), arguments[0])
+        assign(ctx, member, result)
 
 
 def assign(ctx: Context, variable: Variable, value: Value | Ref) -> None:

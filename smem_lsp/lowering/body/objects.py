@@ -25,8 +25,8 @@ from smem_lsp.lowering.state.local_scope import (
 )
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import collect, type_of
-from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl, declaration_tree, split
-from smem_lsp.semantics.scope import Scope, base_of
+from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl, declaration_tree
+from smem_lsp.semantics.scope import Scope, bases_of
 from smem_lsp.semantics.types import Record, Scalar, Type, plain_type, scalar_of
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
@@ -88,7 +88,7 @@ def _fields(record: Record, depth: int) -> tuple[Field, ...] | None:
     if inside.odd or inside.virtual or inside.unnamed:
         return None
     found: list[Field] = []
-    for base in bases(record):
+    for base in bases_of(record):
         inherited = None if base is None else fields(base, depth + 1)
         if inherited is None:
             return None
@@ -109,14 +109,6 @@ def _fields(record: Record, depth: int) -> tuple[Field, ...] | None:
             found.append(Field(declarator.name, parsed, declarator, kind, record.scope))
     names = {field.name for field in found}
     return tuple(found) if len(names) == len(found) else None
-
-
-def bases(record: Record) -> list[Record | None]:
-    """The base classes; None for one that is not known."""
-    decl = record.decl
-    if decl.bases is None:
-        return []
-    return [base_of(record, where) for where in split(decl.source, *decl.bases, angles=True)]
 
 
 # ---- making objects --------------------------------------------------------------------------------------------------
@@ -220,7 +212,7 @@ def methods(ctx: Context, record: Record, name: str, where: tree.Expr, depth: in
     if record.scope.own(name) or depth > _MAX_NESTING:
         return None
     inherited: list[Method] = []
-    for base in bases(record):
+    for base in bases_of(record):
         more = None if base is None else methods(ctx, base, name, where, depth + 1)
         if more is None:
             return None

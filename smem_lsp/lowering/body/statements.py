@@ -247,7 +247,7 @@ def _for(ctx: Context, node: tree.For, scope: LocalScope) -> None:
         if head.condition is not None:
             with ctx.at.chunk(node.head[0]):
                 condition = _head_part(ctx, head.condition, inner)
-    with ctx.out.collect() as body:
+    with ctx.out.collect() as body, ctx.counting(_stepped(head.step, inner)):
         _body(ctx, node.body, inner)
     with ctx.out.collect() as step, ctx.at.chunk(node.head[0]):
         if head.step is not None:
@@ -258,6 +258,21 @@ def _for(ctx: Context, node: tree.For, scope: LocalScope) -> None:
                 checked = _same_name(ctx, condition, _head_part(ctx, head.condition, inner))
     parts = _LoopParts(point, condition, body, first_check, step, again, checked, initial)
     _loop(ctx, node, parts)
+
+
+def _stepped(step: tree.Expr | None, scope: LocalScope) -> frozenset[int]:
+    """The variables that the last part of a head counts in."""
+    match step:
+        case tree.Binary(operator=","):
+            return _stepped(step.left, scope) | _stepped(step.right, scope)
+        case tree.PostfixStep() | tree.Unary(operator="++" | "--"):
+            target = step.operand
+        case tree.Assign():
+            target = step.target
+        case _:
+            return frozenset()
+    meaning = scope.lookup(target.text) if isinstance(target, tree.Name) else None
+    return frozenset((meaning.index,)) if isinstance(meaning, Variable) else frozenset()
 
 
 def _range_for(ctx: Context, node: tree.For, head: tree.RangeFor, scope: LocalScope) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from smem_lsp.ir.nodes import Access, AccessKind
@@ -18,6 +18,7 @@ from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Closure, LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.lowering.state.template_header import template_parameters, type_parameters
+from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.sizes import is_plain_type
 from smem_lsp.semantics.types import is_number
@@ -60,7 +61,11 @@ def hand_over(
         if isinstance(expr.callee, tree.Name) and name == expr.callee.text:
             handed = overloads.handed(expr.callee, scope) is not None
             definitions = () if handed else overloads.functions_named(ctx, name.split("::")[-1], expr.callee)
-    taken = _taken(ctx, definitions, len(expr.arguments), expr.callee)
+    heads: list[_Head] = [(each.parameters, template_parameters(each)) for each in definitions]
+    heads = heads or [(each, frozenset()) for each in _prototypes(expr, scope)]
+    taken = _taken(ctx, heads, len(expr.arguments))
+    if taken is not None and isinstance(expr.callee, tree.Member):
+        taken = _with_kept(ctx, taken, definitions, expr.callee)
     if isinstance(expr.callee, tree.Name) and expr.callee.templated:
         taken = None  # f<float&>(x)
     passed = _is_passed(ctx, expr.callee, scope)
@@ -136,13 +141,21 @@ def pass_by_reference(
             continue
         ctx.outside.write(result)
         ctx.outside.hand_out(result)
-        if by_reference:
+        if taken is None and isinstance(argument, tree.Name) and _counts_turns(ctx, argument, scope):
+            ctx.limits.assumed.append(f"{name} leaves {argument.text} as it is")
+        elif by_reference:
             effects.forget_bound(ctx, argument, scope)
             bound.append(argument)
     if reached:
         for argument in bound:
             expressions.hold(ctx, argument, scope, reached)
     return reached
+
+
+def _counts_turns(ctx: Context, argument: tree.Name, scope: LocalScope) -> bool:
+    """Is it the variable that a `for` loop around counts in? Nobody writes such a loop where something else counts."""
+    meaning = scope.lookup(argument.text)
+    return isinstance(meaning, Variable) and meaning.index in ctx.counters
 
 
 def _is_passed(ctx: Context, callee: tree.Expr, scope: LocalScope) -> bool:
@@ -204,37 +217,59 @@ class Taken:
     keeps: bool = True
 
 
-def _taken(
-    ctx: Context, definitions: Sequence[Function], count: int, callee: tree.Expr
-) -> list[Taken] | None:
-    """How the arguments of a call are taken by any of ``definitions``; None when there is none in sight."""
-    if not definitions:
+_Head = tuple[Sequence[tree.Declaration] | None, Collection[str]]
+
+
+def _prototypes(expr: tree.Call, scope: LocalScope) -> list[Sequence[tree.Declaration] | None]:
+    """The parameters of functions that are declared under the name of a call and that no body is seen of."""
+    if not isinstance(expr.callee, tree.Name) or "::" in expr.callee.text:
+        return []
+    for outer in scope.constant_scope().outwards():
+        declared = outer.own(expr.callee.text)
+        found = [each for each, _ in declared if isinstance(each, FunctionDecl)]
+        if declared:
+            plain = len(found) == len(declared) and all(each.parameters is None for each in found)
+            heads = [each.source.parse("parameters", *each.list) for each in found] if plain else []
+            known = [each for each in heads if isinstance(each, list)]
+            return list(known) if len(known) == len(found) else []
+    return []
+
+
+def _taken(ctx: Context, heads: Sequence[_Head], count: int) -> list[Taken] | None:
+    """How the arguments of a call are taken by any function with these parameters, of which some have the type of a
+    template parameter; None when there is none in sight."""
+    if not heads:
         return None
     found = [Taken(reference=False, reads=True)] * count
-    for definition in definitions:
+    for parameters, own in heads:
         checkpoint()
-        if definition.parameters is None:
+        if parameters is None:
             return None
         for number in range(count):
-            if number >= len(definition.parameters):
+            if number >= len(parameters):
                 found[number] = Taken(reference=True, reads=False)
                 continue
-            parameter = definition.parameters[number]
+            parameter = parameters[number]
             pointers = parameter.declarators[0].pointers if parameter.declarators else []
-            own = template_parameters(definition)
-            open_type = bool(own & set(parameter.words)) or "auto" in parameter.words
+            open_type = bool(set(own) & set(parameter.words)) or "auto" in parameter.words
             plain = is_plain_type(parameter.words, parameter.names, ctx.around.constants)
             by_reference = bool({"&", "&&", "..."} & set(pointers))
             by_reference = by_reference or not ("*" in pointers or open_type or plain)
             marks = [pointer for pointer in pointers if pointer in ("*", "&", "&&", "...")]
             reads = "const" in parameter.words and "volatile" not in parameter.words and (plain or open_type)
             reads = reads and marks in (["*"], ["&"])
-            reads = reads or (plain and not marks and not parameter.declarators[0].dims)
+            unnamed = not parameter.declarators or not parameter.declarators[0].dims
+            reads = reads or (plain and not marks and unnamed)
             found[number] = Taken(found[number].reference or by_reference, found[number].reads and reads)
-    if not isinstance(callee, tree.Member):
-        return found  # other functions of the name may be declared and not be in sight
+    return found
+
+
+def _with_kept(
+    ctx: Context, taken: Sequence[Taken], definitions: Sequence[Function], callee: tree.Member
+) -> list[Taken]:
+    """Of a method, also whether it keeps addresses. Of a function others of its name may be declared out of sight."""
     where = tree.Name(callee.hi - 1, callee.hi, callee.name)
     return [
         replace(each, keeps=each.reference or capture.keeps(ctx, definitions, number, where))
-        for number, each in enumerate(found)
+        for number, each in enumerate(taken)
     ]

@@ -19,6 +19,9 @@ class Visitor:
     def value(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
         return expressions.value(ctx, expr, scope)
 
+    def number(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
+        return expressions.number(ctx, expr, scope)
+
     def assign(self, ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScope) -> Value | Ref:
         return expressions.assign(ctx, expr, right, scope)
 

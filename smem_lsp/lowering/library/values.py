@@ -31,7 +31,10 @@ _EXACT = 1 << 24  # integers that a float keeps: a limit below leaves what is la
 
 def value_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value:
     """A function for which ``takes_values`` holds; lanes of a warp may exchange their arguments."""
-    values = arguments_of(ctx, expr, scope)
+    if name in LOADS:
+        values = arguments_of(ctx, expr, scope)
+    else:
+        values = [ctx.lower.number(ctx, argument, scope) for argument in expr.arguments]
     if ctx.dialect.exchanges.fullmatch(name):
         mask = values[0] if values and name.endswith("_sync") else None
         ctx.out.exchange(expr.lo, expr.hi, name, mask)

@@ -18,7 +18,7 @@ from smem_lsp.ir.nodes import (
     Seq,
     Tile,
 )
-from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Unknown, Value, Var, operation
+from smem_lsp.ir.values import Const, MemberPath, Op, Operator, Sym, Thread, Unknown, Value, Var, operation
 from smem_lsp.lowering.state.buffers import Buffers
 from smem_lsp.lowering.state.copies import Copies
 from smem_lsp.lowering.state.emitter import Emitter
@@ -31,7 +31,7 @@ from smem_lsp.lowering.state.position import Position
 from smem_lsp.lowering.state.variables import Declared, Variables
 from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Qualified
+from smem_lsp.semantics.types import Qualified, plain_type
 from smem_lsp.source import Span
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
@@ -82,6 +82,9 @@ class Lowering(Protocol):
     def value(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
         """The value of an expression; an address of shared memory that gets here escapes."""
 
+    def number(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
+        """The value of an expression where only a number can stand."""
+
     def assign(self, ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScope) -> Value | Ref:
         """An assignment whose right side is ``right``."""
 
@@ -120,7 +123,7 @@ class Context:
 
     ``local_names``: name declared in the body -> offset of the first declaration; ``redeclared``: names that are
     declared more than once; ``agreed``: values of the expressions in ``around.stated``; ``named_barriers``: variable of
-    a named barrier object -> threads, number.
+    a named barrier object -> threads, number; ``counters``: variables that the `for` loops around count in.
     """
 
     def __init__(
@@ -143,6 +146,7 @@ class Context:
         self.redeclared: set[str] = set()
         self.agreed: set[Value] = set()
         self.named_barriers: dict[int, Sequence[Value]] = {}
+        self.counters: frozenset[int] = frozenset()
 
     @property
     def is_fixpoint(self) -> bool:
@@ -160,6 +164,16 @@ class Context:
             yield
         finally:
             self.inlining.instance = outer
+
+    @contextmanager
+    def counting(self, counters: frozenset[int]) -> Iterator[None]:
+        """Inside the body of a loop that counts in these variables."""
+        outer = self.counters
+        self.counters = outer | counters
+        try:
+            yield
+        finally:
+            self.counters = outer
 
     # ---- accesses ------------------------------------------------------------------------------------------------
 
@@ -356,9 +370,6 @@ class Context:
 
     def alias(self, variable: int, ref: Ref) -> None:
         """An assignment of an address of shared memory, or of an element of the array ``variable`` is."""
-        part = ref.part_of
-        if part is not None:
-            part = replace(part, base=self.frozen_value(part.base))
         plain = Ref(
             ref.bases,
             None,
@@ -368,7 +379,7 @@ class Context:
             pointer=True,
             number=ref.number,
             kind=ref.kind,
-            part_of=part,
+            part_of=self._frozen_part(ref.part_of),
             within=ref.within,
             name=ref.name,
         )
@@ -400,9 +411,11 @@ class Context:
             return None
         offset = None if variable.array or known.mixed else Var(variable.index + 1)
         chosen = Var(variable.index + 2) if offset is not None and len(known.bases) > 1 else None
-        element, shape, kind = known.element, known.shape, known.kind
+        element, shape, kind, part = known.element, known.shape, known.kind, known.part_of
         if variable.element is not None:
             element, shape, kind = variable.element, variable.shape, variable.kind
+        if part is not None and plain_type(kind) != plain_type(known.kind):  # a base class, perhaps
+            part = replace(part, overlaps=True, stand_in=None)
         return Ref(
             known.bases,
             None,
@@ -413,7 +426,7 @@ class Context:
             held=variable.array,
             number=known.number,
             kind=kind,
-            part_of=known.part_of,
+            part_of=part,
             within=known.within,
             chosen=chosen,
             name=known.name,
@@ -427,7 +440,10 @@ class Context:
         offset, chosen = (
             None if each is None else self.frozen_value(each) for each in (ref.offset, ref.chosen)
         )
-        return replace(ref, index=index, offset=offset, chosen=chosen)
+        return replace(ref, index=index, offset=offset, chosen=chosen, part_of=self._frozen_part(ref.part_of))
+
+    def _frozen_part(self, part: MemberPath | None) -> MemberPath | None:
+        return None if part is None else replace(part, base=self.frozen_value(part.base))
 
     def frozen_value(self, value: Value) -> Value:
         """What a value is now, whatever its variables become."""

@@ -17,7 +17,7 @@ from smem_lsp.lowering.state.local_scope import (
     View,
 )
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.semantics.types import Record, plain_type
+from smem_lsp.semantics.types import Record, Type, is_number, plain_type
 from smem_lsp.syntax import tree
 
 _MAX_NESTED = 8  # lambdas that name lambdas
@@ -27,12 +27,23 @@ def load(
     ctx: Context, result: Value | Ref, expr: tree.Expr, *, pointer: bool = False, copied: bool = False
 ) -> Value | Ref:
     """Lvalue to rvalue: an element is read, an array becomes the address of its first element, an object what its class
-    converts it to. ``pointer``: an address is wanted; ``copied``: an object of the same class is."""
+    converts it to. ``pointer``: an address is wanted; ``copied``: an object of the same class is. Of a member whose
+    type is not known its use says what it is: ``number`` where only a number can stand."""
     loaded = _loaded(ctx, result, expr, pointer, copied)
     if ctx.around.stated and ctx.at.function is ctx.at.kernel and not isinstance(loaded, Ref):
         if _words(ctx, expr) in ctx.around.stated:
             ctx.agreed.add(loaded)
     return loaded
+
+
+def number(loaded: Value | Ref) -> Value | Ref:
+    """What is loaded where no array can stand: then a member whose type is not known is none."""
+    return loaded.loaded if isinstance(loaded, Ref) and loaded.loaded is not None else loaded
+
+
+def assigned(loaded: Value | Ref, kind: Type | None) -> Value | Ref:
+    """What a variable of this type gets. None: any type."""
+    return number(loaded) if is_number(kind) else loaded
 
 
 def _words(ctx: Context, expr: tree.Expr) -> str:
@@ -47,6 +58,8 @@ def _loaded(ctx: Context, result: Value | Ref, expr: tree.Expr, pointer: bool, c
         return result
     if result.shape:
         return result.decayed()
+    if result.loaded is not None:
+        return result.loaded
     converted = None if copied else ctx.lower.converted(ctx, result, expr)
     if converted is not None:
         return converted
@@ -56,18 +69,18 @@ def _loaded(ctx: Context, result: Value | Ref, expr: tree.Expr, pointer: bool, c
         return stored
     if pointer and _may_be_object(ctx, result) and not ctx.points_to.stored_in(result):
         return Ref(result.bases, pointer=True)  # of an array or an object, or it leads out of shared memory
-    if result.unclear:
-        ctx.escape(result, expr.lo, "it may be an array, the type is not known")
-        return ctx.lost_address(result.bases)
     loaded = ctx.out.fresh(access=ctx.out.items[-1].point if len(result.bases) == 1 else None)
     stored_in = ctx.points_to.stored_in(result)
     ctx.points_to.add_value(loaded, stored_in)
-    return loaded
+    if result.unclear and stored_in:
+        ctx.escape(result, expr.lo, "it may be an array, the type is not known")
+        return ctx.lost_address(result.bases)
+    return result.perhaps(loaded) if result.unclear else loaded
 
 
 def _may_be_object(ctx: Context, place: Ref) -> bool:
     """May what is at a place be converted to its own address, its type not being known?"""
-    if place.unclear or isinstance(plain_type(place.kind), Record):
+    if isinstance(plain_type(place.kind), Record):
         return True
     return place.kind is None and not place.bases <= ctx.buffers.pointer_elements
 

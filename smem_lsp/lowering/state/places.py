@@ -21,7 +21,8 @@ class Ref:
     from the start of the buffer, None: anywhere in ``bases``; ``held``: dimensions of the local array that the
     address is kept in; ``number``: the address is kept in an integer; ``kind``: type of an element of what is there;
     ``within``: the object that was named last on the way, a member of a class in the buffer or all of the buffer;
-    ``name``: the number of the last name on the way, -1: of several, or none.
+    ``name``: the number of the last name on the way, -1: of several, or none; ``loaded``: what is read here without
+    an access, as it was just stored; of an address, the number that is read if this is no array of an unknown type.
     """
 
     bases: frozenset[int]
@@ -42,6 +43,7 @@ class Ref:
     )
     mixed: bool = False  # places of several layouts: none of its offsets means anything
     name: int = -1
+    loaded: Value | None = None
 
     @property
     def whole(self) -> bool:
@@ -60,13 +62,23 @@ class Ref:
 
     def address(self) -> Ref:
         """``&place``"""
-        return replace(self, pointer=True)
+        return replace(self, pointer=True, part_of=self.element_path())
+
+    def element_path(self) -> MemberPath | None:
+        """What this is a part of; an element of unknown size is one by itself."""
+        if self.part_of is not None or self.element is not None or self.shape:
+            return self.part_of
+        if self.index is None or len(self.index) != 1 or self.offset not in (None, Const(0)):
+            return None
+        of_class = plain_type(self.kind)
+        decl = of_class.decl if isinstance(of_class, Record) else None
+        return MemberPath(decl, self.index[0], (), counted=True)
 
     def place(self) -> Ref:
         """``*pointer``"""
         if self.held:
             return replace(self, held=self.held - 1)
-        return replace(self, pointer=False)
+        return replace(self, pointer=False, loaded=None)
 
     def as_number(self) -> Ref:
         """An address as an integer: bytes."""
@@ -109,17 +121,21 @@ class Ref:
 
     def moved(self, by: Value | None, sign: Operator = Operator.ADD) -> Ref:
         """``pointer + by`` or ``pointer - by``; None: by an unknown amount."""
+        part = self.part_of
         if by is None:
-            return replace(self, index=None, offset=None)
+            part = None if part is not None and part.counted and not part.path else part
+            return replace(self, index=None, offset=None, part_of=part, loaded=None)
+        part = None if part is None else part.moved(by, sign)
         offset = _advance(self.offset, by, self.bytes, sign)
         within = self.within if by == Const(0) or self._stays(offset) else None
-        return replace(self, index=_shifted(self.index, by, sign), offset=offset, within=within)
+        index = _shifted(self.index, by, sign)
+        return replace(self, index=index, offset=offset, within=within, part_of=part, loaded=None)
 
     def turned(self, operator: str, other: Value) -> Ref:
         """An address as a number, that ``operator`` and another one make something else of: somewhere in the buffer, or
         a descriptor of what is there."""
         made = None if self.byte is None else Op(Operator.CALL, (self.byte, other), OF_ADDRESS + operator)
-        return replace(self, index=None, offset=made)
+        return replace(self, index=None, offset=made, loaded=None)
 
     def _stays(self, offset: Value | None) -> bool:
         """May an address that is moved to ``offset`` still lead into the object that it was made from?"""
@@ -143,7 +159,14 @@ class Ref:
 
     def part(self) -> Ref:
         """Some bytes of the element that is here."""
-        return replace(self, index=None, offset=None, element=None, shape=(), pointer=False, kind=None)
+        return replace(
+            self, index=None, offset=None, element=None, shape=(), pointer=False, kind=None, loaded=None
+        )
+
+    def perhaps(self, loaded: Value) -> Ref:
+        """The address of the member of an unknown type that is here if it is an array, ``loaded`` if it is a number."""
+        part = None if self.part_of is None else replace(self.part_of, stand_in=None)
+        return replace(self.part(), pointer=True, part_of=part, unclear=False, loaded=loaded)
 
     def member(self, offset: int, kind: Type | None) -> Ref:
         """A member of this type ``offset`` bytes into the element that is here."""
@@ -156,6 +179,7 @@ class Ref:
         return replace(
             self,
             unclear=False,
+            loaded=None,
             within=self._named(offset, kind),
             index=None,
             offset=at,
@@ -217,6 +241,7 @@ class Ref:
             kind=kind,
             part_of=None if self.part_of is None else replace(self.part_of, overlaps=True, stand_in=None),
             unclear=False,
+            loaded=None,
             within=self._seen_as(kind),
         )
 

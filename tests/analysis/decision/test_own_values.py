@@ -20,6 +20,8 @@ SAFE = {
     "all threads store the width that they read": "__shared__ int width; width = n - 3; out[threadIdx.x] = width;",
     "in each turn anew, with a barrier behind": "__shared__ int width; for (int i = 0; i < n; ++i) { width = n - i; "
     "out[i] = width; __syncthreads(); }",
+    "what a chain of assignments stores is not read again": "__shared__ int one, other; for (int i = 0; i < n; ++i) { "
+    "one = other = threadIdx.x < n ? 0 : 0; __syncthreads(); if (threadIdx.x == in[i]) other = i; __syncthreads(); }",
     "zeros of two widths": "__shared__ int s[256]; short* h = reinterpret_cast<short*>(s); "
     "if (threadIdx.x < 32) s[threadIdx.x] = 0; else h[threadIdx.x - 32] = 0;",
     "zeros in steps that are not followed": "extern __shared__ int d[]; for (int i = threadIdx.x; i < n; "
@@ -31,6 +33,7 @@ UNSAFE = {
     "in each turn anew": "__shared__ int width; for (int i = 0; i < n; ++i) { width = n - i; out[i] = width; }",
     "stored by a part of them": "__shared__ int width; if (threadIdx.x < n) width = n; out[threadIdx.x] = width;",
     "read first": "__shared__ int width; for (int i = 0; i < 2; ++i) { out[i] = width; width = n; }",
+    "each thread its own in a chain": "__shared__ int s[256], one; one = s[threadIdx.x] = threadIdx.x;",
     "another store behind it": "__shared__ int width; width = n; width = n + 1; out[threadIdx.x] = width;",
     "ones of two widths": "__shared__ int s[256]; short* h = reinterpret_cast<short*>(s); "
     "if (threadIdx.x < 32) s[threadIdx.x] = 1; else h[2 * (threadIdx.x - 32) + 1] = 1;",
