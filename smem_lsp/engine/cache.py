@@ -234,7 +234,15 @@ class Setting:
     def place(self, reading: Reading, index: int, stated: Stated, rules: Sequence[Rule]) -> PlacedKernel:
         """Everything about one kernel that the ``rules`` look at, from the cache where nothing that matters has
         changed."""
-        key = (reading.key, reading.others, reading.left_out, self.units.named, self.key, stated)
+        key = (
+            reading.key,
+            reading.others,
+            reading.foremost,
+            reading.left_out,
+            self.units.named,
+            self.key,
+            stated,
+        )
         known = ANALYSES.find(self.cache, key)
         if known is None or not known.answers(rules):
             look()
@@ -246,6 +254,7 @@ class Setting:
                 kernel,
                 launches=reading.launches,
                 siblings=reading.others,
+                foremost=reading.foremost,
                 contexts=reading.contexts,
                 left_out=reading.left_out,
                 through=self.units.named,

@@ -20,7 +20,8 @@ _SHORT = 3  # tokens of a macro's value
 @dataclass(frozen=True)
 class Reading:
     """A kernel, or one instance of it, in the first of the units that read it alike. ``others``: how many more readings
-    it has; ``differs``: another one has the same template arguments, or none either."""
+    it has; ``foremost``: it is the first of them; ``differs``: another one has the same template arguments, or none
+    either."""
 
     around: UnitFacts
     function: Function
@@ -28,6 +29,7 @@ class Reading:
     key: KernelKey
     alike: tuple[Reading, ...] = field(default=(), repr=False)  # in the other units
     others: int = 0
+    foremost: bool = True
     differs: bool = False
     left_out: tuple[str, ...] = ()  # what of the kernel is in sight and not looked at
 
@@ -102,7 +104,11 @@ def _counted(readings: tuple[Reading, ...], left_out: tuple[str, ...]) -> tuple[
     others = len(readings) - 1
     return tuple(
         replace(
-            each, others=others, differs=spelled.count(text) > 1 and bool(each.contexts), left_out=left_out
+            each,
+            others=others,
+            foremost=each is readings[0],
+            differs=spelled.count(text) > 1 and bool(each.contexts),
+            left_out=left_out,
         )
         for each, text in zip(readings, spelled)
     )

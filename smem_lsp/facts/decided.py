@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from smem_lsp.analysis.decision.model import Answer, Verdict
@@ -22,9 +22,12 @@ _TO_REFUTE = 600_000  # effort about all races of a kernel that runs show
 Races = tuple[tuple[Race, ...], ...]  # for each block that is judged
 
 
-def decided_races(flow: DataFlow) -> Races:
-    """What is decided of the pairs that may be told, and shown by runs with the witnesses."""
-    return tuple(tuple(_races(flow, shape, verdicts)) for shape, verdicts in flow.judged)
+def decide_races(flow: DataFlow, found: Sequence[list[Race]]) -> None:
+    """What is decided of the pairs that may be told, and replayed with the witnesses. ``found``: for each block that is
+    judged, where it is put as it is found: what there is when the time is up stands."""
+    for (shape, verdicts), races in zip(flow.judged, found):
+        for race in _races(flow, shape, verdicts):
+            races.append(race)
 
 
 def verdicts_of(flow: DataFlow, races: Races) -> tuple[Verdict, ...]:

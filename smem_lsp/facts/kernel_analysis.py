@@ -54,7 +54,7 @@ from smem_lsp.facts.data_dependence import Decides, data_dependences
 from smem_lsp.facts.data_flow import DataFlow, data_flow, given_by_all, passed_by_all
 from smem_lsp.facts.decided import (
     Races,
-    decided_races,
+    decide_races,
     judge_of,
     not_refuted,
     of_the_block,
@@ -381,9 +381,14 @@ class KernelAnalysis(Passes):
             return shown.ground
         return self._grounds.get(shown.key, shown.ground)
 
-    @run_once("decided races", Races(), needs=_is_followed)
+    @cached_property
     def _decided(self) -> Races:
-        return decided_races(self.launched_flow)
+        if not _is_followed(self):
+            return ()
+        flow = self.launched_flow
+        found = tuple(list[Race]() for _ in flow.judged)
+        self.run("decided races", partial(decide_races, flow, found), None)
+        return tuple(map(tuple, found))
 
     @run_once("verdict", tuple[Verdict, ...](), needs=_is_followed)
     def verdicts(self) -> tuple[Verdict, ...]:

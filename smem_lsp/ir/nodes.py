@@ -773,6 +773,7 @@ class Kernel:
     calls: tuple[FollowedCall, ...] = ()  # all that were, those of headers and of lambdas, too
     instance: str | None = None  # of a template: `k<32, float>`
     siblings: int = 0  # other instances of it in sight
+    foremost: bool = True  # of all of them, the one that is launched first
     contexts: tuple[Context, ...] = ()  # through which its header was read
     through: bool = False  # ``contexts`` were asked for, and other files include its header, too
     uncalled: bool = False  # no kernel, but a device function that none in sight calls

@@ -49,6 +49,7 @@ class Meeting(TouchedBytes):
             divided=asker.divided,
             fewest=asker.fewest,
             of_one_address=asker.of_one_address,
+            bound=asker.bound_sizes(),
             octets=asker.of.kernel.memory.octets,
             fixed=self.fixed,
             skipped=frozenset(each.point for each in self.way.decisions if isinstance(each, NotTaken)),

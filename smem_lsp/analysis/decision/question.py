@@ -16,6 +16,7 @@ from smem_lsp.analysis.decision.operators import COMPARISONS
 from smem_lsp.analysis.decision.own_writes import own_writes
 from smem_lsp.analysis.decision.pair_question import PairQuestion
 from smem_lsp.analysis.decision.reply import Reply
+from smem_lsp.analysis.decision.size_conditions import is_parameter
 from smem_lsp.analysis.decision.touched_bytes import are_other_members, stores
 from smem_lsp.analysis.decision.unknowns import Origin, Turns
 from smem_lsp.analysis.decision.ways import SAME_TURN, Way
@@ -53,6 +54,7 @@ class Asker:
     _known: dict[object, Reply] = field(default_factory=dict)
     _own: dict[int, Access] | None = None
     _facts: dict[object, bool] = field(default_factory=dict)  # of one access, of two positions
+    _bound: Mapping[str, int] | None = None
     # questions, and how they were put: the same ones arise of accesses in two loops alike, and cost nothing again
     _paid: set[tuple[str, bool, int]] = field(default_factory=set, init=False)
 
@@ -296,6 +298,29 @@ class Asker:
             return True
 
         return given if given and self._kept("given", find) else ()
+
+    def bound_sizes(self) -> Mapping[str, int]:
+        """Parameters for which the launches leave no choice in this block, as where it has ``r * r`` threads: none of
+        those is taken to be negative."""
+        if self._bound is None:
+            self._bound = dict(self._find_bound()) if self.dims is not None and self.given() else {}
+        return self._bound
+
+    def _find_bound(self) -> Iterator[tuple[str, int]]:
+        encoder = self.encoder(loose=False)
+        facts = [encoder.holds(each, 0) for each in self.given()]
+        sizes = {name: each for name, each in encoder.sizes.items() if is_parameter(name)}
+        facts += encoder.side
+        positive = [*facts, *encoder.natural, *(each >= 0 for each in sizes.values())]
+        found = self.solve(encoder, positive, wanted=list(sizes.values()))
+        if found.outcome is not solver.Outcome.SOME:
+            return
+        for name, each in sizes.items():
+            value = found.values[each.text]
+            if self.solve(encoder, [*positive, each.differs(value)]).outcome is solver.Outcome.NONE:
+                if self.solve(encoder, [*facts, each < 0]).outcome is not solver.Outcome.NONE:
+                    self.divided.add(name)
+                yield name, value
 
     def encoder(self, *, loose: bool = True) -> Encoder:
         """Of threads that no loop puts in any order."""

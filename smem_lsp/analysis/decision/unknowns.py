@@ -113,6 +113,7 @@ class Unknowns(ABC):
     divided: set[str] = field(default_factory=set)  # parameters, as in ``Asker``
     fewest: Axes = (None, None, None)
     of_one_address: bool = False  # as in ``Asker``
+    bound: Mapping[str, int] = field(default_factory=dict)  # parameters that the launches leave no choice for
     skipped: frozenset[int] = frozenset()  # loops (points) that may run no turn on the way
     few: dict[Term, tuple[int, ...]] = field(default_factory=dict)  # all values of those that take few
     hints: list[Formula] = field(default_factory=list)  # what follows from the rest, and is hard to see
@@ -229,6 +230,8 @@ class Unknowns(ABC):
             if kind == "blockIdx":
                 self.side.append(found < self.symbol(f"gridDim.{axis}"))
             return found
+        if name in self.bound:
+            return number(self.bound[name])
         self.origin |= Origin.SIZES
         found = self.sizes[name] = self.variable(name)
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
@@ -44,7 +45,9 @@ from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 
 _MOST = 400  # accesses of a kernel
-_EFFORT = 700_000  # about all pairs of it, shared among the instances of a template
+_EFFORT = (
+    700_000  # about all pairs of it, shared among the instances of a template: the first one may tell with it
+)
 _LEAST_TO_TELL = 120_000
 _LEAST_EFFORT = 250_000  # one hard pair
 _MANY_WAYS = 4  # that are asked about together first
@@ -96,18 +99,23 @@ class Judge:
             points = {point for pair in asked for point in pair}
             opened = self.open_pairs([access for access in accesses if access.point in points])
         share = max(_LEAST_TO_TELL, _EFFORT // (kernel.siblings + 1))
+        if to_tell and kernel.foremost:
+            share = _EFFORT  # what one instance shows is told, whatever is left for the others
         if not to_tell:
             share = min(max(share, _LEAST_EFFORT, _OF_A_PAIR * len(opened)), 2 * share)
         self.asker.effort = self._given = share
         hard = 0
+        if to_tell:
+            opened = [
+                replace(each, ways=each.surely)
+                for each in opened
+                if each.surely and self.is_followed(each.first) and self.is_followed(each.second)
+            ]
+            opened = _most_telling(opened)
         for each in opened:
             checkpoint()
-            if to_tell:
-                if self.asker.effort <= 0:
-                    return
-                if not each.surely or not (self.is_followed(each.first) and self.is_followed(each.second)):
-                    continue
-                each = replace(each, ways=each.surely)
+            if to_tell and self.asker.effort <= 0:
+                return
             if asked is None or (each.first.point, each.second.point) in asked:
                 decision = decide(self.asker, each)
                 hard += decision.reason == TOO_HARD
@@ -232,6 +240,22 @@ class Judge:
         ]
         branches = frozenset(each.point for each in of.nodes if isinstance(each, Branch))
         return IntervalStarts(of.positions, doubtful, branches)
+
+
+def _most_telling(pairs: Iterable[Open]) -> list[Open]:
+    """In the order in which a race of them is worth the effort: those of different warps before lanes of one, and of
+    those of two statements, which an unrolled loop or another call repeats, one before the others."""
+    seen = Counter[object]()
+    ranked = list[tuple[bool, int, Open]]()
+    for pair in pairs:
+        lanes, statements = pair.lanes is True, frozenset((_statement(pair.first), _statement(pair.second)))
+        ranked.append((lanes, seen[lanes, statements], pair))
+        seen[lanes, statements] += 1
+    return [pair for _, _, pair in sorted(ranked, key=lambda each: each[:2])]
+
+
+def _statement(access: Access) -> object:
+    return access.line, access.span, access.kind
 
 
 def _opened(

@@ -57,7 +57,8 @@ def _read(encoder: Encoder, named: Mapping[str, int], loops: Mapping[tuple[Term,
             given[each][term] = named[name]
     for (term, who), value in loops.items():
         given[who][term] = value
-    return Witness((x, y, z), (one, other), {name: named[name] for name in encoder.sizes}, given=given)
+    sizes = {**encoder.bound, **{name: named[name] for name in encoder.sizes}}
+    return Witness((x, y, z), (one, other), sizes, given=given)
 
 
 def is_any_number(encoder: Encoder) -> bool:

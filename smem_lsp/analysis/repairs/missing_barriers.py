@@ -74,15 +74,32 @@ def _barriers(
         *_missing(kernel, plain, places, with_barrier),
     )
     stand = frozenset(each.place for each in across if each.place is not None)
-    if len(stand) < len(across) or copies:
+    if copies:
         # what the missing barriers would order between lanes is not known
         return MissingBarriers(across, (), copies)
     rest = judge(added=Added(stand), asked=pairs_of(found.races)) if stand else found
+    open_ = [_window(kernel, each.races, back=each.back) for each in across if each.place is None]
+    within = [
+        race for race in rest.within if not any(_meets(each, _window(kernel, (race,))) for each in open_)
+    ]
 
     def with_warp_barrier(point: int, asked: frozenset[Pair]) -> Hazards:
         return trial(added=Added(stand, frozenset((point,))), asked=asked)
 
-    return MissingBarriers(across, tuple(_missing(kernel, rest.within, warp_places, with_warp_barrier)))
+    return MissingBarriers(across, tuple(_missing(kernel, within, warp_places, with_warp_barrier)))
+
+
+def _window(kernel: Kernel, races: Sequence[Race], *, back: bool = False) -> tuple[int, int]:
+    """Behind which point, and at which at the latest, a barrier of the block stands that ends these races: anywhere in
+    the loop that they go around."""
+    if not back and all(race.first.point <= race.second.point for race in races):
+        return max(race.first.point for race in races), min(race.second.point for race in races)
+    loop = common_loop(kernel, races)
+    return (0, kernel.body.below[-1].point) if loop is None else (loop.point, loop.end_point)
+
+
+def _meets(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return max(one[0], other[0]) < min(one[1], other[1])
 
 
 class _Trials:

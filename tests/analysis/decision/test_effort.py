@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import check
+from smem_lsp.rules.model import Severity
 
 
 def test_a_kernel_with_many_easy_pairs_and_many_instances() -> None:
@@ -52,3 +55,45 @@ __global__ void k(const int *from, V *out) {
     assert {found.kind for each in report.facts for found in each.analysis.verdicts} == {
         VerdictKind.RACE_FREE
     }
+
+
+SQUARE = """\
+template <typename V>
+__global__ void k(const V *in, V *out, int r, int n) {
+  extern __shared__ char bytes[];
+  V *s = (V *)bytes, *v = s + r * r, *w = v + r;
+  const int t = threadIdx.x;
+  s[t] = in[t];
+  __syncthreads();
+  for (int i = 0; i < n; ++i) {
+    if (t < r) {
+      v[t] = 0;
+      for (int j = 0; j < r; ++j) v[t] += s[t + r * j];
+    }
+    __syncthreads();
+    if (t < r) {
+      w[t] = 0;
+      for (int j = 0; j < r; ++j) w[t] += s[t + r * j] * v[j];
+    }
+    __syncthreads();
+    out[t + i * r] = v[t % r] + w[t / r];
+    __syncthreads();
+    s[t] = v[t % r] * v[t / r];
+    __syncthreads();
+  }
+}
+"""
+
+
+@pytest.mark.slow(seconds=6)
+def test_a_race_in_many_instances_with_hard_pairs() -> None:
+    """What the first instance shows is told: it has all of the effort to find it."""
+    types = ("float", "double", "int", "long")
+    calls = "".join(
+        f"  k<{each}><<<7, r * r>>>((const {each} *)in, ({each} *)out, r, n);\n" for each in types
+    )
+    host = f"void go(const void *in, void *out, int r, int n) {{\n{calls}}}\n"
+    barrier = "    __syncthreads();\n    out"
+    (found,) = check(SQUARE.replace(barrier, "    out") + host).findings
+    assert (found.code, found.severity) == ("SMEM201", Severity.INFO)
+    assert "when the block is 64×1×1 (in k<float>" in found.message

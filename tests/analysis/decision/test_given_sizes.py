@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from smem_lsp.analysis.decision.model import Verdict, VerdictKind
+from smem_lsp.config import Config
 from smem_lsp.engine import check
 from smem_lsp.rules.kernel_verdict import AS_PASSED, kernel_verdict
+from smem_lsp.rules.model import Severity
 
 FREE = VerdictKind.RACE_FREE
 KERNEL = """\
@@ -61,3 +63,37 @@ def test_rows_of_another_length() -> None:
 
 def test_a_kernel_that_nobody_launches() -> None:
     assert verdict("").kind is not FREE
+
+
+SQUARE = """\
+__global__ void k(const float *in, float *out, int r, int n) {{
+  extern __shared__ float s[];
+  float *v = s + r * r;
+  const int t = threadIdx.x;
+  s[t] = in[t];
+  __syncthreads();
+  if (t < r) {{
+    v[t] = 0;
+    for (int j = 0; j < r; ++j) v[t] += s[t + r * j];
+  }}
+  {barrier}
+  out[t] = v[t % r];
+}}
+void go(const float *in, float *out, int r, int n) {{ k<<<n, r * r>>>(in, out, r, n); }}
+"""
+
+
+@pytest.mark.parametrize("threads", [None, 64, 256])
+def test_a_square_of_threads(threads: int | None) -> None:
+    """A block that is tried or named decides what its side is."""
+    config = Config(threads=threads)
+    (found,) = check(SQUARE.format(barrier=""), config=config).findings
+    assert found.code == "SMEM201"
+    assert found.severity is (Severity.INFO if threads is None else Severity.ERROR)
+    assert not check(SQUARE.format(barrier="__syncthreads();"), config=config).findings
+
+
+def test_a_block_that_is_no_square() -> None:
+    """No launch of it is known, so nothing is known of the side."""
+    found = check(SQUARE.format(barrier=""), config=Config(threads=96)).findings
+    assert all(each.severity is not Severity.ERROR for each in found)

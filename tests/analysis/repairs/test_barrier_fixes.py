@@ -120,3 +120,34 @@ def test_no_barrier_of_the_warp_is_offered_when_other_warps_may_meet_too() -> No
     text = CUT.replace("LAST", "n")
     assert "SMEM205" in {finding.code for finding in check(text).findings}
     assert races(text) == []
+
+
+LANES = """\
+__global__ void k(const int *in, int *out) {{
+  __shared__ int s[256], u[256];
+  const int t = threadIdx.x;
+  s[t] = u[t] = in[t];
+  __syncthreads();
+  {first}
+  {second}
+  __syncthreads();
+  out[t] = s[t] + u[t];
+}}
+void host(const int *in, int *out) {{ k<<<1, 256>>>(in, out); }}
+"""
+ONE_STATEMENT = "s[t] = s[255 - t];"  # no barrier can stand between its parts
+OF_A_WARP = "if (t < 32) { u[t] = t; u[t ^ 1] += 5; }"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "codes"),
+    [
+        (ONE_STATEMENT, f"__syncthreads(); {OF_A_WARP}", ["SMEM201", "SMEM205"]),
+        (ONE_STATEMENT, OF_A_WARP, ["SMEM201", "SMEM205"]),
+        (f"__syncthreads(); {OF_A_WARP}", ONE_STATEMENT, ["SMEM205", "SMEM201"]),
+        ("", "s[t] = s[255 - t] + s[t ^ 1];", ["SMEM201"]),  # whatever ends the one ends the other
+    ],
+)
+def test_lanes_beside_a_race_that_no_barrier_ends(first: str, second: str, codes: list[str]) -> None:
+    """They are told, unless what is missing there may order them, too."""
+    assert [each.code for each in check(LANES.format(first=first, second=second)).findings] == codes
