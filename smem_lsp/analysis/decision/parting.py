@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import IntEnum
 
@@ -11,7 +11,7 @@ from smem_lsp.analysis.decision.conditions import Condition
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.forks import Fork, Site
 from smem_lsp.analysis.decision.formulas import Expression, Formula, both, either, negated
-from smem_lsp.analysis.decision.loaded_values import inputs_of
+from smem_lsp.analysis.decision.loaded_values import Made, inputs_of
 from smem_lsp.analysis.decision.model import Witness
 from smem_lsp.analysis.decision.question import Asker
 from smem_lsp.analysis.decision.size_conditions import About, SizeCondition, condition_on, is_parameter
@@ -101,22 +101,25 @@ class ForkQuestion:
         return self.comes_to(site.node, 0)
 
     def first_turns(self, site: Site) -> list[Formula]:
-        """Nobody has left a loop by a jump in a turn before."""
-        left = {
+        """Nobody has left a loop by a jump, nor returned, in a turn before."""
+        left = self.fork.returning.union(
             each.node.point for each in site.forks if each.jump is not None and isinstance(each.node, Loop)
-        }
+        )
         return [self.encoder.turn(loop, 0).equals(0) for loop in self.fork.loops if loop in left]
 
     @property
     def origin(self) -> Origin:
-        """Which freedom the answer makes use of: what is computed from loaded values alone is data, too."""
-        origin = self.encoder.origin
+        """Which freedom the answer makes use of: what is computed from loaded values is data, too, with what calls
+        return in it or not, unless the number of the thread has a part in that."""
+        origin, of = self.encoder.origin, self.asker.of
         if Origin.UNKNOWN not in origin:
             return origin
-        found = [inputs_of(each, self.asker.of.values, self.asker.of.levels) for each in self.encoder.reasons]
-        if not all(each.loaded and each.complete for each in found):
-            return origin
-        return origin & ~Origin.UNKNOWN | Origin.DATA
+        found = [inputs_of(each, of.values, of.levels) for each in self.encoder.reasons]
+        decided = (inputs_of(each.term, of.values, of.levels).loaded for each in self.fork.parts)
+        for each, inputs in zip(self.encoder.reasons, found):
+            if not (inputs.loaded and inputs.complete) and Made.BY_NUMBER in of.made_of(each):
+                return origin
+        return origin & ~Origin.UNKNOWN | Origin.DATA if any(decided) else origin
 
     def alike_data(self) -> list[Formula]:
         """Threads that load from the same places and compute alike have the same values, as far as one can tell: who
@@ -202,8 +205,14 @@ def _ordinary(names: Collection[str], dims: Dims) -> Iterator[dict[str, int]]:
         yield {name: first + step * place for place, name in enumerate(sorted(names))}
 
 
-def for_sizes(asker: Asker, asked: list[Asked], other: Barrier | None) -> Parted:
-    """They do part for some sizes: for all, or for which numbers? ``asked``: the ways in which they may."""
+def for_sizes(
+    asker: Asker,
+    asked: list[Asked],
+    other: Barrier | None,
+    settled: Callable[[Parted], Parted | None] | None = None,
+) -> Parted:
+    """They do part for some sizes: for all, or for which numbers? ``asked``: the ways in which they may; ``settled``:
+    the example where it is one, which the questions leave open. No numbers are solved for then."""
     dims = asker.dims
     undecided = Parted(Reach.SIZES, asked[0][0].fork, other)
     if dims is None:
@@ -216,7 +225,10 @@ def for_sizes(asker: Asker, asked: list[Asked], other: Barrier | None) -> Parted
         for question, formulas in asked:
             found = question.witness(formulas, given)
             if found is not None:
-                return Parted(reach, question.fork, other, found[0], condition, found[1])
+                shown = Parted(reach, question.fork, other, found[0], condition, found[1])
+                example = shown if settled is None else settled(shown)
+                if example is not None:
+                    return example
         return None
 
     first: Parted | None = None
@@ -228,7 +240,7 @@ def for_sizes(asker: Asker, asked: list[Asked], other: Barrier | None) -> Parted
             break
     else:
         return first or undecided
-    for name in names:
+    for name in names if settled is None else ():
         choices = list(_ordinary(names, dims))[: _LARGE if len(names) > 1 else 1]
         others = [{each: n for each, n in given.items() if each != name} for given in choices]
         told = {

@@ -161,14 +161,19 @@ class Judge:
         self, accesses: Sequence[Access], removed: frozenset[int] | None = None, *, prove: bool = False
     ) -> list[Open]:
         """All pairs that may conflict and that no proved barrier separates. ``removed``: barriers that are taken away;
-        then nothing counts that holds only in runs without a race; ``prove``: nothing is to be told of them."""
+        then nothing counts that holds only in runs without a race; ``prove``: nothing is to be told of them.
+
+        Surely in one interval are those that are so in every run in which no thread misses a barrier that others wait
+        at: what threads decide in front of it is taken to be the same for all, unless their numbers decide."""
         of, control = self.of, self.of.control
         if removed is None:
             reached = self.barriers.reached
             alike = control.alike | reached.uniform
+            self.asker.meant = reached.meant
+            valid = of.control_where(reached.meant | alike) if reached.meant else control
             proved = control.barriers | control.alike | self.verdicts.paired | reached.ordering
         else:
-            alike, proved = frozenset[int](), control.barriers - removed
+            alike, proved, valid = frozenset[int](), control.barriers - removed, control
         proved = proved & {node.point for node in of.barriers} | self.added
         warps = self.in_warps.union(node.point for node in of.barriers if _orders_a_warp(of, node))
         uniform = control.uniform | alike
@@ -183,14 +188,14 @@ class Judge:
             spins = frozenset(node.end_point for node in loops if waits(node, of.values))
             calls = tuple(sorted(spins.union(of.kernel.opaque)))
             doubtful |= {node.point for node in of.nodes if _is_doubtful_wait(node)}
-            plain.append(Ordering(proved | doubtful, uniform, calls, spins, self.covering))
+            plain.append(Ordering(proved | doubtful, uniform | valid.uniform, calls, spins, self.covering))
         across = [of.ways(accesses, each) for each in plain]
         within = across
         if warps:
             within = [of.ways(accesses, replace(each, clears=each.clears | warps)) for each in plain]
         nodes, ours = {access.point: access for access in accesses}, _collectives(of.accesses)
         tiles = {node.point: node.lanes for node in of.barriers if _orders_a_tile(node)}
-        starts = self.starts(proved)
+        starts = self.starts(proved | valid.barriers)
         if not tiles:
             return list(map(starts.told, _opened(nodes, across, within, ours)))
         beside = [of.ways(accesses, replace(each, clears=each.clears.union(warps, tiles))) for each in plain]
@@ -202,7 +207,7 @@ class Judge:
         return list(map(starts.told, found))
 
     def starts(self, proved: Collection[int]) -> IntervalStarts:
-        """``proved``: barriers (points) that order all threads."""
+        """``proved``: barriers (points) that order all threads, in every run that is right."""
         of = self.of
         doubtful = [
             each for each in of.barriers if each.kind is not BarrierKind.WARP and each.point not in proved
@@ -228,7 +233,7 @@ def _opened(
         surely, near = (
             found[1].get(pair, none) - apart if len(found) > 1 else none for found in (across, within)
         )
-        ways, inside = ways - apart, within[0].get(pair, none) - apart
+        ways, inside = (ways | surely) - apart, (within[0].get(pair, none) | near) - apart
         if ways and inside == ways and near == surely:
             yield Open(first, second, ways, surely, None)
             continue

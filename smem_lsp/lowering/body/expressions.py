@@ -464,7 +464,21 @@ def _assign(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
     copied = _copy_object(ctx, expr, scope)
     if copied is not None:
         return copied
-    return assign(ctx, expr, load(ctx, operand(ctx, expr.value, scope), expr.value), scope)
+    return assign(ctx, expr, _assigned_value(ctx, expr.value, scope), scope)
+
+
+def _assigned_value(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
+    """What an assignment gets. Of another one, ``a = (b = v)``, it gets what that one stores: nobody reads it back."""
+    if not isinstance(expr, tree.Assign) or expr.operator != "=":
+        return load(ctx, operand(ctx, expr, scope), expr)
+    copied = _copy_object(ctx, expr, scope)
+    if copied is not None:
+        return copied
+    right = _assigned_value(ctx, expr.value, scope)
+    place = assign(ctx, expr, right, scope)
+    if isinstance(right, Ref) or not isinstance(place, Ref) or place.pointer:
+        return load(ctx, place, expr)
+    return conversions.assigned(right, expr.value, place.kind, scope)
 
 
 def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScope) -> Value | Ref:

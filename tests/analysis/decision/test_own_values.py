@@ -20,6 +20,7 @@ SAFE = {
     "all threads store the width that they read": "__shared__ int width; width = n - 3; out[threadIdx.x] = width;",
     "in each turn anew, with a barrier behind": "__shared__ int width; for (int i = 0; i < n; ++i) { width = n - i; "
     "out[i] = width; __syncthreads(); }",
+    "the value of an assignment": "__shared__ int s[256]; int t = s[threadIdx.x] = threadIdx.x; s[t] = 1;",
     "zeros of two widths": "__shared__ int s[256]; short* h = reinterpret_cast<short*>(s); "
     "if (threadIdx.x < 32) s[threadIdx.x] = 0; else h[threadIdx.x - 32] = 0;",
     "zeros in steps that are not followed": "extern __shared__ int d[]; for (int i = threadIdx.x; i < n; "
