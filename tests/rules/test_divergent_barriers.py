@@ -131,6 +131,11 @@ def test_silent(body: str, options: dict[str, str]) -> None:
             Severity.HINT,
         ),
         ("if (tid < n) __syncthreads(); __syncthreads();", "when n is 1 to 255", Severity.HINT),
+        (
+            "int i = blockIdx.x * 256 + tid; if (i < n - 3) __syncthreads(); __syncthreads();",
+            "when n - 3 is no multiple of 256",
+            Severity.HINT,
+        ),
         # from some size on
         (
             "if (tid + 100 < n && tid < 64) __syncthreads(); __syncthreads();",
@@ -145,6 +150,14 @@ def test_the_condition_is_solved_for(body: str, words: str, severity: Severity) 
     assert finding.severity is severity
     assert finding.message.endswith(words)
     assert (finding.verdict == "proved") is (words == "")
+
+
+def test_two_sizes_that_end_in_the_midst_of_a_block() -> None:
+    body = "if (blockIdx.x * 256 + tid + n < width - 3) __syncthreads(); __syncthreads();"
+    text = kernel(body, launch="k<<<blocks, 256>>>(p, m);")
+    (finding,) = findings(check("__constant__ int width;\n" + text))
+    assert finding.severity is Severity.HINT and finding.verdict == "likely"
+    assert finding.message.endswith("for some ::width and n")
 
 
 TREE = """\

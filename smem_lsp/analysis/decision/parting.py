@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import IntEnum
+from itertools import chain
 
 from smem_lsp.analysis.decision import solver
 from smem_lsp.analysis.decision.conditions import Condition
@@ -14,7 +16,13 @@ from smem_lsp.analysis.decision.formulas import Expression, Formula, both, eithe
 from smem_lsp.analysis.decision.loaded_values import Made, inputs_of
 from smem_lsp.analysis.decision.model import Witness
 from smem_lsp.analysis.decision.question import Asker
-from smem_lsp.analysis.decision.size_conditions import About, SizeCondition, condition_on, is_parameter
+from smem_lsp.analysis.decision.size_conditions import (
+    About,
+    SizeCondition,
+    condition_on,
+    for_some,
+    is_parameter,
+)
 from smem_lsp.analysis.decision.unknowns import Origin, Turns
 from smem_lsp.analysis.decision.witnesses import witness_of
 from smem_lsp.analysis.values.terms import Term
@@ -166,6 +174,24 @@ class ForkQuestion:
         size = self.encoder.symbol(name)
         return About(self.encoder, size, [*formulas, *self.encoder.side, *fixed], fixed)
 
+    def whole(self, name: str, given: Mapping[str, int]) -> int | None:
+        """A number that ends with the first block, no less than its threads: the least for which its last thread comes
+        to the barrier or, if that is the least of all, the last before it does not. None: not known."""
+        encoder, size, dims = self.encoder, self.encoder.symbol(name), self.asker.dims
+        if dims is None:
+            return None
+        threads = math.prod(dims)
+        first = {each: 0 for each in encoder.sizes if each.startswith("blockIdx.")}
+        last = [encoder.thread(axis, 1).equals(dims["xyz".index(axis)] - 1) for axis in encoder.axes]
+        there = [*(self.holds(each, 1) for each in self.fork.holds), *last, *self.at({**given, **first})]
+        stays = both(*(self.holds(each, 1) for each in self.fork.parts))
+        comes, misses = (stays, negated(stays)) if self.fork.stays else (negated(stays), stays)
+        least, none = (
+            self.asker.least(encoder, [*there, each, *encoder.side, size >= threads], size)
+            for each in (comes, misses)
+        )
+        return none - 1 if least == threads and none is not None and none > threads else least
+
     def is_possible(self, formulas: list[Formula], given: Mapping[str, int]) -> bool:
         found = self.solve([*formulas, *self.at(given)], TO_PROVE)
         return found.outcome is solver.Outcome.SOME
@@ -231,17 +257,19 @@ def for_sizes(
                     return example
         return None
 
+    question, usual = asked[0][0], list(_ordinary(names, dims))
     first: Parted | None = None
-    for turn, given in enumerate(_ordinary(names, dims)):
+    for turn, given in enumerate(chain(usual, _whole_blocks(question, names, usual[0]))):
         found = shown(Reach.DIVERGES, given | places, None)
         first = first or found
-        may_come = asked[0][0].is_possible(asked[0][0].come(), given | places)
+        may_come = question.is_possible(question.come(), given | places)
         if found is None and (turn < _LARGE or may_come):
             break
     else:
         return first or undecided
+    some: Parted | None = None
     for name in names if settled is None else ():
-        choices = list(_ordinary(names, dims))[: _LARGE if len(names) > 1 else 1]
+        choices = usual[: _LARGE if len(names) > 1 else 1]
         others = [{each: n for each, n in given.items() if each != name} for given in choices]
         told = {
             condition_on(
@@ -249,17 +277,36 @@ def for_sizes(
                 [question.about(name, formulas, each) for question, formulas in asked],
                 dims,
                 sampled=True,
+                whole=question.whole(name, each),
             )
             for each in others
         }
-        condition = told.pop() if len(told) == 1 else None
-        if condition is None or not condition.exact:
+        condition = next(iter(told))
+        if condition is None or None in told:
             continue
         at = {**others[0], name: condition.example}
+        if len(told) > 1 or not condition.exact:
+            some = some or shown(Reach.CONDITION, at, _for_some(names, condition.example))
+            continue
         if not condition.words:
             return shown(Reach.DIVERGES, at, None) or undecided
         return shown(Reach.CONDITION, at, condition) or undecided
-    return undecided
+    return some or undecided
+
+
+def _for_some(names: Iterable[str], example: int) -> SizeCondition:
+    return SizeCondition(for_some(names), example, from_on=False, exact=False)
+
+
+def _whole_blocks(
+    question: ForkQuestion, names: Sequence[str], usual: Mapping[str, int]
+) -> Iterator[dict[str, int]]:
+    """Choices in which one size ends with a block, and the others are as ``usual``: there threads may not part."""
+    for name in names:
+        others = {each: n for each, n in usual.items() if each != name}
+        whole = question.whole(name, others)
+        if whole is not None:
+            yield {**others, name: whole}
 
 
 def _first_block(asker: Asker, places: Iterable[str]) -> dict[str, int]:

@@ -182,19 +182,21 @@ def _initial(
         converted = temporaries.as_pointer(ctx, initializer, scope)
         if converted is not None:
             return converted
-    result = expressions.operand(ctx, initializer, scope)
-    if reference or "volatile" in declaration.words:
+    if reference:
+        result = expressions.operand(ctx, initializer, scope)
         ctx.outside.write(result)
         ctx.outside.hand_out(result)
-    if not reference:
-        loaded = effects.load(ctx, result, initializer, pointer="*" in declarator.pointers)
-        if isinstance(loaded, Ref):
-            return loaded
-        exact, kind = keeps_integers(declaration.words), declared_type(declarator, scope)
-        return conversions.assigned(loaded, initializer, kind, scope, exact=exact)
-    unknown_calls.lend(ctx, initializer, scope)
-    effects.forget_bound(ctx, initializer, scope)
-    return result
+        unknown_calls.lend(ctx, initializer, scope)
+        effects.forget_bound(ctx, initializer, scope)
+        return result
+    result = expressions.rvalue(ctx, initializer, scope, pointer="*" in declarator.pointers)
+    if "volatile" in declaration.words:
+        ctx.outside.write(result)
+        ctx.outside.hand_out(result)
+    if isinstance(result, Ref):
+        return result
+    exact, kind = keeps_integers(declaration.words), declared_type(declarator, scope)
+    return conversions.assigned(result, initializer, kind, scope, exact=exact)
 
 
 def _initialise(

@@ -54,7 +54,7 @@ _BUILTIN_VECTORS = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
 
 def value(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     """The value of an expression; an address of shared memory that gets here is lost, so it escapes."""
-    loaded = load(ctx, operand(ctx, expr, scope), expr)
+    loaded = rvalue(ctx, expr, scope)
     if isinstance(loaded, Ref):
         ctx.escape(loaded, expr.lo, "used as a value")
         return ctx.lost_address(loaded.bases)
@@ -63,13 +63,28 @@ def value(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
 
 def truth(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     """The value of an expression that is asked whether it is 0, or a null pointer: an address goes nowhere by that."""
-    loaded = load(ctx, operand(ctx, expr, scope), expr)
+    loaded = rvalue(ctx, expr, scope)
     if isinstance(loaded, Ref) and loaded.pointer:
         return ctx.out.fresh()
     if isinstance(loaded, Ref):
         ctx.escape(loaded, expr.lo, "used as a value")
         return ctx.lost_address(loaded.bases)
     return loaded
+
+
+def rvalue(ctx: Context, expr: tree.Expr, scope: LocalScope, *, pointer: bool = False) -> Value | Ref:
+    """What is read of an expression. Of an assignment, ``a = (b = v)``, it is what that one stores: nobody reads it
+    back. ``pointer``: an address is wanted."""
+    if not isinstance(expr, tree.Assign) or expr.operator != "=":
+        return load(ctx, operand(ctx, expr, scope), expr, pointer=pointer)
+    copied = _copy_object(ctx, expr, scope)
+    if copied is not None:
+        return copied
+    right = rvalue(ctx, expr.value, scope)
+    place = assign(ctx, expr, right, scope)
+    if isinstance(right, Ref) or not isinstance(place, Ref) or place.pointer:
+        return load(ctx, place, expr, pointer=pointer)
+    return conversions.assigned(right, expr.value, place.kind, scope)
 
 
 def operand(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
@@ -464,21 +479,7 @@ def _assign(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
     copied = _copy_object(ctx, expr, scope)
     if copied is not None:
         return copied
-    return assign(ctx, expr, _assigned_value(ctx, expr.value, scope), scope)
-
-
-def _assigned_value(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
-    """What an assignment gets. Of another one, ``a = (b = v)``, it gets what that one stores: nobody reads it back."""
-    if not isinstance(expr, tree.Assign) or expr.operator != "=":
-        return load(ctx, operand(ctx, expr, scope), expr)
-    copied = _copy_object(ctx, expr, scope)
-    if copied is not None:
-        return copied
-    right = _assigned_value(ctx, expr.value, scope)
-    place = assign(ctx, expr, right, scope)
-    if isinstance(right, Ref) or not isinstance(place, Ref) or place.pointer:
-        return load(ctx, place, expr)
-    return conversions.assigned(right, expr.value, place.kind, scope)
+    return assign(ctx, expr, rvalue(ctx, expr.value, scope), scope)
 
 
 def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScope) -> Value | Ref:
