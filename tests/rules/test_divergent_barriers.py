@@ -41,6 +41,10 @@ def findings(found: Report) -> list[Finding]:
         "for (int i = tid; i < 500; i += blockDim.x) { s[i % 32] = i; __syncthreads(); } __syncthreads();",
         # both arms, but within a warp
         "if (tid % 2) { s[tid] = 1; __syncthreads(); } else { s[tid] = 2; __syncthreads(); } __syncthreads();",
+        # those who leave come to it in a later turn
+        "for (int i = 0; i < 8; ++i) { if (tid > i) continue; s[tid] += 1; __syncthreads(); }",
+        "for (int i = 0; i < n; ++i) { if (tid > i) continue; s[tid] += 1; __syncthreads(); }",
+        "for (int i = 0; i < 8; ++i) { if (tid < i) { s[tid] += 1; __syncthreads(); } }",
         # nested
         "if (tid < 512) { if (tid < 16) { s[tid] = 0; __syncthreads(); } } __syncthreads(); p[tid] = s[tid ^ 1];",
     ],
@@ -72,6 +76,7 @@ def test_mispaired(body: str) -> None:
             " if (tid == 0) p[0] = s[0];",
             {},
         ),
+        ("for (int i = 0; i < 8; ++i) { if (tid >= 32) continue; s[tid] += i; __syncthreads(); }", {}),
         # uniform
         ("if (n > 4) { __syncthreads(); } __syncthreads(); p[tid] = s[tid ^ 1];", {}),
         ("if (blockIdx.x == 7) { __syncthreads(); } __syncthreads(); p[tid] = s[tid ^ 1];", {}),
@@ -126,6 +131,11 @@ def test_silent(body: str, options: dict[str, str]) -> None:
             Severity.HINT,
         ),
         ("if (tid < n) __syncthreads(); __syncthreads();", "when n is 1 to 255", Severity.HINT),
+        (
+            "int i = blockIdx.x * 256 + tid; if (i < n - 3) __syncthreads(); __syncthreads();",
+            "when n - 3 is no multiple of 256",
+            Severity.HINT,
+        ),
         # from some size on
         (
             "if (tid + 100 < n && tid < 64) __syncthreads(); __syncthreads();",
@@ -140,6 +150,14 @@ def test_the_condition_is_solved_for(body: str, words: str, severity: Severity) 
     assert finding.severity is severity
     assert finding.message.endswith(words)
     assert (finding.verdict == "proved") is (words == "")
+
+
+def test_two_sizes_that_end_in_the_midst_of_a_block() -> None:
+    body = "if (blockIdx.x * 256 + tid + n < width - 3) __syncthreads(); __syncthreads();"
+    text = kernel(body, launch="k<<<blocks, 256>>>(p, m);")
+    (finding,) = findings(check("__constant__ int width;\n" + text))
+    assert finding.severity is Severity.HINT and finding.verdict == "likely"
+    assert finding.message.endswith("for some ::width and n")
 
 
 TREE = """\
@@ -194,6 +212,12 @@ def test_what_a_launch_passes_decides() -> None:
         "if (p[tid] > 0) __syncthreads(); __syncthreads();",
         # a row that is done goes on to the next turn
         "for (int i = 0; i < n; ++i) { if (s[tid] < i) continue; __syncthreads(); p[tid] += i; }",
+        # some return in a turn before, or leave an outer loop: not in the first one
+        "for (int i = tid; i < n; i += 256) { if (p[i] > 0) { if (n > 99) return; continue; }"
+        " __syncthreads(); p[i] = s[tid ^ 1]; __syncthreads(); if (n > 99) return; }",
+        "for (int i = 0; i < 30; ++i) { bool any = false; for (int j = 0; j < n; ++j) {"
+        " if (s[(tid + j) % 256] < 1) continue; __syncthreads(); s[tid] = 0; __syncthreads(); any = true; }"
+        " if (!any) break; } __syncthreads();",
         # as many turns as the data say
         "for (int i = 0; i < p[tid]; ++i) { s[tid] += i; __syncthreads(); } __syncthreads();",
         "while (true) { if (p[tid] > 5) break; __syncthreads(); p[tid] += 1; __syncthreads(); } __syncthreads();",
@@ -201,6 +225,8 @@ def test_what_a_launch_passes_decides() -> None:
         # what is computed from them
         "float v = p[tid] * 0.5f; if (v > 1.5f) __syncthreads(); __syncthreads();",
         "float v = 0; for (int i = 0; i < n; ++i) v += p[tid * n + i]; if (v > 1) __syncthreads(); __syncthreads();",
+        "float v = 0; for (int i = 0; i < n; ++i) v += p[tid * n + i]; if (v > least()) __syncthreads();"
+        " __syncthreads();",
     ],
 )
 def test_data_decide(body: str) -> None:
@@ -222,6 +248,7 @@ def test_data_decide(body: str) -> None:
         "if (p[tid] > 0) { s[tid] += 1; __syncthreads(); p[tid] = s[tid ^ 1]; }",
         "if (p[tid] > 0) return; __syncthreads(); p[tid] = s[tid ^ 1]; __syncthreads();",
         "for (int i = tid; i < n; i += 256) { s[tid] = i; __syncthreads(); p[i] = s[tid ^ 1]; }",
+        "for (int i = 0; i < n; ++i) { if (p[tid] > i) return; __syncthreads(); p[tid] += s[tid ^ 1]; }",
         # warps of one kind each, with barriers of their own in loops of as many turns
         "if (tid / 32 < 4) { for (int i = 0; i < n; ++i) __syncthreads(); }"
         " else { for (int i = 0; i < n; ++i) __syncthreads(); } __syncthreads();",

@@ -9,15 +9,18 @@ barrier is taken there for one that has come to the first.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import field, replace
 
 from smem_lsp.analysis.decision import solver
+from smem_lsp.analysis.decision.comers import come_later
 from smem_lsp.analysis.decision.forks import Fork, Site, Wait, is_idle, may_call, sites, waits
+from smem_lsp.analysis.decision.formulas import Formula
+from smem_lsp.analysis.decision.loaded_values import Made
 from smem_lsp.analysis.decision.parting import DATA, TO_PROVE, Asked, ForkQuestion, Parted, Reach, for_sizes
 from smem_lsp.analysis.decision.question import Asker
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.ir.nodes import Barrier, BarrierKind, Branch, Jump, Loop, Seq, walk
+from smem_lsp.ir.nodes import Barrier, BarrierKind, Branch, Jump, JumpKind, Loop, Seq, walk
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.record import dataclass
 
@@ -25,10 +28,12 @@ from smem_lsp.source.record import dataclass
 @record
 class Reached:
     """``ordering``: barriers (points) to which all threads come, or return without touching anything; ``uniform``:
-    branches and loops that all who come to them take alike."""
+    branches and loops that all who come to them take alike; ``meant``: those that they have to take alike, since some
+    would miss a barrier else, and that do not ask for a thread's number."""
 
     ordering: frozenset[int]
     uniform: frozenset[int]
+    meant: frozenset[int]
 
 
 ALL = Parted(Reach.ALL)
@@ -79,8 +84,16 @@ class BarrierJudge:
                     alike = self.agreed(fork) is Reach.ALL
                     agreed[fork.node.point] = agreed.get(fork.node.point, True) and alike
             uniform = frozenset(point for point, alike in agreed.items() if alike)
-            self._reached = Reached(frozenset(ordering), uniform)
+            forks = (fork for site in self.sites for fork in site.forks)
+            meant = frozenset(each.branch for fork in forks if self.is_meant(fork) for each in fork.parts)
+            self._reached = Reached(frozenset(ordering), uniform, meant)
         return self._reached
+
+    def is_meant(self, fork: Fork) -> bool:
+        """May threads part there that would wait at different barriers then, and does none of them by its number?"""
+        of = self.asker.of
+        by_number = any(Made.BY_NUMBER in of.made_of(each.term) for each in fork.parts)
+        return bool(fork.parts) and not by_number and self.agreed(fork) is Reach.UNDECIDED
 
     def prove(self, site: Site) -> Reach:
         """The worst that is not ruled out at the forks in front of it; UNDECIDED for more than RETURNS."""
@@ -132,15 +145,22 @@ class BarrierJudge:
     def told(self, site: Site) -> Parted:
         """The first fork at which threads part from those that come to the barrier and wait elsewhere, and the worst
         that is known of it."""
-        worst = ALL
+        worst, open_ = ALL, ALL
         for fork in site.forks:
             checkpoint()
             found = self.at(site, fork)
+            if found.reach is Reach.UNDECIDED and self.is_of_later_turns(site, fork):
+                open_ = found
+                continue
             if found.reach > worst.reach:
                 worst = found
             if worst.reach is Reach.UNDECIDED or worst.reach > Reach.DATA:
                 break
-        return worst
+        return open_ if worst.reach < open_.reach else worst
+
+    def is_of_later_turns(self, site: Site, fork: Fork) -> bool:
+        """Does nothing depend on it in the first turn of the loop, of which alone others tell then?"""
+        return fork.jump is not None and isinstance(fork.node, Loop) and fork.is_behind(site.node)
 
     def at(self, site: Site, fork: Fork) -> Parted:
         """What is decided at one fork."""
@@ -148,7 +168,7 @@ class BarrierJudge:
         undecided = Parted(Reach.UNDECIDED, fork, reason=_OPEN)
         if reach is not Reach.UNDECIDED:
             return Parted(reach, fork)
-        if not fork.known or fork.unseen or not self.may_tell(site, fork):
+        if not fork.known or fork.hides(site.node) or not self.may_tell(site, fork):
             return undecided
         others, _ = waits(fork)
         if fork.jump is None and isinstance(fork.node, Branch) and others:
@@ -202,10 +222,32 @@ class BarrierJudge:
             if shown is None:
                 return undecided
             return Parted(Reach.DATA, fork, wait.barrier, shown[0], None, shown[1])
-        if not wait.sure or (wait.later and wait.barrier.point not in self.control.barriers):
+        if wait.later and not (wait.sure and wait.barrier.point in self.control.barriers):
+            return self.coming_back(question, meant, wait)
+        if not wait.sure:
             return undecided
         asked = [(question, meant), *self.in_later_turns(site, fork, wait)]
         return for_sizes(self.asker, asked, wait.barrier)
+
+    def coming_back(self, question: ForkQuestion, meant: list[Formula], wait: Wait) -> Parted:
+        """Do threads leave that come to the barrier in a later turn?"""
+        fork, loop = question.fork, self.loop_of(question.fork, wait)
+        jumps = (each for each in walk(loop.body) if isinstance(each, Jump))
+        ends = any(each.kind is not JumpKind.CONTINUE for each in jumps)
+        if ends or not waits(fork)[0][0].later:  # where they wait first may be meant for this barrier
+            return Parted(Reach.UNDECIDED, fork, wait.barrier, reason=_OPEN)
+
+        def settled(found: Parted) -> Parted | None:
+            assert found.witness is not None
+            later = come_later(self.asker, wait.barrier, found, loop.point)
+            threads = found.witness.threads[0], min(later, default=0)
+            return replace(found, witness=replace(found.witness, threads=threads)) if later else None
+
+        early = question.encoder.turn(loop.point, 0) <= 1
+        asked = [(question, [*meant, early]), (question, meant)]
+        found = for_sizes(self.asker, asked, wait.barrier, settled)
+        known = found.reach is Reach.DIVERGES or self.asker.dims is None
+        return found if known else Parted(Reach.UNDECIDED, fork, wait.barrier, reason=_OPEN)
 
     def in_later_turns(self, site: Site, fork: Fork, wait: Wait) -> Iterator[Asked]:
         """The same question about later turns of a loop."""
@@ -225,17 +267,19 @@ class BarrierJudge:
 
     def runs_again(self, fork: Fork, wait: Wait) -> bool:
         """Does the barrier stand in a loop around the fork that may run more than once?"""
+        loop = self.loop_of(fork, wait)
+        return loop.trips is None or loop.trips > 1
+
+    def loop_of(self, fork: Fork, wait: Wait) -> Loop:
+        """The loop in whose later turn they wait."""
         segment = next(
             each
             for each in fork.elsewhere
             if each.later and any(n is wait.barrier for n in walk(Seq(each.nodes)))
         )
-        loop = next(
-            node
-            for node in walk(self.asker.of.kernel.body)
-            if isinstance(node, Loop) and node.point == segment.loop
+        return next(
+            node for node in self.asker.of.nodes if isinstance(node, Loop) and node.point == segment.loop
         )
-        return loop.trips is None or loop.trips > 1
 
     def may_tell(self, site: Site, fork: Fork) -> bool:
         """Is it simple who comes to the barrier? In the turn behind the fork, all who run it have to."""

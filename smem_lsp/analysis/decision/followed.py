@@ -7,11 +7,12 @@ from dataclasses import field, replace
 from functools import cached_property
 
 from smem_lsp.analysis.dataflow.interfering import interfering_accesses
-from smem_lsp.analysis.decision.conditions import Position, is_of_calls, positions
+from smem_lsp.analysis.decision.conditions import Position, positions
 from smem_lsp.analysis.decision.counters import Counters, counters
+from smem_lsp.analysis.decision.loaded_values import Made, made_of
 from smem_lsp.analysis.decision.routes import ways_between
 from smem_lsp.analysis.decision.ways import Ordering, Pair, Way
-from smem_lsp.analysis.threads.uniformity import Control, Levels
+from smem_lsp.analysis.threads.uniformity import Control, Levels, control_where
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.pointer_ranges import parts
 from smem_lsp.analysis.values.terms import Term
@@ -47,6 +48,7 @@ class Followed:
     control: Control
     levels: Levels
     _ways: dict[Ordering, Ways] = field(default_factory=dict)
+    _controls: dict[frozenset[int], Control] = field(default_factory=dict)
 
     @cached_property
     def nodes(self) -> Sequence[Node]:
@@ -87,7 +89,12 @@ class Followed:
             if each.kind is BarrierKind.BLOCK and not each.guess and each.point in self.positions
         )
         every = (each for position in stands for each in position.conditions)
-        return frozenset((each.term, each.truth) for each in every if is_of_calls(each.term)) - self.of_block
+        of_all = ((each.term, each.truth) for each in every if self.made_of(each.term) is Made.UNKNOWN)
+        return frozenset(of_all) - self.of_block
+
+    def made_of(self, term: Term) -> Made:
+        """What a term is made of that differs between threads, as far as nothing is loaded."""
+        return made_of(term, self.values, self.levels, self.updates)
 
     @cached_property
     def agreed(self) -> frozenset[tuple[Term, bool]]:
@@ -110,6 +117,13 @@ class Followed:
     def counters(self) -> Counters:
         """Those that give out places."""
         return counters(self.kernel, self.values, self.nodes, self.positions)
+
+    def control_where(self, taken: frozenset[int]) -> Control:
+        """The control flow, where all threads decide alike at the branches and loops ``taken`` (points)."""
+        found = self._controls.get(taken)
+        if found is None:
+            found = self._controls[taken] = control_where(self.kernel.body, self.levels, taken)
+        return found
 
     def left_behind(self, common: frozenset[int], around: Collection[int]) -> frozenset[Term]:
         """What loops that are over leave, one value for all that stand in one turn of the loops ``common`` (points).

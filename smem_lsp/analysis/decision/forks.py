@@ -8,7 +8,7 @@ counts as arrived at every barrier.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 
 from smem_lsp.analysis.decision.conditions import Condition, Position, always_jumps, conditions_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
@@ -49,7 +49,8 @@ class Fork:
     """A decision on the way to a barrier. Threads that come to it hold ``holds``, in one turn of ``loops``; those for
     which all of ``parts`` hold go on to the barrier (``stays``), or leave. ``elsewhere``: what those who leave run;
     ``jump``: by which they do; ``again``: it is the end of a turn of a loop; ``known``: the decision is; ``unseen``:
-    some may have jumped away before, of which ``holds`` tells nothing."""
+    some may have jumped away before, of which ``holds`` tells nothing; ``returning``: those of ``loops`` in whose turns
+    some may return, of which it tells nothing behind the first turn."""
 
     node: Branch | Loop
     loops: tuple[int, ...]
@@ -61,6 +62,7 @@ class Fork:
     known: bool = True
     unseen: bool = False
     again: bool = False
+    returning: frozenset[int] = frozenset()
 
     @property
     def key(self) -> tuple[int, int, bool, bool]:
@@ -71,6 +73,10 @@ class Fork:
     def is_behind(self, node: Node) -> bool:
         """Do those who go on come to ``node`` in the next turn of the loop only?"""
         return self.again or (self.jump is not None and self.jump.point > node.point)
+
+    def hides(self, node: Node) -> bool:
+        """May some have jumped away, of which ``holds`` tells nothing, before the others come to ``node``?"""
+        return self.unseen or (self.is_behind(node) and self.loops[-1] in self.returning)
 
 
 @record
@@ -131,17 +137,19 @@ def may_call(fork: Fork, calls: Iterable[int]) -> bool:
 
 @record
 class _Around:
-    """``rest``: what comes behind the nodes; ``out``: behind the innermost loop; ``again``: behind its ``continue``."""
+    """``rest``: what comes behind the nodes; ``out``: behind the innermost loop; ``again``: behind its ``continue``;
+    ``returning``: as in ``Fork``."""
 
     loops: tuple[int, ...]
     loop: int
     rest: tuple[Segment, ...]
     out: tuple[Segment, ...]
     again: tuple[Segment, ...]
+    returning: frozenset[int] = frozenset()
     once: bool = False
 
     def inside(self, rest: tuple[Segment, ...]) -> _Around:
-        return _Around(self.loops, self.loop, rest, self.out, self.again, self.once)
+        return replace(self, rest=rest)
 
 
 @dataclass(slots=True)
@@ -179,6 +187,7 @@ class _Finder:
                 elsewhere,
                 known=term is not None,
                 unseen=unseen,
+                returning=around.returning,
             )
             self.seq(arm.items, around, (*forks, fork), unseen=unseen)
 
@@ -188,7 +197,8 @@ class _Finder:
             if jump.kind is JumpKind.CONTINUE or (jump.kind is JumpKind.BREAK and around.once):
                 holds = self.where[node.point].conditions
                 elsewhere = around.out if around.once else around.again
-                yield self.jump(jump, node, around.loops, holds, elsewhere, unseen=unseen)
+                found = self.jump(jump, node, around.loops, holds, elsewhere, unseen=unseen)
+                yield replace(found, returning=around.returning)
 
     def jump(
         self,
@@ -207,7 +217,9 @@ class _Finder:
         facts = self.values.loops.get(node.point)
         holds = self.where[node.point].conditions
         if facts is not None and facts.once:
-            inside = _Around(around.loops, node.point, around.rest, around.rest, around.rest, once=True)
+            inside = _Around(
+                around.loops, node.point, around.rest, around.rest, around.rest, around.returning, once=True
+            )
             self.seq(node.body.items, inside, forks, unseen=unseen)
             return
         loops = (*around.loops, node.point)
@@ -218,16 +230,19 @@ class _Finder:
         )
         known, tested = facts is not None, facts is not None and facts.tested
         if tested:
-            entry = Fork(node, around.loops, holds, first, True, around.rest, unseen=unseen)
+            entry = Fork(
+                node, around.loops, holds, first, True, around.rest, unseen=unseen, returning=around.returning
+            )
             forks = (*forks, entry)
-        unseen = unseen or _returns(node.body)
+        returning = around.returning | ({node.point} if _returns(node.body) else frozenset())
         within = (*holds, *head) if tested else holds
         turn = Fork(node, loops, within, following, True, around.rest, known=known, unseen=unseen, again=True)
-        forks = (*forks, turn)
+        inner = [turn]
         for jump in _jumps_of(node.body.items):
             if jump.kind is JumpKind.BREAK:
-                forks = (*forks, self.jump(jump, node, loops, within, around.rest, unseen=unseen))
-        inside = _Around(loops, node.point, again, around.rest, again)
+                inner.append(self.jump(jump, node, loops, within, around.rest, unseen=unseen))
+        forks = (*forks, *(replace(each, returning=returning) for each in inner))
+        inside = _Around(loops, node.point, again, around.rest, again, returning)
         self.seq(node.body.items, inside, forks, unseen=unseen)
 
 

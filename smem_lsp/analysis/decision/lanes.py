@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from smem_lsp.analysis.decision import solver
 from smem_lsp.analysis.decision.barriers import BarrierJudge
+from smem_lsp.analysis.decision.comers import come
 from smem_lsp.analysis.decision.forks import Fork, Site, is_idle, sites
 from smem_lsp.analysis.decision.formulas import Formula, either
-from smem_lsp.analysis.decision.mispaired import come
 from smem_lsp.analysis.decision.parting import DATA, TO_PROVE, Asked, ForkQuestion, Parted, Reach, for_sizes
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.values.terms import Const, Level
@@ -89,7 +89,7 @@ def _parted(judge: BarrierJudge, site: Site, fork: Fork, mask: int) -> Parted:
     if found.outcome is solver.Outcome.NONE:
         return Parted(Reach.ALL)
     undecided = Parted(Reach.UNDECIDED, fork)
-    if fork.unseen or found.outcome is not solver.Outcome.SOME or Origin.UNKNOWN in question.origin:
+    if fork.hides(site.node) or found.outcome is not solver.Outcome.SOME or Origin.UNKNOWN in question.origin:
         return undecided
     if not judge.may_tell(site, fork):
         return undecided

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import field
+from enum import Flag
 
 from smem_lsp.analysis.threads.uniformity import Levels
-from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Term
+from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Term, Thread
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
@@ -62,6 +63,43 @@ def inputs_of(
             stack += term.args
         else:
             found.complete = False
+    return found
+
+
+class Made(Flag):
+    """What a value that differs between threads is made of, as far as nothing is loaded."""
+
+    OF_DATA = 0  # of no more than what is loaded, and of what the block agrees on
+    BY_NUMBER = 1  # the number of the thread has a part in it
+    UNKNOWN = 2  # something that is not followed has
+
+
+def made_of(value: Term, values: ValueFacts, levels: Levels, updates: Collection[int] = frozenset()) -> Made:
+    """``updates``: as in ``inputs_of``; what is found in a counter tells threads from each other as numbers do."""
+    found = Made.OF_DATA
+    moves = {each.atom: each for loop in values.loops.values() for each in loop.recurrences}
+    stack, seen = [value], set[Term]()
+    while stack:
+        checkpoint()
+        term = stack.pop()
+        if term in seen or levels.uniform(term):
+            continue
+        seen.add(term)
+        if len(seen) > _MOST or isinstance(term, Thread):
+            found |= Made.BY_NUMBER
+        elif isinstance(term, LoopVar) and term in moves:
+            loop = values.loops[term.loop]
+            stack += (moves[term].init, moves[term].next, loop.first, loop.again, *loop.exits)
+        elif isinstance(term, Opaque) and term.origin == "load":
+            found |= Made.BY_NUMBER if term.access in updates else Made.OF_DATA
+        elif isinstance(term, Op):
+            stack += term.args
+        elif isinstance(term, Opaque) and term.sources:
+            stack += term.sources
+        else:
+            found |= Made.UNKNOWN
+        if Made.BY_NUMBER in found:
+            break
     return found
 
 

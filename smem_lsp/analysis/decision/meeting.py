@@ -96,7 +96,9 @@ class Meeting(TouchedBytes):
                 formulas.append(self.holds(each, who))
                 if (each.term, each.truth) in self.asker.of.of_block:
                     encoder.origin = before
-                elif (each.term, each.truth) in self.asker.of.meant:
+                elif self.asker.is_meant(each):
+                    if encoder.is_common(each.term):
+                        encoder.agreed.append(self.holds(each, 1 - who))
                     encoder.origin = before | Origin.AGREED_DATA
             formulas += self.takes_part(access, who)
             formulas += self.goes_on(access, who)

@@ -11,24 +11,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from smem_lsp.analysis.decision.barriers import BarrierJudge
-from smem_lsp.analysis.decision.conditions import Condition
+from smem_lsp.analysis.decision.comers import come
 from smem_lsp.analysis.decision.forks import Site
 from smem_lsp.analysis.decision.parting import Parted, Reach
 from smem_lsp.analysis.decision.question import Asker
 from smem_lsp.analysis.threads.block_shape import evidence
 from smem_lsp.analysis.threads.divergence import samples_for
 from smem_lsp.analysis.values.block_shape import NO_GROUND, BlockShape, Ground, most_threads
-from smem_lsp.analysis.values.evaluate import Evaluator, Vector
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import LoopVar
-from smem_lsp.analysis.values.value_facts import LoopFacts
-from smem_lsp.ir.nodes import Barrier, Branch, Dims, Loop, Node
+from smem_lsp.ir.nodes import Barrier, Branch, Dims, Loop
 from smem_lsp.source import checkpoint, record
 from smem_lsp.targets.every import MAX_THREADS
 
 _EFFORT = 60_000  # about one block of those that are tried
 _ORDINARY = 256  # threads of a block like any other
-_MOST_TURNS = 64  # of a loop that are gone through
 
 
 @record
@@ -159,76 +155,6 @@ def _shown(judge: BarrierJudge, site: Site, found: Parted, ground: Ground) -> Mi
 def _of_other_warps(came: tuple[int, ...], threads: int, lanes: int) -> int | None:
     warps = {thread // lanes for thread in came}
     return next((thread for thread in range(threads) if thread // lanes not in warps), None)
-
-
-def _values(asker: Asker, node: Node, found: Parted) -> Evaluator:
-    """The values of all threads of the block in the turns of the witness."""
-    assert found.witness is not None
-    witness, everyone = found.witness, range(math.prod(found.witness.dims))
-    agreed = {
-        term: dict.fromkeys(everyone, value)
-        for term, value in witness.given[0].items()
-        if witness.given[1].get(term) == value and asker.of.levels.uniform(term)
-    }
-    values = Evaluator(witness.dims, dict(witness.sizes), exits=agreed)
-    for loop in asker.of.positions[node.point].loops:
-        facts = asker.of.values.loops.get(loop)
-        if facts is not None:
-            values = values.within(_in_turn(facts, found.turns.get(loop, 0), values))
-    return values
-
-
-def _in_turn(facts: LoopFacts, turn: int, values: Evaluator) -> dict[LoopVar, Vector]:
-    """The variables of a loop in one of its turns, as far as they are known."""
-    bound: dict[LoopVar, Vector] = {}
-    others = []
-    for moves in facts.recurrences:
-        start, step = values.values(moves.init), None if moves.by is None else values.values(moves.by)
-        if start is None:
-            continue
-        if moves.kind == "affine" and step is not None:
-            bound[moves.atom] = [first + turn * by for first, by in zip(start, step)]
-        elif turn <= _MOST_TURNS:
-            bound[moves.atom] = start
-            others.append(moves)
-    for _ in range(turn if others else 0):
-        checkpoint()
-        now = values.within({each.atom: bound[each.atom] for each in others if each.atom in bound})
-        for moves in others:
-            following = now.values(moves.next)
-            if following is None:
-                bound.pop(moves.atom, None)
-            elif moves.atom in bound:
-                bound[moves.atom] = following
-    return bound
-
-
-def come(asker: Asker, node: Node, found: Parted) -> tuple[int, ...] | None:
-    """The threads that come to the barrier ``node`` with the values of the witness; None: it is not known which."""
-    fork, values = found.fork, _values(asker, node, found)
-    assert fork is not None
-    there, hold = (_hold(asker, each, values) for each in (fork.holds, (*fork.holds, *fork.parts)))
-    if there is None or hold is None:
-        return None
-    come = set(hold) if fork.stays else set(there).difference(hold)
-    if not fork.is_behind(node):
-        through = _hold(asker, asker.of.positions[node.point].conditions, values)
-        if through is None:
-            return None
-        come.intersection_update(through)
-    return tuple(sorted(come))
-
-
-def _hold(asker: Asker, conditions: tuple[Condition, ...], values: Evaluator) -> tuple[int, ...] | None:
-    mask = [True] * len(values.threads)
-    for each in conditions:
-        found = values.values(each.term)
-        if found is None:
-            if asker.of.levels.uniform(each.term):
-                continue  # somebody comes there
-            return None
-        mask = [held and bool(value) == each.truth for held, value in zip(mask, found)]
-    return tuple(thread for thread, held in zip(values.threads, mask) if held)
 
 
 def joined(found: Sequence[Sequence[Mispaired]]) -> tuple[Mispaired, ...]:

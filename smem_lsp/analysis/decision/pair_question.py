@@ -149,10 +149,14 @@ class PairQuestion(RaceSizes):
 
     def excludes(self, *, agreed: bool = True) -> bool:
         """Can no two threads come to both accesses at all? ``agreed``: what all of them read from one place counts."""
-        of_all = self.asker.of.of_block | self.asker.of.meant
+        of_all = self.asker.of.of_block
         if not agreed:
             of_all |= self.asker.of.agreed
-        own = [self.holds(each, who) for each, who in self.guards() if (each.term, each.truth) not in of_all]
+        own = [
+            self.holds(each, who)
+            for each, who in self.guards()
+            if (each.term, each.truth) not in of_all and not self.asker.is_meant(each)
+        ]
         found = self.asker.solve(self.encoder, [self.different_threads(), *own, *self.encoder.side])
         return found.outcome is solver.Outcome.NONE
 

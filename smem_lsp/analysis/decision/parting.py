@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import IntEnum
+from itertools import chain
 
 from smem_lsp.analysis.decision import solver
 from smem_lsp.analysis.decision.conditions import Condition
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.forks import Fork, Site
 from smem_lsp.analysis.decision.formulas import Expression, Formula, both, either, negated
-from smem_lsp.analysis.decision.loaded_values import inputs_of
+from smem_lsp.analysis.decision.loaded_values import Made, inputs_of
 from smem_lsp.analysis.decision.model import Witness
 from smem_lsp.analysis.decision.question import Asker
-from smem_lsp.analysis.decision.size_conditions import About, SizeCondition, condition_on, is_parameter
+from smem_lsp.analysis.decision.size_conditions import (
+    About,
+    SizeCondition,
+    condition_on,
+    for_some,
+    is_parameter,
+)
 from smem_lsp.analysis.decision.unknowns import Origin, Turns
 from smem_lsp.analysis.decision.witnesses import witness_of
 from smem_lsp.analysis.values.terms import Term
@@ -101,22 +109,25 @@ class ForkQuestion:
         return self.comes_to(site.node, 0)
 
     def first_turns(self, site: Site) -> list[Formula]:
-        """Nobody has left a loop by a jump in a turn before."""
-        left = {
+        """Nobody has left a loop by a jump, nor returned, in a turn before."""
+        left = self.fork.returning.union(
             each.node.point for each in site.forks if each.jump is not None and isinstance(each.node, Loop)
-        }
+        )
         return [self.encoder.turn(loop, 0).equals(0) for loop in self.fork.loops if loop in left]
 
     @property
     def origin(self) -> Origin:
-        """Which freedom the answer makes use of: what is computed from loaded values alone is data, too."""
-        origin = self.encoder.origin
+        """Which freedom the answer makes use of: what is computed from loaded values is data, too, with what calls
+        return in it or not, unless the number of the thread has a part in that."""
+        origin, of = self.encoder.origin, self.asker.of
         if Origin.UNKNOWN not in origin:
             return origin
-        found = [inputs_of(each, self.asker.of.values, self.asker.of.levels) for each in self.encoder.reasons]
-        if not all(each.loaded and each.complete for each in found):
-            return origin
-        return origin & ~Origin.UNKNOWN | Origin.DATA
+        found = [inputs_of(each, of.values, of.levels) for each in self.encoder.reasons]
+        decided = (inputs_of(each.term, of.values, of.levels).loaded for each in self.fork.parts)
+        for each, inputs in zip(self.encoder.reasons, found):
+            if not (inputs.loaded and inputs.complete) and Made.BY_NUMBER in of.made_of(each):
+                return origin
+        return origin & ~Origin.UNKNOWN | Origin.DATA if any(decided) else origin
 
     def alike_data(self) -> list[Formula]:
         """Threads that load from the same places and compute alike have the same values, as far as one can tell: who
@@ -163,6 +174,24 @@ class ForkQuestion:
         size = self.encoder.symbol(name)
         return About(self.encoder, size, [*formulas, *self.encoder.side, *fixed], fixed)
 
+    def whole(self, name: str, given: Mapping[str, int]) -> int | None:
+        """A number that ends with the first block, no less than its threads: the least for which its last thread comes
+        to the barrier or, if that is the least of all, the last before it does not. None: not known."""
+        encoder, size, dims = self.encoder, self.encoder.symbol(name), self.asker.dims
+        if dims is None:
+            return None
+        threads = math.prod(dims)
+        first = {each: 0 for each in encoder.sizes if each.startswith("blockIdx.")}
+        last = [encoder.thread(axis, 1).equals(dims["xyz".index(axis)] - 1) for axis in encoder.axes]
+        there = [*(self.holds(each, 1) for each in self.fork.holds), *last, *self.at({**given, **first})]
+        stays = both(*(self.holds(each, 1) for each in self.fork.parts))
+        comes, misses = (stays, negated(stays)) if self.fork.stays else (negated(stays), stays)
+        least, none = (
+            self.asker.least(encoder, [*there, each, *encoder.side, size >= threads], size)
+            for each in (comes, misses)
+        )
+        return none - 1 if least == threads and none is not None and none > threads else least
+
     def is_possible(self, formulas: list[Formula], given: Mapping[str, int]) -> bool:
         found = self.solve([*formulas, *self.at(given)], TO_PROVE)
         return found.outcome is solver.Outcome.SOME
@@ -202,8 +231,14 @@ def _ordinary(names: Collection[str], dims: Dims) -> Iterator[dict[str, int]]:
         yield {name: first + step * place for place, name in enumerate(sorted(names))}
 
 
-def for_sizes(asker: Asker, asked: list[Asked], other: Barrier | None) -> Parted:
-    """They do part for some sizes: for all, or for which numbers? ``asked``: the ways in which they may."""
+def for_sizes(
+    asker: Asker,
+    asked: list[Asked],
+    other: Barrier | None,
+    settled: Callable[[Parted], Parted | None] | None = None,
+) -> Parted:
+    """They do part for some sizes: for all, or for which numbers? ``asked``: the ways in which they may; ``settled``:
+    the example where it is one, which the questions leave open. No numbers are solved for then."""
     dims = asker.dims
     undecided = Parted(Reach.SIZES, asked[0][0].fork, other)
     if dims is None:
@@ -216,20 +251,25 @@ def for_sizes(asker: Asker, asked: list[Asked], other: Barrier | None) -> Parted
         for question, formulas in asked:
             found = question.witness(formulas, given)
             if found is not None:
-                return Parted(reach, question.fork, other, found[0], condition, found[1])
+                shown = Parted(reach, question.fork, other, found[0], condition, found[1])
+                example = shown if settled is None else settled(shown)
+                if example is not None:
+                    return example
         return None
 
+    question, usual = asked[0][0], list(_ordinary(names, dims))
     first: Parted | None = None
-    for turn, given in enumerate(_ordinary(names, dims)):
+    for turn, given in enumerate(chain(usual, _whole_blocks(question, names, usual[0]))):
         found = shown(Reach.DIVERGES, given | places, None)
         first = first or found
-        may_come = asked[0][0].is_possible(asked[0][0].come(), given | places)
+        may_come = question.is_possible(question.come(), given | places)
         if found is None and (turn < _LARGE or may_come):
             break
     else:
         return first or undecided
-    for name in names:
-        choices = list(_ordinary(names, dims))[: _LARGE if len(names) > 1 else 1]
+    some: Parted | None = None
+    for name in names if settled is None else ():
+        choices = usual[: _LARGE if len(names) > 1 else 1]
         others = [{each: n for each, n in given.items() if each != name} for given in choices]
         told = {
             condition_on(
@@ -237,17 +277,36 @@ def for_sizes(asker: Asker, asked: list[Asked], other: Barrier | None) -> Parted
                 [question.about(name, formulas, each) for question, formulas in asked],
                 dims,
                 sampled=True,
+                whole=question.whole(name, each),
             )
             for each in others
         }
-        condition = told.pop() if len(told) == 1 else None
-        if condition is None or not condition.exact:
+        condition = next(iter(told))
+        if condition is None or None in told:
             continue
         at = {**others[0], name: condition.example}
+        if len(told) > 1 or not condition.exact:
+            some = some or shown(Reach.CONDITION, at, _for_some(names, condition.example))
+            continue
         if not condition.words:
             return shown(Reach.DIVERGES, at, None) or undecided
         return shown(Reach.CONDITION, at, condition) or undecided
-    return undecided
+    return some or undecided
+
+
+def _for_some(names: Iterable[str], example: int) -> SizeCondition:
+    return SizeCondition(for_some(names), example, from_on=False, exact=False)
+
+
+def _whole_blocks(
+    question: ForkQuestion, names: Sequence[str], usual: Mapping[str, int]
+) -> Iterator[dict[str, int]]:
+    """Choices in which one size ends with a block, and the others are as ``usual``: there threads may not part."""
+    for name in names:
+        others = {each: n for each, n in usual.items() if each != name}
+        whole = question.whole(name, others)
+        if whole is not None:
+            yield {**others, name: whole}
 
 
 def _first_block(asker: Asker, places: Iterable[str]) -> dict[str, int]:

@@ -7,6 +7,7 @@ from dataclasses import field
 from functools import partial
 
 from smem_lsp.analysis.decision import solver
+from smem_lsp.analysis.decision.conditions import Condition
 from smem_lsp.analysis.decision.effort import AT_FIRST, EFFORT, TO_ASK
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.followed import Followed
@@ -37,7 +38,8 @@ class Asker:
     the numbers that it passes; ``to_tell``: only races are, not what data alone decide; ``effort``: what is left for
     the kernel; ``hard_conditions``: proofs about all values of a parameter that were given up; ``divided``: the
     parameters that are divided by a number, and taken to be none below zero; ``of_one_address``: two threads load the
-    same from one address of memory that the kernel does not change, which no edit may rest on alone."""
+    same from one address of memory that the kernel does not change, which no edit may rest on alone; ``meant``:
+    branches and loops (points) that the threads have to take alike, as ``Reached`` says."""
 
     of: Followed
     dims: Dims | None
@@ -51,6 +53,7 @@ class Asker:
     fewest: Axes = (None, None, None)
     of_one_address: bool = False
     divided: set[str] = field(default_factory=set)
+    meant: frozenset[int] = frozenset()
     _known: dict[object, Reply] = field(default_factory=dict)
     _own: dict[int, Access] | None = None
     _facts: dict[object, bool] = field(default_factory=dict)  # of one access, of two positions
@@ -236,6 +239,10 @@ class Asker:
             if self.effort > 0:
                 self._facts[key] = known
         return known
+
+    def is_meant(self, condition: Condition) -> bool:
+        """Would it be wrong if the threads of the block did not agree on it, as far as nothing else is known?"""
+        return condition.branch in self.meant or (condition.term, condition.truth) in self.of.meant
 
     def is_one_or_other(self, access: Access) -> bool:
         """Does each condition in front of it that asks for what the block agrees on in memory ask for nothing else?"""

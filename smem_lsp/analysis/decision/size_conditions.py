@@ -73,14 +73,16 @@ class About:
 
 
 def condition_on(
-    asker: Asker, asked: Sequence[About], dims: Dims, *, sampled: bool = False
+    asker: Asker, asked: Sequence[About], dims: Dims, *, sampled: bool = False, whole: int | None = None
 ) -> SizeCondition | None:
     """The values of a parameter for which one of the questions can be answered with yes; None: none, or it is not
-    known. ``dims``: the block; ``sampled``: that all of them can is tried for some, not proved."""
+    known. ``dims``: the block; ``sampled``: that all of them can is tried for some, not proved; ``whole``: one that
+    ends with a block, where that is known."""
     if any(is_any_number(each.encoder) for each in asked):
         return None
     own = replace(asker, effort=_OF_A_CONDITION if asker.effort > 0 else 0)
-    projection = _Projection(own, asked, dims, sampled, hard=asker.hard_conditions >= _MOST_HARD)
+    hard = asker.hard_conditions >= _MOST_HARD
+    projection = _Projection(own, asked, dims, sampled, hard=hard, whole=whole or 0)
     found = projection.condition()
     asker.hard_conditions += projection.hard
     asker.effort -= (_OF_A_CONDITION - own.effort) // _SHARE
@@ -96,6 +98,7 @@ class _Projection:
     dims: Dims
     sampled: bool
     hard: bool  # a proof was too hard: others are, too
+    whole: int  # one that ends with a block; 0: not known
     name: str = field(init=False)
     _probed: dict[int, bool] = field(default_factory=dict)
 
@@ -128,7 +131,7 @@ class _Projection:
             if self.missed(lambda n: both(n >= least, n <= most), within) is None:
                 return SizeCondition(self._from_to(least, most), least, from_on=False)
         for factor in self._factors():
-            for words, values in _of_factor(factor):
+            for words, values in _of_factor(factor, self.whole % factor):
                 found = self._of_these(factor, words, values, least, most)
                 if found is not None:
                     return found
@@ -140,12 +143,20 @@ class _Projection:
         """All of them, perhaps up to the greatest."""
         if self.possible(lambda n: negated(values(n))) is not False:
             return None
-        near = (factor - 1, factor, factor + 1, 3 * factor + factor // 2, 64 * factor + 1, 100 * factor - 1)
+        ends = self.whole % factor
+        near = [ends + n for n in (factor - 1, factor, factor + 1, 3 * factor + factor // 2)]
+        near += [ends + n for n in (64 * factor + 1, 100 * factor - 1)]
         if self.missed(values, near) is None:
-            return SizeCondition(f"when {self.name} is {words}", least, from_on=False)
-        if most is None or self.missed(lambda n: both(values(n), n <= most), (*near, most)) is not None:
+            return SizeCondition(f"when {self._subject(factor)}{words}", least, from_on=False)
+        if most is None or self.whole % factor:
+            return None
+        if self.missed(lambda n: both(values(n), n <= most), (*near, most)) is not None:
             return None
         return SizeCondition(f"when {self.name} is below {most + 1} and {words}", least, from_on=False)
+
+    def _subject(self, factor: int) -> str:
+        ends = self.whole % factor
+        return f"{self.name} - {ends} is " if ends else f"{self.name} is "
 
     def _some(self, least: int) -> SizeCondition:
         """For some values, of which not more is known than from where on, or up to where."""
@@ -175,7 +186,8 @@ class _Projection:
     def missed(self, values: Values, probes: Iterable[int] = ()) -> int | bool | None:
         """One of these for which it is not possible; None: there is none; True: that is not known. ``probes``: tried
         first."""
-        for n in (*probes, *_PROBES):
+        ends: tuple[int, ...] = (self.whole, self.whole + self.dims[0]) if self.whole else ()
+        for n in (*probes, *ends, *_PROBES):
             if n > 0 and values(number(n)).known and self._is_missed(n):
                 return n
         if self.sampled:
@@ -256,11 +268,12 @@ def _shared(each: About, kept: Mapping[str, Expression]) -> Mapping[str, str]:
     }
 
 
-def _above(bound: int, n: Expression) -> Formula:
-    return n > bound
+def _above(bound: int, n: Expression, *more: Formula) -> Formula:
+    return both(n > bound, *more)
 
 
-def _of_factor(factor: int) -> Iterator[tuple[str, Values]]:
+def _of_factor(factor: int, rest: int) -> Iterator[tuple[str, Values]]:
+    """Numbers that are no multiple where ``rest`` is taken from them, and those that are."""
     odd, even = (f"no multiple of {factor}", f"a multiple of {factor}") if factor > 2 else ("odd", "even")
-    yield odd, lambda n: (n % factor).differs(0)
-    yield even, lambda n: (n % factor).equals(0)
+    yield odd, lambda n: _above(rest, n, (n % factor).differs(rest))
+    yield even, lambda n: _above(rest, n, (n % factor).equals(rest))

@@ -100,6 +100,7 @@ class Unknowns(ABC):
     typed: list[Formula] = field(
         default_factory=list
     )  # that a pointer is not cast before it is loaded through
+    agreed: list[Formula] = field(default_factory=list)  # that no thread misses a barrier that others wait at
     variables: dict[str, Expression] = field(default_factory=dict)
     opaque: dict[str, tuple[Term, int]] = field(default_factory=dict)  # free variable -> what it is, whose
     sizes: dict[str, Expression] = field(
@@ -144,7 +145,7 @@ class Unknowns(ABC):
     @property
     def meant(self) -> list[Formula]:
         """What a race that is told takes for granted."""
-        return [*self.natural, *self.unwritten, *self.typed]
+        return [*self.natural, *self.unwritten, *self.typed, *self.agreed]
 
     def variable(self, name: str, low: int | None = None, high: int | None = None) -> Expression:
         found = self.variables.get(name)

@@ -173,25 +173,30 @@ class Judge:
         self, accesses: Sequence[Access], removed: frozenset[int] | None = None, *, prove: bool = False
     ) -> list[Open]:
         """All pairs that may conflict and that no proved barrier separates. ``removed``: barriers that are taken away;
-        then nothing counts that holds only in runs without a race; ``prove``: nothing is to be told of them."""
+        then nothing counts that holds only in runs without a race; ``prove``: nothing is to be told of them.
+
+        Surely in one interval are those that are so in every run in which no thread misses a barrier that others wait
+        at: what threads decide in front of it is taken to be the same for all, unless their numbers decide."""
         of, control = self.of, self.of.control
         if removed is None:
             reached = self.barriers.reached
             alike = control.alike | reached.uniform
+            self.asker.meant = reached.meant
+            valid = of.control_where(reached.meant | alike) if reached.meant else control
             proved = control.barriers | control.alike | self.verdicts.paired | reached.ordering
         else:
-            alike, proved = frozenset[int](), control.barriers - removed
+            alike, proved, valid = frozenset[int](), control.barriers - removed, control
         proved = proved & {node.point for node in of.barriers} | self.added
         warps = self.in_warps.union(node.point for node in of.barriers if _orders_a_warp(of, node))
         uniform = control.uniform | alike
-        plain = partial(self._orderings, proved, uniform, prove=prove)
+        plain = partial(self._orderings, proved, uniform, uniform | valid.uniform, prove=prove)
         across = [of.ways(accesses, each) for each in plain()]
         within = across
         if warps or of.kernel.presumed:
             within = [of.ways(accesses, each) for each in plain(warps, in_warp=True)]
         nodes, ours = {access.point: access for access in accesses}, _collectives(of.accesses)
         tiles = {node.point: node.lanes for node in of.barriers if _orders_a_tile(node)}
-        starts = self.starts(proved)
+        starts = self.starts(proved | valid.barriers)
         if not tiles:
             return list(map(starts.told, _opened(nodes, across, within, ours)))
         beside = [of.ways(accesses, each) for each in plain(warps.union(tiles), in_warp=True)]
@@ -206,6 +211,7 @@ class Judge:
         self,
         proved: frozenset[int],
         uniform: frozenset[int],
+        meant: frozenset[int],
         more: frozenset[int] = frozenset(),
         *,
         prove: bool,
@@ -230,10 +236,10 @@ class Judge:
         said = tuple(p for p in calls if p not in presumed or (in_warp and presumed[p].in_warp))
         for each in dict.fromkeys((calls, said)):
             stops = tuple(sorted(spins.union(each)))
-            yield Ordering(proved.union(more, doubtful), uniform, stops, spins, self.covering)
+            yield Ordering(proved.union(more, doubtful), meant, stops, spins, self.covering)
 
     def starts(self, proved: Collection[int]) -> IntervalStarts:
-        """``proved``: barriers (points) that order all threads."""
+        """``proved``: barriers (points) that order all threads, in every run that is right."""
         of = self.of
         doubtful = [
             each for each in of.barriers if each.kind is not BarrierKind.WARP and each.point not in proved
@@ -279,7 +285,8 @@ def _opened(
             found[2].get(pair, none) - apart - sure if len(found) > 2 else none
             for found, sure in ((across, surely), (within, near))
         )
-        ways, inside = ways - apart, within[0].get(pair, none) - apart
+        ways = (ways | surely | presumed) - apart
+        inside = (within[0].get(pair, none) | near | likely) - apart
         if ways and inside == ways and near == surely and likely == presumed:
             yield Open(first, second, ways, surely, None, presumed=presumed)
             continue

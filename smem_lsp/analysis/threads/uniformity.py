@@ -262,10 +262,12 @@ def _deciding_loads(levels: Levels) -> set[int]:
 
 @dataclass(slots=True)
 class _State:
-    """The results of one walk. ``returned``: line of the first return that only some threads take."""
+    """The results of one walk. ``taken``: branches and loops (points) that all threads are taken to decide alike;
+    ``returned``: line of the first return that only some threads take."""
 
     levels: Levels
     conditions: Mapping[int, Term]
+    taken: frozenset[int]
     uniform: set[int] = field(default_factory=set)
     barriers: set[int] = field(default_factory=set)
     places: set[int] = field(default_factory=set)
@@ -274,11 +276,17 @@ class _State:
 
     def agreed(self, node: Branch | Loop) -> bool:
         condition = self.conditions.get(node.point)
-        return condition is None or self.levels.uniform(condition)
+        return condition is None or node.point in self.taken or self.levels.uniform(condition)
 
 
-def _control(body: Seq, levels: Levels) -> Control:
-    state = _State(levels, levels.values.conditions)
+def control_where(body: Seq, levels: Levels, taken: frozenset[int]) -> Control:
+    """Control flow where all threads decide alike at the branches and loops ``taken`` (points), as they are proved to
+    or not."""
+    return _control(body, levels, taken)
+
+
+def _control(body: Seq, levels: Levels, taken: frozenset[int] = frozenset()) -> Control:
+    state = _State(levels, levels.values.conditions, taken)
     _walk(body, state, divergent=False)
     return Control(
         frozenset(state.uniform),
@@ -392,4 +400,6 @@ def _left_by_some(node: Loop, state: _State) -> bool:
 def _ends_alike(node: Loop, state: _State) -> bool:
     """Is the condition of the loop uniform in every iteration?"""
     facts = state.levels.values.loops.get(node.point)
-    return facts is not None and all(map(state.levels.uniform, (facts.first, facts.head, facts.again)))
+    if facts is None:
+        return False
+    return node.point in state.taken or all(map(state.levels.uniform, (facts.first, facts.head, facts.again)))

@@ -22,6 +22,7 @@ SAFE = {
     "out[i] = width; __syncthreads(); }",
     "what a chain of assignments stores is not read again": "__shared__ int one, other; for (int i = 0; i < n; ++i) { "
     "one = other = threadIdx.x < n ? 0 : 0; __syncthreads(); if (threadIdx.x == in[i]) other = i; __syncthreads(); }",
+    "the value of an assignment": "__shared__ int s[256]; int t = s[threadIdx.x] = threadIdx.x; s[t] = 1;",
     "zeros of two widths": "__shared__ int s[256]; short* h = reinterpret_cast<short*>(s); "
     "if (threadIdx.x < 32) s[threadIdx.x] = 0; else h[threadIdx.x - 32] = 0;",
     "zeros in steps that are not followed": "extern __shared__ int d[]; for (int i = threadIdx.x; i < n; "

@@ -16,7 +16,7 @@ __global__ void k(const float* in, float* out, int n) {{
   float* b = &a[3 * size];
   float* c = &b[3 * size];
   for (int i = 0; i < n; ++i) {{
-    a[3 * rank] = a[3 * rank + 1] = a[3 * rank + 2] = in[rank + i];
+    a[3 * rank] = a[3 * rank + 1] = a[3 * rank + 2] = in[rank + i + threadIdx.y];
     b[3 * rank] = b[3 * rank + 1] = b[3 * rank + 2] = in[rank];
     for (int j = 0; j < 5; ++j) c[{place} + j] = in[j];
     __syncthreads();
