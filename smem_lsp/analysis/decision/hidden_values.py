@@ -139,12 +139,12 @@ class HiddenValues(Unknowns):
         lane = self.digits.divided(self.linear(who), WARP_SIZE)[1]
         count = self.value(self.levels.values.table.op("__popc()", vote.term), who)
         votes = self.holds(vote.holds, who)
-        behind = count - found + lane  # and the lanes that vote from this one on
+        from_here = count - found + lane  # and the lanes that vote from this one on
         self.side += [
             found <= lane,
             either(
-                both(votes, found < count, behind <= WARP_SIZE),
-                both(negated(votes), found <= count, behind < WARP_SIZE),
+                both(votes, found < count, from_here <= WARP_SIZE),
+                both(negated(votes), found <= count, from_here < WARP_SIZE),
             ),
         ]
         self._places[term, who] = found, votes
