@@ -366,5 +366,7 @@ def _set_in(kinds: Sequence[str], texts: Sequence[str], lo: int, hi: int, name: 
 
 
 def names_text(bound: Mapping[str, Argument]) -> str:
-    """Template arguments as text."""
-    return ", ".join(f"{name} = {spell_argument(argument)}" for name, argument in sorted(bound.items()))
+    """Template arguments as text, but for those of which nothing is known: a template that nothing makes an instance of
+    binds its own to that, and one that nothing enters binds none."""
+    known = sorted((name, argument) for name, argument in bound.items() if argument is not None)
+    return ", ".join(f"{name} = {spell_argument(argument)}" for name, argument in known)

@@ -181,3 +181,31 @@ def test_a_barrier_that_one_of_the_two_does_not_come_to(threads: int, body: str,
     report = check(BEHIND_A_BARRIER.format(body=body, threads=threads))
     told = {each.code for each in report.findings} & {"SMEM201", "SMEM205"}
     assert bool(told) is found, report.findings
+
+
+CARVED = """\
+__global__ void k(const float* in, const int* labels, int* out, int rows, int columns, int bins) {{
+  extern __shared__ char bytes[];
+  float* range = (float*)bytes;
+  int* counts = (int*)(bytes + {columns} * columns * sizeof(float));
+  for (int i = threadIdx.x; i < 2 * columns; i += blockDim.x) range[i] = in[i];
+  for (int i = threadIdx.x; i < bins * columns; i += blockDim.x) counts[i] = 0;
+  __syncthreads();
+  for (unsigned i = threadIdx.x + blockIdx.x * blockDim.x; i < rows * columns; i += blockDim.x * gridDim.x) {{
+    int column = (int)(i / rows);
+    if (range[column + columns] - range[column] > 1) atomicAdd(&counts[{label} + column * bins], 1);
+  }}
+  __syncthreads();
+  for (int i = threadIdx.x; i < bins * columns; i += blockDim.x) out[i] = counts[i];
+}}
+void go(float* in, int* labels, int* out, int rows, int columns, int bins) {{
+  k<<<4, 256, (2 + bins) * columns * 4>>>(in, labels, out, rows, columns, bins);
+}}
+"""
+
+
+@pytest.mark.parametrize("label", ["3", "labels[i]"])
+@pytest.mark.parametrize(("columns", "told"), [(2, False), (1, True)])
+def test_no_size_and_no_index_is_taken_to_be_below_zero(label: str, columns: int, told: bool) -> None:
+    found = codes(check(CARVED.format(label=label, columns=columns), config=ASKED), among=["SMEM210"])
+    assert bool(found) is told

@@ -611,6 +611,21 @@ def test_template_arguments_tell_the_block_of_a_template_without_instance(
     assert [fact.text for fact in site.equalities] == expected
 
 
+def test_a_template_that_only_a_template_without_instance_calls() -> None:
+    below = (
+        "template <typename T> static void go(T* d, unsigned y) {\n  dim3 block(32, y);\n"
+        "  switch (y) { case 8: j<8><<<1, block>>>(d); break; case 1: j<1><<<1, block>>>(d); break; }\n}\n"
+        "template <typename T> void outer(T* d) { unsigned y = pick(d); go<T>(d, y); }\n"
+    )
+    text = (
+        "template <int Y> __global__ void j(float* d) { __shared__ float s[32 * Y]; s[0] = d[0]; }\n" + below
+    )
+    assert {r.kernel.instance: [s.block for s in r.kernel.launches] for r in check(text).kernels} == {
+        "j<8>": [(32, 8, 1)],
+        "j<1>": [(32, 1, 1)],
+    }
+
+
 def test_a_number_of_the_host_is_told_from_the_kernels() -> None:
     """The host's n is the block, the kernel's is half of it."""
     (site,) = go("k<<<1, n>>>(d, n / 2, m);")

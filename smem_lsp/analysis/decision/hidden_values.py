@@ -139,7 +139,14 @@ class HiddenValues(Unknowns):
         lane = self.digits.divided(self.linear(who), WARP_SIZE)[1]
         count = self.value(self.levels.values.table.op("__popc()", vote.term), who)
         votes = self.holds(vote.holds, who)
-        self.side += [found <= lane, either(both(votes, found < count), both(negated(votes), found <= count))]
+        from_here = count - found + lane  # and the lanes that vote from this one on
+        self.side += [
+            found <= lane,
+            either(
+                both(votes, found < count, from_here <= WARP_SIZE),
+                both(negated(votes), found <= count, from_here < WARP_SIZE),
+            ),
+        ]
         self._places[term, who] = found, votes
         other = self._places.get((term, 1 - who))
         if other is None or not self.is_common(term):
@@ -148,7 +155,10 @@ class HiddenValues(Unknowns):
         apart = self.group(0, WARP_SIZE).differs(self.group(1, WARP_SIZE))
         for one, behind in ((0, 1), (1, 0)):
             (place, alike), (later, _) = places[one], places[behind]
-            order = either(both(alike, place < later), both(negated(alike), place <= later))
+            most = place + self.linear(behind) - self.linear(one)  # all lanes in between vote, and this one
+            order = either(
+                both(alike, place < later, later <= most), both(negated(alike), place <= later, later < most)
+            )
             self.side.append(either(apart, self.linear(one) >= self.linear(behind), order))
 
     def give_out(self, term: Term, found: Expression, who: int) -> None:

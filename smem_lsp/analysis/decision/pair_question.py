@@ -14,7 +14,7 @@ from smem_lsp.analysis.decision.reply import Reply
 from smem_lsp.analysis.decision.touched_bytes import stores
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn
-from smem_lsp.analysis.values.terms import LoopVar, Term
+from smem_lsp.analysis.values.terms import LoopVar, Opaque, Term, parts_of
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.source.record import dataclass
 
@@ -169,11 +169,40 @@ class PairQuestion(RaceSizes):
             if Origin.UNKNOWN in origin and not ordinary:
                 return Reply(Answer.UNDECIDED, origin, reasons)
             if not ordinary:
+                odd = self.unless_usual(formulas, origin, reasons)
+                if odd is not None:
+                    return odd
                 shown = None if self.asker.to_tell else self.witness(formulas, {})
                 return Reply(Answer.DATA, origin, reasons, shown)
             likely = self.witness(formulas, {}, plain=True)
             return Reply(Answer.DATA if likely is None else Answer.LIKELY, origin, reasons, likely)
         return self.for_sizes(formulas, origin)
+
+    def unless_usual(
+        self, formulas: list[Formula], origin: Origin, reasons: tuple[Term, ...]
+    ) -> Reply | None:
+        """The answer, if only sizes below zero, or loaded values that are indices below zero, make the two meet."""
+        sizes = self.at_least(0)
+        indices = self.indices_from(0)
+        found = self.asker.solve(self.encoder, [*formulas, *sizes, *indices]).outcome
+        if found is solver.Outcome.SOME:
+            return None
+        if found is solver.Outcome.UNKNOWN:
+            return Reply(Answer.UNDECIDED, origin, reasons, out_of_effort=True)
+        if self.asker.solve(self.encoder, [*formulas, *sizes]).outcome is solver.Outcome.SOME:
+            return Reply(Answer.UNDECIDED, origin, reasons, leaves_row=True)
+        return Reply(Answer.SIZES, origin, reasons)
+
+    def indices_from(self, number: int) -> list[Formula]:
+        """Loaded values that choose what the two touch are no less: no index leaves an array at its start."""
+        values, buffers = self.asker.of.values, self.asker.of.kernel.buffers
+        found: list[Formula] = []
+        for who, access in enumerate((self.first, self.second)):
+            offset = values.offset(access, buffers[access.buffer])
+            for part in () if offset is None else parts_of(offset):
+                if isinstance(part, Opaque) and part.origin == "load":
+                    found.append(self.encoder.value(part, who) >= number)
+        return found
 
     def is_ordinary(self, origin: Origin) -> bool:
         """Do data of no special kind make the two meet? They decide no address and no barrier, and what they decide is

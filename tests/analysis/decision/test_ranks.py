@@ -87,3 +87,16 @@ def test_a_vote_of_some_lanes() -> None:
 def test_the_lanes_that_do_not_keep_go_behind() -> None:
     place = f"keep ? {_PLACES[0]} : __popc(vote) + lane - {_PLACES[0]}"
     assert _verdict(place, guard="keep") == "race-free"
+
+
+@pytest.mark.parametrize(
+    ("place", "verdict"),
+    [
+        (f"keep ? {_PLACES[0]} : __popc(vote) + lane - {_PLACES[0]}", "race-free"),
+        (f"keep ? {_PLACES[0]} : 31 - lane + {_PLACES[0]}", "race-free"),
+        (f"keep ? {_PLACES[0]} : lane - {_PLACES[0]}", "undecided"),
+        (f"keep ? {_PLACES[0]} : __popc(vote) + lane - 2 * {_PLACES[0]}", "undecided"),
+    ],
+)
+def test_those_that_do_not_vote_have_places_behind(place: str, verdict: str) -> None:
+    assert _verdict(place, guard="true", count="32") == verdict
