@@ -160,7 +160,8 @@ __global__ void __launch_bounds__(128) k(const outside::number* in, outside::num
 """
     assert codes(check(text.replace("BETWEEN", "__syncthreads();"), config=ASKED)) == ["SMEM201"]
     mended = text.replace("BETWEEN", "__syncthreads();").replace(
-        "while (last < in[1]) {", "while (true) { bool more = last < in[1]; __syncthreads(); if (!more) break;"
+        "while (last < in[1]) {",
+        "while (true) { bool more = last < in[1]; __syncthreads(); if (!more) break;",
     )
     assert codes(check(mended, config=ASKED)) == []
 

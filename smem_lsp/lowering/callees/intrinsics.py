@@ -56,7 +56,9 @@ _PATTERNS = re.compile(
 )
 
 
-_OF_ITERATORS = frozenset(("distance", "next", "prev"))  # of the standard library, not any function of the name
+_OF_ITERATORS = frozenset(
+    ("distance", "next", "prev")
+)  # of the standard library, not any function of the name
 
 
 def takes_values(name: str) -> bool:
