@@ -105,10 +105,17 @@ def test_what_holds_no_barrier_of_the_block_orders_nothing(call: str) -> None:
         "if (lane == 0) return; if (lane != 0) { v = other::shifted(v, 3); v += 1; }",
         "if (t == 0) { other::wait(n); v = 1; }",
         "thrust::for_each(thrust::seq, in, in + n, [&](float x) { v += later(x); });",
+        "thrust::for_each(thrust::seq, in, in + n, [v](float x) { });",
+        "auto each = [&](float x) { v += later(x); }; thrust::for_each(thrust::seq, in, in + n, each);",
+        "thrust::for_each(thrust::seq, in, in + n, Waits());",
+        "Waits waits; thrust::for_each(thrust::seq, in, in + n, waits);",
+        "thrust::for_each(thrust::seq, in, in + n, table);",
+        "thrust::transform<Waits>(in, in + n, out);",
     ],
 )
 def test_what_may_hold_a_barrier_is_no_ground_of_a_warning(call: str) -> None:
-    assert codes(report(call), among=["SMEM201", "SMEM202"]) == []
+    functor = "struct Waits { __device__ void operator()(float) const { __syncthreads(); } };"
+    assert codes(report(call, functor), among=["SMEM201", "SMEM202"]) == []
 
 
 def test_a_barrier_ends_what_is_told() -> None:
