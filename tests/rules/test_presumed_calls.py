@@ -178,3 +178,5 @@ def test_a_distance_is_a_value() -> None:
     loop = "for (const float* at = in + t; at < in + n; at += 32) v += std::distance(in, at);"
     assert codes(report(loop)) == ["SMEM201"]
     assert codes(report(loop.replace("std::", "")), among=["SMEM201"]) == []
+    moved = report("__syncthreads(); float* at = std::next(s, t); v = at[1]; at[2] = v; __syncthreads();")
+    assert [kernel_verdict(each).kind for each in moved.facts] == [VerdictKind.UNDECIDED]
