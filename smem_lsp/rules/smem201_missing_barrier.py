@@ -50,23 +50,23 @@ says why.
 
 The message names the hazard (read after write, write after read, write after write) and two threads that meet; the
 related places are both statements, in functions and headers too, and the calls that lead there. All accesses that one
-barrier would order are one finding, which counts them, and the barrier that is offered has been tried: with it none
-of them race any more. Where no place is offered the message says why. Each finding is one run of one block, shown
-with its threads: with the block that is launched in sight or stated, else with the largest one that the kernel is
-written for or with several, and then only `likely`, a warning. What happens in threads that their own data choose is
-`likely` to meet what all threads do, and never told of two such accesses, of two writes, or where calls, votes or
-atomics choose; what both arms of a branch do to the same bytes, all threads do. As many threads as data that all
-share say (`threadIdx.x < *count`) are taken to be many, and `likely`. An address counts as any, `likely` too, where
-data alone decide it: loads through the kernel's pointers, or of shared memory that only those were put into, and what
-loops count over them; other addresses that depend on data are left out. A value that all threads load from one
-address takes them all the same way, either way, and a race behind one in shared memory is `likely`. Two writes are
-compared only where they surely store different things, two updates only when neither is a function call that may be
-atomic, and elements that several threads write at once only with each other. Nothing is said of `volatile` buffers,
-of kernels without any barrier or launch bounds when neither the block is known nor an array with an element for each
-thread, of loops that wait for a flag or a lock, of what asynchronous barriers order, and where a function that is not
-in sight is called in between. Named barriers are followed where the block is known and every number and count can be
-worked out, up to the first iterations of loops. Of clusters one thing is told: a block that may return while another
-still reaches into its shared memory.
+barrier would order are one finding, which counts them, and the barrier that is offered has been tried: with it none of
+them race any more. Where no place is offered the message says why. Each finding is one run of one block, shown with
+its threads: with the block that is launched in sight or stated, else with the largest one that the kernel is written
+for or with several, and then only `likely`, a warning. What happens in threads that their own data choose is `likely`
+to meet what all threads do, and never told of two such accesses, of two writes, or where calls, votes or atomics
+choose; what both arms of a branch do to the same bytes, all threads do. As many threads as data that all share say
+(`threadIdx.x < *count`) are taken to be many, and `likely`. An address counts as any, `likely` too, where data alone
+decide it: loads through the kernel's pointers, or of shared memory that only those were put into, and what loops count
+over them; other addresses that depend on data are left out. A value that all threads load from one address takes them
+all the same way, either way, and a race behind one in shared memory is `likely`. Two writes are compared only where
+they surely store different things, two updates only when neither is a function call that may be atomic, and elements
+that several threads write at once only with each other. Nothing is said of `volatile` buffers, of kernels without any
+barrier or launch bounds when neither the block is known nor an array with an element for each thread, of loops that
+wait for a flag or a lock, of what asynchronous barriers order, and where a function that is not in sight is called in
+between by more than a single lane of a warp: SMEM210 tells that. Named barriers are followed where the block is known
+and every number and count can be worked out, up to the first iterations of loops. Of clusters one thing is told: a
+block that may return while another still reaches into its shared memory.
 
 A device function that no kernel in sight calls, of a library, is looked at by itself, for SMEM202, SMEM205, SMEM206 and
 SMEM210, too, if it has a barrier: that tells that the threads call it together. What its parameters are is not known,

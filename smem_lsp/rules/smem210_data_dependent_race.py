@@ -7,6 +7,9 @@ there depends on data that no text shows. The author may know that keys are uniq
 permutation; then it is no race, and nothing in the kernel says so. The verdict on such a kernel is "undecided: data
 decide".
 
+So does what a function does whose body is not in sight: most hold no barrier, and nothing in the kernel says so. Where
+only such a call stands between two accesses that meet, the finding names it.
+
 This rule is off by default: `--select SMEM210`, or a severity for it in the settings, switches it on.
 
 ## Example
@@ -52,8 +55,11 @@ ignore[SMEM210] keys are unique`.
 
 One finding for each access that loaded values decide, at the first access that it may meet; the others are related
 places. Nothing is said of a pair that SMEM201, SMEM202 or SMEM205 tells, nor of one whose address or guard is not
-known for another reason: the verdict names those. Values that are loaded from one address count as one value as long as
-nobody writes it in between. Lanes of one warp are told only where threads of different warps cannot meet.
+known for another reason: the verdict names those. Values that are loaded from one address count as one value as long
+as nobody writes it in between. Lanes of one warp are told only where threads of different warps cannot meet. A call
+counts as a barrier where its name, or that of what it is handed, speaks of waiting, of a group, or of what a block
+does together (`sync`, `mutex`, `BlockReduce`), as do macros that are not in sight; where a single lane of a warp runs
+it, it orders nothing.
 """
 
 from __future__ import annotations

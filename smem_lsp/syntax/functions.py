@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
@@ -388,6 +389,20 @@ def _orphan_close(kinds: Sequence[str], columns: Sequence[int], close: int) -> i
             return i if kinds[i] == "RC" and line_shares_open else None
         line_shares_open = True
     return None
+
+
+def has_unknown_specifier(kinds: Sequence[str], texts: Sequence[str], lo: int, name: int) -> bool:
+    """Is there a macro that nothing defines in front of the type of a function, whose words from ``lo`` to its name are
+    given?"""
+    while kinds[lo] == "TEMPLATE" and lo + 1 < name and kinds[lo + 1] == "LT":
+        lo = _template_close(kinds, texts, lo + 1) + 1
+    while lo < name and kinds[lo] == "STORAGE":
+        lo += 1
+    macro = lo + 1 < name and kinds[lo] == "NAME" and _MACRO.fullmatch(texts[lo]) is not None
+    return macro and texts[lo + 1].isidentifier()
+
+
+_MACRO = re.compile(r"[A-Z][A-Z0-9_]+")
 
 
 def _template_close(kinds: Sequence[str], texts: Sequence[str], lt: int) -> int:

@@ -9,7 +9,7 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.brackets import match_brackets
-from smem_lsp.syntax.functions import FunctionIsland, find_functions
+from smem_lsp.syntax.functions import FunctionIsland, find_functions, has_unknown_specifier
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.macros import TokenList
 from smem_lsp.syntax.shared_outside import SharedOutside, find_shared_outside
@@ -113,7 +113,10 @@ def read_headers(header: TokenList) -> Headers:
                 changing.add(outside.texts[i])
     definitions: dict[str, tuple[HeaderFunction, ...]] = {}
     for island in islands:
-        if "__device__" in island.specifiers and not island.repaired:
+        for_device = "__device__" in island.specifiers or has_unknown_specifier(
+            kinds, texts, island.head, island.name
+        )
+        if for_device and not island.repaired:
             name = texts[island.name]
             definitions[name] = (*definitions.get(name, ()), HeaderFunction(header, island))
     by_value = frozenset(declared - changing)

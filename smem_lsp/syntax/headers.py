@@ -14,6 +14,7 @@ from functools import partial
 from smem_lsp.source import FileReader, SourceText, checkpoint
 from smem_lsp.source.queries import PROCESS, Query, remembered
 from smem_lsp.source.record import dataclass
+from smem_lsp.syntax.functions import has_unknown_specifier
 from smem_lsp.syntax.lexer import DIRECTIVE
 from smem_lsp.syntax.macros import Macro, TokenList
 from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
@@ -281,7 +282,8 @@ def declarations(tokens: TokenList) -> TokenList:
                 if end is None:
                     break
                 kept = _KEPT_BODY if "constexpr" in texts[head:i] else 0
-                if "__device__" in texts[head:i]:
+                name = _name(texts, head, i)
+                if "__device__" in texts[head:i] or has_unknown_specifier(kinds, texts, head, name):
                     kept = _KEPT_DEVICE
                 if end - i > kept:
                     out.extend(tokens.part(copied, i + 1))
@@ -294,6 +296,11 @@ def declarations(tokens: TokenList) -> TokenList:
         i += 1
     out.extend(tokens.part(copied, n))
     return out
+
+
+def _name(texts: Sequence[str], head: int, lc: int) -> int:
+    """Index of what stands before the first parenthesis."""
+    return next((i - 1 for i in range(head + 1, lc) if texts[i] == "("), lc)
 
 
 def _is_body(kinds: Sequence[str], texts: Sequence[str], head: int, lc: int) -> bool:

@@ -347,7 +347,8 @@ def _read_region(
 
 
 def _layout(region: Region, offsets: list[int]) -> tuple[list[int], list[bool]]:
-    """For each token: 0 in column 0, 1 elsewhere, -1 from a macro body; and whether it is the first of its line."""
+    """For each token: 0 in column 0, 1 elsewhere, -1 from a macro body, but the first of an expansion stands for its
+    invocation; and whether it is the first of its line."""
     checkpoint()
     firsts, margins = region.firsts, region.margins
     columns = [0 if offset in margins else 1 if offset >= 0 else -1 for offset in offsets]
@@ -355,8 +356,9 @@ def _layout(region: Region, offsets: list[int]) -> tuple[list[int], list[bool]]:
     if -1 in columns:
         last = -1
         for i, offset in enumerate(offsets):
-            if offset < 0 and offset != last:  # the first token of an expansion stands for its invocation
+            if offset < 0 and offset != last:
                 line_start[i] = -1 - offset in firsts
+                columns[i] = 0 if -1 - offset in margins else -1
             last = offset
     return columns, line_start
 

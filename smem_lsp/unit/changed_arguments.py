@@ -12,18 +12,22 @@ from smem_lsp.syntax.parse import TranslationUnit
 
 
 def changed_arguments(unit: TranslationUnit, constants: Scope) -> Mapping[str, frozenset[int]]:
-    """Functions with the positions of the arguments that they may change; those of which that is not known are
-    missing."""
+    """Functions with the positions of the arguments that they may change; those that nothing declares are missing."""
     declared = constants.declarations
     changed = _DECLARED.of(declared.store, (), lambda: _changed_by(_declared(declared)))
     own = ((f.name, f.definition.parameters.texts) for f in unit.all_functions)
-    known = {**dict.fromkeys(unit.header_by_value, frozenset[int]()), **changed}
+    headers = {
+        **dict.fromkeys(unit.header_functions),
+        **dict.fromkeys(unit.header_by_value, frozenset[int]()),
+    }
+    known = {**headers, **changed}
     for name, positions in _changed_by(own).items():
         before = known.get(name, frozenset[int]())
         known[name] = None if positions is None or before is None else before | positions
-    return {name: positions for name, positions in known.items() if positions is not None}
+    return {name: _ANY if positions is None else positions for name, positions in known.items()}
 
 
+_ANY = frozenset(range(64))  # not known which
 _Changed = dict[str, frozenset[int] | None]
 _DECLARED = Query[tuple[()], _Changed]("arguments that declared functions may change", most=1)
 

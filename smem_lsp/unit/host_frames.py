@@ -263,7 +263,8 @@ def _by_value(body: Body, i: int, by_value: Mapping[str, frozenset[int]]) -> boo
         if texts[start] in _VALUE_SPACES and kinds[start + 1] == "SCOPE":
             return kinds[at - 2] in ("NAME", "GT")  # a declaration: `std::vector<int> v(n)`
         start -= 1
-    return False
+    # `divided(n, block.x)`: nothing declares the function, and a size of a block is meant as a number
+    return kinds[i + 1] == "DOT" and texts[i + 2] in ("x", "y", "z") and kinds[i + 3] in ("RP", "COMMA")
 
 
 def _position(body: Body, opening: int, i: int) -> int | None:

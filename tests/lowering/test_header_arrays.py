@@ -9,6 +9,7 @@ import pytest
 from ptxas import entries
 from toolchain import nvcc, require
 
+from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import check
 from smem_lsp.environment import DiskReader
 
@@ -88,3 +89,40 @@ def test_exact_is_claimed_where_every_call_is_followed(folder: Path) -> None:
     printed = {entry.name: entry.shared for entry in entries(done.stdout + done.stderr)}
     claimed = {r.kernel.name: r.static_bytes for r in reports if r.exact}
     assert claimed == {name: printed[name] for name in claimed}
+
+
+@pytest.mark.parametrize(
+    ("specifier", "followed"),
+    [
+        ("__device__ inline", True),
+        ("DEVICE", True),
+        ("static DEVICE", True),
+        ("inline", False),
+        ("api", False),
+    ],
+)
+def test_a_macro_that_nothing_defines_may_say_that_a_function_is_one_of_the_device(
+    specifier: str, followed: bool, tmp_path: Path
+) -> None:
+    header = f"""\
+#pragma once
+template <typename T> {specifier} T summed(T value, T* part) {{
+  part[threadIdx.x] = value;
+  __syncthreads();
+  return part[threadIdx.x ^ 1];
+}}
+"""
+    (tmp_path / "summed.cuh").write_text(header)
+    source = tmp_path / "k.cu"
+    text = """\
+#include "summed.cuh"
+__global__ void k(float* p) {
+  __shared__ float a[64];
+  p[threadIdx.x] = summed(p[threadIdx.x], a);
+}
+void host(float* p) { k<<<1, 64>>>(p); }
+"""
+    source.write_text(text)
+    (facts,) = check(text, path=str(source), reader=DiskReader()).facts
+    free = [each.kind is VerdictKind.RACE_FREE for each in facts.analysis.verdicts]
+    assert free == [followed] and bool(facts.kernel.unknown) is not followed

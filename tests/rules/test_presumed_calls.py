@@ -105,10 +105,17 @@ def test_what_holds_no_barrier_of_the_block_orders_nothing(call: str) -> None:
         "if (lane == 0) return; if (lane != 0) { v = other::shifted(v, 3); v += 1; }",
         "if (t == 0) { other::wait(n); v = 1; }",
         "thrust::for_each(thrust::seq, in, in + n, [&](float x) { v += later(x); });",
+        "thrust::for_each(thrust::seq, in, in + n, [v](float x) { });",
+        "auto each = [&](float x) { v += later(x); }; thrust::for_each(thrust::seq, in, in + n, each);",
+        "thrust::for_each(thrust::seq, in, in + n, Waits());",
+        "Waits waits; thrust::for_each(thrust::seq, in, in + n, waits);",
+        "thrust::for_each(thrust::seq, in, in + n, table);",
+        "thrust::transform<Waits>(in, in + n, out);",
     ],
 )
 def test_what_may_hold_a_barrier_is_no_ground_of_a_warning(call: str) -> None:
-    assert codes(report(call), among=["SMEM201", "SMEM202"]) == []
+    functor = "struct Waits { __device__ void operator()(float) const { __syncthreads(); } };"
+    assert codes(report(call, functor), among=["SMEM201", "SMEM202"]) == []
 
 
 def test_a_barrier_ends_what_is_told() -> None:
@@ -160,7 +167,8 @@ __global__ void __launch_bounds__(128) k(const outside::number* in, outside::num
 """
     assert codes(check(text.replace("BETWEEN", "__syncthreads();"), config=ASKED)) == ["SMEM201"]
     mended = text.replace("BETWEEN", "__syncthreads();").replace(
-        "while (last < in[1]) {", "while (true) { bool more = last < in[1]; __syncthreads(); if (!more) break;"
+        "while (last < in[1]) {",
+        "while (true) { bool more = last < in[1]; __syncthreads(); if (!more) break;",
     )
     assert codes(check(mended, config=ASKED)) == []
 
@@ -170,3 +178,5 @@ def test_a_distance_is_a_value() -> None:
     loop = "for (const float* at = in + t; at < in + n; at += 32) v += std::distance(in, at);"
     assert codes(report(loop)) == ["SMEM201"]
     assert codes(report(loop.replace("std::", "")), among=["SMEM201"]) == []
+    moved = report("__syncthreads(); float* at = std::next(s, t); v = at[1]; at[2] = v; __syncthreads();")
+    assert [kernel_verdict(each).kind for each in moved.facts] == [VerdictKind.UNDECIDED]

@@ -123,3 +123,21 @@ def test_a_function_that_is_not_indented_is_found() -> None:
 )
 def test_the_beginning_of_a_definition_is_no_error(text: str) -> None:
     assert len(functions(text)) <= 1
+
+
+def test_a_macro_in_column_0_begins_the_next_function() -> None:
+    text = """\
+#define DEVICE __device__ inline
+namespace n {
+__device__ int one(int a) { return a; }
+DEVICE int two(int a) { return a; }
+}
+DEVICE int three(int a) { return a; }
+"""
+    unit = parse(SourceText(text))
+    assert [(each.name, each.island.enclosing) for each in unit.functions] == [
+        ("one", ("n",)),
+        ("two", ("n",)),
+        ("three", ()),
+    ]
+    assert not any(each.island.repaired for each in unit.functions)

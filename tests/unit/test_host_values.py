@@ -560,6 +560,7 @@ class Header(FileReader):
         ("int blocks(int, int); int blocks(long n, unsigned* each);", None),
         ("template <typename... T> int blocks(T&&... all);", None),
         ("#define blocks(n, each) (each = n)", None),
+        ("int others(int, int);", (128, 2, 1)),  # it is declared elsewhere, and a size is meant as a number
     ],
 )
 def test_a_function_of_a_header_may_change_what_it_takes_by_reference(
@@ -572,6 +573,12 @@ def test_a_function_of_a_header_may_change_what_it_takes_by_reference(
     (report,) = check(text, path="k.cu", reader=Header(header)).kernels
 
     assert [site.block for site in report.kernel.launches] == [block]
+
+
+@pytest.mark.parametrize("passed", ["t", "&t.x", "s"])
+def test_a_function_that_nothing_declares_may_change_a_variable(passed: str) -> None:
+    (site,) = go(f"dim3 t(128, 2); int s = 128; int b = blocks(n, {passed}); t.x = s; k<<<b, t>>>(d, n, m);")
+    assert site.block is None
 
 
 OPEN = """\

@@ -11,14 +11,13 @@ from smem_lsp.analysis.decision.barriers import BarrierJudge
 from smem_lsp.analysis.decision.followed import Followed, Ways
 from smem_lsp.analysis.decision.interval_starts import IntervalStarts
 from smem_lsp.analysis.decision.model import Answer, Decision, Undecided, Verdict, VerdictKind
+from smem_lsp.analysis.decision.orderings import orderings, orders_a_tile, orders_a_warp
 from smem_lsp.analysis.decision.parting import Reach
 from smem_lsp.analysis.decision.question import Asker
 from smem_lsp.analysis.decision.reply import Reply
 from smem_lsp.analysis.decision.unknowns import Origin
-from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn, Mark, NotTaken, Open, Ordering, Pair, Way
+from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn, Mark, NotTaken, Open, Pair, Way
 from smem_lsp.analysis.threads.divergence import Verdicts
-from smem_lsp.analysis.threads.ordering_calls import ordering_calls
-from smem_lsp.analysis.threads.spin_loops import waits
 from smem_lsp.analysis.values import terms
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.ranges import Bounds
@@ -28,21 +27,16 @@ from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
     Axes,
-    Barrier,
     BarrierKind,
     Branch,
-    CopyWait,
-    CopyWaitKind,
     Dims,
     Kernel,
     Loop,
-    Node,
     Proxy,
 )
 from smem_lsp.ir.values import Const, Sym
 from smem_lsp.source import Span, checkpoint
 from smem_lsp.source.record import dataclass
-from smem_lsp.targets.every import WARP_SIZE
 
 _MOST = 400  # accesses of a kernel
 _EFFORT = (
@@ -187,15 +181,17 @@ class Judge:
         else:
             alike, proved, valid = frozenset[int](), control.barriers - removed, control
         proved = proved & {node.point for node in of.barriers} | self.added
-        warps = self.in_warps.union(node.point for node in of.barriers if _orders_a_warp(of, node))
+        warps = self.in_warps.union(node.point for node in of.barriers if orders_a_warp(of, node))
         uniform = control.uniform | alike
-        plain = partial(self._orderings, proved, uniform, uniform | valid.uniform, prove=prove)
+        plain = partial(
+            orderings, of, proved, uniform, self.covering, meant=uniform | valid.uniform, prove=prove
+        )
         across = [of.ways(accesses, each) for each in plain()]
         within = across
         if warps or of.kernel.presumed:
             within = [of.ways(accesses, each) for each in plain(warps, in_warp=True)]
         nodes, ours = {access.point: access for access in accesses}, _collectives(of.accesses)
-        tiles = {node.point: node.lanes for node in of.barriers if _orders_a_tile(node)}
+        tiles = {node.point: node.lanes for node in of.barriers if orders_a_tile(node)}
         starts = self.starts(proved | valid.barriers)
         if not tiles:
             return list(map(starts.told, _opened(nodes, across, within, ours)))
@@ -206,37 +202,6 @@ class Judge:
             *_beside(nodes, within, beside, min(tiles.values()), surely=one_size),
         ]
         return list(map(starts.told, found))
-
-    def _orderings(
-        self,
-        proved: frozenset[int],
-        uniform: frozenset[int],
-        meant: frozenset[int],
-        more: frozenset[int] = frozenset(),
-        *,
-        prove: bool,
-        in_warp: bool = False,
-    ) -> Iterator[Ordering]:
-        """What surely orders; what may; what may but for calls of which nothing says so. ``more`` that surely does;
-        ``in_warp``: lanes of one warp."""
-        of = self.of
-        yield Ordering(proved | more, uniform, covering=self.covering)
-        if prove:
-            return
-        doubtful = {
-            node.point
-            for node in of.barriers
-            if node.kind is not BarrierKind.WARP or (node.mask and not _orders_a_warp(of, node))
-        }
-        doubtful.update(node.point for node in of.nodes if _is_doubtful_wait(node))
-        loops = (node for node in of.nodes if isinstance(node, Loop))
-        spins = frozenset(node.end_point for node in loops if waits(node, of.values))
-        calls = ordering_calls(of.kernel, of.control)
-        presumed = of.kernel.presumed
-        said = tuple(p for p in calls if p not in presumed or (in_warp and presumed[p].in_warp))
-        for each in dict.fromkeys((calls, said)):
-            stops = tuple(sorted(spins.union(each)))
-            yield Ordering(proved.union(more, doubtful), meant, stops, spins, self.covering)
 
     def starts(self, proved: Collection[int]) -> IntervalStarts:
         """``proved``: barriers (points) that order all threads, in every run that is right."""
@@ -555,23 +520,3 @@ _MISSED = dict.fromkeys(Reach, "not proved that all threads come to this barrier
     Reach.CONDITION: "parameters decide whether all threads come to this barrier",
     Reach.DIVERGES: "some threads miss this barrier and wait at another one",
 }
-
-
-def _orders_a_tile(node: Barrier) -> bool:
-    """Is it a barrier of tiles that are less than a warp?"""
-    return node.kind is BarrierKind.WARP and node.lanes < WARP_SIZE and not node.guess
-
-
-def _is_doubtful_wait(node: Node) -> bool:
-    """May it be a wait that copies land at, and is that not known?"""
-    return isinstance(node, CopyWait) and node.kind is CopyWaitKind.UNKNOWN
-
-
-def _orders_a_warp(of: Followed, node: Barrier) -> bool:
-    """Is it a barrier of whole warps?"""
-    if node.lanes < WARP_SIZE:
-        return False
-    if node.kind is not BarrierKind.WARP or node.guess or of.kernel.dialect.warp_sizes != (WARP_SIZE,):
-        return False
-    mask = of.values.masks.get(node.point)
-    return node.mask is None or (mask is not None and getattr(mask, "n", None) in (0xFFFFFFFF, -1))

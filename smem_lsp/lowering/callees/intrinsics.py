@@ -56,14 +56,11 @@ _PATTERNS = re.compile(
 )
 
 
-_OF_ITERATORS = frozenset(("distance", "next", "prev"))  # of the standard library, not any function of the name
-
-
 def takes_values(name: str) -> bool:
     """True when the function reads its arguments and nothing else: no reference, no pointer kept or written."""
     plain = name.removeprefix("::").removeprefix("std::").removeprefix("cuda::std::").removeprefix("thrust::")
-    if plain in _OF_ITERATORS:
-        return plain != name
+    if plain == "distance":  # of two iterators, in these libraries alone
+        return plain != name.removeprefix("::")
     return plain in _BY_VALUE or _PATTERNS.match(plain) is not None
 
 

@@ -13,14 +13,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from smem_lsp.ir.nodes import PresumedCall
 from smem_lsp.lowering.callees import library_names
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import Closure, Group, LocalScope, Variable
+from smem_lsp.lowering.state.local_scope import BufferName, Closure, Group, LocalScope, Variable, View
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import remembered
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.kinds import kind_of
 from smem_lsp.syntax.parse import Function
 
 # Namespaces of functions that one thread runs by itself.
 _SEQUENTIAL = ("std", "cuda::std", "thrust", "glm")
+_LIBRARIES = frozenset(("std", "cuda", "thrust", "glm"))
 # Words of names: of what waits for other threads, or tells them that they need not wait any more.
 _WAITS = frozenset(
     "acquire arrive await bar barrier barriers cg consumer cooperative fence group groups join lock mbar mbarrier"
@@ -44,12 +46,26 @@ def is_sequential(ctx: Context, expr: tree.Call, scope: LocalScope) -> bool:
     callee = expr.callee
     if not isinstance(callee, tree.Name) or not callee.text.startswith(tuple(f"{n}::" for n in _SEQUENTIAL)):
         return False
-    handed = any(
-        isinstance(each, tree.Lambda)
-        or (isinstance(each, tree.Name) and isinstance(scope.lookup(each.text), Closure))
-        for each in expr.arguments
+    return not _says_so(ctx, expr, scope) and all(_is_plain(ctx, at, scope) for at in _tokens(ctx, expr))
+
+
+def _tokens(ctx: Context, expr: tree.Call) -> Iterator[int]:
+    """The names in a call that no ``.`` and no ``::`` stand beside: of variables, functions, classes."""
+    tokens, hi = ctx.at.body.tokens, ctx.at.base + expr.hi
+    for at in range(ctx.at.base + expr.lo, hi):
+        if tokens.kinds[at] == "LB" and tokens.texts[at - 1] in ("(", ","):
+            yield at  # of a lambda
+        if tokens.kinds[at] == "NAME" and tokens.texts[at - 1] not in ("::", ".", "->"):
+            if at + 1 == hi or tokens.texts[at + 1] != "::" or tokens.texts[at] not in _LIBRARIES:
+                yield at
+
+
+def _is_plain(ctx: Context, at: int, scope: LocalScope) -> bool:
+    """Is it the name of a number, a pointer or an array, with no operator of its own?"""
+    meaning = scope.lookup(ctx.at.body.tokens.texts[at])
+    return isinstance(meaning, BufferName | View) or (
+        isinstance(meaning, Variable) and (not meaning.of_class or kind_of(meaning.of_class) == "TYPE")
     )
-    return not handed and not _says_so(ctx, expr, scope)
 
 
 def presumed_calm(
