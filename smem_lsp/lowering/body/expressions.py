@@ -224,9 +224,24 @@ def _constant_name(ctx: Context, name: str, scope: LocalScope) -> Value:
         name in _in_bounds(f.definition, ctx.dialect.shared) for f in ctx.at.stack
     ):
         return Sym(f"::{name}")  # nothing in sight defines it, but the bound of an array is a constant
+    if _is_enumerator(name, scope):
+        return Sym(f"::{name}")
     if _means_nothing(name, scope):
         ctx.limits.unseen.append(name)
     return ctx.out.fresh()
+
+
+def _is_enumerator(name: str, scope: LocalScope) -> bool:
+    """``kind_t::DENSE`` of a type that is not in sight: written like a constant, and no macro is spelled so."""
+    *owner, last = name.split("::")
+    if not owner or not calls.MACRO_NAME.match(last):
+        return False
+    path = tuple(part for part in owner if part)
+    if not path:
+        return False
+    absolute = name.startswith("::")
+    meaning = scope.constant_scope().meaning(path, (None,) * len(path), absolute=absolute)
+    return meaning is None or isinstance(meaning, Undeclared)
 
 
 @remembered(most=512)
@@ -363,6 +378,7 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
     if base.held:
         return base.place()
     if base.pointer:
+        ctx.follow(base)
         return base.moved(index).place()
     if base.shape:
         return base.at(index)
@@ -441,6 +457,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
             return _meaning(ctx, known, expr, scope)
         target = load_address(ctx, operand(ctx, expr.operand, scope), expr.operand)
         if isinstance(target, Ref):
+            ctx.follow(target)
             return target.place()
         _note_undeclared(ctx, expr.operand, scope)
         ctx.clobber(target, expr.lo, expr.hi)
@@ -674,6 +691,7 @@ def _member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Value | Ref:
             place_loaded = load(ctx, place, base)
             if not isinstance(place_loaded, Ref):
                 return ctx.out.fresh()
+            ctx.follow(place_loaded)
             place = place_loaded
         return members.member_of(ctx, place, expr.name)
     _note_undeclared(ctx, base, scope)
@@ -708,18 +726,22 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref
     with ctx.out.collect() as late:
         no = load(ctx, no, expr.no)
     otherwise += late
-    if is_number(evaluate_value(expr.yes if isinstance(no, Ref) else expr.no, scope.constant_scope()).type):
-        yes, no = effects.number(yes), effects.number(no)  # both are of one type
     if then or otherwise:
         where = ctx.at.span(expr.lo, expr.hi), ctx.at.line(expr.lo)
         branch = Branch(point, condition, Seq(tuple(then)), Seq(tuple(otherwise)), *where)
         ctx.out.emit(branch)
     refs = [arm for arm in (yes, no) if isinstance(arm, Ref)]
-    if refs:
-        return choose(condition, *refs) if len(refs) == 2 else refs[0].moved(None)
-    assert not isinstance(yes, Ref) and not isinstance(no, Ref)
-    yes, no = conversions.in_common(yes, no, (expr.yes, expr.no), scope)
-    return operation(Operator.CONDITIONAL, condition, yes, no)
+    number: Value | None = None
+    one, other = effects.number(yes), effects.number(no)
+    if not isinstance(one, Ref) and not isinstance(other, Ref):
+        number = operation(
+            Operator.CONDITIONAL, condition, *conversions.in_common(one, other, (expr.yes, expr.no), scope)
+        )
+    if not refs and number is not None:
+        return number
+    if number is None and len(refs) == 2:
+        return choose(condition, *refs)
+    return replace(join(refs).moved(None), loaded=number)
 
 
 def converted(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref:

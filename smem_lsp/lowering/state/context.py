@@ -353,6 +353,7 @@ class Context:
 
     def alias(self, variable: int, ref: Ref) -> None:
         """An assignment of an address of shared memory, or of an element of the array ``variable`` is."""
+        self.follow(ref)
         plain = Ref(
             ref.bases,
             None,
@@ -373,6 +374,12 @@ class Context:
             self.out.assign(variable + 2, ref.base or self.out.fresh())
         if variable in self.variables.member_of:
             self._assign_owners(variable, self.out.fresh(), ref.bases)
+
+    def follow(self, ref: Ref) -> None:
+        """What an address leads to is reached. A member of an unknown type may be a pointer, to any memory."""
+        if ref.loaded is not None:
+            why = "{} has a member of an unknown type that is taken for an address"
+            self.buffers.pin(ref.bases, why, within=ref.within)
 
     def store_address(self, place: Ref, ref: Ref) -> None:
         """An address goes into pointers that are shared themselves: whoever reads one of them gets one of those that
