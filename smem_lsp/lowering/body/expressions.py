@@ -540,11 +540,8 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
     """An assignment whose right side is ``right``."""
     place = operand(ctx, expr.target, scope)
     compound = expr.operator != "="
-    right = (
-        effects.number(right)
-        if compound
-        else effects.assigned(right, evaluate_value(expr.target, scope.constant_scope()).type)
-    )
+    if compound or (isinstance(right, Ref) and right.loaded is not None and _is_number(place, expr, scope)):
+        right = effects.number(right)
     if isinstance(place, Ref) and not place.pointer:
         _store(ctx, expr, place, right, scope)
         if compound or isinstance(right, Ref):
@@ -596,6 +593,13 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
         result = conversions.assigned(result, expr.value, kind, scope, exact=variable.exact)
     ctx.assign(variable.index, result)
     return result
+
+
+def _is_number(place: Value | Ref, expr: tree.Assign, scope: LocalScope) -> bool:
+    """Is what is assigned to a number?"""
+    if isinstance(place, Ref) and not place.pointer:
+        return not place.shape and is_number(place.kind)
+    return is_number(evaluate_value(expr.target, scope.constant_scope()).type)
 
 
 def _store(ctx: Context, expr: tree.Assign, place: Ref, right: Value | Ref, scope: LocalScope) -> None:
