@@ -206,6 +206,9 @@ class Context:
         single = len(ref.bases) == 1 and not ref.pointer
         for buffer in sorted(ref.bases):
             known = single and ref.index is not None and len(ref.index) == len(self.buffers[buffer].dims)
+            part = ref.part_of if single else None
+            if known and part is not None and part.counted and not part.path:
+                part = None  # all of an element, whose index says it
             self.out.emit(
                 Access(
                     self.out.next_point(),
@@ -216,7 +219,7 @@ class Context:
                     self.at.line(lo),
                     offset=ref.offset if single else None,
                     width=ref.bytes if single else None,
-                    part=ref.part_of if single else None,
+                    part=part,
                     stored=stored,
                     addition=addition if single else None,
                     plain=plain,
@@ -363,7 +366,7 @@ class Context:
             pointer=True,
             number=ref.number,
             kind=ref.kind,
-            part_of=self._frozen_part(ref.part_of),
+            part_of=self._frozen_part(ref.element_path()),
             within=ref.within,
             name=ref.name,
         )

@@ -143,6 +143,12 @@ void go(const {kind} *in, {kind} *out, int n) {{ k<<<1, dim3(32, 4)>>>(in, out, 
         ("if (t == 0) (own + 4)->rows = n; else if (t == 1) (s + w)->rows = 2;", True),
         ("if (t == 0) own->rows = n; char *raw = (char *)own; if (t == 0) raw[n] = 1;", False),
         ("if (t == 0) own->rows = n; if (t == 0) out[w] = s[w ^ 1];", False),
+        ("auto row = s + w; if (t == 0) *row = in[w]; if (t == 0) out[w] = s[w];", True),
+        ("auto row = s + w; if (t == 0) *row = in[w]; if (t == 0) out[w] = s[w ^ 1];", False),
+        (
+            "auto row = s + 4 * (w % 2); if (t == 0 && w < 2) row[w + 1] = in[w]; if (t == 0) out[w] = s[w];",
+            False,
+        ),
         ("if (t == 0) own->rows = n; w = 0; own = &s[w]; if (t == 1) own->rows = threadIdx.y;", False),
     ],
 )
