@@ -18,7 +18,15 @@ from smem_lsp.ir.values import (
     operation,
     operator_of,
 )
-from smem_lsp.lowering.body import calls, declarations, members, objects, temporaries, unknown_calls
+from smem_lsp.lowering.body import (
+    calls,
+    declarations,
+    members,
+    objects,
+    temporaries,
+    unknown_calls,
+    unknown_types,
+)
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.library.cooperative_groups import coordinates
 from smem_lsp.lowering.state import conversions, effects
@@ -44,9 +52,7 @@ from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.sizes import size_of, size_of_type
 from smem_lsp.semantics.types import (
     Array,
-    Pointer,
     Record,
-    Scalar,
     Sequence,
     is_number,
     plain_type,
@@ -57,7 +63,6 @@ from smem_lsp.source.queries import remembered
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 
-_POINTER = 8  # bytes
 _PAGE = 4096  # bytes: fewer low bits than that are no address
 _BUILTIN_VECTORS = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
 
@@ -277,53 +282,20 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
             unknown_calls.pass_by_reference(ctx, [expr.right], scope, f"operator{operator}")
             return ctx.out.fresh()
     right = load(ctx, operand(ctx, expr.right, scope), expr.right)
-    if operator not in ("+", "-"):
-        left, right = effects.number(left), effects.number(right)
-    else:
-        left, right = _summands(expr, left, right, scope)
+    left, right = unknown_types.operands(expr, left, right, scope)
+    combined = unknown_types.combined(expr, left, right, scope)
+    if combined is not None:
+        return combined
     if isinstance(left, Ref):
-        if isinstance(right, Ref) and left.loaded is not None and right.loaded is not None:
-            return _of_unknown_type(expr, join([left, right]).moved(None), left.loaded, right.loaded, scope)
         if isinstance(right, Ref):
             ctx.buffers.spanned |= left.bases | right.bases
             return ctx.out.fresh()  # a difference or comparison of addresses keeps neither
-        if left.loaded is not None:
-            moved = left.moved(right, operator_of(operator))
-            return _of_unknown_type(expr, moved, left.loaded, right, scope)
         if operator == "-":
             return left.moved(right, Operator.SUBTRACT)
         return _with_address(ctx, expr, left, right)
-    if isinstance(right, Ref) and right.loaded is not None:
-        return _of_unknown_type(expr, right.moved(left), left, right.loaded, scope)
     if isinstance(right, Ref):
         return _with_address(ctx, expr, right, left)
     return conversions.applied(operator_of(operator), left, right, (expr.left, expr.right), scope)
-
-
-def _summands(
-    expr: tree.Binary, left: Value | Ref, right: Value | Ref, scope: LocalScope
-) -> tuple[Value | Ref, Value | Ref]:
-    """Both sides of a sum or a difference. Beside an address stands a number, or what is taken from it is another one
-    and leaves a number."""
-    if expr.operator == "-" or _is_address(left, expr.left, scope):
-        right = effects.number(right)
-    if expr.operator == "+" and _is_address(right, expr.right, scope):
-        left = effects.number(left)
-    return left, right
-
-
-def _is_address(operand: Value | Ref, expr: tree.Expr, scope: LocalScope) -> bool:
-    if isinstance(operand, Ref):
-        return operand.loaded is None
-    return isinstance(plain_type(evaluate_value(expr, scope.constant_scope()).type), Pointer)
-
-
-def _of_unknown_type(
-    expr: tree.Binary, moved: Ref, left: Value, right: Value, scope: LocalScope
-) -> Value | Ref:
-    """A sum or a difference with a member whose type is not known: an address, or a number."""
-    found = conversions.applied(operator_of(expr.operator), left, right, (expr.left, expr.right), scope)
-    return replace(moved, loaded=found)
 
 
 def _short_circuit(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value:
@@ -540,15 +512,15 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
     """An assignment whose right side is ``right``."""
     place = operand(ctx, expr.target, scope)
     compound = expr.operator != "="
-    if compound or (isinstance(right, Ref) and right.loaded is not None and _is_number(place, expr, scope)):
+    if compound or unknown_types.goes_to_a_number(right, place, expr, scope):
         right = effects.number(right)
     if isinstance(place, Ref) and not place.pointer:
-        _store(ctx, expr, place, right, scope)
-        if compound or isinstance(right, Ref):
+        stored = _store(ctx, expr, place, right, scope)
+        if stored is None:
             return place
-        whole = isinstance(scalar := scalar_of(plain_type(place.kind)), Scalar) and scalar.kind == "int"
-        stored = conversions.kept(right, expr.value, place.kind, scope)
-        return replace(place, loaded=stored if whole or stored == Const(0) else ctx.out.fresh())
+        scalar = scalar_of(plain_type(place.kind))
+        kept = stored == Const(0) or (scalar is not None and scalar.kind == "int")
+        return replace(place, loaded=stored if kept else ctx.out.fresh())
     unknown_calls.lend(ctx, expr.target, scope)
     variable = _assigned_variable(ctx, expr.target, scope)
     whole = effects.designated(ctx, expr.target, scope) is not None
@@ -595,15 +567,10 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
     return result
 
 
-def _is_number(place: Value | Ref, expr: tree.Assign, scope: LocalScope) -> bool:
-    """Is what is assigned to a number?"""
-    if isinstance(place, Ref) and not place.pointer:
-        return not place.shape and is_number(place.kind)
-    return is_number(evaluate_value(expr.target, scope.constant_scope()).type)
-
-
-def _store(ctx: Context, expr: tree.Assign, place: Ref, right: Value | Ref, scope: LocalScope) -> None:
-    """An assignment to shared memory."""
+def _store(
+    ctx: Context, expr: tree.Assign, place: Ref, right: Value | Ref, scope: LocalScope
+) -> Value | None:
+    """An assignment to shared memory. Returns what is there then; None: it has to be read."""
     compound = expr.operator != "="
     if isinstance(right, Ref) and place.bases <= ctx.buffers.pointer_elements and right.pointer:
         ctx.store_address(place, right)
@@ -615,6 +582,7 @@ def _store(ctx: Context, expr: tree.Assign, place: Ref, right: Value | Ref, scop
         None if compound or isinstance(right, Ref) else conversions.kept(right, expr.value, place.kind, scope)
     )
     ctx.access(place, kind, expr.target.lo, expr.target.hi, stored=stored, plain=compound)
+    return stored
 
 
 def _copy_object(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | None:
@@ -735,17 +703,12 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref
         branch = Branch(point, condition, Seq(tuple(then)), Seq(tuple(otherwise)), *where)
         ctx.out.emit(branch)
     refs = [arm for arm in (yes, no) if isinstance(arm, Ref)]
-    number: Value | None = None
     one, other = effects.number(yes), effects.number(no)
-    if not isinstance(one, Ref) and not isinstance(other, Ref):
-        number = operation(
-            Operator.CONDITIONAL, condition, *conversions.in_common(one, other, (expr.yes, expr.no), scope)
-        )
-    if not refs and number is not None:
-        return number
-    if number is None and len(refs) == 2:
-        return choose(condition, *refs)
-    return replace(join(refs).moved(None), loaded=number)
+    if isinstance(one, Ref) or isinstance(other, Ref):
+        return choose(condition, *refs) if len(refs) == 2 else refs[0].moved(None)
+    one, other = conversions.in_common(one, other, (expr.yes, expr.no), scope)
+    found = operation(Operator.CONDITIONAL, condition, one, other)
+    return replace(join(refs).moved(None), loaded=found) if refs else found
 
 
 def converted(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref:
@@ -770,7 +733,7 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
     inner = operand(ctx, expr.operand, scope) if converted_here is None else converted_here
     if isinstance(inner, Ref):
         inner_loaded = inner if "&" in type_id.pointers else load(ctx, inner, expr.operand)
-        if not _keeps_address(expr, scope):
+        if not unknown_types.keeps_address(expr, scope):
             inner_loaded = effects.number(inner_loaded)
         if isinstance(inner_loaded, Ref):
             return _cast_address(ctx, expr, inner_loaded, scope)
@@ -790,15 +753,6 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
     exact = size is not None and size[0] >= 4 and not {"float", "double"} & set(type_id.words)
     kind = type_of.type_id(type_id, scope.constant_scope())
     return conversions.assigned(inner, expr.operand, kind, scope, exact=exact)
-
-
-def _keeps_address(expr: tree.Cast, scope: LocalScope) -> bool:
-    """Can an address be cast like this, to a pointer or to an integer as wide as one (C++ [expr.reinterpret.cast])?"""
-    kind = type_of.type_id(expr.type, scope.constant_scope())
-    found = None if expr.type.pointers else scalar_of(plain_type(kind))
-    if found is None or not is_number(kind):
-        return True
-    return found.kind == "int" and found.size >= _POINTER and expr.style != "static_cast"
 
 
 def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) -> Value | Ref:
