@@ -26,6 +26,7 @@ from smem_lsp.lowering.body import (
     objects,
     temporaries,
     unknown_calls,
+    unknown_types,
 )
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.library.cooperative_groups import coordinates
@@ -52,9 +53,7 @@ from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.sizes import size_of, size_of_type
 from smem_lsp.semantics.types import (
     Array,
-    Pointer,
     Record,
-    Scalar,
     Sequence,
     is_number,
     plain_type,
@@ -65,7 +64,6 @@ from smem_lsp.source.queries import remembered
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 
-_POINTER = 8  # bytes
 _PAGE = 4096  # bytes: fewer low bits than that are no address
 _BUILTIN_VECTORS = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
 
@@ -246,9 +244,24 @@ def _constant_name(ctx: Context, name: str, scope: LocalScope) -> Value:
         name in _in_bounds(f.definition, ctx.dialect.shared) for f in ctx.at.stack
     ):
         return Sym(f"::{name}")  # nothing in sight defines it, but the bound of an array is a constant
+    if _is_enumerator(name, scope):
+        return Sym(f"::{name}")
     if _means_nothing(name, scope):
         ctx.limits.unseen.append(name)
     return ctx.out.fresh()
+
+
+def _is_enumerator(name: str, scope: LocalScope) -> bool:
+    """``kind_t::DENSE`` of a type that is not in sight: written like a constant, and no macro is spelled so."""
+    *owner, last = name.split("::")
+    if not owner or not calls.MACRO_NAME.match(last):
+        return False
+    path = tuple(part for part in owner if part)
+    if not path:
+        return False
+    absolute = name.startswith("::")
+    meaning = scope.constant_scope().meaning(path, (None,) * len(path), absolute=absolute)
+    return meaning is None or isinstance(meaning, Undeclared)
 
 
 @remembered(most=512)
@@ -292,24 +305,17 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
             unknown_calls.pass_by_reference(ctx, [expr.right], scope, f"operator{operator}")
             return ctx.out.fresh()
     right = load(ctx, _of_operator(ctx, expr.right, scope), expr.right)
-    if operator not in ("+", "-"):
-        left, right = effects.number(left), effects.number(right)
-    else:
-        left, right = _summands(expr, left, right, scope)
+    left, right = unknown_types.operands(expr, left, right, scope)
+    combined = unknown_types.combined(expr, left, right, scope)
+    if combined is not None:
+        return combined
     if isinstance(left, Ref):
-        if isinstance(right, Ref) and left.loaded is not None and right.loaded is not None:
-            return _of_unknown_type(expr, join([left, right]).moved(None), left.loaded, right.loaded, scope)
         if isinstance(right, Ref):
             ctx.buffers.spanned |= left.bases | right.bases
             return ctx.out.fresh()  # a difference or comparison of addresses keeps neither
-        if left.loaded is not None:
-            moved = left.moved(right, operator_of(operator))
-            return _of_unknown_type(expr, moved, left.loaded, right, scope)
         if operator == "-":
             return left.moved(right, Operator.SUBTRACT)
         return _with_address(ctx, expr, left, right)
-    if isinstance(right, Ref) and right.loaded is not None:
-        return _of_unknown_type(expr, right.moved(left), left, right.loaded, scope)
     if isinstance(right, Ref):
         return _with_address(ctx, expr, right, left)
     return conversions.applied(operator_of(operator), left, right, (expr.left, expr.right), scope)
@@ -319,32 +325,6 @@ def _of_operator(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Re
     """What an operator gets: an object of a thread is converted to an address."""
     converted = class_operators.as_pointer(ctx, expr, scope)
     return operand(ctx, expr, scope) if converted is None else converted
-
-
-def _summands(
-    expr: tree.Binary, left: Value | Ref, right: Value | Ref, scope: LocalScope
-) -> tuple[Value | Ref, Value | Ref]:
-    """Both sides of a sum or a difference. Beside an address stands a number, or what is taken from it is another one
-    and leaves a number."""
-    if expr.operator == "-" or _is_address(left, expr.left, scope):
-        right = effects.number(right)
-    if expr.operator == "+" and _is_address(right, expr.right, scope):
-        left = effects.number(left)
-    return left, right
-
-
-def _is_address(operand: Value | Ref, expr: tree.Expr, scope: LocalScope) -> bool:
-    if isinstance(operand, Ref):
-        return operand.loaded is None
-    return isinstance(plain_type(evaluate_value(expr, scope.constant_scope()).type), Pointer)
-
-
-def _of_unknown_type(
-    expr: tree.Binary, moved: Ref, left: Value, right: Value, scope: LocalScope
-) -> Value | Ref:
-    """A sum or a difference with a member whose type is not known: an address, or a number."""
-    found = conversions.applied(operator_of(expr.operator), left, right, (expr.left, expr.right), scope)
-    return replace(moved, loaded=found)
 
 
 def _short_circuit(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value:
@@ -408,6 +388,7 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
     if base.held:
         return base.place()
     if base.pointer:
+        ctx.follow(base)
         return base.moved(index).place()
     if base.shape:
         return base.at(index)
@@ -494,6 +475,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
                 return overloaded
         target = load(ctx, place, expr.operand, pointer=True)
         if isinstance(target, Ref):
+            ctx.follow(target)
             return target.place()
         _note_undeclared(ctx, expr.operand, scope)
         ctx.clobber(target, expr.lo, expr.hi)
@@ -582,18 +564,15 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
     """An assignment whose right side is ``right``."""
     place = operand(ctx, expr.target, scope)
     compound = expr.operator != "="
-    right = (
-        effects.number(right)
-        if compound
-        else effects.assigned(right, evaluate_value(expr.target, scope.constant_scope()).type)
-    )
+    if compound or unknown_types.goes_to_a_number(right, place, expr, scope):
+        right = effects.number(right)
     if isinstance(place, Ref) and not place.pointer:
-        _store(ctx, expr, place, right, scope)
-        if compound or isinstance(right, Ref):
+        stored = _store(ctx, expr, place, right, scope)
+        if stored is None:
             return place
-        whole = isinstance(scalar := scalar_of(plain_type(place.kind)), Scalar) and scalar.kind == "int"
-        stored = conversions.kept(right, expr.value, place.kind, scope)
-        return replace(place, loaded=stored if whole or stored == Const(0) else ctx.out.fresh())
+        scalar = scalar_of(plain_type(place.kind))
+        kept = stored == Const(0) or (scalar is not None and scalar.kind == "int")
+        return replace(place, loaded=stored if kept else ctx.out.fresh())
     unknown_calls.lend(ctx, expr.target, scope)
     variable = _assigned_variable(ctx, expr.target, scope)
     whole = effects.designated(ctx, expr.target, scope) is not None
@@ -640,8 +619,10 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
     return result
 
 
-def _store(ctx: Context, expr: tree.Assign, place: Ref, right: Value | Ref, scope: LocalScope) -> None:
-    """An assignment to shared memory."""
+def _store(
+    ctx: Context, expr: tree.Assign, place: Ref, right: Value | Ref, scope: LocalScope
+) -> Value | None:
+    """An assignment to shared memory. Returns what is there then; None: it has to be read."""
     compound = expr.operator != "="
     if isinstance(right, Ref) and place.bases <= ctx.buffers.pointer_elements and right.pointer:
         ctx.store_address(place, right)
@@ -653,6 +634,7 @@ def _store(ctx: Context, expr: tree.Assign, place: Ref, right: Value | Ref, scop
     if not (compound or place.unclear or isinstance(right, Ref)):
         stored = conversions.kept(right, expr.value, place.kind, scope)
     ctx.access(place, kind, expr.target.lo, expr.target.hi, stored=stored, plain=compound)
+    return stored
 
 
 def _copy_object(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | None:
@@ -737,6 +719,7 @@ def _member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Value | Ref:
             place_loaded = load(ctx, place, base, pointer=True) if pointer is None else pointer
             if not isinstance(place_loaded, Ref):
                 return ctx.out.fresh()
+            ctx.follow(place_loaded)
             place = place_loaded
         return members.member_of(ctx, place, expr.name)
     _note_undeclared(ctx, base, scope)
@@ -771,18 +754,17 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref
     with ctx.out.collect() as late:
         no = load(ctx, no, expr.no)
     otherwise += late
-    if is_number(evaluate_value(expr.yes if isinstance(no, Ref) else expr.no, scope.constant_scope()).type):
-        yes, no = effects.number(yes), effects.number(no)  # both are of one type
     if then or otherwise:
         where = ctx.at.span(expr.lo, expr.hi), ctx.at.line(expr.lo)
         branch = Branch(point, condition, Seq(tuple(then)), Seq(tuple(otherwise)), *where)
         ctx.out.emit(branch)
     refs = [arm for arm in (yes, no) if isinstance(arm, Ref)]
-    if refs:
+    one, other = effects.number(yes), effects.number(no)
+    if isinstance(one, Ref) or isinstance(other, Ref):
         return choose(condition, *refs) if len(refs) == 2 else refs[0].moved(None)
-    assert not isinstance(yes, Ref) and not isinstance(no, Ref)
-    yes, no = conversions.in_common(yes, no, (expr.yes, expr.no), scope)
-    return operation(Operator.CONDITIONAL, condition, yes, no)
+    one, other = conversions.in_common(one, other, (expr.yes, expr.no), scope)
+    found = operation(Operator.CONDITIONAL, condition, one, other)
+    return replace(join(refs).moved(None), loaded=found) if refs else found
 
 
 def converted(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref:
@@ -809,7 +791,7 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
         inner = operand(ctx, expr.operand, scope)
     if isinstance(inner, Ref):
         inner_loaded = inner if "&" in type_id.pointers else load(ctx, inner, expr.operand)
-        if not _keeps_address(expr, scope):
+        if not unknown_types.keeps_address(expr, scope):
             inner_loaded = effects.number(inner_loaded)
         if isinstance(inner_loaded, Ref):
             return _cast_address(ctx, expr, inner_loaded, scope)
@@ -829,15 +811,6 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
     exact = size is not None and size[0] >= 4 and not {"float", "double"} & set(type_id.words)
     kind = type_of.type_id(type_id, scope.constant_scope())
     return conversions.assigned(inner, expr.operand, kind, scope, exact=exact)
-
-
-def _keeps_address(expr: tree.Cast, scope: LocalScope) -> bool:
-    """Can an address be cast like this, to a pointer or to an integer as wide as one (C++ [expr.reinterpret.cast])?"""
-    kind = type_of.type_id(expr.type, scope.constant_scope())
-    found = None if expr.type.pointers else scalar_of(plain_type(kind))
-    if found is None or not is_number(kind):
-        return True
-    return found.kind == "int" and found.size >= _POINTER and expr.style != "static_cast"
 
 
 def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) -> Value | Ref:

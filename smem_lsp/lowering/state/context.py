@@ -221,6 +221,9 @@ class Context:
         single = len(ref.bases) == 1 and not ref.pointer
         for buffer in sorted(ref.bases):
             known = single and ref.index is not None and len(ref.index) == len(self.buffers[buffer].dims)
+            part = ref.part_of if single else None
+            if known and part is not None and part.counted and not part.path:
+                part = None  # all of an element, whose index says it
             self.out.emit(
                 Access(
                     self.out.next_point(),
@@ -231,7 +234,7 @@ class Context:
                     self.at.line(lo),
                     offset=ref.offset if single else None,
                     width=ref.bytes if single else None,
-                    part=ref.part_of if single else None,
+                    part=part,
                     stored=stored,
                     addition=addition if single else None,
                     plain=plain,
@@ -370,6 +373,7 @@ class Context:
 
     def alias(self, variable: int, ref: Ref) -> None:
         """An assignment of an address of shared memory, or of an element of the array ``variable`` is."""
+        self.follow(ref)
         plain = Ref(
             ref.bases,
             None,
@@ -379,7 +383,7 @@ class Context:
             pointer=True,
             number=ref.number,
             kind=ref.kind,
-            part_of=self._frozen_part(ref.part_of),
+            part_of=self._frozen_part(ref.element_path()),
             within=ref.within,
             name=ref.name,
         )
@@ -390,6 +394,12 @@ class Context:
             self.out.assign(variable + 2, ref.base or self.out.fresh())
         if variable in self.variables.member_of:
             self._assign_owners(variable, self.out.fresh(), ref.bases)
+
+    def follow(self, ref: Ref) -> None:
+        """What an address leads to is reached. A member of an unknown type may be a pointer, to any memory."""
+        if ref.loaded is not None:
+            why = "{} has a member of an unknown type that is taken for an address"
+            self.buffers.pin(ref.bases, why, within=ref.within)
 
     def store_address(self, place: Ref, ref: Ref) -> None:
         """An address goes into pointers that are shared themselves: whoever reads one of them gets one of those that

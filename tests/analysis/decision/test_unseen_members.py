@@ -143,6 +143,12 @@ void go(const {kind} *in, {kind} *out, int n) {{ k<<<1, dim3(32, 4)>>>(in, out, 
         ("if (t == 0) (own + 4)->rows = n; else if (t == 1) (s + w)->rows = 2;", True),
         ("if (t == 0) own->rows = n; char *raw = (char *)own; if (t == 0) raw[n] = 1;", False),
         ("if (t == 0) own->rows = n; if (t == 0) out[w] = s[w ^ 1];", False),
+        ("auto row = s + w; if (t == 0) *row = in[w]; if (t == 0) out[w] = s[w];", True),
+        ("auto row = s + w; if (t == 0) *row = in[w]; if (t == 0) out[w] = s[w ^ 1];", False),
+        (
+            "auto row = s + 4 * (w % 2); if (t == 0 && w < 2) row[w + 1] = in[w]; if (t == 0) out[w] = s[w];",
+            False,
+        ),
         ("if (t == 0) own->rows = n; w = 0; own = &s[w]; if (t == 1) own->rows = threadIdx.y;", False),
     ],
 )
@@ -195,3 +201,46 @@ void go(int *out) { k<<<1, 128>>>(out); }
 def test_an_object_of_a_class_out_of_sight_is_copied(body: str, kind: VerdictKind) -> None:
     (found,) = check(COPIED.replace("BODY", body)).facts[0].analysis.verdicts
     assert found.kind is kind
+
+
+@pytest.mark.parametrize(
+    ("value", "free"),
+    [
+        ("kind_t::DENSE", True),
+        ("outer::kind_t::LEAF_2", True),
+        ("near::kind_t::DENSE", True),
+        ("near::COUNT", False),
+        ("kind_t::dense", False),
+        ("kind_t::DENSE + threadIdx.x", False),
+    ],
+)
+def test_enumerators_out_of_sight_are_the_same_for_all_threads(value: str, free: bool) -> None:
+    text = f"""
+namespace near {{ __device__ int COUNT; }}
+__global__ void k(int *out, int n) {{
+  __shared__ int s;
+  s = {value};
+  __syncthreads();
+  if (n == {value}) {{ __syncthreads(); }}
+  out[threadIdx.x] = s;
+}}
+void go(int *out, int n) {{ k<<<1, 128>>>(out, n); }}
+"""
+    (found,) = check(text).facts[0].analysis.verdicts
+    assert (found.kind is FREE) == free
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("if (t == 0) out[w].rows = own->rows;", True),
+        ("if (t == 0) out[w].rows = *own->gap;", False),
+        ("if (t == 0) { auto p = own->gap; p[1] = 0; }", False),
+        ("if (t == 0) own->gap->far = 1;", False),
+        ("if (t == 0) { int far = own->gap; out[w].rows = far; }", True),
+        ("if (t == 0) { int far = t < w ? own->gap : 3; out[w].rows = far; }", True),
+    ],
+)
+def test_a_barrier_before_what_may_lead_anywhere_is_not_redundant(body: str, told: bool) -> None:
+    text = ELEMENTS.format(kind="Partly", count=8, body=f"if (t == 0) own->rows = n; __syncthreads(); {body}")
+    assert any(each.code == "SMEM204" for each in check(text).findings) == told

@@ -1,0 +1,74 @@
+"""Members whose type is not known: what their use says they are, the address of an array or a number."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from smem_lsp.ir.values import Value, operator_of
+from smem_lsp.lowering.state import conversions, effects
+from smem_lsp.lowering.state.local_scope import LocalScope
+from smem_lsp.lowering.state.places import Ref, join
+from smem_lsp.semantics import type_of
+from smem_lsp.semantics.evaluate import evaluate_value
+from smem_lsp.semantics.types import Pointer, is_number, plain_type, scalar_of
+from smem_lsp.syntax import tree
+
+_POINTER = 8  # bytes
+
+
+def operands(
+    expr: tree.Binary, left: Value | Ref, right: Value | Ref, scope: LocalScope
+) -> tuple[Value | Ref, Value | Ref]:
+    """Both sides of an operator. Only sums, and differences on their left side, have addresses, and beside an address
+    stands a number."""
+    if _is_open(right) and (expr.operator != "+" or _is_address(left, expr.left, scope)):
+        right = effects.number(right)
+    if _is_open(left) and (
+        expr.operator not in ("+", "-") or (expr.operator == "+" and _is_address(right, expr.right, scope))
+    ):
+        left = effects.number(left)
+    return left, right
+
+
+def combined(expr: tree.Binary, left: Value | Ref, right: Value | Ref, scope: LocalScope) -> Ref | None:
+    """A sum or a difference that is an address, or a number; None: it is known which of the two."""
+    sides = (left, right)
+    refs = [each for each in sides if isinstance(each, Ref)]
+    one, other = map(effects.number, sides)
+    if not refs or isinstance(one, Ref) or isinstance(other, Ref):
+        return None
+    operator = operator_of(expr.operator)
+    if isinstance(left, Ref):
+        moved = join(refs).moved(None) if isinstance(right, Ref) else left.moved(right, operator)
+    else:
+        moved = refs[0].moved(left)
+    found = conversions.applied(operator, one, other, (expr.left, expr.right), scope)
+    return replace(moved, loaded=found)
+
+
+def _is_open(operand: Value | Ref) -> bool:
+    return isinstance(operand, Ref) and operand.loaded is not None
+
+
+def _is_address(operand: Value | Ref, expr: tree.Expr, scope: LocalScope) -> bool:
+    if isinstance(operand, Ref):
+        return not _is_open(operand)
+    return isinstance(plain_type(evaluate_value(expr, scope.constant_scope()).type), Pointer)
+
+
+def keeps_address(expr: tree.Cast, scope: LocalScope) -> bool:
+    """Can an address be cast like this, to a pointer or to an integer as wide as one (C++ [expr.reinterpret.cast])?"""
+    kind = type_of.type_id(expr.type, scope.constant_scope())
+    found = None if expr.type.pointers else scalar_of(plain_type(kind))
+    if found is None or not is_number(kind):
+        return True
+    return found.kind == "int" and found.size >= _POINTER and expr.style != "static_cast"
+
+
+def goes_to_a_number(given: Value | Ref, place: Value | Ref, expr: tree.Assign, scope: LocalScope) -> bool:
+    """Is it an address or a number, and is what it is assigned to a number?"""
+    if not _is_open(given):
+        return False
+    if isinstance(place, Ref) and not place.pointer:
+        return not place.shape and is_number(place.kind)
+    return is_number(evaluate_value(expr.target, scope.constant_scope()).type)
