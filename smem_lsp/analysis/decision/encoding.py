@@ -13,6 +13,7 @@ from smem_lsp.analysis.decision.formulas import (
 )
 from smem_lsp.analysis.decision.loop_values import LoopValues
 from smem_lsp.analysis.decision.operators import (
+    ANY_LANE,
     ARITHMETIC,
     BY_CASES,
     COMMUTATIVE,
@@ -145,6 +146,8 @@ class Encoder(LoopValues):
             and self.levels.level(args[1]) <= Level.WARP
         ):
             return self.value(args[1], who, ahead)  # all lanes have it
+        if name in ANY_LANE and args:
+            return self.any_lane(term, who, ahead)
         if not term.known and name not in ARITHMETIC:
             return self.free(term, who, ahead)
         if len(args) == 1:

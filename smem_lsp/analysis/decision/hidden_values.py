@@ -74,6 +74,17 @@ class HiddenValues(Unknowns):
         self.note(term, agreed=agreed)
         return found
 
+    def any_lane(self, term: Op, who: int, ahead: int) -> Expression:
+        """Whether a lane of the warp votes for it: surely where the thread does. What is told rests on that alone."""
+        before, reasons = self.origin, len(self.reasons)
+        found = self.free(term, who, ahead)
+        self.origin = before
+        del self.reasons[reasons:]
+        own = self.holds(term.args[-1], who, ahead)
+        self.side.append(either(negated(own), found.differs(0)))
+        self.agreed.append(own)
+        return found
+
     def tie_to_address(self, term: Opaque, found: Expression, who: int) -> None:
         """Two threads load the same from one address of memory that the kernel does not change, and in one turn even
         where another pointer may lead there."""

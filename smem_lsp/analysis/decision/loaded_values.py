@@ -72,6 +72,7 @@ class Made(Flag):
     OF_DATA = 0  # of no more than what is loaded, and of what the block agrees on
     BY_NUMBER = 1  # the number of the thread has a part in it
     UNKNOWN = 2  # something that is not followed has
+    EXCHANGED = 4  # lanes of a warp exchange something, and may have the same then
 
 
 def made_of(value: Term, values: ValueFacts, levels: Levels, updates: Collection[int] = frozenset()) -> Made:
@@ -93,6 +94,7 @@ def made_of(value: Term, values: ValueFacts, levels: Levels, updates: Collection
         elif isinstance(term, Opaque) and term.origin == "load":
             found |= Made.BY_NUMBER if term.access in updates else Made.OF_DATA
         elif isinstance(term, Op):
+            found |= Made.EXCHANGED if term.operator.endswith("_sync()") else Made.OF_DATA
             stack += term.args
         elif isinstance(term, Opaque) and term.sources:
             stack += term.sources

@@ -125,7 +125,10 @@ class ForkQuestion:
         found = [inputs_of(each, of.values, of.levels) for each in self.encoder.reasons]
         decided = (inputs_of(each.term, of.values, of.levels).loaded for each in self.fork.parts)
         for each, inputs in zip(self.encoder.reasons, found):
-            if not (inputs.loaded and inputs.complete) and Made.BY_NUMBER in of.made_of(each):
+            if not (inputs.loaded and inputs.complete) and of.made_of(each) not in (
+                Made.OF_DATA,
+                Made.UNKNOWN,
+            ):
                 return origin
         return origin & ~Origin.UNKNOWN | Origin.DATA if any(decided) else origin
 

@@ -100,7 +100,8 @@ class Unknowns(ABC):
     typed: list[Formula] = field(
         default_factory=list
     )  # that a pointer is not cast before it is loaded through
-    agreed: list[Formula] = field(default_factory=list)  # that no thread misses a barrier that others wait at
+    # that no thread misses a barrier that others wait at, and that those who get a vote have voted for it
+    agreed: list[Formula] = field(default_factory=list)
     variables: dict[str, Expression] = field(default_factory=dict)
     opaque: dict[str, tuple[Term, int]] = field(default_factory=dict)  # free variable -> what it is, whose
     sizes: dict[str, Expression] = field(

@@ -15,6 +15,7 @@ from smem_lsp.analysis.values.block_shape import dims_of
 from smem_lsp.engine import check
 from smem_lsp.engine.report import Report
 from smem_lsp.facts.decided import judge_of
+from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.rules.model import Severity
 from smem_lsp.source.queries import PROCESS
 
@@ -143,6 +144,28 @@ def test_without_the_solver_nothing_is_decided_and_it_says_why(monkeypatch: pyte
     found = verdict("s[t] = in[t * 3 + 77]; out[t + 123] = s[t];")
     assert found.kind is VerdictKind.UNDECIDED
     assert any("z3-solver" in each.reason for each in found.reasons)
+
+
+@pytest.mark.parametrize(
+    ("body", "answer"),
+    [
+        # a loop that runs until no lane has a turn left: at least while a lane's own says so
+        (
+            "for (int i = t; __any_sync(~0u, i < 36); i += 256) s[i] = in[i]; out[t] = s[255 - t];",
+            Answer.RACE,
+        ),
+        ("if (__any_sync(~0u, t < 9)) s[t] = in[t]; out[t] = s[255 - t];", Answer.RACE),
+        ("if (__any_sync(~0u, t < 9)) s[t] = in[t]; out[t] = s[t];", Answer.APART),
+        # whether nobody votes for it is not known of two lanes
+        ("if (!__any_sync(~0u, t < 9)) s[t] = in[t]; out[t] = s[255 - t];", Answer.UNDECIDED),
+    ],
+)
+def test_a_vote_is_won_where_the_thread_votes_for_it(body: str, answer: Answer) -> None:
+    (facts,) = checked(body).facts
+    flow = facts.analysis.launched_flow
+    judge = Judge(flow.followed, flow.verdicts, (256, 1, 1))
+    found = {each.answer for each in judge.decisions() if each.second.kind is AccessKind.READ}
+    assert found == {answer}
 
 
 # ---- questions -------------------------------------------------------------------------------------------------------
