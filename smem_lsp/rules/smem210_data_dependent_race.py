@@ -1,11 +1,12 @@
-"""Two threads touch the same shared bytes with nothing between them if loaded values are so.
+"""Two threads touch the same shared bytes with nothing between them if loaded values, or parameters, are so.
 
 ## Why
 
 A scatter through an index array, a histogram without atomics, a slot that a loaded key names: whether two threads meet
 there depends on data that no text shows. The author may know that keys are unique or that an index array is a
 permutation; then it is no race, and nothing in the kernel says so. The verdict on such a kernel is "undecided: data
-decide".
+decide". The same goes for parameters that may have such values and need not, where no condition can be solved for that
+holds for all large ones.
 
 So does what a function does whose body is not in sight: most hold no barrier, and nothing in the kernel says so. Where
 only such a call stands between two accesses that meet, the finding names it.
@@ -54,12 +55,13 @@ ignore[SMEM210] keys are unique`.
 ## Limits
 
 One finding for each access that loaded values decide, at the first access that it may meet; the others are related
-places. Nothing is said of a pair that SMEM201, SMEM202 or SMEM205 tells, nor of one whose address or guard is not
-known for another reason: the verdict names those. Values that are loaded from one address count as one value as long
-as nobody writes it in between. Lanes of one warp are told only where threads of different warps cannot meet. A call
-counts as a barrier where its name, or that of what it is handed, speaks of waiting, of a group, or of what a block
-does together (`sync`, `mutex`, `BlockReduce`), as do macros that are not in sight; where a single lane of a warp runs
-it, it orders nothing.
+places. Where parameters decide, the message names ordinary values of them: a pitch below the width of a row, and
+offsets that put two arrays in one place, are left out. Nothing is said of a pair that SMEM201, SMEM202 or SMEM205
+tells, nor of one whose address or guard is not known for another reason: the verdict names those. Values that are
+loaded from one address count as one value as long as nobody writes it in between. Lanes of one warp are told only where
+threads of different warps cannot meet. A call counts as a barrier where its name, or that of what it is handed, speaks
+of waiting, of a group, or of what a block does together (`sync`, `mutex`, `BlockReduce`), as do macros that are not in
+sight; where a single lane of a warp runs it, it orders nothing.
 """
 
 from __future__ import annotations
@@ -76,9 +78,8 @@ from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import DataValue, Finding, Severity, kernel_rule
 from smem_lsp.rules.places import DOES, line_of, related, where
 from smem_lsp.rules.words import Words, said
-from smem_lsp.source import checkpoint
+from smem_lsp.source import checkpoint, listed
 
-_TOLD = (Answer.DATA, Answer.PRESUMED)
 _MOST_NAMED = 2  # calls in one message
 _PLAIN = {AccessKind.READ: "read", AccessKind.WRITE: "write", AccessKind.UPDATE: "update"}
 
@@ -98,7 +99,7 @@ def _by_cause(facts: KernelFacts, decides: Mapping[int, Decides]) -> Iterator[li
     told = {frozenset(race.pair) for race in facts.hazards.races}
     found = [each for verdict in facts.analysis.verdicts for each in verdict.decisions]
     handed = {each.index for each in facts.kernel.buffers if each.handed}  # whose memory it is, is not known
-    found = [each for each in found if each.answer in _TOLD and each.first.buffer not in handed]
+    found = [each for each in found if _rests_on_values(each) and each.first.buffer not in handed]
     open_ = [each for each in found if frozenset(_pair(each)) not in told]
     causes: dict[object, list[Decision]] = {}
     for each in sorted(open_, key=lambda decision: (decision.lanes, _pair(decision))):
@@ -107,9 +108,18 @@ def _by_cause(facts: KernelFacts, decides: Mapping[int, Decides]) -> Iterator[li
             continue
         accesses = (each.first, each.second)
         deciding = [access for access in accesses if access.point in decides] or accesses
-        key = each.first.buffer, frozenset((access.line, access.span) for access in deciding)
+        statements = frozenset((access.line, access.span) for access in deciding)
+        key = each.first.buffer, statements, each.answer is Answer.SIZES
         causes.setdefault(key, []).append(each)
     yield from causes.values()
+
+
+def _rests_on_values(decision: Decision) -> bool:
+    """Do data decide, be it data of no special kind that make a race which no block is named for, or parameters that
+    have ordinary values, or a call that is presumed to order nothing?"""
+    if decision.answer is Answer.SIZES:
+        return decision.witness is not None
+    return decision.answer in (Answer.DATA, Answer.LIKELY, Answer.PRESUMED)
 
 
 def _pair(decision: Decision) -> tuple[int, int]:
@@ -164,6 +174,12 @@ def _message(
             words
             + f" unless {_calls(decision.calls)} a barrier{decision.condition and ', '}{decision.condition}"
         )
+    if decision.answer is Answer.SIZES and decision.witness is not None:
+        values = [
+            f"{name} = {number}" for name, number in sorted(decision.witness.sizes.items()) if "." not in name
+        ]
+        solved = "" if decision.condition.startswith("for some") else f"{decision.condition}, "
+        return words + f": {solved}for {listed(values)}, say"
     kinds = {decides[access.point] for access in (first, second) if access.point in decides}
     guard = kinds == {Decides.GUARD}
     return words + (
@@ -186,7 +202,7 @@ def _ground(facts: KernelFacts, decisions: Sequence[Decision]) -> Ground:
         shape
         for verdict in verdicts
         for shape in verdict.blocks
-        if any(each.answer in _TOLD and _pair(each) in wanted for each in verdict.decisions)
+        if any(_rests_on_values(each) and _pair(each) in wanted for each in verdict.decisions)
     ]
     return Ground(tuple(named), len(named) == len(verdicts))
 

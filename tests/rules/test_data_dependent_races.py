@@ -209,3 +209,67 @@ void go(float* in, int* labels, int* out, int rows, int columns, int bins) {{
 def test_no_size_and_no_index_is_taken_to_be_below_zero(label: str, columns: int, told: bool) -> None:
     found = codes(check(CARVED.format(label=label, columns=columns), config=ASKED), among=["SMEM210"])
     assert bool(found) is told
+
+
+OFFSETS = """\
+__global__ void k(const int* in, int* out, int n, int m) {{
+  extern __shared__ int s[];
+  const int t = threadIdx.x, x = t % 8, y = t / 8;
+  {body}
+}}
+void h(int* p, int n, int m) {{ k<<<4, 64>>>(p, p, n, m); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("s[(t + n) % 64] = in[t]; out[t] = s[t];", ": when n is no multiple of 64, for n = "),
+        (
+            "s[(t + n) % 64] = in[t]; out[t] = s[(t + m) % 64];",
+            ": for m = 2371 and n = 3085, say, with the 64",
+        ),
+    ],
+)
+def test_parameters_that_may_be_so(body: str, words: str) -> None:
+    """Values are named that no condition is solved for, or for which the numbers in between are safe."""
+    text = OFFSETS.format(body=body)
+    assert not codes(check(text), among=["SMEM201", "SMEM202", "SMEM205"])
+    (finding,) = check(text, config=ASKED).findings
+    assert words in finding.message and finding.severity is Severity.INFO
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "s[y * n + x] = in[t]; out[t] = s[y * n + x];",  # a pitch below the width of a row
+        "s[n + t] = in[t]; out[t] = s[m + t];",  # two arrays in one place
+        "s[n + t] = in[t]; if (n < 200) out[t] = s[t];",
+        "s[n + t] = in[t]; if (n < m) out[t] = s[t];",
+    ],
+)
+def test_nobody_passes_parameters_that_put_two_things_in_one_place(body: str) -> None:
+    text = OFFSETS.format(body=body)
+    assert not codes(check(text, config=Config(select=("SMEM2",))))
+
+
+def test_data_of_no_special_kind_in_a_block_that_nobody_names() -> None:
+    """What is a warning where the block is known."""
+    kernel = """\
+__global__ void k(const int* in, int* out) {
+  __shared__ int s[256];
+  const int t = threadIdx.x;
+  s[t] = in[t];
+  __syncthreads();
+  if (t < 32) {
+    if (s[t + 32] < s[t]) s[t] = s[t + 32];
+    if (s[t + 16] < s[31 - t]) out[t] = 1;
+  }
+}
+"""
+    launch = "void h(int* p) { k<<<1, 256>>>(p, p); }\n"
+    asked, rules = Config(select=("SMEM2",)), ("SMEM205", "SMEM210")
+    assert codes(check(kernel + launch, config=asked), among=rules) == ["SMEM205"]
+    assert codes(check(kernel, config=asked), among=rules) == ["SMEM210"]
+    ordered = kernel.replace("    if (s[t + 16]", "    __syncwarp();\n    if (s[t + 16]")
+    assert not codes(check(ordered, config=asked), among=rules)

@@ -62,7 +62,6 @@ class Decision:
     reason: str = ""
     condition: str = ""
     any_block: bool = False
-    at_first: bool = False  # it is known of the first turns of the loops around them
     calls: tuple[str, ...] = ()
 
 

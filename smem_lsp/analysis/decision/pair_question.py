@@ -51,7 +51,7 @@ class PairQuestion(RaceSizes):
             return None
         found = replace(self, at_first=True).answered()
         meet = found.answer is not Answer.UNDECIDED and not found.answer.is_safe
-        return replace(found, at_first=True) if meet else None
+        return found if meet else None
 
     def safe_in_each_case(self) -> Reply | None:
         """The answer, if the two are safe for each value of a number that they share and that takes few, the stride of

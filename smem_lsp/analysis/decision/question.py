@@ -309,8 +309,11 @@ class Asker:
     def bound_sizes(self) -> Mapping[str, int]:
         """Parameters for which the launches leave no choice in this block, as where it has ``r * r`` threads: none of
         those is taken to be negative."""
-        if self._bound is None:
-            self._bound = dict(self._find_bound()) if self.dims is not None and self.given() else {}
+        if self._bound is not None:
+            return self._bound
+        if self.dims is None or self.effort <= 0:
+            return {}
+        self._bound = dict(self._find_bound()) if self.given() else {}
         return self._bound
 
     def _find_bound(self) -> Iterator[tuple[str, int]]:

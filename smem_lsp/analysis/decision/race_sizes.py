@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -23,6 +24,7 @@ from smem_lsp.analysis.decision.witnesses import witness_of
 from smem_lsp.analysis.values.terms import LoopVar, Sym, parts_of
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.source.record import dataclass
+from smem_lsp.targets.every import MAX_THREADS
 
 _ENOUGH = 3  # choices of sizes that show a race
 _LARGE = 2  # of the ordinary choices of sizes, the first ones
@@ -42,11 +44,13 @@ class RaceSizes(Meeting):
         if names and self.is_conditional():
             return self.on_condition(names, formulas, apart, origin)
         shown: list[Witness] = []
+        first: Witness | None = None  # of larger sizes than any that are known to be safe
         too_small = False
         for turn, given in enumerate(ordinary_sizes(everything, self.encoder.dims)):
             witness = self.witness(formulas, given)
             if witness is not None:
                 shown.append(witness)
+                first = first or witness
                 if len(shown) == _ENOUGH:
                     break
             elif self.is_possible(apart, given):
@@ -54,22 +58,31 @@ class RaceSizes(Meeting):
                 break
             elif self.keeps_away(given):
                 if turn < _LARGE:
-                    return self.undecided(names, origin)
+                    return self.undecided(names, origin, first)
                 too_small = True
         solved = too_small and len(names) == 1
         if (len(shown) > 1 and not solved) or (shown and not everything):
+            if self.meet_if_small(names, shown, formulas, apart):
+                return self.undecided(names, origin)
             return Reply(Answer.RACE, origin, (), shown[0])
         if len(names) == 1:
             found = self.condition_on(names[0], formulas, apart)
             if found is not None and found.from_on:
                 return self.when(found.words, names[0], found.example, formulas, origin)
+            if found is not None:
+                large = everything[names[0]] >= _LARGE * threads_of(self.encoder.dims)
+                return self.undecided(names, origin, self.witness([*formulas, large], {}), found.words)
         if not names:
             witness = self.witness(formulas, self.places())
             return Reply(Answer.SIZES, origin) if witness is None else Reply(Answer.RACE, origin, (), witness)
-        return self.undecided(names, origin)
+        return self.undecided(names, origin, first or self.witness(formulas, self.unrelated()))
 
-    def undecided(self, names: Iterable[str], origin: Origin) -> Reply:
-        return Reply(Answer.SIZES, origin, condition=for_some(names))
+    def undecided(
+        self, names: Iterable[str], origin: Origin, shown: Witness | None = None, words: str = ""
+    ) -> Reply:
+        """They meet for some sizes. ``shown``: such ones that nobody needs to avoid, as a pitch below the width of a
+        row, or two arrays in one place, are avoided; ``words``: for which."""
+        return Reply(Answer.SIZES, origin, (), shown, words or for_some(names))
 
     def is_conditional(self) -> bool:
         """Do threads come to both accesses for some sizes, but not on this way, because the block runs a barrier or
@@ -195,6 +208,25 @@ class RaceSizes(Meeting):
     ) -> bool:
         return self.is_possible([*guards, *decisions, self.different_threads(), *self.encoder.side], given)
 
+    def meet_if_small(
+        self, names: Sequence[str], shown: Iterable[Witness], formulas: list[Formula], apart: list[Formula]
+    ) -> bool:
+        """Do they meet only for parameters below the size of the block, though threads come to both for others, too? An
+        offset that is large enough keeps them apart then."""
+        threads = threads_of(self.encoder.dims)
+        if any(all(each.sizes[name] >= threads for name in names) for each in shown):
+            return False
+        large = [self.encoder.sizes[name] >= threads for name in names]
+        return self.is_possible([*apart, *large], {}) and not self.is_possible([*formulas, *large], {})
+
+    def unrelated(self) -> dict[str, int]:
+        """Large sizes of which none is made of another one, nor of the block's."""
+        threads = threads_of(self.encoder.dims)
+        return {
+            name: (37 + 11 * place) * threads + 3 + 10 * place if is_parameter(name) else _of_grid(name, 0)
+            for place, name in enumerate(sorted(self.encoder.sizes))
+        }
+
     def places(self) -> dict[str, int]:
         """Blocks that surely run: the first one, where it is not known how many there are."""
         grid = self.asker.grid
@@ -236,7 +268,7 @@ class RaceSizes(Meeting):
 def ordinary_sizes(names: Collection[str], dims: Dims | None) -> Iterator[dict[str, int]]:
     """Unrelated choices of sizes, large and small ones, and of several sizes also some of different orders of
     magnitude: a radius and a width; one of the first blocks for a place in the grid. Without names there is one."""
-    threads = 1024 if dims is None else dims[0] * dims[1] * dims[2]
+    threads = threads_of(dims)
     chosen = ((37 * threads, 5 * threads), (48 * threads, 7 * threads), (16, 8), (5, 2), (40, 3), (129, 64))
     for turn, (first, step) in enumerate(chosen if names else chosen[:1]):
         yield {
@@ -252,6 +284,11 @@ def ordinary_sizes(names: Collection[str], dims: Dims | None) -> Iterator[dict[s
                 **{name: _of_grid(name, turn) for name in names if not is_parameter(name)},
                 **{name: first * _APART**place + turn for place, name in enumerate(ordered)},
             }
+
+
+def threads_of(dims: Dims | None) -> int:
+    """Threads of the block; of any block, at most."""
+    return MAX_THREADS if dims is None else math.prod(dims)
 
 
 def _of_grid(name: str, turn: int) -> int:

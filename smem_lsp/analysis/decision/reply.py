@@ -22,5 +22,4 @@ class Reply:
     out_of_effort: bool = False
     no_solver: bool = False  # none is installed
     leaves_row: bool = False  # only where an index leaves its row, or its array in a class
-    at_first: bool = False  # both are in the first turns of the loops around them
     sign: bool = False  # it depends on whether a negative number is one, or a large unsigned one

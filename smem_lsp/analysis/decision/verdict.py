@@ -443,7 +443,6 @@ def _decision(pair: Open, way: Way, reply: Reply) -> Decision:
         reason=reason,
         condition=reply.condition,
         any_block=reply.any_block,
-        at_first=reply.at_first,
     )
 
 

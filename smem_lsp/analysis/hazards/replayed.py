@@ -1,8 +1,9 @@
 """Races that were decided by their terms, replayed: both threads come to both accesses and touch the same byte.
 
 The decision takes the program to be its terms, one iteration of each loop at a time. The replay runs the whole block
-with the values of the witness; where data decide, which no run knows, the conditions and addresses of both threads are
-worked out again. What it does not show is not told.
+with the values of the witness. Where that run does not come to the two accesses because it does not know what other
+code does (an earlier loop that data end, a call, a size), and where data decide, which no run knows, the conditions and
+addresses of both threads are worked out again. What neither shows is not told.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from functools import cached_property
 
 from smem_lsp.analysis.decision.conditions import Position, is_of_calls, positions
 from smem_lsp.analysis.decision.model import Answer, Decision, Witness
-from smem_lsp.analysis.execution.conflicting_accesses import Conflict
+from smem_lsp.analysis.execution.conflicting_accesses import Pair
+from smem_lsp.analysis.execution.interpreter import Interpreter
 from smem_lsp.analysis.execution.program import Program
 from smem_lsp.analysis.execution.program_builder import build_program
 from smem_lsp.analysis.hazards.every_block import search_for
@@ -22,7 +24,6 @@ from smem_lsp.analysis.hazards.races import Search
 from smem_lsp.analysis.threads.assignments import assignments
 from smem_lsp.analysis.threads.block_shape import smallest_grid
 from smem_lsp.analysis.threads.divergence import Verdicts
-from smem_lsp.analysis.threads.ordering_calls import ordering_calls
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import Ground
 from smem_lsp.analysis.values.evaluate import Evaluator
@@ -31,26 +32,9 @@ from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Kernel, walk
 from smem_lsp.source.record import dataclass
 
-_MOST = 12  # pairs of a kernel that are replayed
+_MOST = 12  # pairs of a kernel that are run
 
 NOT_SHOWN = "a race that no run shows"
-
-
-def _likely(decision: Decision, witness: Witness, byte: int, ground: Ground, lanes: int) -> Race:
-    one, other = witness.threads
-    return Race(
-        decision.first,
-        decision.second,
-        byte,
-        (one, other),
-        witness.dims,
-        ground,
-        lanes=one // lanes == other // lanes,
-        data=True,
-        condition=decision.condition,
-        any_block=decision.any_block,
-        untold=ground.tried is not None,
-    )
 
 
 @dataclass
@@ -62,58 +46,78 @@ class Replay:
     control: Control
     verdicts: Verdicts
     left: int = _MOST
-    _searches: dict[tuple[int, int], Search] = field(default_factory=dict)
+    _runs: dict[Pair, tuple[Witness, Interpreter]] = field(default_factory=dict)
 
     def races(self, decisions: Iterable[Decision], ground: Ground) -> Iterator[Race]:
-        """The decided races that a run shows, in the block of their witness."""
+        """The decided races that are shown, in the block of their witness."""
         for each in decisions:
-            if not each.answer.is_race or each.witness is None or self.left <= 0:
-                continue
-            self.left -= 1
-            if each.answer is Answer.LIKELY:
-                byte = self.byte_of_both(each, each.witness)
-                if byte is not None:
-                    yield _likely(each, each.witness, byte, ground, self.kernel.dialect.lanes)
-                continue
-            for one, other in dict.fromkeys(((each.first, each.second), (each.second, each.first))):
-                conflict = self.shown(each, (one.point, other.point))
-                if conflict is not None:
-                    yield Race(
-                        one,
-                        other,
-                        conflict.byte,
-                        conflict.threads,
-                        each.witness.dims,
-                        ground,
-                        lanes=self.within_warp(conflict),
-                        data=conflict.data,
-                        exchanged=conflict.exchanged,
-                        pending=conflict.pending,
-                        condition=each.condition,
-                        any_block=each.any_block,
-                    )
-                    break
-            else:
-                if ground.tried is None and self.is_out_of_sight(each):
-                    byte = self.byte_of_both(each, each.witness)
-                    if byte is not None:
-                        yield _likely(each, each.witness, byte, ground, self.kernel.dialect.lanes)
+            if each.answer.is_race and each.witness is not None:
+                race = self.seen(each, each.witness, ground) or self.worked_out(each, each.witness, ground)
+                if race is not None:
+                    yield race
 
-    def is_out_of_sight(self, decision: Decision) -> bool:
-        """Does the run with the values of the witness not see the first turn of a loop around one of the two, because
-        nothing is known of what ends it? Where not all threads come to each barrier, it may be these that it does not
-        know. No run passes a guard that a call returned."""
+    def seen(self, decision: Decision, witness: Witness, ground: Ground) -> Race | None:
+        """As a run with the values of the witness shows it, which knows no data."""
+        if decision.answer is Answer.LIKELY or self.left <= 0:
+            return None
+        self.left -= 1
+        pair = decision.first, decision.second
+        for one, other in dict.fromkeys((pair, pair[::-1])):
+            run = self.run(witness, (one.point, other.point))
+            conflict = run.conflicts.across.get((one.point, other.point))
+            if conflict is None:
+                conflict = run.conflicts.within.get((one.point, other.point))
+            if conflict is not None:
+                race = self.race(decision, witness, conflict.byte, conflict.threads, ground)
+                return replace(
+                    race,
+                    first=one,
+                    second=other,
+                    data=conflict.data,
+                    exchanged=conflict.exchanged,
+                    pending=conflict.pending,
+                )
+        return None
+
+    def worked_out(self, decision: Decision, witness: Witness, ground: Ground) -> Race | None:
+        """By the terms of both threads, where no run knows better."""
+        likely = decision.answer is Answer.LIKELY
+        if not likely and self.is_followed(decision, witness):
+            return None
+        byte = self.byte_of_both(decision, witness)
+        if byte is None:
+            return None
+        race = self.race(decision, witness, byte, witness.threads, ground)
+        return replace(race, data=True, untold=likely and ground.tried is not None)
+
+    def race(
+        self, decision: Decision, witness: Witness, byte: int, threads: tuple[int, int], ground: Ground
+    ) -> Race:
+        one, other = (thread // self.kernel.dialect.lanes for thread in threads)
+        return Race(
+            decision.first,
+            decision.second,
+            byte,
+            threads,
+            witness.dims,
+            ground,
+            lanes=one == other,
+            condition=decision.condition,
+            any_block=decision.any_block,
+        )
+
+    def is_followed(self, decision: Decision, witness: Witness) -> bool:
+        """Does a run with the values of the witness know better? It does not pass a guard that a call returned. It may
+        come to none of the two because of what it does not know, as what ends an earlier loop; but where not all
+        threads come to each barrier, it may be just that."""
         guards = [self._positions[each.point].conditions for each in (decision.first, decision.second)]
         if all(any(is_of_calls(each.term) for each in own) for own in guards):
-            return True
-        if not (decision.at_first and self._all_meet):
             return False
-        points = decision.first.point, decision.second.point
-        search = self._searches[points]
-        assert decision.witness is not None
-        run = search.run(decision.witness.dims, self.symbols(search, decision.witness))
-        unseen = [self._positions[each].loops for each in points if not run.recorder.has_seen(each)]
-        return bool(unseen) and all(not run.cut.isdisjoint(loops) for loops in unseen)
+        if self.left <= 0 or not self._all_meet:
+            return True
+        pair = decision.first.point, decision.second.point
+        run = self.run(witness, pair)
+        return not run.cut or all(map(run.recorder.has_seen, pair))
 
     def byte_of_both(self, decision: Decision, witness: Witness) -> int | None:
         """A byte that both threads touch, by what their conditions and addresses come to where loaded values are those
@@ -147,19 +151,14 @@ class Replay:
 
     @cached_property
     def _all_meet(self) -> bool:
-        """Do all threads of the block come to each of the kernel's barriers, and does nothing else order them or let
-        some of them end before?"""
+        """Do all threads of the block come to each of the kernel's barriers, so that nobody is ahead by one, and does
+        none of them return before the others?"""
         barriers = [node for node in walk(self.kernel.body) if isinstance(node, Barrier)]
         plain = all(
             each.kind in (BarrierKind.BLOCK, BarrierKind.WARP) and not each.guess for each in barriers
         )
         met = all(each.point in self.control.barriers for each in barriers if each.kind is BarrierKind.BLOCK)
-        return (
-            plain
-            and met
-            and not ordering_calls(self.kernel, self.control)
-            and self.control.divergent_return is None
-        )
+        return plain and met and self.control.divergent_return is None
 
     @cached_property
     def _program(self) -> Program:
@@ -174,22 +173,14 @@ class Replay:
         found = [*self.values.conditions.values(), *self.values.offsets.values()]
         return [*found, *(term for index in self.values.indices.values() for term in index)]
 
-    def within_warp(self, conflict: Conflict) -> bool:
-        one, other = (thread // self.kernel.dialect.lanes for thread in conflict.threads)
-        return one == other
-
-    def shown(self, decision: Decision, pair: tuple[int, int]) -> Conflict | None:
-        """The conflict of the two accesses in a run with the witness's values."""
-        assert decision.witness is not None
-        search = self._searches.get(pair)
-        if search is None:
+    def run(self, witness: Witness, pair: Pair) -> Interpreter:
+        """With the values of the witness; it looks at conflicts of the two accesses."""
+        known = self._runs.get(pair)
+        if known is None or known[0] is not witness:
             wanted = [("across", *pair), ("within", *pair)]
-            search = self._searches[pair] = search_for(self._program, self.kernel, self.values, wanted)
-        run = search.run(decision.witness.dims, self.symbols(search, decision.witness))
-        found = run.conflicts.across.get(pair)
-        if found is None:
-            found = run.conflicts.within.get(pair)
-        return found
+            search = search_for(self._program, self.kernel, self.values, wanted)
+            known = self._runs[pair] = (witness, search.run(witness.dims, self.symbols(search, witness)))
+        return known[1]
 
     def symbols(self, search: Search, witness: Witness) -> dict[str, int]:
         """The values of the witness; for what it leaves open, ordinary ones."""

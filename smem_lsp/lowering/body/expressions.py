@@ -53,6 +53,7 @@ from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.sizes import size_of, size_of_type
 from smem_lsp.semantics.types import (
     Array,
+    Pointer,
     Record,
     Sequence,
     is_number,

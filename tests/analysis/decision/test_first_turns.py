@@ -55,3 +55,12 @@ def test_a_search_in_what_others_have_not_written_yet(body: str) -> None:
 def test_a_first_turn_that_shows_nothing(body: str) -> None:
     found, codes = kind(body)
     assert found == "undecided" and codes == []
+
+
+def test_a_call_in_an_earlier_interval() -> None:
+    """It may order what it stands between, and nothing behind the next barrier."""
+    body = SEARCH.format(low="t", high=511)
+    found, codes = kind(f"notify(); __syncthreads(); s[t] = n; {body}")
+    assert (found, codes) == ("racy", ["SMEM201"])
+    found, codes = kind(f"s[t] = n; notify(); {body}", "__syncthreads();")
+    assert (found, codes) == ("undecided", [])
