@@ -217,7 +217,7 @@ class _Walk(Regions):
         uniform = node.point in self.ordering.uniform
         told = uniform and self.orders(node)
         arms = ((node.then, True), (node.otherwise, False))
-        inside = (0, 0) if uniform else tuple(self.summary(arm).accesses for arm, _ in arms)
+        inside = (0, 0) if uniform else tuple(self.beside(arm) for arm, _ in arms)
         ends: list[State] = []
         called = self.called
         for (arm, way), other in zip(arms, reversed(inside)):
@@ -237,6 +237,17 @@ class _Walk(Regions):
         jumped = any(self.summary(arm).jumps for arm, _ in arms)
         left_open = state if jumped else {way: open_ for way, open_ in state.items() if way.flight is None}
         return joined(joined(left_open, ends[0]), ends[1])
+
+    def beside(self, arm: Seq) -> int:
+        """Accesses of an arm that other threads may make while one runs the other arm: not those behind a call, which
+        may wait for what the others do."""
+        inside = self.summary(arm)
+        start = arm.items[0].point if arm.items else 0
+        call = next((each for each in self.ordering.calls if start <= each <= inside.last), None)
+        if call is None:
+            return inside.accesses
+        behind = sum(1 << bit for point, bit in self.index_of.items() if call <= point <= inside.last)
+        return inside.accesses & ~behind
 
     def loop(self, node: Loop, state: State, beside: int) -> State:
         told = node.point in self.ordering.uniform and self.orders(node)

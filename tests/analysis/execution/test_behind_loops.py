@@ -236,6 +236,15 @@ POLLED = [
   o[t] = data + c[t];
 }
 """,
+    # the other arm waits for one in shared memory
+    """__global__ void __launch_bounds__(64) k(const int* g, int* o) {
+  __shared__ int data[64]; __shared__ volatile int ready; int t = threadIdx.x;
+  if (t == 0) ready = 0;
+  __syncthreads();
+  if (t < 32) { data[t] = g[t]; __syncwarp(); __threadfence_block(); if (t == 0) ready = 1; }
+  else { while (!ready); __threadfence_block(); o[t] = data[t - 32]; }
+}
+""",
     # a function that waits for one
     """__device__ void wait(volatile int* gf, int* s, int t) { s[t] = t; if (gf[0]) return; while (!gf[0]); }
 __global__ void __launch_bounds__(256) k(const int* g, volatile int* gf, int* o) {
@@ -248,6 +257,6 @@ __global__ void __launch_bounds__(256) k(const int* g, volatile int* gf, int* o)
 ]
 
 
-@pytest.mark.parametrize("kernel", POLLED, ids=["lock", "flag", "function"])
-def test_behind_a_loop_that_waits_in_global_memory_nothing_is_told(kernel: str) -> None:
+@pytest.mark.parametrize("kernel", POLLED, ids=["lock", "flag", "arm", "function"])
+def test_behind_a_loop_that_waits_nothing_is_told(kernel: str) -> None:
     assert not [each for each in check(kernel).findings if each.code == "SMEM201"]
