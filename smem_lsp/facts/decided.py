@@ -123,6 +123,8 @@ def _races(flow: DataFlow, shape: BlockShape | None, verdicts: Verdicts) -> Iter
             flow.kernel, flow.values, flow.control, None, in_warps=False, decided=in_terms
         )
         blocks, ground = list(samples.blocks[:1]), samples.ground
-    replay = Replay(flow.kernel, flow.values, flow.control, verdicts)
+    replay = Replay(flow.kernel, flow.values, flow.control, verdicts, flow.control)
     for dims in blocks:
-        yield from replay.races(judge_of(flow, verdicts, dims).decisions(to_tell=True), ground)
+        judge = judge_of(flow, verdicts, dims)
+        replay.valid = judge.valid
+        yield from replay.races(judge.decisions(to_tell=True), ground)

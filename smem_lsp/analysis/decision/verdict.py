@@ -18,6 +18,7 @@ from smem_lsp.analysis.decision.reply import Reply
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn, Mark, NotTaken, Open, Pair, Way
 from smem_lsp.analysis.threads.divergence import Verdicts
+from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values import terms
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.ranges import Bounds
@@ -121,6 +122,13 @@ class Judge:
                 yield decision
 
     @property
+    def valid(self) -> Control:
+        """The control flow of every run in which no thread misses a barrier that others wait at."""
+        control, reached = self.of.control, self.barriers.reached
+        taken = reached.meant | control.alike | reached.uniform
+        return self.of.control_where(taken) if reached.meant else control
+
+    @property
     def spent(self) -> int:
         """Effort of the decisions that were asked for last."""
         return self._given - self.asker.effort
@@ -176,7 +184,7 @@ class Judge:
             reached = self.barriers.reached
             alike = control.alike | reached.uniform
             self.asker.meant = reached.meant
-            valid = of.control_where(reached.meant | alike) if reached.meant else control
+            valid = self.valid
             proved = control.barriers | control.alike | self.verdicts.paired | reached.ordering
         else:
             alike, proved, valid = frozenset[int](), control.barriers - removed, control
@@ -361,6 +369,9 @@ def decide(asker: Asker, pair: Open) -> Decision:
             break
     if worst is None:
         return _decision(pair, next(iter(pair.ways)), Reply(Answer.APART))
+    if worst.answer.is_race and asker.of.kernel.presumed:
+        way = SAME_TURN if not worst.back else next(each for each in pair.ways if each.crossed is not None)
+        return replace(worst, calls=tuple(_named_between(asker.of, pair, way)))
     return worst
 
 
@@ -448,6 +459,11 @@ def _decision(pair: Open, way: Way, reply: Reply) -> Decision:
 
 def _calls_between(of: Followed, pair: Open, way: Way) -> tuple[str, ...]:
     """The names of the calls between two accesses that are presumed to order nothing; of all, if none is found."""
+    every = (each.name for point, each in of.kernel.presumed.items() if point not in of.control.split)
+    return tuple(dict.fromkeys(_named_between(of, pair, way) or every))
+
+
+def _named_between(of: Followed, pair: Open, way: Way) -> list[str]:
     first, second = pair.first.point, pair.second.point
     every = {point: each.name for point, each in of.kernel.presumed.items() if point not in of.control.split}
     around: tuple[range, ...] = (range(min(first, second) + 1, max(first, second) + 1),)
@@ -455,7 +471,7 @@ def _calls_between(of: Followed, pair: Open, way: Way) -> tuple[str, ...]:
         loop = next(node for node in of.nodes if isinstance(node, Loop) and node.point == way.crossed)
         around = range(first + 1, loop.end_point + 1), range(loop.point, second + 1)
     found = [name for point, name in every.items() if any(point in each for each in around)]
-    return tuple(dict.fromkeys(found or every.values()))
+    return list(dict.fromkeys(found))
 
 
 def _why(reply: Reply, pair: Open) -> str:

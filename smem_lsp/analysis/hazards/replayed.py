@@ -39,12 +39,14 @@ NOT_SHOWN = "a race that no run shows"
 
 @dataclass
 class Replay:
-    """Runs of one kernel with the values of witnesses."""
+    """Runs of one kernel with the values of witnesses. ``valid``: the control flow where no thread misses a barrier
+    that others wait at."""
 
     kernel: Kernel
     values: ValueFacts
     control: Control
     verdicts: Verdicts
+    valid: Control
     left: int = _MOST
     _runs: dict[Pair, tuple[Witness, Interpreter]] = field(default_factory=dict)
 
@@ -146,10 +148,10 @@ class Replay:
             return range(1)  # of a variable whose type is not known: all of it
         offset = self.values.offset(access, buffer)
         start = None if offset is None else evaluator.constant(offset)
-        width = access.width if access.width is not None else buffer.element_bytes
-        return None if start is None or width is None else range(start, start + width)
+        width = access.width or buffer.element_bytes or 1  # its first byte, where no more is known
+        return None if start is None else range(start, start + width)
 
-    @cached_property
+    @property
     def _all_meet(self) -> bool:
         """Do all threads of the block come to each of the kernel's barriers, so that nobody is ahead by one, and does
         none of them return before the others?"""
@@ -157,8 +159,8 @@ class Replay:
         plain = all(
             each.kind in (BarrierKind.BLOCK, BarrierKind.WARP) and not each.guess for each in barriers
         )
-        met = all(each.point in self.control.barriers for each in barriers if each.kind is BarrierKind.BLOCK)
-        return plain and met and self.control.divergent_return is None
+        met = all(each.point in self.valid.barriers for each in barriers if each.kind is BarrierKind.BLOCK)
+        return plain and met and self.valid.divergent_return is None
 
     @cached_property
     def _program(self) -> Program:
@@ -206,6 +208,9 @@ def as_shown(decisions: Iterable[Decision], shown: Iterable[Race]) -> list[Decis
 
 
 def _as_shown(decision: Decision, race: Race | None) -> Decision:
+    if race is None and decision.answer.is_race and decision.calls:  # a run takes a call for a barrier
+        reason = f"{decision.calls[0]}() may order the accesses"
+        return replace(decision, answer=Answer.PRESUMED, reason=reason)
     if race is None and decision.answer.is_race:
         return replace(decision, answer=Answer.UNDECIDED, reason=NOT_SHOWN)
     if race is not None and decision.answer in (Answer.UNDECIDED, Answer.PRESUMED):

@@ -35,7 +35,7 @@ def may_wait(node: Loop, values: ValueFacts) -> bool:
         address = values.address(access)
         if address is None or not any(_moves(term, counters) for term in address):
             return True
-    return AccessKind.UPDATE in inside.values()
+    return AccessKind.UPDATE in inside.values() and _polls(facts)
 
 
 def may_poll(node: Loop, values: ValueFacts) -> bool:

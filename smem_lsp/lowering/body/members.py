@@ -29,11 +29,7 @@ def member_of(ctx: Context, place: Ref, name: str) -> Ref:
         element = vector_element(kind.name)
         if element is not None:
             return place.member("xyzw".index(name) * element.size, element)
-    if kind is None:
-        part = place.element_path()
-        part = None if part is None else replace(part, stand_in=None)
-        return replace(place.somewhere(ctx.out.fresh(uniform=True), None, part), unclear=True)
-    return place.part()
+    return _of_unseen(ctx, place, name) if kind is None else place.part()
 
 
 def _named(ctx: Context, place: Ref, member: Ref, name: str) -> Ref:
@@ -44,6 +40,22 @@ def _named(ctx: Context, place: Ref, member: Ref, name: str) -> Ref:
     path = f"{ctx.buffers.names[place.name].text}.{name}"
     named = Name(path, base, member.within, spell_type(member.kind), member.shape)
     return replace(member, name=ctx.buffers.named(named))
+
+
+def _of_unseen(ctx: Context, place: Ref, name: str) -> Ref:
+    """A member of a class that is not in sight: of a whole variable, one object in a layout of our own."""
+    part = place.element_path()
+    if part is None and place.index == () and place.offset is not None:
+        part = MemberPath(_UNSEEN, place.offset, ())
+    if part is not None and part.record == _UNSEEN and not part.overlaps:
+        part = ctx.buffers.with_stand_in(place.bases, replace(part, path=(*part.path, name), stand_in=None))
+        if part.stand_in is not None:
+            return replace(place.standing_in(part, None), unclear=True)
+    part = None if part is None else replace(part, stand_in=None)
+    return replace(place.somewhere(ctx.out.fresh(uniform=True), None, part), unclear=True)
+
+
+_UNSEEN = "a class out of sight"
 
 
 def _unplaced(ctx: Context, place: Ref, record: Record, name: str) -> Ref:
