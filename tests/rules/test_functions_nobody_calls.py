@@ -127,7 +127,7 @@ __device__ float summed(float value, int rounds, int shift) {
         "part[threadIdx.x] = v; __syncthreads(); v = part[63 - threadIdx.x]; __syncthreads();",
         # its end is not the end of the block: what the caller does behind it is not known
         "part[threadIdx.x] = v; __syncthreads(); v = part[63 - threadIdx.x];",
-        "op(v); part[threadIdx.x] = v; op(v); v = part[63 - threadIdx.x]; __syncthreads();",
+        "op(v); part[threadIdx.x] = v; op.sync(v); v = part[63 - threadIdx.x]; __syncthreads();",
     ],
 )
 def test_what_is_not_sure_is_not_told(body: str) -> None:

@@ -156,11 +156,12 @@ class _Walk(Regions):
         index = self.index_of.get(node.point)
         if index is None:
             return
+        if any(open_ & self.waited for open_ in state.values()):
+            return  # one thread after the other may come here, as behind a lock
         mask = self.interfering[index]
         for way, open_ in state.items():
             self.hit(open_ & mask, index, way)
-        if not any(open_ & self.waited for open_ in state.values()):
-            self.hit((beside | 1 << index) & mask, index, SAME_TURN)
+        self.hit((beside | 1 << index) & mask, index, SAME_TURN)
 
     def waited_for(self, node: CopyWait, state: State) -> State:
         """A thread commits its copies, or waits for them: those that have landed are open like any other access."""

@@ -227,6 +227,24 @@ POLLED = [
   o[t] = s;
 }
 """,
+    # the same, which does nothing while it waits
+    """__global__ void __launch_bounds__(128) k(int* lock, const float* in, float* o) {
+  __shared__ float s, best; int t = threadIdx.x;
+  if (t == 0) { s = 0; best = 0; }
+  __syncthreads();
+  if (t % 32 == 0) {
+    while (atomicCAS(lock, 0, 1) != 0) ;
+    __threadfence();
+    float v = s;
+    s = v + in[t];
+    if (v > best) best = v;
+    __threadfence();
+    atomicExch(lock, 0);
+  }
+  __syncthreads();
+  o[t] = s + best;
+}
+""",
     # a flag in global memory
     """__global__ void __launch_bounds__(256) k(const int* g, int* gf, int* o) {
   __shared__ int data; __shared__ int c[256]; int t = threadIdx.x;
@@ -257,6 +275,6 @@ __global__ void __launch_bounds__(256) k(const int* g, volatile int* gf, int* o)
 ]
 
 
-@pytest.mark.parametrize("kernel", POLLED, ids=["lock", "flag", "arm", "function"])
+@pytest.mark.parametrize("kernel", POLLED, ids=["lock", "idle", "flag", "arm", "function"])
 def test_behind_a_loop_that_waits_nothing_is_told(kernel: str) -> None:
     assert not [each for each in check(kernel).findings if each.code == "SMEM201"]

@@ -168,6 +168,6 @@ def small_warps() -> Iterator[None]:
         patch.object(Dialect, "lanes", 4),
         patch.object(assumed_paths, "_MAX_ASSUMED", 0),
         patch.object(interpreter, "_MAX_BEHIND", 0),
-        patch.object(races, "assignments", lambda terms, dims, grid: [dict(SYMBOLS)]),
+        patch.object(races, "assignments", lambda terms, dims, grid, given: iter([dict(SYMBOLS)])),
     ):
         yield
