@@ -54,7 +54,8 @@ def test_a_type_that_nothing_hides() -> None:
 
 def test_a_qualified_name_is_not_hidden() -> None:
     text = (
-        "namespace a { template <typename T, int N> __global__ void q(T* p) { __shared__ T s[N]; s[0] = 1; p[0] = s[0]; } }\n"
+        "namespace a { template <typename T, int N> __global__ void q(T* p) {\n"
+        "__shared__ T s[N]; s[0] = 1; p[0] = s[0]; } }\n"
         "void f(float* q) { a::q<float, 64><<<1, 32>>>(q); }\n"
     )
     assert 256 in [facts.static_bytes for facts in check(text).facts]
