@@ -66,7 +66,7 @@ async def _hover(workspace: Workspace, params: types.HoverParams) -> types.Hover
 
 LENS_PATIENCE = 0.3
 """Seconds. VS Code asks as much later after each refresh as its last request took, and later again with every refresh
-meanwhile: a lens that was slow once, while the server started, would stay what it was for minutes."""
+meanwhile."""
 
 
 async def _code_lens(workspace: Workspace, params: types.CodeLensParams) -> list[types.CodeLens]:
@@ -76,8 +76,8 @@ async def _code_lens(workspace: Workspace, params: types.CodeLensParams) -> list
     if not workspace.settings_of(uri).code_lens:
         return []
     workspace.analyses.touched(uri)
-    if not workspace.features.refresh_code_lens:
-        return await _lenses_now(workspace, uri)
+    if not (workspace.features.refresh_code_lens and workspace.earlier_lenses(uri)):
+        return await _lenses_now(workspace, uri)  # VS Code hides a lens where it was told of none
     asked = asyncio.ensure_future(_lenses_now(workspace, uri))
     await asyncio.wait((asked,), timeout=LENS_PATIENCE)
     if asked.done():

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.ways import Ordering
 from smem_lsp.analysis.threads.ordering_calls import ordering_calls
-from smem_lsp.analysis.threads.spin_loops import waits
+from smem_lsp.analysis.threads.spin_loops import only_waits, waits
 from smem_lsp.ir.nodes import Barrier, BarrierKind, CopyWait, CopyWaitKind, Loop, Node
 from smem_lsp.targets.every import WARP_SIZE
 
@@ -36,13 +36,14 @@ def orderings(
         if node.kind is not BarrierKind.WARP or (node.mask and not orders_a_warp(of, node))
     }
     doubtful.update(node.point for node in of.nodes if _is_doubtful_wait(node))
-    loops = (node for node in of.nodes if isinstance(node, Loop))
+    loops = [node for node in of.nodes if isinstance(node, Loop)]
     spins = frozenset(node.end_point for node in loops if waits(node, of.values))
+    locks = frozenset(node.end_point for node in loops if only_waits(node, of.values))
     calls, presumed = ordering_calls(of.kernel, of.control), of.kernel.presumed
     said = tuple(each for each in calls if each not in presumed or (in_warp and presumed[each].in_warp))
     for each in dict.fromkeys((calls, said)):
         stops = tuple(sorted(spins.union(each)))
-        yield Ordering(proved.union(more, doubtful), meant, stops, spins, covering)
+        yield Ordering(proved.union(more, doubtful), meant, stops, spins, covering, locks)
 
 
 def orders_a_tile(node: Barrier) -> bool:

@@ -139,13 +139,19 @@ class _Walk(Regions):
         if any(call <= point and call > self.called for call in calls):
             passed = [call for call in calls if self.called < call <= point]
             self.called = passed[-1]
-            return {SAME_TURN: self.waited} if not self.ordering.waits.isdisjoint(passed) else {}
+            locked = self.locked if not self.ordering.locks.isdisjoint(passed) else 0
+            return {SAME_TURN: self.waited | locked} if not self.ordering.waits.isdisjoint(passed) else {}
         return state
 
     @property
     def waited(self) -> int:
         """The bit that stands for a wait since the last barrier."""
         return 1 << len(self.index_of)
+
+    @property
+    def locked(self) -> int:
+        """The bit that stands for a wait since then that one thread after the other leaves."""
+        return 1 << len(self.index_of) + 2
 
     @property
     def stage(self) -> int:
@@ -156,12 +162,13 @@ class _Walk(Regions):
         index = self.index_of.get(node.point)
         if index is None:
             return
-        if any(open_ & self.waited for open_ in state.values()):
-            return  # one thread after the other may come here, as behind a lock
+        if any(open_ & self.locked for open_ in state.values()):
+            return
         mask = self.interfering[index]
         for way, open_ in state.items():
             self.hit(open_ & mask, index, way)
-        self.hit((beside | 1 << index) & mask, index, SAME_TURN)
+        if not any(open_ & self.waited for open_ in state.values()):
+            self.hit((beside | 1 << index) & mask, index, SAME_TURN)
 
     def waited_for(self, node: CopyWait, state: State) -> State:
         """A thread commits its copies, or waits for them: those that have landed are open like any other access."""

@@ -76,7 +76,8 @@ class Ordering:
     """What orders accesses. ``clears``: points of barriers, or of places where one is added, behind which nothing is
     open but copies in flight, and of waits behind which none of these are; ``uniform``: branches, loops and jumps that
     all threads of the block take alike; ``calls``: points, rising, from which on nothing that was open counts any more;
-    ``waits``: those of them that may let one thread after the other through; ``covering``: waits for copies (points)
+    ``waits``: those of them that may let one thread after the other through; ``locks``: those that do nothing else;
+    ``covering``: waits for copies (points)
     that leave another number of groups open, or that are added at a place."""
 
     clears: frozenset[int]
@@ -84,6 +85,7 @@ class Ordering:
     calls: tuple[int, ...] = ()
     waits: frozenset[int] = frozenset()
     covering: frozenset[tuple[int, int]] = frozenset()
+    locks: frozenset[int] = frozenset()
 
 
 @record

@@ -37,7 +37,7 @@ from smem_lsp.analysis.execution.program import (
 from smem_lsp.analysis.execution.slice import Slice, Unknown, slice_of
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.ordering_calls import ordering_calls
-from smem_lsp.analysis.threads.spin_loops import waits
+from smem_lsp.analysis.threads.spin_loops import may_wait, only_waits
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.free_symbols import Dependence, Rests
 from smem_lsp.analysis.values.pointer_ranges import parts
@@ -330,13 +330,13 @@ class _Builder:
         moves = [term for each in facts.recurrences for term in (each.init, each.next)]
         deciding = self._deciding((facts.first, facts.again, *facts.exits, *moves))
         body = tuple(self.instructions(node.body, must_run=must_run and not deciding.input_dependent))
-        may_wait = waits(node, self.values)
-        if any(map(matters, body)) or may_wait:
+        waits = may_wait(node, self.values) or only_waits(node, self.values)
+        if any(map(matters, body)) or waits:
             inside = all_effects(body)
             # threads that meet at a barrier in each iteration do not spin
             in_step = inside.block_barriers and inside.must_run
-            may_wait = inside.may_wait or (not in_step and may_wait)
-            effects = replace(self._around(node, inside), leaves=inside.returns, may_wait=may_wait)
+            waits = inside.may_wait or (not in_step and waits)
+            effects = replace(self._around(node, inside), leaves=inside.returns, may_wait=waits)
             yield LoopInstruction(
                 node, body, effects, self._is_uniform(node), deciding.input_dependent, deciding.symbols
             )

@@ -22,6 +22,12 @@ def waits(node: Loop, values: ValueFacts) -> bool:
     return facts is not None and not facts.once and (may_wait(node, values) or may_poll(node, values))
 
 
+def only_waits(node: Loop, values: ValueFacts) -> bool:
+    """Does nothing change in it but what others do, so that one thread after the other leaves it, as at a lock?"""
+    facts = values.loops.get(node.point)
+    return facts is not None and not facts.recurrences and waits(node, values)
+
+
 def may_wait(node: Loop, values: ValueFacts) -> bool:
     """May it run until another thread has written something?"""
     facts = values.loops[node.point]
