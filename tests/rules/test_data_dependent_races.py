@@ -273,3 +273,28 @@ __global__ void k(const int* in, int* out) {
     assert codes(check(kernel, config=asked), among=rules) == ["SMEM210"]
     ordered = kernel.replace("    if (s[t + 16]", "    __syncwarp();\n    if (s[t + 16]")
     assert not codes(check(ordered, config=asked), among=rules)
+
+
+def test_a_loaded_limit_counts_behind_a_barrier_that_asks_for_it_too() -> None:
+    """The whole block returns for a small count: that is meant for all. How many of them there are is data still."""
+    text = """\
+__global__ void k(const int* counts, const float3* at, const float* far, float* out, int n, int most) {
+  extern __shared__ float all[];
+  int count = counts[blockIdx.x];
+  if (count < 2) return;
+  float3* places = reinterpret_cast<float3*>(&all[n]);
+  float* ways = &all[n + 3 * most];
+  for (int i = threadIdx.x; i < count; i += blockDim.x) {
+    places[i] = at[i];
+    ways[i] = far[i];
+  }
+  __syncthreads();
+  out[threadIdx.x] = places[0].x + ways[0];
+}
+void host(const int* c, const float3* at, const float* far, float* out, int n, int most) {
+  k<<<64, 128, (n + 4 * most) * sizeof(float)>>>(c, at, far, out, n, most);
+}
+"""
+    assert codes(check(text), among=["SMEM201", "SMEM202", "SMEM203", "SMEM205"]) == []
+    (told,) = [each for each in check(text, config=ASKED).findings if each.code == "SMEM210"]
+    assert "loaded values decide" in told.message

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from smem_lsp.analysis.decision.formulas import (
     Expression,
     Formula,
@@ -21,6 +23,7 @@ from smem_lsp.analysis.decision.operators import (
     SHUFFLES,
     TRUTH,
 )
+from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.values.few_values import few_values
 from smem_lsp.analysis.values.terms import (
     Const,
@@ -53,6 +56,7 @@ class Encoder(LoopValues):
         found = self._integers.get(key)
         if found is None:
             checkpoint()
+            before, self.origin, reasons = self.origin, Origin.NOTHING, len(self.reasons)
             found = self._value(term, who, ahead)
             if term in self.fixed and not (who or ahead):
                 case = number(self.fixed[term])
@@ -61,7 +65,17 @@ class Encoder(LoopValues):
             if len(found.text) > _LONG:  # it is said once
                 found = self.digits.named(found, f"value{term.serial}.{who}.{ahead}", _LONG // 4)
             self._integers[key] = found
+            if self.origin:
+                self._rests_on[key] = self.origin, tuple(self.reasons[reasons:])
+            self.origin |= before
+        elif key in self._rests_on:
+            self.rest_on(*self._rests_on[key])
         return found
+
+    def rest_on(self, origin: Origin, reasons: Sequence[Term]) -> None:
+        """A value counts wherever it is used, also if it was met first where what it is made of does not count."""
+        self.origin |= origin
+        self.reasons += [each for each in reasons if each not in self.reasons]
 
     def tie(self, term: Term) -> None:
         """Loop variables on which the block agrees may be so though each thread starts at its own: those that do not

@@ -135,6 +135,8 @@ class Unknowns(ABC):
     # by the shared operand of ``^``: the other operand, and the result, by the text of the former
     _partners: dict[str, dict[str, tuple[Expression, Expression]]] = field(default_factory=dict)
     _integers: dict[tuple[Term, int, int], Expression] = field(default_factory=dict)
+    # of these, what they are made of, and what of it is not followed
+    _rests_on: dict[tuple[Term, int, int], tuple[Origin, tuple[Term, ...]]] = field(default_factory=dict)
     _of_turn: dict[Term, bool] = field(default_factory=dict)
     _tied: set[LoopVar] = field(default_factory=set)
     _later: set[int] = field(default_factory=set)  # loops whose turns are put in order

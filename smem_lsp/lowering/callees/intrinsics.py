@@ -52,6 +52,7 @@ _PATTERNS = re.compile(
     r"|__h(?:add|sub|mul|fma|div|neg|abs|max|min|eq|ne|le|ge|lt|gt|equ|neu|leu|geu|ltu|gtu|isnan|isinf)\w*"
     r"|__v(?:abs|add|sub|avg|cmp|max|min|set|sad|neg|had|ib|imax|imin)\w*"
     r"|h2?(?:exp|log|sqrt|rsqrt|sin|cos|rcp|ceil|floor|trunc|rint)\w*"
+    r"|cuC(?:real|imag|onj|add|sub|mul|div|abs|fma)f?|make_cu\w*Complex|cuComplex\w+To\w+"  # cuComplex.h
     r"|make_\w+[1-4]|(?:tex(?:1D|2D|3D|Cubemap)|surf(?:1D|2D|3D|Cubemap))[A-Za-z]*|__\w+_as_\w+|__bfloat16\w+|__nv_cvt_\w+|__ld\w\w|__low\w*|__high\w*)\Z"
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smem_lsp.ir.nodes import Barrier, BarrierKind, walk
+from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, walk
 from smem_lsp.lowering.callees.library_names import LIBRARY, is_calm, telling
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
@@ -62,3 +62,19 @@ def test_what_matters_is_said_once_for_a_group() -> None:
 )
 def test_only_what_computes_is_calm(name: str, calm: bool) -> None:
     assert is_calm(name, CUDA) == calm
+
+
+@pytest.mark.parametrize("name", ["cuCmul", "cuCaddf", "cuCfma", "cuConj", "cuComplexFloatToDouble"])
+def test_complex_numbers_are_passed_as_values(name: str) -> None:
+    """Their header comes with CUDA, and is not read."""
+    text = f"""\
+__global__ void k(cuDoubleComplex* out) {{
+  __shared__ cuDoubleComplex s[64];
+  s[threadIdx.x] = make_cuDoubleComplex(threadIdx.x, 0);
+  out[threadIdx.x] = {name}(s[threadIdx.x], out[1]);
+}}
+"""
+    (kernel,) = build_kernels(parse(SourceText(text, "k.cu")))
+    assert kernel.irregular is None and not kernel.opaque
+    kinds = [node.kind.value for node in walk(kernel.body) if isinstance(node, Access)]
+    assert kinds == ["W", "R"]
