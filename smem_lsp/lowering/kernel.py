@@ -261,8 +261,11 @@ def _names(tokens: Tokens) -> Iterator[str]:
 
 def _is_complete(ctx: Context) -> bool:
     """Was all of the kernel and of what it is made of understood?"""
-    read = all(map(_is_read, (ctx.at.kernel, *ctx.inlining.done.values())))
-    return read and ctx.limits.complete and not ctx.at.unit.preprocessed.exhausted
+    parts = ctx.at.kernel, *ctx.inlining.done.values()
+    left_open = ctx.at.unit.preprocessed.leaves_open
+    return ctx.limits.complete and all(
+        _is_read(each) and not left_open(each.definition.words) for each in parts
+    )
 
 
 def _is_read(function: Function) -> bool:

@@ -69,6 +69,8 @@ class Preprocessed:
     missing: list[str] = field(default_factory=list)  # includes that were not found
     missing_quoted: bool = False  # one of them is spelled "..."
     problems: list[Problem] = field(default_factory=list)
+    cut_off: bool = False  # the headers exceeded the bounds
+    refused: frozenset[str] = frozenset()  # macros that did, and are left as they are
     files: list[IncludedFile] = field(default_factory=list)  # other files of the unit
     pieces: tuple[Piece, ...] = ()  # of ``header``
 
@@ -156,6 +158,10 @@ class Preprocessed:
         """A macro or the headers exceeded the bounds, so their meaning is unknown."""
         return bool(self.problems)
 
+    def leaves_open(self, words: frozenset[str]) -> bool:
+        """Is it not known what text with these words means, since a macro or the headers exceeded the bounds?"""
+        return self.cut_off or not self.refused.isdisjoint(words)
+
 
 def _word_end(text: str, start: int) -> int:
     end = start
@@ -205,6 +211,7 @@ def preprocess(
     result.missing = [name for name, _ in run.missing]
     result.missing_quoted = any(quoted for _, quoted in run.missing)
     result.problems = run.problems + _too_large(run.expander.refused)
+    result.cut_off, result.refused = bool(run.problems), frozenset(run.expander.refused)
     return result
 
 

@@ -245,6 +245,7 @@ class UnitFacts:
             tuple(sorted(self.callers.items())),
             self.dialect,
             self.unit.preprocessed.exhausted,
+            self.unit.preprocessed.refused,
         )
         return _FINGERPRINT.of(PROCESS, key, Fingerprint)
 
@@ -396,7 +397,7 @@ def kernel_key(around: UnitFacts, function: Function, binding: Binding | None) -
         tuple(around.callers.get(part.name, 0) for part in parts) if around.callers else (),
         internal(unit, function),
         around.dialect,
-        unit.preprocessed.exhausted,
+        any(unit.preprocessed.leaves_open(part.definition.words) for part in parts),
         binding,
         around.instances.get(function.number, Instances()).why if around.instances else None,
     )

@@ -8,6 +8,7 @@ import time
 import pytest
 from syntax.files import expanded, with_files
 
+from smem_lsp.engine import check
 from smem_lsp.syntax.preprocess import preprocess
 
 
@@ -103,3 +104,15 @@ def test_malformed_directives_are_passed_over(text: str) -> None:
 
 def test_an_unclosed_invocation_stays_as_it_is() -> None:
     assert expanded("#define F(x) x\nF(a; b") == "F ( a ; b"
+
+
+def test_what_does_not_name_a_macro_that_is_cut_off_is_understood() -> None:
+    """Such macros are common in host code: a switch over types within another one."""
+    doubled = "".join(f"#define A{i} A{i + 1} A{i + 1}\n" for i in range(20))
+    kernel = "__global__ void {}(float* o) {{ __shared__ float s[64]; {} s[threadIdx.x] = 1; o[threadIdx.x] = s[threadIdx.x]; }}"
+    helper = "__device__ void helper() { A0; }"
+    kernels = [kernel.format("one", ""), kernel.format("two", "A0;"), kernel.format("three", "helper();")]
+    text = "\n".join([f"{doubled}#define A20 x +=", helper, *kernels, "void host() { A0; }"])
+    found = check(text)
+    assert [each.kernel.complete for each in found.kernels] == [True, False, False]
+    assert "SMEM001" in {each.code for each in found.findings}
