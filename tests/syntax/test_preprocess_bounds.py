@@ -109,7 +109,7 @@ def test_an_unclosed_invocation_stays_as_it_is() -> None:
 def test_what_does_not_name_a_macro_that_is_cut_off_is_understood() -> None:
     """Such macros are common in host code: a switch over types within another one."""
     doubled = "".join(f"#define A{i} A{i + 1} A{i + 1}\n" for i in range(20))
-    kernel = "__global__ void {}(float* o) {{ __shared__ float s[64]; {} s[threadIdx.x] = 1; o[threadIdx.x] = s[threadIdx.x]; }}"
+    kernel = "__global__ void {}(float* o) {{ __shared__ float s[64]; {} s[threadIdx.x] = 1; o[0] = s[threadIdx.x]; }}"
     helper = "__device__ void helper() { A0; }"
     kernels = [kernel.format("one", ""), kernel.format("two", "A0;"), kernel.format("three", "helper();")]
     text = "\n".join([f"{doubled}#define A20 x +=", helper, *kernels, "void host() { A0; }"])

@@ -92,7 +92,7 @@ class ByNumber(HiddenValues):
         """No parameter is taken to be negative where it is divided, for want of its type."""
         if self.bounds.interval(dividend)[0] < 0:
             names = {part.name for part in parts_of(dividend) if isinstance(part, Sym)}
-            self.divided |= {name for name in names if self.bounds.of_symbol(name)[0] < 0}
+            self.not_negative |= {name for name in names if self.bounds.of_symbol(name)[0] < 0}
 
     def rounded_down(self, left: Expression, by: int, who: int) -> Expression:
         """Rounded down. That quotients of the two threads by one number lie a whole number apart is what a solver does

@@ -46,7 +46,7 @@ class Meeting(TouchedBytes):
             asker.grid,
             asker.of.updates,
             asker.of.counters,
-            divided=asker.divided,
+            not_negative=asker.not_negative,
             fewest=asker.fewest,
             of_one_address=asker.of_one_address,
             bound=asker.bound_sizes(),

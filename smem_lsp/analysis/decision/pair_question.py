@@ -11,6 +11,7 @@ from smem_lsp.analysis.decision.formulas import Formula, concerned
 from smem_lsp.analysis.decision.model import Answer
 from smem_lsp.analysis.decision.race_sizes import RaceSizes
 from smem_lsp.analysis.decision.reply import Reply
+from smem_lsp.analysis.decision.size_conditions import is_parameter
 from smem_lsp.analysis.decision.touched_bytes import stores
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn
@@ -97,12 +98,15 @@ class PairQuestion(RaceSizes):
         meant = [*formulas, *encoder.side, *inside, *differ, *encoder.meant, *rows]
         found = self.asker.solve(encoder, meant)
         if found.outcome is solver.Outcome.SOME:
-            return self.seen(meant, origin, reasons)
+            seen = self.seen(meant, origin, reasons)
+            if seen.answer not in (Answer.SIZES, Answer.DATA):
+                return seen
+            return self.proved_from_zero(formulas, inside, differ) or seen
         if met and (answered := self.meet_at_all(*at_all)) is not None:
             return answered
         if found.outcome is solver.Outcome.UNKNOWN:
             return Reply(Answer.UNDECIDED, origin, reasons, out_of_effort=True)
-        safe = self.proved(formulas, inside, differ)
+        safe = self.proved(formulas, inside, differ) or self.proved_from_zero(formulas, inside, differ)
         if safe is not None:
             return safe
         written = [*formulas, *encoder.side, *inside, *differ, *encoder.natural, *rows]
@@ -146,6 +150,20 @@ class PairQuestion(RaceSizes):
             if found.outcome is solver.Outcome.NONE:
                 return Reply(answer)
         return None
+
+    def proved_from_zero(
+        self, formulas: list[Formula], inside: list[Formula], differ: list[Formula]
+    ) -> Reply | None:
+        """Are they safe if no parameter is below zero, as nobody passes such a size? So are two ranges that lie one
+        behind the other, as long as two parameters say. The proof says that it takes them not to be."""
+        bounds = self.asker.bounds
+        sizes = [name for name in self.encoder.sizes if is_parameter(name) and bounds.of_symbol(name)[0] < 0]
+        if not sizes:
+            return None
+        safe = self.proved([*formulas, *(self.encoder.sizes[name] >= 0 for name in sizes)], inside, differ)
+        if safe is not None:
+            self.asker.not_negative.update(sizes)
+        return safe
 
     def excludes(self, *, agreed: bool = True) -> bool:
         """Can no two threads come to both accesses at all? ``agreed``: what all of them read from one place counts."""

@@ -36,8 +36,8 @@ class Asker:
     """Asks about the accesses of one kernel under one block. ``dims`` None: any block that has threads in ``axes``;
     ``grid``: blocks at most, where launches say so, ``fewest``: at least; ``passed``: for each launch with this block,
     the numbers that it passes; ``to_tell``: only races are, not what data alone decide; ``effort``: what is left for
-    the kernel; ``hard_conditions``: proofs about all values of a parameter that were given up; ``divided``: the
-    parameters that are divided by a number, and taken to be none below zero; ``of_one_address``: two threads load the
+    the kernel; ``hard_conditions``: proofs about all values of a parameter that were given up; ``not_negative``:
+    parameters that a proof takes to be none below zero; ``of_one_address``: two threads load the
     same from one address of memory that the kernel does not change, which no edit may rest on alone; ``meant``:
     branches and loops (points) that the threads have to take alike, as ``Reached`` says."""
 
@@ -52,7 +52,7 @@ class Asker:
     hard_conditions: int = 0
     fewest: Axes = (None, None, None)
     of_one_address: bool = False
-    divided: set[str] = field(default_factory=set)
+    not_negative: set[str] = field(default_factory=set)
     meant: frozenset[int] = frozenset()
     _known: dict[object, Reply] = field(default_factory=dict)
     _own: dict[int, Access] | None = None
@@ -329,7 +329,7 @@ class Asker:
             value = found.values[each.text]
             if self.solve(encoder, [*positive, each.differs(value)]).outcome is solver.Outcome.NONE:
                 if self.solve(encoder, [*facts, each < 0]).outcome is not solver.Outcome.NONE:
-                    self.divided.add(name)
+                    self.not_negative.add(name)
                 yield name, value
 
     def encoder(self, *, loose: bool = True) -> Encoder:

@@ -112,7 +112,7 @@ class Unknowns(ABC):
     fixed: Mapping[Term, int] = field(
         default_factory=dict
     )  # of those that the two share, the case that is asked about
-    divided: set[str] = field(default_factory=set)  # parameters, as in ``Asker``
+    not_negative: set[str] = field(default_factory=set)  # parameters, as in ``Asker``
     fewest: Axes = (None, None, None)
     of_one_address: bool = False  # as in ``Asker``
     bound: Mapping[str, int] = field(default_factory=dict)  # parameters that the launches leave no choice for

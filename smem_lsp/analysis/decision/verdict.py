@@ -36,7 +36,7 @@ from smem_lsp.ir.nodes import (
     Proxy,
 )
 from smem_lsp.ir.values import Const, Sym
-from smem_lsp.source import Span, checkpoint
+from smem_lsp.source import Span, checkpoint, listed
 from smem_lsp.source.record import dataclass
 
 _MOST = 400  # accesses of a kernel
@@ -165,7 +165,7 @@ class Judge:
             len(decisions) - len(unsafe),
             (
                 *(("no index leaves its buffer",) if in_bounds else ()),
-                *(f"{name} is not negative" for name in sorted(self.asker.divided)),
+                *_not_negative(self.asker.not_negative),
             ),
             tuple(reasons),
             tuple(unsafe),
@@ -433,6 +433,11 @@ def _presumed(asker: Asker, pair: Open, way: Way) -> Decision | None:
             found = _decision(replace(pair, surely=frozenset((way,)), lanes=lanes), way, reply)
             return replace(found, answer=Answer.PRESUMED, reason=reason, calls=calls)
     return None
+
+
+def _not_negative(names: Collection[str]) -> Iterator[str]:
+    if names:
+        yield f"{listed(sorted(names))} {'is' if len(names) == 1 else 'are'} not negative"
 
 
 def _decision(pair: Open, way: Way, reply: Reply) -> Decision:
