@@ -21,7 +21,6 @@ from smem_lsp.ir.nodes import (
     Proxy,
     ProxyKind,
     Seq,
-    walk,
 )
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
@@ -33,14 +32,13 @@ _NONE: _Written = frozenset()
 def unfenced(body: Seq) -> frozenset[frozenset[int]]:
     """Pairs of buffers of which the asynchronous proxy fills one where a thread may have written the other with no
     fence behind."""
-    if not any(isinstance(node, Access) and _fills(node) for node in walk(body)):
-        return frozenset()
     run = _Walk()
     run.seq(body, _NONE)
     return frozenset(run.found)
 
 
-def _fills(access: Access) -> bool:
+def fills_beside(access: Access) -> bool:
+    """Does the asynchronous proxy write, at some time from now on?"""
     return access.beside and access.kind.writes
 
 
@@ -56,7 +54,7 @@ class _Walk:
         for node in nodes:
             checkpoint()
             if isinstance(node, Access):
-                if _fills(node):
+                if fills_beside(node):
                     self.found |= {pair(each, node.buffer) for each, _ in written if each != node.buffer}
                 elif node.kind.writes and not node.issues:
                     written |= {(node.buffer, False)}
