@@ -79,7 +79,9 @@ def function_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -
             bulk_flights.note(ctx, ProxyEvent.ASK, expr.lo, word=word, parity=parity, answer=answer)
         ctx.out.barrier(BarrierKind.OTHER, expr.lo, expr.hi, "")
     elif "arrive" in name:
-        _arrive(ctx, words[0], expr.lo)
+        _arrive(ctx, words[0], expr.lo, expects=name.endswith("tx"))
+    elif name.endswith("expect_tx"):
+        _note(ctx, ProxyEvent.EXPECT, words[0], expr.lo)
     return answer
 
 
@@ -98,7 +100,7 @@ def method(ctx: Context, base: Ref, expr: tree.Call, callee: tree.Member, scope:
     ctx.access(word_of(base), AccessKind.UPDATE, lo, hi)
     ctx.buffers.pin(base.bases, f"{{}} is a barrier that threads come to at line {ctx.at.line(expr.lo)}")
     if name.startswith("arrive"):
-        _arrive(ctx, base, expr.lo)
+        _arrive(ctx, base, expr.lo, expects=False)
     if name.endswith("wait"):
         bulk_flights.note(ctx, ProxyEvent.PHASE, expr.lo, word=place_of(base))
     ctx.may_synchronise()
@@ -113,12 +115,19 @@ def _token_of(expr: tree.Expr) -> tree.Expr:
     return expr
 
 
-def _arrive(ctx: Context, address: Ref, lo: int) -> None:
+def _arrive(ctx: Context, address: Ref, lo: int, *, expects: bool) -> None:
+    """A thread arrives; ``expects``: the phase is not over before bytes of copies have landed."""
+    if expects:
+        _note(ctx, ProxyEvent.EXPECT, address, lo)
+    _note(ctx, ProxyEvent.ARRIVE, address, lo)
+
+
+def _note(ctx: Context, event: ProxyEvent, address: Ref, lo: int) -> None:
     word = place_of(address)
     if word is None:
         lose(ctx, [address], lo)
     else:
-        bulk_flights.note(ctx, ProxyEvent.ARRIVE, lo, word=word)
+        bulk_flights.note(ctx, event, lo, word=word)
 
 
 def instruction(ctx: Context, words: list[str], address: Ref | None, refs: list[Ref], size: int) -> None:
@@ -134,7 +143,9 @@ def instruction(ctx: Context, words: list[str], address: Ref | None, refs: list[
         if address is None or len(refs) != 1:
             lose(ctx, refs, 0)
         else:
-            _arrive(ctx, address, 0)
+            _arrive(ctx, address, 0, expects="expect_tx" in words)
+    elif name == "expect_tx" and address is not None and len(refs) == 1:
+        _note(ctx, ProxyEvent.EXPECT, address, 0)
     if name not in _GOES_ON:
         ctx.out.barrier(BarrierKind.OTHER, 0, size, "")
 

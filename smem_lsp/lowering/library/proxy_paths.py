@@ -57,10 +57,11 @@ class _Question(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """``phases``: parity of the phase that the thread waits for next, and how often it has arrived in it; ``bits``: the
-    lowest bits of variables; ``exact``: variables as numbers; ``decided``: conditions that hold on it."""
+    """``phases``: parity of the phase that the thread waits for next, how often it has arrived in it, and whether that
+    expects bytes of copies; ``bits``: the lowest bits of variables; ``exact``: variables as numbers; ``decided``:
+    conditions that hold on it."""
 
-    phases: frozenset[tuple[_Word, int, int]] = frozenset()
+    phases: frozenset[tuple[_Word, int, int, bool]] = frozenset()
     lost: frozenset[int] = frozenset()  # buffers with words that are not followed
     bits: frozenset[tuple[int, int]] = frozenset()
     exact: frozenset[tuple[int, int]] = frozenset()
@@ -68,12 +69,12 @@ class _Path:
     asked: frozenset[_Question] = frozenset()
     decided: frozenset[tuple[Value, bool]] = frozenset()
 
-    def phase(self, word: _Word) -> tuple[int, int]:
-        return next((each[1:] for each in self.phases if each[0] == word), (0, 0))
+    def phase(self, word: _Word) -> tuple[int, int, bool]:
+        return next((each[1:] for each in self.phases if each[0] == word), (0, 0, False))
 
-    def at(self, word: _Word, parity: int, arrivals: int) -> _Path:
+    def at(self, word: _Word, parity: int, arrivals: int = 0, *, expects: bool = False) -> _Path:
         rest = frozenset(each for each in self.phases if each[0] != word)
-        return replace(self, phases=rest | {(word, parity, arrivals)})
+        return replace(self, phases=rest | {(word, parity, arrivals, expects)})
 
     def unasked(self, word: _Word) -> _Path:
         """Nothing is asked of a word any more."""
@@ -259,6 +260,9 @@ class _Walk:
     def issue(self, node: Access, path: _Path) -> _Path:
         over = self.bound[node.point]
         by = self.word(over, path) if isinstance(over, tuple) else over
+        if isinstance(by, tuple):
+            _, arrivals, expects = path.phase(by)
+            by = by if expects or not arrivals else None  # the phase may be over before the copy
         return replace(path, flights=path.flights | {_Flight(node.point, by)})
 
     def word(self, place: WordPlace, path: _Path) -> _Word | None:
@@ -277,9 +281,11 @@ class _Walk:
         word = self.word(node.word, path)
         if word is None or node.event is ProxyEvent.LOST:
             return _lose(path, node.word[0])
-        parity, arrivals = path.phase(word)
+        parity, arrivals, expects = path.phase(word)
+        if node.event is ProxyEvent.EXPECT:
+            return path.at(word, parity, arrivals, expects=expects or not arrivals)
         if node.event is ProxyEvent.ARRIVE:
-            return path.at(word, parity, min(arrivals + 1, 2))
+            return path.at(word, parity, min(arrivals + 1, 2), expects=expects)
         asked = parity if node.parity is None else _bit(node.parity, dict(path.bits))
         if asked is None or any(each.word == word for each in path.asked):
             return _lose(path, word[0])  # it may be the next phase that the thread waits for from now on
@@ -292,12 +298,12 @@ class _Walk:
 
     def over(self, path: _Path, word: _Word, point: int) -> _Path:
         """The phase of a word is over that the thread waits for at ``point``."""
-        parity, arrivals = path.phase(word)
+        parity, arrivals, _ = path.phase(word)
         if arrivals > 1:
             return _lose(path, word[0])
         over = {each for each in path.flights if each.by == word} if arrivals else set()
         self.over_at.setdefault(point, set()).update(each.issue for each in over)
-        return replace(path, flights=path.flights - over).at(word, 1 - parity, 0)
+        return replace(path, flights=path.flights - over).at(word, 1 - parity)
 
 
 def _lose(path: _Path, buffer: int) -> _Path:

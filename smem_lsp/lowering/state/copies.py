@@ -14,6 +14,7 @@ from smem_lsp.source.record import dataclass
 class ProxyEvent(enum.Enum):
     COMMIT = enum.auto()  # what was started so far becomes a group
     GROUPS = enum.auto()  # waits till all but the newest groups are done
+    EXPECT = enum.auto()  # the phase of an object is not over before bytes of copies have landed
     ARRIVE = enum.auto()  # the thread arrives at the object
     PHASE = (
         enum.auto()

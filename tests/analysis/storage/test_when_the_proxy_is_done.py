@@ -24,6 +24,12 @@ __device__ inline void prepare(uint64_t* bar, int count) {
 __device__ inline void expect(uint64_t* bar, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_of(bar)), "r"(bytes) : "memory");
 }
+__device__ inline void pending(uint64_t* bar, int bytes) {
+  asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_of(bar)), "r"(bytes) : "memory");
+}
+__device__ inline void arrive(uint64_t* bar) {
+  asm volatile("{ .reg .b64 s; mbarrier.arrive.shared::cta.b64 s, [%0]; }" ::"r"(shared_of(bar)) : "memory");
+}
 __device__ inline void await(uint64_t* bar, uint32_t phase) {
   asm volatile("{\n.reg .pred P1;\nW_%=:\nmbarrier.try_wait.parity.shared::cta.b64 P1, [%0], %1;\n@P1 bra D_%=;\n"
                "bra.uni W_%=;\nD_%=:\n}\n" ::"r"(shared_of(bar)), "r"(phase) : "memory");
@@ -98,6 +104,8 @@ OVER = [
     + USE_B,
     # phases of an mbarrier
     LOAD + "await(bar, 0);" + READ_A + USE_B,
+    "if (t == 0) { pending(bar, 4096); arrive(bar); load(a, in, 4096, bar); } await(bar, 0);" + READ_A + USE_B,
+    "if (t == 0) { load(a, in, 4096, bar); expect(bar, 4096); } await(bar, 0);" + READ_A + USE_B,
     LOAD + "until(bar, 0);" + READ_A + USE_B,
     LOAD + "while (!over(bar, 0)) {}" + READ_A + USE_B,
     LOAD + "do {} while (!over(bar, 0));" + READ_A + USE_B,
@@ -141,6 +149,8 @@ GOES_ON = [
     LOAD + "await(bar, 0);" + READ_A + "__syncthreads(); " + LOAD + "await(bar, 0);" + READ_A + USE_B,
     "if (t == 0) { load(a, in, 4096, bar); } if (t == 32) { expect(bar, 4096); } await(bar, 0);" + READ_A + USE_B,
     "if (t == 0) { expect(bar, 4096); expect(bar, 4096); load(a, in, 4096, bar); } await(bar, 0);" + READ_A + USE_B,
+    "if (t == 0) { arrive(bar); load(a, in, 4096, bar); } await(bar, 0);" + READ_A + USE_B,
+    "if (t == 0) { arrive(bar); pending(bar, 4096); load(a, in, 4096, bar); } await(bar, 0);" + READ_A + USE_B,
     MANY + "await(bar, 0);" + READ_A + "__syncthreads(); }" + USE_B,
     MANY + "await(bar, (k / 2) & 1);" + READ_A + "__syncthreads(); }" + USE_B,
     "uint32_t phase = 0; " + MANY + "await(bar, phase); if (n > k) phase ^= 1;" + READ_A + "__syncthreads(); }" + USE_B,
