@@ -72,6 +72,8 @@ def as_planned(fix: Fix, finding: Finding, report: Report, again: Callable[[str]
             wrong = partial(_misplaced_in_terms, remedy)
         case MergeBuffers(waits=True):
             wrong = _copies_left
+        case Unmerge() if report.facts[remedy.kernel].term_purposes is not None:
+            wrong = _unmoved_in_terms
         case Unmerge():
             wrong = partial(_other_bytes, fix)
         case PadRows():
@@ -125,6 +127,25 @@ def _misplaced_in_terms(remedy: MoveTermRanges, facts: KernelFacts, now: KernelF
             continue  # not said in the words of the kernel
         if before != passed and added(before, passed, -1) != plan.saved:
             return f"the launch at {one.place} would pass other bytes"
+    return None
+
+
+def _unmoved_in_terms(facts: KernelFacts, now: KernelFacts | None) -> str | None:
+    """Does the pointer of every access begin where its purpose has its bytes, and does every launch pass them all?"""
+    purposes, after = facts.term_purposes, None if now is None else now.dynamic_terms
+    if purposes is None or now is None or after is None:
+        return "where its pointers begin would not be known"
+    old, new = (sorted(found.starts.items()) for found in (purposes.partition, after.partition))
+    if len(old) != len(new):
+        return "other pointers are counted from where they point now"
+    through = purposes.partition.through
+    for (point, (_, start)), (_, (_, start_now)) in zip(old, new):
+        if start_now != purposes.begins.get(through[point], start):
+            return "other pointers are counted from where they point now"
+    wanted = added(purposes.passed, purposes.more)
+    for site in now.kernel.launches:
+        if site.dynamic is None or sum_of(site.dynamic.value, {}) != wanted:
+            return f"the launch at {site.place} would pass other bytes"
     return None
 
 

@@ -141,18 +141,20 @@ def _part(facts: KernelFacts, chosen: frozenset[int]) -> Candidate | None:
 
 def unmerges(facts: KernelFacts) -> list[Finding]:
     """Each buffer whose bytes serve several purposes, as a finding to ask the fix of."""
-    dynamic = facts.dynamic_purposes
+    dynamic, in_terms = facts.dynamic_purposes, facts.term_purposes
+    bases = [each.partition.base for each in facts.class_partitions if each.by_names]
+    bases += [] if dynamic is None or not dynamic.by_names else [dynamic.partition.base]
+    bases += [] if in_terms is None else [in_terms.partition.base]
     return [
         Finding(
             "SMEM301",
             "",
-            facts.kernel.buffers[divided.partition.base].declared,
+            facts.kernel.buffers[base].declared,
             Severity.INFO,
             facts.kernel.name,
-            remedy=Unmerge(facts.index, divided.partition.base),
+            remedy=Unmerge(facts.index, base),
         )
-        for divided in (*facts.class_partitions, *([] if dynamic is None else [dynamic]))
-        if divided.by_names
+        for base in bases
     ]
 
 

@@ -80,6 +80,7 @@ from smem_lsp.facts.passes import Passes, run_once
 from smem_lsp.facts.refills import with_refills
 from smem_lsp.facts.stopped import Why
 from smem_lsp.facts.term_plans import TermPlan, plans_in_terms
+from smem_lsp.facts.term_purposes import TermPurposes, purposes_in_terms
 from smem_lsp.facts.terms import TermLayout
 from smem_lsp.ir.nodes import AddressSpace, Dims, Kernel
 from smem_lsp.source import OutOfBudget, plural
@@ -325,6 +326,12 @@ class KernelAnalysis(Passes):
         """Plans in terms that save bytes, rising in added barriers."""
         found = self.dynamic_terms
         return () if found is None else plans_in_terms(found.partition, self.flow)
+
+    @run_once("purposes of dynamic shared memory in terms", None, needs=_is_followed)
+    def term_purposes(self) -> TermPurposes | None:
+        """What takes turns in the bytes of dynamic shared memory, where they are known in terms only."""
+        found = self.dynamic_terms
+        return None if found is None else purposes_in_terms(found.partition, self.flow)
 
     @property
     def dynamic_refusals(self) -> tuple[Refusal, ...]:

@@ -6,10 +6,11 @@ What the kernel calls ``n`` is what the launch passes for it, as it is written t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from smem_lsp.analysis.values.sums import Sum, spelled
 from smem_lsp.facts.term_plans import TermPlan
+from smem_lsp.facts.term_purposes import TermPurposes
 from smem_lsp.fixes.launches import arguments_of, asks_for_bytes, configuration, initializer_of, limits_of
 from smem_lsp.ir.host_terms import HostTerm, apply, constant, multiplied, named, plus, replaced
 from smem_lsp.ir.nodes import LaunchSite
@@ -19,7 +20,9 @@ from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.lexer import lex
 from smem_lsp.syntax.names_ahead import Symbols
 from smem_lsp.syntax.parse import Function, TranslationUnit
-from smem_lsp.unit.written_terms import less, value_of_text
+from smem_lsp.unit.written_terms import greater, less, value_of_text
+
+_NOT_KNOWN = "what they are counted with is not known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,30 @@ def fewer_bytes_in_terms(
 ) -> PassedInTerms:
     """Let launches of a kernel pass as many bytes less as ``plan`` saves where they provably pass enough, and the
     attribute that raises the limit name as many as they do."""
+
+    def fewer(place: _Counted) -> tuple[TextEdit, set[str]] | str:
+        return _fewer(place, plan, kernel.symbols)
+
+    return _passed(unit, kernel, launches, fewer)
+
+
+def more_bytes_in_terms(
+    unit: TranslationUnit, kernel: Function, launches: Sequence[LaunchSite], purposes: TermPurposes
+) -> PassedInTerms:
+    """Let launches that pass ``purposes.passed`` bytes pass ``purposes.more`` in addition."""
+
+    def more(place: _Counted) -> tuple[TextEdit, set[str]] | str:
+        return _more(place, purposes, kernel.symbols)
+
+    return _passed(unit, kernel, launches, more)
+
+
+def _passed(
+    unit: TranslationUnit,
+    kernel: Function,
+    launches: Sequence[LaunchSite],
+    change: Callable[[_Counted], tuple[TextEdit, set[str]] | str],
+) -> PassedInTerms:
     edits: dict[Span, TextEdit] = {}
     still: list[str] = []
     texts: dict[str, str] = {}
@@ -44,8 +71,8 @@ def fewer_bytes_in_terms(
     asked = asks_for_bytes(unit.source)
     for launch in launches:
         checkpoint()
-        found: tuple[TextEdit, set[str]] | str
-        found = asked.removeprefix(": ") or _of_launch(unit, kernel, launch, plan)
+        place = asked.removeprefix(": ") or _counted(unit, kernel, launch)
+        found = place if isinstance(place, str) else change(place)
         if isinstance(found, str):
             still.append(f"the launch at {launch.place} still passes its bytes: {found}")
         else:
@@ -60,19 +87,23 @@ def fewer_bytes_in_terms(
     return PassedInTerms(tuple(edits.values()), frozenset(natural), tuple(still))
 
 
-def _of_launch(
-    unit: TranslationUnit, kernel: Function, launch: LaunchSite, plan: TermPlan
-) -> tuple[TextEdit, set[str]] | str:
-    """The edit of what a launch passes, and the numbers that may not be negative; in words why there is none."""
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Where a launch counts its bytes, as ``text``. ``given``: what it passes for what the kernel's sizes are of."""
+
+    span: Span
+    text: str
+    given: Mapping[str, HostTerm]
+
+
+def _counted(unit: TranslationUnit, kernel: Function, launch: LaunchSite) -> _Counted | str:
+    """In words why it is not known."""
     if launch.path is not None:
         return "it is in another file"
     configured = None if launch.extended else configuration(unit.source, launch.span)
     given = None if configured is None else _given(unit, kernel, launch.span, configured)
     if configured is None or given is None or len(configured) < 3:
-        return "what they are counted with is not known"
-    most, fewer = (_on_the_host(total, given, plan.partition.atoms) for total in (plan.before, plan.saved))
-    if most is None or fewer is None:
-        return "what they are counted with is not known"
+        return _NOT_KNOWN
     span = configured[2]
     if not _is_spelled(unit, launch.span.start, Span(configured[0].start, launch.span.end)):
         return "a macro counts them"
@@ -81,16 +112,38 @@ def _of_launch(
         return "a macro counts them"
     if made is not None and _is_of_launch(launch, given, unit.source.slice(made), kernel.symbols):
         span = made
-    passed = value_of_text(unit.source.slice(span), kernel.symbols)
-    spare = None if passed is None else plus(passed, most, times=-1)
-    if spare is None:
-        return "what they are counted with is not known"
+    return _Counted(span, unit.source.slice(span), given)
+
+
+def _fewer(place: _Counted, plan: TermPlan, symbols: Symbols) -> tuple[TextEdit, set[str]] | str:
+    """The edit of what a launch passes, and the numbers that may not be negative; in words why there is none."""
+    most, fewer = (
+        _on_the_host(total, place.given, plan.partition.atoms) for total in (plan.before, plan.saved)
+    )
+    passed = value_of_text(place.text, symbols)
+    spare = None if passed is None or most is None else plus(passed, most, times=-1)
+    if fewer is None or spare is None:
+        return _NOT_KNOWN
     if any(count < 0 for _, count in spare.products):
         return f"they may be fewer than the {spelled(plan.before)} B that the ranges may reach"
-    text = less(unit.source.slice(span), fewer, kernel.symbols)
+    text = less(place.text, fewer, symbols)
     if text is None:
         return "how to write fewer of them is not known"
-    return TextEdit(span, text), {symbol.name for symbol in spare.symbols}
+    return TextEdit(place.span, text), {symbol.name for symbol in spare.symbols}
+
+
+def _more(place: _Counted, purposes: TermPurposes, symbols: Symbols) -> tuple[TextEdit, set[str]] | str:
+    """The same for a launch that passes what the purposes share: some times as much, or more by a part of it."""
+    passed = value_of_text(place.text, symbols)
+    totals = (
+        _on_the_host(total, place.given, purposes.partition.atoms)
+        for total in (purposes.passed, purposes.more)
+    )
+    now, more = totals
+    if passed is None or more is None or passed != now:
+        return _NOT_KNOWN
+    text = greater(place.text, more, symbols)
+    return "how to write more of them is not known" if text is None else (TextEdit(place.span, text), set())
 
 
 def _is_spelled(unit: TranslationUnit, inside: int, span: Span) -> bool:

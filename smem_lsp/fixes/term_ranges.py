@@ -6,25 +6,22 @@ kernel has, too. Whoever offers the fix checks the edited text again: each point
 
 from __future__ import annotations
 
-from smem_lsp.analysis.decision.inside import is_plain
-from smem_lsp.analysis.values.sums import Sum, added, is_size, spelled
+from smem_lsp.analysis.values.sums import Sum, added, spelled
 from smem_lsp.facts.term_plans import TermPlan
 from smem_lsp.fixes.barriers import insert_barriers
 from smem_lsp.fixes.bytes_in_terms import fewer_bytes_in_terms
 from smem_lsp.fixes.cure import CheckedKernel, Cure, conditional_words
-from smem_lsp.fixes.declarations import Refused, with_comments
+from smem_lsp.fixes.declarations import Refused
 from smem_lsp.fixes.local_pointers import (
-    address,
-    carried,
     local_pointers,
     require_aliases,
-    require_unconditional,
 )
 from smem_lsp.fixes.model import Fix, Safety
-from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel
+from smem_lsp.fixes.pointers_in_terms import function_of, moved_in_terms
+from smem_lsp.ir.nodes import AddressSpace
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import MoveTermRanges
-from smem_lsp.source import TextEdit, checkpoint, listed, plural
+from smem_lsp.source import TextEdit, listed, plural
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
@@ -55,7 +52,7 @@ def _fix(remedy: MoveTermRanges, at: CheckedKernel) -> Fix:
             raise Refused(f"{other.kernel.instance} has other ranges than {facts.kernel.instance}")
         launches += other.kernel.launches
     plan = found.plan
-    passed = fewer_bytes_in_terms(unit, _function(facts.kernel, unit), launches, plan)
+    passed = fewer_bytes_in_terms(unit, function_of(facts.kernel, unit), launches, plan)
     assumptions = _assumed(found.natural | passed.natural, fits=found.fits)
     assumptions += [
         words for words in map(str, facts.assumptions(plan.candidate)) if not words.startswith("checked for")
@@ -78,13 +75,6 @@ def _fix(remedy: MoveTermRanges, at: CheckedKernel) -> Fix:
     return Fix(title, Safety.UNSAFE if assumptions else Safety.SAFE, edits)
 
 
-def _function(kernel: Kernel, unit: TranslationUnit) -> Function:
-    function = next((f for f in unit.functions if f.name_span == kernel.name_span), None)
-    if function is None:
-        raise Refused("the kernel comes from a macro")
-    return function
-
-
 def _moved(facts: KernelFacts, unit: TranslationUnit, number: int) -> _Moved:
     kernel, source, plan = facts.kernel, unit.source, facts.term_plans[number]
     base, ranges = kernel.buffers[plan.partition.base], plan.partition.ranges
@@ -94,23 +84,10 @@ def _moved(facts: KernelFacts, unit: TranslationUnit, number: int) -> _Moved:
         raise Refused(f"the distance of two addresses in `{base.name}`, or their order, is asked for")
     if sum(buffer.space is AddressSpace.DYNAMIC for buffer in kernel.buffers) > 1:
         raise Refused("several arrays stand for the dynamic shared memory")
-    function = _function(kernel, unit)
+    function = function_of(kernel, unit)
     pointers = {pointer.name: pointer for pointer in local_pointers(function)}
     begins, shifts = _by_pointer(plan)
-    edits: list[TextEdit] = []
-    for name in sorted(shifts, key=lambda each: pointers[each].initializer.start if each in pointers else -1):
-        checkpoint()
-        pointer = pointers.get(name)
-        if pointer is None or name in kernel.redeclared:
-            if shifts[name]:
-                raise Refused(f"`{name}` is not set where it is declared")
-            continue
-        if carried(pointer, pointers, shifts, source, {}) == shifts[name]:
-            continue
-        require_unconditional(pointer, kernel)
-        there = [pointers[each] for each, to in begins.items() if to == begins[name] and each in pointers]
-        place = address(pointer, base, there, _count(base, begins[name]))
-        edits.append(TextEdit(pointer.initializer, with_comments(source, [pointer.initializer], place)))
+    edits = moved_in_terms(kernel, source, base, pointers, begins, shifts)
     if not edits:
         raise Refused("no pointer is set where it is declared")
     moved = [each.name for each in ranges if plan.shifts[each.index]]
@@ -139,20 +116,6 @@ def _by_pointer(plan: TermPlan) -> tuple[dict[str, Sum], dict[str, Sum]]:
             raise Refused(f"what goes through `{name}` is in several ranges: also in `{ranges[index].name}`")
         begins[name] = added(start, plan.shifts[index])
     return begins, shifts
-
-
-def _count(base: Buffer, begin: Sum) -> str | None:
-    """Elements of the array in front of a place, in C; None: it cannot be said."""
-    size = base.element_bytes
-    if not begin:
-        return ""
-    if not size or not is_size(begin) or not is_plain(begin) or any(n % size for n in begin.values()):
-        return None
-    parts = []
-    for product, n in sorted(begin.items(), key=lambda each: (not each[0], each[0])):
-        factors = [*(() if n == size and product else (str(n // size),)), *product]
-        parts.append(" * ".join(factors))
-    return " + ".join(parts)
 
 
 def _assumed(natural: frozenset[str], *, fits: bool) -> list[str]:

@@ -19,6 +19,7 @@ from smem_lsp.fixes.declarations import Refused
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.fixes.union_text import members_of
 from smem_lsp.fixes.unmerge_ranges import unmerge_assumptions, unmerged_ranges
+from smem_lsp.fixes.unmerge_terms import unmerged_in_terms
 from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel, Name
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Unmerge
@@ -37,7 +38,8 @@ def _fix(remedy: Unmerge, at: CheckedKernel) -> Fix:
     facts = at.facts
     base = facts.kernel.buffers[remedy.buffer]
     if base.space is AddressSpace.DYNAMIC:
-        return unmerged_ranges(at)
+        in_terms = facts.term_purposes
+        return unmerged_ranges(at) if in_terms is None else unmerged_in_terms(at, in_terms)
     divided = purposes_of(facts, base)
     if divided is None:
         raise Refused(f"`{base.name}` serves one purpose")

@@ -227,6 +227,7 @@ class Access:
     name: int = -1  # index into Kernel.names
     keeps: str = ""
     length: Value | None = None
+    issues: tuple[int, ...] = ()  # of what has landed here: where the asynchronous proxy started it, points
 
     @property
     def beside(self) -> bool:

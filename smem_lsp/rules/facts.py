@@ -31,6 +31,7 @@ from smem_lsp.facts.occupied import Bound, Occupied
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.stopped import Stopped
 from smem_lsp.facts.term_plans import TermPlan
+from smem_lsp.facts.term_purposes import TermPurposes
 from smem_lsp.facts.terms import TermLayout
 from smem_lsp.ir.nodes import Dims, Kernel
 from smem_lsp.ir.shift import Placement, moved_words
@@ -259,6 +260,11 @@ class KernelFacts:
     def dynamic_purposes(self) -> PartitionLayouts | None:
         """What takes turns in the bytes of dynamic shared memory."""
         return self.analysis.dynamic_purposes
+
+    @property
+    def term_purposes(self) -> TermPurposes | None:
+        """The same, where its ranges are known in terms only."""
+        return self.analysis.term_purposes
 
     @property
     def caller_reuse(self) -> CallerReuse | None:

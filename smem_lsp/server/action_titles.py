@@ -27,6 +27,8 @@ def fix_title(fix: Fix, finding: Finding, facts: KernelFacts) -> str:
             price += ", 1 wait more" if remedy.waits else ""
             end = f": {_saved(facts, fix)}{price}{doubt}"
             return f"Merge {_names(_merged(facts, remedy), LONGEST - len('Merge ') - len(end))}{end}"
+        case Unmerge() if facts.kernel.buffers[remedy.buffer].space is AddressSpace.DYNAMIC:
+            return _clipped(fix.title.partition(" of dynamic shared memory")[0], doubt)
         case Unmerge():
             end = f": {_saved(facts, fix)}{doubt}"
             divided = next(each for each in facts.class_partitions if each.partition.base == remedy.buffer)

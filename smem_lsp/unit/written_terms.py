@@ -43,6 +43,33 @@ def less(text: str, saved: HostTerm, symbols: Symbols) -> str | None:
     return made if again is not None and again.value(again.root) == wanted else None
 
 
+def greater(text: str, more: HostTerm, symbols: Symbols) -> str | None:
+    """``text`` with a value that is ``more`` greater, where that is some times its value, or what it is without some of
+    its parts; None: how is not known."""
+    now = value_of_text(text, symbols)
+    times = None if now is None else divided_by(more, now)
+    if now is None:
+        return None
+    if times is not None:
+        made = f"{times + 1} * {f'({text})' if _LOOSE.search(text) else text}"
+    else:
+        rest = less(text, plus(now, more, times=-1) or constant(0), symbols)
+        if rest is None:
+            return None
+        made = f"{text} + {rest}"
+    return made if value_of_text(made, symbols) == plus(now, more) else None
+
+
+def divided_by(term: HostTerm, by: HostTerm) -> int | None:
+    """How many times ``by`` it is; None: no whole number of times."""
+    ours, theirs = dict(term.products), dict(by.products)
+    if not theirs or ours.keys() != theirs.keys():
+        return None
+    counts = {divmod(ours[each], theirs[each]) for each in ours if theirs[each]}
+    (first, *others) = counts
+    return first[0] if not others and not first[1] else None
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """An expression of host code that was read: sums and products of numbers, names and sizes of types."""

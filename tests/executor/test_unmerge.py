@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from executor import Outcome, Source, build_what_compiles
+from executor.carved_kernels import CarvedKernel
 from executor.rewriting import differences, outcomes, rewrites
 from smem_lsp.engine import apply, check
 from smem_lsp.engine.merges import unmerges
@@ -17,6 +18,7 @@ from smem_lsp.rules.model import MergeBuffers, MoveRanges
 FOLDER = Path(__file__).parents[1] / "kernels"
 NAMES = sorted(path.name for path in FOLDER.glob("*.cu") if ".wrong." not in path.name)
 SEEDS = range(2)
+CARVED = range(14)
 
 
 @dataclass
@@ -80,3 +82,25 @@ def test_it_compiles_and_does_what_it_did(apart: Apart) -> None:
     for name, original in apart.of.items():
         if original in apart.found and name in apart.found:
             assert differences(apart.found[original], apart.found[name]) == "", name
+
+
+@pytest.mark.slow(seconds=30)
+def test_ranges_in_terms_keep_what_the_kernel_puts_out() -> None:
+    """Carved by a number of the launch, merged, and taken apart again."""
+    kernels = [CarvedKernel(seed) for seed in CARVED]
+    texts = {f"k{seed}": each.text() for seed, each in zip(CARVED, kernels)}
+    main = kernels[0].host()
+    made = {
+        f"{name}, merge {number}": again
+        for name, text in texts.items()
+        for number, each in enumerate(rewrites(text))
+        if (again := taken_apart(each.text)) is not None
+    }
+    assert len(made) > 1
+    sources = [Source(name, text + main) for name, text in (texts | made).items()]
+    programs, uncompiled = build_what_compiles(sources)
+    assert not uncompiled
+    with programs:
+        seen = outcomes(programs, [*texts, *made], SEEDS)
+    for name in made:
+        assert differences(seen[name.partition(",")[0]], seen[name]) == ""

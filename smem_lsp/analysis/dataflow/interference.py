@@ -21,6 +21,7 @@ from typing import NamedTuple
 from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
 from smem_lsp.analysis.dataflow.facts import Facts, Footprint
 from smem_lsp.analysis.dataflow.liveness import Liveness, bits, liveness
+from smem_lsp.analysis.dataflow.proxy_order import fills_beside, unfenced
 from smem_lsp.analysis.dataflow.skeleton import Stretch, outline
 from smem_lsp.ir.nodes import Access, Barrier, Branch, Jump, JumpKind, Loop, Place, Seq, walk
 from smem_lsp.source import checkpoint, record
@@ -114,6 +115,8 @@ def interference(
     alone = fixed | lives.reads_before_write
     others = frozenset(fields) | fixed
     hard = frozenset(lives.overwrites) | {pair(a, b) for a in alone for b in others if a != b}
+    if any(fills_beside(access) for access in accesses.values()):
+        hard |= unfenced(body)
     slots: dict[Footprint, Footprint] = {}
     found = {bit: facts.slots.get(access.point) for bit, access in accesses.items()}
     one = {bit: None if slot is None else slots.setdefault(slot, slot) for bit, slot in found.items()}

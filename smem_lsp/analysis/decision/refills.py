@@ -30,6 +30,8 @@ from smem_lsp.analysis.decision.formulas import Formula, both, either, negated, 
 from smem_lsp.analysis.decision.question import Asker
 from smem_lsp.analysis.decision.same_writes import Guard, is_repeated, same_write
 from smem_lsp.analysis.decision.writers import Writer, Writers
+from smem_lsp.analysis.values.enumerated import touched
+from smem_lsp.analysis.values.filled import is_filled
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.ir.nodes import Access, AccessKind, Branch, Jump, JumpKind, Loop, Node, Seq
 from smem_lsp.source import checkpoint, record
@@ -212,6 +214,7 @@ class _Judge:
     single: bool = False
     _answers: dict[tuple[int, int, int, frozenset[int]], bool] = field(default_factory=dict)
     _repeats: dict[tuple[int, int], bool] = field(default_factory=dict)
+    _filled: dict[tuple[int, int, frozenset[int]], bool] = field(default_factory=dict)
 
     @cached_property
     def open_before(self) -> Mapping[int, frozenset[int]]:
@@ -295,6 +298,9 @@ class _Judge:
                 (table.op("<", start, table.const(high)), True),
             ]
         writes = [each for each in refill.writes if self.counts(each, read)]
+        ordered = [each for each in writes if not self.is_open(each, read)]
+        if ordered and self.is_filled(refill, ordered) and (not self.single or self.stays(read)):
+            return True
         part = gcd(width, *(_bytes(of, each.access)[1] or width for each in writes))
         if not writes or width // part > _MOST_PARTS:
             return False
@@ -304,6 +310,34 @@ class _Judge:
             )
             for place in range(0, width, part)
         )
+
+    def is_filled(self, refill: Refill, writes: Sequence[Write]) -> bool:
+        """Do all threads of the block together surely write the whole buffer with these?"""
+        of, dims = self.asker.of, self.asker.dims
+        key = refill.point, refill.buffer, frozenset(each.access.point for each in writes)
+        found = self._filled.get(key)
+        if found is None:
+            size, block = of.kernel.buffers[refill.buffer].bytes, refill.blocks[-1]
+            found = self._filled[key] = (
+                dims is not None
+                and size is not None
+                and not self.may_return
+                and is_filled(of.kernel, of.values, dims, block.items[block.index :], key[2], size)
+            )
+        return found
+
+    def stays(self, read: Access) -> bool:
+        """Does a read stay in its buffer?"""
+        of, dims, size = self.asker.of, self.asker.dims, self.asker.of.kernel.buffers[read.buffer].bytes
+        if dims is None or size is None:
+            return False
+        found = touched(of.kernel, of.values, dims, frozenset((read.point,))).get(read.point)
+        return found is not None and found[0] >= 0 and found[1] <= size
+
+    @cached_property
+    def may_return(self) -> bool:
+        """Does a thread leave the kernel somewhere? It may not come to a refill then."""
+        return any(isinstance(each, Jump) and each.kind is JumpKind.RETURN for each in self.asker.of.nodes)
 
     def counts(self, write: Write, read: Access) -> bool:
         """Is it known what is written, and is it there when it is read?"""

@@ -60,9 +60,11 @@ class _Walk:
             checkpoint()
             if isinstance(node, Access):
                 if node.buffer == self.buffer and landed(node):
-                    own = frozenset(each for each, _, _ in self.landing)
+                    own = frozenset(self.of[each] for each in node.issues if each in self.of)
+                    if not node.issues:
+                        own = frozenset(each for each, _, _ in self.landing)
                     self.found[node.point] = self.found.get(node.point, frozenset()) | own
-                elif node.asynchronous and node.point in self.of:
+                elif node.asynchronous and not node.beside and node.point in self.of:
                     state |= {(self.of[node.point], node.bound, False)}
             elif isinstance(node, CopyWait):
                 state = self.wait(node, state)

@@ -9,13 +9,19 @@ have to be in an order that holds for all sizes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from itertools import pairwise
 
 from smem_lsp.analysis.storage.refusals import Dynamic, Refusal
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.invariant_loads import Untouched, untouched
-from smem_lsp.analysis.values.pointer_ranges import assignments, copied_name, pointer_name, pointers_in
+from smem_lsp.analysis.values.pointer_ranges import (
+    assignments,
+    copied_name,
+    declared_pointer,
+    pointer_name,
+    pointers_in,
+)
 from smem_lsp.analysis.values.sums import Sum, added, atoms_of, fixed_part, is_size, spelled, sum_of
 from smem_lsp.ir.nodes import Access, Branch, Buffer, Kernel, Loop, Node, Seq, walk
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Unknown, Value, Var, operation
@@ -38,7 +44,8 @@ class TermRange:
 @record
 class TermPartition:
     """``base``: the buffer that the ranges are in; ``of``: access (its point) -> range (its index); ``starts``: access
-    -> the pointer that it goes through, and where that begins; ``atoms``: what stands for itself in the sums;
+    -> the pointer that it goes through, and where that begins; ``through``: the last one on the way that the kernel
+    declares, which may be a copy of that; ``atoms``: what stands for itself in the sums;
     ``stays``: no range shares bytes, because something keeps an address of one, copies land beside the thread, or one
     holds an object whose layout is not known."""
 
@@ -48,6 +55,7 @@ class TermPartition:
     starts: Mapping[int, tuple[str, Sum]]
     atoms: Mapping[str, Value]
     stays: bool = False
+    through: Mapping[int, str] = field(default_factory=dict)
     doubts: tuple[Refusal, ...] = ()  # accesses of which only the assumption says where they end
 
     @property
@@ -133,7 +141,8 @@ def partition_in_terms(
     stays = any(buffer.kept for buffer in dynamic.values()) or any(
         each.asynchronous or each.keeps or each.part is not None for each in accesses
     )
-    return TermPartition(min(dynamic), ranges, of, starts, atoms, stays) if ranges else ()
+    through = {point: each.through for point, each in begins.items()}
+    return TermPartition(min(dynamic), ranges, of, starts, atoms, stays, through) if ranges else ()
 
 
 @record
@@ -198,6 +207,7 @@ class _Start:
     name: str
     least: Sum
     pointer: bool = True
+    through: str = ""
 
 
 def _begin(kernel: Kernel, access: Access, assigned: Mapping[int, list[Value]]) -> _Start | str:
@@ -215,7 +225,7 @@ def _begin(kernel: Kernel, access: Access, assigned: Mapping[int, list[Value]]) 
     if not pending:
         begin = own if set(own) - {()} else {}
         name = f"{buffer.name} + {spelled(begin)}" if begin else buffer.name
-        return _Start(begin, name, own, pointer=access.part is not None)
+        return _Start(begin, name, own, access.part is not None, "" if begin else buffer.name)
     seen: set[int] = set()
     while len(pending) == 1 and pending[0] not in seen and len(seen) < _MOST:
         (pointer,) = pending
@@ -224,7 +234,11 @@ def _begin(kernel: Kernel, access: Access, assigned: Mapping[int, list[Value]]) 
         start = sum_of(given[0], assigned) if len(given) == 1 else None
         if start is not None:
             further = is_size(added(own, start, -1))
-            return _Start(start, copied_name(kernel, pointer, assigned), own if further else start)
+            name, through = (
+                copied_name(kernel, pointer, assigned),
+                declared_pointer(kernel, pointer, assigned),
+            )
+            return _Start(start, name, own if further else start, through=through)
         if not all(_is_followed(value, assigned, {pointer}) for value in given):
             return f"where `{pointer_name(kernel, pointer)}` begins is not followed"
         pending = list({each for value in given for each in pointers_in(kernel, value)} - {pointer})

@@ -123,6 +123,22 @@ def copied_name(kernel: Kernel, variable: int, assigned: _Assigned) -> str:
     return pointer_name(kernel, first)
 
 
+def declared_pointer(kernel: Kernel, variable: int, assigned: _Assigned) -> str:
+    """Name of the pointer itself, or of what it is a copy of: the first one on the way that the kernel declares, once;
+    empty: there is none."""
+    for _ in range(_MOST):
+        name = pointer_name(kernel, variable)
+        alike = sum(pointer_name(kernel, each) == name for each in assigned)
+        if name in kernel.local_names and alike == 1 and name not in kernel.redeclared:
+            return name
+        given = assigned.get(variable, ())
+        of = given[0] if len(given) == 1 else None
+        if not isinstance(of, Var):
+            break
+        variable = of.index
+    return ""
+
+
 def _begin(kernel: Kernel, access: Access, assigned: _Assigned) -> int | None:
     """The start of an access's pointer; of pointers derived from each other, of the last one with a constant start.
     An array without a bound counts as a pointer."""

@@ -318,6 +318,9 @@ def _arithmetic(name: str, a: Interval, b: Interval) -> Interval:
         pick = min if name == "min" else max
         return pick(a[0], b[0]), pick(a[1], b[1])
     if name == "&":  # not negative if either side is not
+        for side, mask in ((a, b), (b, a)):
+            if mask[0] == mask[1] < 0 <= side[0] and side[1] < INFINITE and -mask[0] & -mask[0] - 1 == 0:
+                return side[0] & mask[0], side[1] & mask[0]  # down to a multiple of a power of two
         highs = [side[1] for side in (a, b) if side[0] >= 0]
         return (0, min(highs)) if highs else ANY
     if a[0] < 0 or b[0] < 0:

@@ -120,7 +120,9 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScop
         followed = methods.call_shared(ctx, base, expr, callee, scope)
         if followed is not None:
             return followed
-        result = _not_followed(ctx, base, callee.base, callee.name, expr, scope)
+        result = mbarriers.method(ctx, base, expr, callee, scope)
+        if result is None:
+            result = _not_followed(ctx, base, callee.base, callee.name, expr, scope)
         async_copies.waits_for(ctx, expr, callee, base)
         return result
     known = _accessor(ctx, expr, callee, base, scope)

@@ -18,7 +18,14 @@ from dataclasses import replace
 from smem_lsp.ir.nodes import Access, AccessKind, Branch, Loop, Node
 from smem_lsp.ir.values import Bytes, Const, Value
 from smem_lsp.lowering.callees.intrinsics import ASYNC_COPIES
-from smem_lsp.lowering.library import bulk_copies, cooperative_groups, cuda_pipeline, final_wait, mbarriers
+from smem_lsp.lowering.library import (
+    bulk_copies,
+    bulk_flights,
+    cooperative_groups,
+    cuda_pipeline,
+    final_wait,
+    mbarriers,
+)
 from smem_lsp.lowering.library.bulk_copies import WIDEST, bytes_of, promised_size
 from smem_lsp.lowering.library.copy_groups import OPEN, CopyEvent, Flights, mark, settled
 from smem_lsp.lowering.state import effects
@@ -29,7 +36,7 @@ from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.syntax import tree
 
 
-def copying_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:
+def copying_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | Ref | None:
     """A call of CUDA that issues, commits or waits for asynchronous copies; None: another function."""
     if name in ASYNC_COPIES:
         _issue(ctx, expr, name, scope)
@@ -47,7 +54,8 @@ def copying_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) ->
             ctx, expr, group, f"{ctx.dialect.block_barrier}();"
         )  # both end in group.sync()
     elif not bulk_copies.call(ctx, expr, name, scope):
-        return cuda_pipeline.wait_prior(ctx, expr, name, scope)
+        known = mbarriers.function_call(ctx, expr, name, scope)
+        return known if known is not None else cuda_pipeline.wait_prior(ctx, expr, name, scope)
     return ctx.out.fresh()
 
 
@@ -123,13 +131,7 @@ def issue(
         )
         ctx.copies.bound[access.point] = bound
     for buffer in to.bases:
-        ctx.copies.into[buffer] = (
-            _hull(to.within, ctx.copies.into.get(buffer, to.within)) if len(to.bases) == 1 else None
-        )
-
-
-def _hull(a: Bytes | None, b: Bytes | None) -> Bytes | None:
-    return None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
+        ctx.copies.copy_into(buffer, to.within if len(to.bases) == 1 else None)
 
 
 def _issue(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> None:
@@ -240,12 +242,13 @@ def settle(ctx: Context) -> None:
     """Turn every wait into updates of the buffers that may be in flight there; fix those that are never waited for."""
     if not ctx.copies.into and not ctx.copies.waits:
         return
+    numbers = {buffer: number for number, buffer in enumerate(sorted(ctx.copies.into), start=1)}
+    bulk_flights.settle(ctx, numbers)
     flights = Flights(ctx.copies.bound)
     left = flights.left(ctx.out.items)
     lines: dict[int, int] = {}
     for node in _issues(ctx.out.items):
         lines.setdefault(node.buffer, node.line)
-    numbers = {buffer: number for number, buffer in enumerate(sorted(ctx.copies.into), start=1)}
     free = frozenset(each for each in left if ctx.buffers.why_pinned(each) is None)
     ctx.copies.with_final_wait = final_wait.drained(ctx, free, numbers)
     for buffer in sorted(left):

@@ -1,9 +1,9 @@
 """The asynchronous proxy: bulk and tensor copies into and out of shared memory, its fences, and the groups of copies.
 
 A bulk copy touches so many bytes from an address on; how many a tensor copy does is said by a tensor map that the host
-makes, so only where it begins is known. Which wait a copy has landed or been read by is a question of phases of an
-``mbarrier`` that is not answered: its bytes never share with others, and nothing is told of its order with other
-accesses (PTX ISA, "Data Movement and Conversion Instructions: Bulk copy", "Async proxy").
+makes, so only where it begins is known. Until its thread has waited for it (``bulk_flights``) its bytes are in use;
+nothing is told of its order with the accesses of threads but what SMEM209 says (PTX ISA, "Data Movement and Conversion
+Instructions: Bulk copy", "Async proxy").
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from dataclasses import replace
 
 from smem_lsp.ir.nodes import AccessKind, Proxy, ProxyKind
 from smem_lsp.ir.values import Const, Value
-from smem_lsp.lowering.library import mbarriers
+from smem_lsp.lowering.library import bulk_flights, mbarriers
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.copies import Family, ProxyEvent, WordPlace
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.evaluate import evaluate
@@ -71,6 +72,15 @@ def group(ctx: Context, name: str, left: int | None, lo: int, hi: int) -> None:
     """``cp.async.bulk.commit_group`` and ``cp.async.bulk.wait_group``."""
     kind = ProxyKind.COMMIT if "commit" in name else ProxyKind.WAIT
     ctx.out.emit(Proxy(ctx.out.next_point(), kind, ctx.at.span(lo, hi), ctx.at.line(lo), left=left))
+    note_group(ctx, name, left, lo, Family.BULK)
+
+
+def note_group(ctx: Context, name: str, left: int | None, lo: int, family: Family) -> None:
+    """A thread makes a group, or waits till all but ``left`` are done; None: not known how many."""
+    if "commit" in name:
+        bulk_flights.note(ctx, ProxyEvent.COMMIT, lo, family)
+    elif left is not None:
+        bulk_flights.note(ctx, ProxyEvent.GROUPS, lo, family, left=left)
 
 
 def read(ctx: Context, buffers: Iterable[int], lo: int, hi: int) -> None:
@@ -81,10 +91,13 @@ def read(ctx: Context, buffers: Iterable[int], lo: int, hi: int) -> None:
         )
 
 
-def fill(ctx: Context, to: Ref, length: Value | None, lo: int, hi: int) -> None:
-    """A copy into shared memory: from now on ``length`` bytes are written at any time; None: not known how many."""
+def fill(
+    ctx: Context, to: Ref, length: Value | None, lo: int, hi: int, word: WordPlace | None = None
+) -> None:
+    """A copy into shared memory: from now on ``length`` bytes are written at any time; None: not known how many.
+    ``word``: of the ``mbarrier`` whose phase it counts for."""
     why = "a copy into {} may still be in flight (line {line})"
-    ctx.keep(to, AccessKind.WRITE, length or ctx.out.fresh(), lo, hi, why)
+    ctx.keep(to, AccessKind.WRITE, length or ctx.out.fresh(), lo, hi, why, word)
 
 
 def drain(ctx: Context, out_of: Ref, length: Value | None, lo: int, hi: int) -> None:
@@ -95,13 +108,13 @@ def drain(ctx: Context, out_of: Ref, length: Value | None, lo: int, hi: int) -> 
         proxy = Proxy(ctx.out.next_point(), ProxyKind.COPY, ctx.at.span(lo, hi), ctx.at.line(lo), buffer)
         ctx.out.emit(replace(proxy, offset=offset, width=width))
     why = "a copy out of {} may still be in flight (line {line})"
-    ctx.keep(out_of, AccessKind.READ, length or ctx.out.fresh(), lo, hi, why)
+    ctx.keep(out_of, AccessKind.READ, length or ctx.out.fresh(), lo, hi, why, Family.BULK)
 
 
 def multiply(ctx: Context, descriptor: Ref, name: str, lo: int, hi: int) -> None:
     """A matrix instruction reads the tile that a descriptor names, not known how far, at any time from now on."""
     why = f"{name} may still read {{}} (line {{line}})"
-    ctx.keep(descriptor, AccessKind.READ, ctx.out.fresh(), lo, hi, why)
+    ctx.keep(descriptor, AccessKind.READ, ctx.out.fresh(), lo, hi, why, Family.MATRICES)
 
 
 def align(ctx: Context, to: Ref, name: str) -> None:
@@ -183,6 +196,8 @@ def _load(ctx: Context, expr: tree.Call, callee: str, given: Sequence[tree.Expr]
             ctx.outside.hand_out(found)
         elif number == 0:
             align(ctx, found, "cp_async_bulk" if callee == "memcpy_async_tx" else callee)
-            fill(ctx, found, length, expr.lo, expr.hi)
+            words = [each for each in results[1:] if isinstance(each, Ref)]
+            word = mbarriers.place_of(words[0]) if len(words) == 1 else None
+            fill(ctx, found, length, expr.lo, expr.hi, word)
         else:
             mbarriers.update(ctx, found, expr.lo, expr.hi)

@@ -96,7 +96,7 @@ class Flights:
         breaks = continues = _State()
         for node in nodes:
             if isinstance(node, Access):
-                if node.asynchronous:
+                if node.point in self.bound:
                     state |= {(node.buffer, self.bound[node.point], 0)}
             elif isinstance(node, Wait):
                 state = self.wait(node, state)

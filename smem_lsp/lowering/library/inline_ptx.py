@@ -11,11 +11,12 @@ from typing import TypeGuard
 
 from smem_lsp.ir.nodes import AccessKind, BarrierKind, Branch, Seq
 from smem_lsp.ir.values import Const, Op, Operator, Value
-from smem_lsp.lowering.library import async_copies, bulk_copies, copy_groups, mbarriers
+from smem_lsp.lowering.library import async_copies, bulk_copies, bulk_flights, copy_groups, mbarriers
 from smem_lsp.lowering.library.copy_groups import CopyEvent
 from smem_lsp.lowering.library.special_registers import register_read
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.copies import Family, ProxyEvent
 from smem_lsp.lowering.state.local_scope import LocalScope, Meaning, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.source import checkpoint
@@ -35,6 +36,11 @@ _PLAIN_BARRIER = re.compile(r"(?:bar|barrier)\.sync(?:\.aligned)?\s+0\Z")
 _LABEL = re.compile(r"^([\w$%=]+):(?!:)\s*")
 _JUMP = re.compile(r"bra(?:\.uni)? ([\w$%=]+)")
 
+_ANY_JUMP = re.compile(r"(?:(?P<guard>@!?)%?(?P<over>\w+) )?bra(?:\.uni)? (?P<to>[\w$%=]+)\Z")
+_ASKS = re.compile(
+    r"mbarrier\.(?:try|test)_wait\.parity[\w.:]* %?(?P<over>\w+), ?\[[^\]]*(?:\[\w+\][^\]]*)?\], ?(?P<parity>[^,]+)"
+)
+_IS_TRUE = re.compile(r"selp(?:\.\w+)+ %(\d+|\[\w+\]), ?1, ?0, ?%?(\w+)\Z")
 _GUARD = re.compile(r" // (!?)(\w+)\Z")  # after an instruction: its predicate
 _IF_NOT_ZERO = re.compile(r"setp\.ne\.b32 %?(\w+), %(\d+), 0\Z")
 
@@ -64,6 +70,7 @@ class _Operand:
     name: str  # of `[name] "r"(x)`
     output: bool
     result: Value | Ref | None = None
+    told: Value | None = None  # what an output gets, where it is known
 
 
 def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
@@ -103,6 +110,7 @@ def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
                 _guarded(ctx, instruction, instructions, operands, hi - lo)
             else:
                 _instruction(ctx, instruction, operands, hi - lo)
+        _ask_for_phase(ctx, code, instructions, operands)
         if not instructions:  # an address that the compiler is to know nothing of any more
             for operand in operands:
                 if isinstance(operand.result, Ref):
@@ -262,6 +270,8 @@ def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size:
             ctx.may_synchronise()
         if _bulk_copy(ctx, words, arguments, refs, operands, size):
             return
+        if words[0] == "wgmma" and words[1] in ("commit_group", "wait_group"):
+            bulk_copies.note_group(ctx, words[1], _number(arguments, operands), 0, Family.MATRICES)
         multiplies = words[:2] in (["wgmma", "mma_async"], ["tcgen05", "mma"])  # matrices are read only
         for ref in refs:
             if multiplies:
@@ -300,7 +310,12 @@ def _bulk_copy(
         )
         return True
     length = None if of_tensor else _value(arguments.split("]")[2].strip(", ").split(",")[0], operands)
-    (bulk_copies.fill if fills else bulk_copies.drain)(ctx, shared, length, 0, size)
+    if fills:
+        others = [each for each in found if each is not shared]
+        word = mbarriers.place_of(others[0]) if len(others) == 1 else None
+        bulk_copies.fill(ctx, shared, length, 0, size, word)
+    else:
+        bulk_copies.drain(ctx, shared, length, 0, size)
     for each in found:
         if each is not shared:
             mbarriers.update(ctx, each, 0, size)
@@ -341,6 +356,51 @@ def _barrier(
             given = [_value(each, operands) for each in instruction.partition(" ")[2].split(",")]
             number, count = given[0], given[1] if len(given) == 2 else None
         ctx.out.named_barrier(0, size, number, count, arrives=arrives)
+
+
+def _ask_for_phase(ctx: Context, code: str, instructions: list[str], operands: list[_Operand]) -> None:
+    """``mbarrier.try_wait`` and ``mbarrier.test_wait``, alone in a statement: asked once, with an output that is not
+    zero where the phase is over, or until it is."""
+    asks = [each for each in instructions if _ASKS.match(each)]
+    if not asks:
+        return
+    places = [_address(ctx, each, operands) for each in asks]
+    place = places[0] if len(places) == 1 else None
+    word = None if place is None else mbarriers.place_of(place)
+    question = _ASKS.match(asks[0])
+    parity = None if question is None else _value(question["parity"], operands)
+    if word is None or question is None or _GUARD.search(asks[0]):
+        mbarriers.lose(ctx, [each.result for each in operands if isinstance(each.result, Ref)], 0)
+    elif _repeats(code, question["over"]):
+        bulk_flights.note(ctx, ProxyEvent.PHASE, 0, word=word, parity=parity or ctx.out.fresh())
+    else:
+        answer = ctx.out.fresh()
+        bulk_flights.note(ctx, ProxyEvent.ASK, 0, word=word, parity=parity or ctx.out.fresh(), answer=answer)
+        told = [_IS_TRUE.match(each) for each in instructions if not _ASKS.match(each)]
+        if len(told) == 1 and told[0] is not None and told[0][2] == question["over"]:
+            operand = _find(operands, told[0][1])
+            if operand is not None:
+                operand.told = answer
+
+
+def _repeats(code: str, over: str) -> bool:
+    """Is the question asked until its answer is true? ``over``: the predicate that gets it."""
+    seen: set[str] = set()
+    leaves = False
+    for piece in re.split(r"[;\n]", _COMMENT.sub(" ", code)):
+        piece = re.sub(r"^[\s{}]+", "", piece).strip(" \t{}")
+        label = _LABEL.match(piece)
+        if label is not None:
+            seen.add(label[1])
+            piece = piece[label.end() :]
+        jump = _ANY_JUMP.match(" ".join(piece.split()))
+        if jump is None:
+            continue
+        until = jump["guard"] is not None and jump["over"] == over
+        if jump["to"] in seen:
+            return (until and jump["guard"] == "@!") or (leaves and jump["guard"] is None)
+        leaves = leaves or (until and jump["guard"] == "@")
+    return False
 
 
 def _find(operands: list[_Operand], name: str) -> _Operand | None:
@@ -467,7 +527,7 @@ def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], sc
             if carried:
                 continue
             if _is_register(meaning, operand, ctx):
-                value = ctx.out.fresh() if known is None or told is not operand else known[1]
+                value = known[1] if known is not None and told is operand else operand.told or ctx.out.fresh()
                 ctx.assign(meaning.index, value if meaning.exact else Op(Operator.CAST, (value,)))
             else:
                 effects.forget_bound(ctx, operand.expr, scope)

@@ -6,9 +6,13 @@ barrier of the block has to stand in between (PTX ISA, "mbarrier"). They never s
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from smem_lsp.ir.nodes import AccessKind, BarrierKind
 from smem_lsp.ir.values import Value
+from smem_lsp.lowering.library import bulk_flights
 from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.copies import ProxyEvent, WordPlace
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.types import Scalar
@@ -16,6 +20,11 @@ from smem_lsp.syntax import tree
 
 _BYTES = 8
 _MAKE = ("init", "inval")  # what writes the word; all else updates it at once
+_FUNCTIONS = frozenset(
+    "mbarrier_init mbarrier_arrive mbarrier_arrive_expect_tx mbarrier_expect_tx mbarrier_try_wait mbarrier_test_wait"
+    " mbarrier_try_wait_parity mbarrier_test_wait_parity barrier_arrive_tx barrier_expect_tx"
+    " barrier_native_handle".split()
+)
 _GOES_ON = (*_MAKE, "arrive", "arrive_drop", "expect_tx", "complete_tx", "pending_count")  # waits for nobody
 
 
@@ -46,6 +55,81 @@ def init_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Va
     return ctx.out.fresh()
 
 
+def function_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | Ref | None:
+    """A function of ``cuda::ptx`` or ``cuda::device`` that works on such an object; None: another function."""
+    if name not in _FUNCTIONS:
+        return None
+    with ctx.out.collect() as items:
+        given = [ctx.lower.operand(ctx, each, scope) for each in expr.arguments]
+    words = [each for each in given if isinstance(each, Ref)]
+    if len(words) != 1:
+        return None
+    for item in items:
+        ctx.out.emit(item)
+    if name == "barrier_native_handle":
+        return words[0] if words[0].pointer else words[0].address()
+    word, behind = place_of(words[0]), given[given.index(words[0]) + 1 :]
+    _touch(ctx, words[0], AccessKind.WRITE if name.endswith("init") else AccessKind.UPDATE, expr.lo, expr.hi)
+    answer = ctx.out.fresh()
+    if "wait" in name:
+        parity = behind[0] if name.endswith("parity") and behind and not isinstance(behind[0], Ref) else None
+        if word is None or not behind or (name.endswith("parity") and parity is None):
+            lose(ctx, words, expr.lo)
+        else:
+            bulk_flights.note(ctx, ProxyEvent.ASK, expr.lo, word=word, parity=parity, answer=answer)
+        ctx.out.barrier(BarrierKind.OTHER, expr.lo, expr.hi, "")
+    elif "arrive" in name:
+        _arrive(ctx, words[0], expr.lo, expects=name.endswith("tx"))
+    elif name.endswith("expect_tx"):
+        _note(ctx, ProxyEvent.EXPECT, words[0], expr.lo)
+    return answer
+
+
+def method(ctx: Context, base: Ref, expr: tree.Call, callee: tree.Member, scope: LocalScope) -> Value | None:
+    """A method of a ``cuda::barrier`` that waits with a token or arrives; None: something else."""
+    if not base.whole or len(base.bases) != 1 or not _is_barrier(base) or callee.operator != ".":
+        return None
+    name, given = callee.name, [_token_of(each) for each in expr.arguments]
+    if (name, len(given)) not in (("arrive", 0), ("arrive", 1), ("arrive_and_wait", 0), ("wait", 1)):
+        return None
+    if name == "wait" and not isinstance(given[0], tree.Name | tree.Call):
+        return None
+    for each in given:
+        ctx.lower.value(ctx, each, scope)
+    lo, hi = callee.base.lo, callee.base.hi
+    ctx.access(word_of(base), AccessKind.UPDATE, lo, hi)
+    ctx.buffers.pin(base.bases, f"{{}} is a barrier that threads come to at line {ctx.at.line(expr.lo)}")
+    if name.startswith("arrive"):
+        _arrive(ctx, base, expr.lo, expects=False)
+    if name.endswith("wait"):
+        bulk_flights.note(ctx, ProxyEvent.PHASE, expr.lo, word=place_of(base))
+    ctx.may_synchronise()
+    return ctx.out.fresh()
+
+
+def _token_of(expr: tree.Expr) -> tree.Expr:
+    """``x`` of ``std::move(x)``."""
+    moved = isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name) and len(expr.arguments) == 1
+    if moved and isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name):
+        return expr.arguments[0] if expr.callee.text.rpartition("::")[2] == "move" else expr
+    return expr
+
+
+def _arrive(ctx: Context, address: Ref, lo: int, *, expects: bool) -> None:
+    """A thread arrives; ``expects``: the phase is not over before bytes of copies have landed."""
+    if expects:
+        _note(ctx, ProxyEvent.EXPECT, address, lo)
+    _note(ctx, ProxyEvent.ARRIVE, address, lo)
+
+
+def _note(ctx: Context, event: ProxyEvent, address: Ref, lo: int) -> None:
+    word = place_of(address)
+    if word is None:
+        lose(ctx, [address], lo)
+    else:
+        bulk_flights.note(ctx, event, lo, word=word)
+
+
 def instruction(ctx: Context, words: list[str], address: Ref | None, refs: list[Ref], size: int) -> None:
     """``mbarrier.init`` and the like. ``refs``: all operands that are addresses."""
     name = words[1] if len(words) > 1 else ""
@@ -53,8 +137,28 @@ def instruction(ctx: Context, words: list[str], address: Ref | None, refs: list[
     for ref in refs:
         of_word = address is not None and ref.bases == address.bases
         _touch(ctx, address if of_word and address is not None else ref.moved(None), kind, 0, size)
+    if name == "inval" or name.startswith("complete"):
+        lose(ctx, refs, 0)
+    elif name in ("arrive", "arrive_drop"):
+        if address is None or len(refs) != 1:
+            lose(ctx, refs, 0)
+        else:
+            _arrive(ctx, address, 0, expects="expect_tx" in words)
+    elif name == "expect_tx" and address is not None and len(refs) == 1:
+        _note(ctx, ProxyEvent.EXPECT, address, 0)
     if name not in _GOES_ON:
         ctx.out.barrier(BarrierKind.OTHER, 0, size, "")
+
+
+def place_of(address: Ref) -> WordPlace | None:
+    """The word at an address; None: one of several buffers."""
+    return (min(address.bases), address.byte) if len(address.bases) == 1 else None
+
+
+def lose(ctx: Context, words: Iterable[Ref], lo: int) -> None:
+    """Anything may be done to these words."""
+    for buffer in sorted(frozenset[int]().union(*(each.bases for each in words))):
+        bulk_flights.note(ctx, ProxyEvent.LOST, lo, word=(buffer, None))
 
 
 def update(ctx: Context, address: Ref, lo: int, hi: int) -> None:

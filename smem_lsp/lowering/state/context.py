@@ -20,7 +20,7 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.ir.values import Const, MemberPath, Op, Operator, Sym, Thread, Unknown, Value, Var, operation
 from smem_lsp.lowering.state.buffers import Buffers
-from smem_lsp.lowering.state.copies import Copies
+from smem_lsp.lowering.state.copies import Copies, Family, InFlight, WordPlace
 from smem_lsp.lowering.state.emitter import Emitter
 from smem_lsp.lowering.state.global_writes import GlobalWrites
 from smem_lsp.lowering.state.limits import LimitsFound
@@ -248,17 +248,30 @@ class Context:
                 )
             )
 
-    def keep(self, address: Ref, kind: AccessKind, size: int | Value, lo: int, hi: int, why: str) -> None:
+    def keep(
+        self,
+        address: Ref,
+        kind: AccessKind,
+        size: int | Value,
+        lo: int,
+        hi: int,
+        why: str,
+        over: Family | WordPlace | None = None,
+    ) -> None:
         """Access ``size`` bytes at ``address`` that never share with others. ``size``: a value where the asynchronous
-        proxy does it, at some time from now on; ``why``: as in ``Access.keeps``.
+        proxy does it, at some time from now on; ``why``: as in ``Access.keeps``; ``over``: what tells that the proxy
+        has done it, so that the bytes may share from then on.
 
         What is carved out of dynamic memory has no name of its own here: there the access itself says which bytes."""
         width = size if isinstance(size, int) else size.n if isinstance(size, Const) else None
         dynamic = any(self.buffers[base].space is AddressSpace.DYNAMIC for base in address.bases)
         placed = len(address.bases) == 1 and address.byte is not None
-        if not (dynamic and placed and address.within is None):
-            reason = why.replace("{line}", str(self.at.line(lo)))
-            self.buffers.pin(address.bases, reason, within=address.reached(width).within)
+        reason = why.replace("{line}", str(self.at.line(lo)))
+        within = address.reached(width).within
+        over = over if len(address.bases) == 1 else None
+        carved = dynamic and placed and address.within is None
+        if not carved and over is None:
+            self.buffers.pin(address.bases, reason, within=within)
         place = (
             address.viewed(width or 1, (), same=False, pointer=False) if placed else address.lost().place()
         )
@@ -271,6 +284,9 @@ class Context:
             item = replace(item, keeps=why)
             if length is not None:
                 item = replace(item, guess=True, length=length, width=None)
+            if over is not None:
+                item = replace(item, asynchronous=True)
+                self.copies.issue(item.point, InFlight(over, "" if carved else reason, item.buffer, within))
             self.out.items[number] = item
 
     def may_synchronise(self, presumed: PresumedCall | None = None) -> None:

@@ -84,6 +84,25 @@ STATED = {  # a launch says that the block has 256 threads
     "one end for both": (
         "if (t < n) a[t] = x[i * n + t];", "for (int j = 0; j < min(n, 256); ++j) s += a[j];", "[1024]",
     ),
+    "swizzled rows": (
+        "for (int j = t; j < 1024; j += 256) a[j / 32 * 32 + (j % 32 ^ j / 32 % 32)] = x[i + j];", REVERSED, "[1024]",
+    ),
+    "swizzled with masks": (
+        "for (int j = t; j < 1024; j += blockDim.x) a[(j & ~31) + ((j & 31) ^ (j >> 5 & 31))] = x[i + j];",
+        REVERSED, "[1024]",
+    ),
+    "swizzled vectors": (
+        "reinterpret_cast<float4*>(a)[t / 8 * 8 + (t % 8 ^ t / 8 % 8)] = reinterpret_cast<const float4*>(x)[i + t];",
+        REVERSED, "[1024]",
+    ),
+    "swizzled rows of a tile": (
+        "for (int r = t / 32; r < 32; r += 8) a[r][t % 32 ^ r] = x[i + r];",
+        "for (int j = 0; j < 32; ++j) s += a[t % 32][j];", "[32][32]",
+    ),
+    "swizzled copies": (
+        "for (int j = t; j < 256; j += 256) __pipeline_memcpy_async(&a[4 * (j ^ j / 8 % 8)], x + i * 1024 + 4 * j, 16);"
+        " __pipeline_commit(); __pipeline_wait_prior(0);", REVERSED, "[1024]",
+    ),
     "copies in flight": (
         "__pipeline_memcpy_async(&a[t * 4], x + i * 1024 + t * 4, 16); __pipeline_commit(); __pipeline_wait_prior(0);",
         REVERSED, "[1024]",
@@ -204,6 +223,11 @@ BROKEN = {
     "until the data end it": (STRIDED + "{ if (x[j] < 0.0f) break; a[j] = x[i * 1024 + j]; }", REVERSED),
     "where the data point": (STRIDED + "a[(int)x[j]] = x[i * 1024 + j];", REVERSED),
     "by half of the threads": (f"if (t < 128) {{ {STRIDED}a[j] = x[i * 1024 + j]; }}", REVERSED),
+    "two in one place": (STRIDED + "a[j | j / 32 % 32] = x[i * 1024 + j];", REVERSED),
+    "swizzled, one left out": (STRIDED + "if (j != 77) a[j ^ j / 32 % 32] = x[i * 1024 + j];", REVERSED),
+    "swizzled, as the data say": (STRIDED + "{ if (x[j] < 0.0f) continue; a[j ^ j / 32 % 32] = x[j]; }", REVERSED),
+    "swizzled in each other turn": (f"if (i % 2 == 0) {{ {STRIDED}a[j ^ j / 32 % 32] = x[j]; }}", REVERSED),
+    "swizzled with another number": (STRIDED + "a[j & ~(n & 1)] = x[j];", REVERSED),
     "read one further": ("a[t] = x[i];", "s += a[t + 1];"),
     "one of the two, as the data say": ("if (x[i] > 0.0f) { a[t] = 1.0f; } else { b[t] = 2.0f; }", "s += a[255 - t];"),
 }  # fmt: skip

@@ -58,7 +58,7 @@ def test_instructions(statements: str, expected: list[str]) -> None:
     [
         (
             'asm volatile("cp.async.bulk.shared::cluster.global [%0], [%1], 16, [%2];" :: "r"(s), "l"(out), "r"(s));',
-            "a copy into a may still be in flight (line 1)",
+            "a is used by mbarrier at line 1",
         ),
         (
             'asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(s));',

@@ -1,0 +1,71 @@
+"""Do the threads of a block of known shape together write every byte of a buffer? Counted thread by thread and turn by
+turn, for addresses that no solver inverts: rows that are stored swizzled.
+
+Only what surely runs counts: a condition or an end of a loop that is not known leaves out what depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from smem_lsp.analysis.values.evaluate import Evaluator, Work, iterations
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.nodes import Access, Branch, Dims, Kernel, Loop, Node
+from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
+
+_MAX_WORK = 1 << 18  # values that are computed
+_MAX_TURNS = 256
+_MAX_BYTES = 1 << 18
+
+
+def is_filled(
+    kernel: Kernel, values: ValueFacts, dims: Dims, nodes: Iterable[Node], writes: frozenset[int], size: int
+) -> bool:
+    """``nodes``: statements that all threads come to; ``writes``: accesses among them (points) that count; ``size``: of
+    the buffer in bytes."""
+    if not 0 < size <= _MAX_BYTES:
+        return False
+    walk = _Walk(kernel, values, writes, bytearray(size))
+    walk.run(nodes, Evaluator(dims, work=Work(_MAX_WORK)))
+    return 0 not in walk.written
+
+
+@dataclass(slots=True)
+class _Walk:
+    kernel: Kernel
+    values: ValueFacts
+    writes: frozenset[int]
+    written: bytearray
+
+    def run(self, nodes: Iterable[Node], threads: Evaluator) -> None:
+        for node in nodes:
+            checkpoint()
+            if isinstance(node, Access):
+                if node.point in self.writes:
+                    self.add(node, threads)
+            elif isinstance(node, Branch):
+                condition = self.values.conditions.get(node.point)
+                taken = None if condition is None else threads.values(condition)
+                for arm, value in ((node.then, True), (node.otherwise, False)) if taken is not None else ():
+                    running = threads.of([bool(each) is value for each in taken or ()])
+                    if running is not None:
+                        self.run(arm, running)
+            elif isinstance(node, Loop):
+                facts = self.values.loops.get(node.point)
+                turns = [] if facts is None or facts.exits else list(iterations(facts, threads, _MAX_TURNS))
+                for turn in turns if None not in turns else ():
+                    if turn is not None:
+                        self.run(node.body, turn)
+
+    def add(self, access: Access, threads: Evaluator) -> None:
+        buffer = self.kernel.buffers[access.buffer]
+        width = access.width if access.width is not None else buffer.element_bytes
+        offset = self.values.offset(access, buffer)
+        starts = None if offset is None else threads.values(offset)
+        if starts is None or not width:
+            return
+        ones = b"\1" * width
+        for start in starts:
+            if 0 <= start <= len(self.written) - width:
+                self.written[start : start + width] = ones

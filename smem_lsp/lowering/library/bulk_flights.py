@@ -1,0 +1,94 @@
+"""Work of the asynchronous proxy on shared memory: what a thread waits for it with, and where it is surely over.
+
+From its start to that wait its bytes are in use, whatever barriers stand between; for the work of other threads a
+barrier has to follow. What no wait surely ends keeps its bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from smem_lsp.ir.nodes import NO_OBJECT, Access, AccessKind, Branch, CopyWaitKind, Loop, Node, Seq
+from smem_lsp.ir.values import Unknown, Value
+from smem_lsp.lowering.library.proxy_paths import ends
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.copies import Family, ProxyEvent, ProxyWait, WordPlace
+from smem_lsp.source import checkpoint
+
+
+def note(
+    ctx: Context,
+    event: ProxyEvent,
+    lo: int,
+    family: Family = Family.BULK,
+    *,
+    left: int = 0,
+    word: WordPlace | None = None,
+    parity: Value | None = None,
+    answer: Unknown | None = None,
+) -> None:
+    """A thread does something that its work of the asynchronous proxy is waited for with. ``left``: groups that need
+    not be done."""
+    ctx.copies.waits = True
+    told = family, word, parity, answer
+    point, line = ctx.out.next_point(), ctx.at.line(lo)
+    ctx.out.emit(ProxyWait(point, CopyWaitKind.UNKNOWN, left, line, NO_OBJECT, event, *told))
+    ctx.out.reserve(ctx.copies.landings)
+
+
+def settle(ctx: Context, numbers: Mapping[int, int]) -> None:
+    """Turn every wait into updates of the buffers that work was in flight on until then, and fix those that it may be
+    on at the end. ``numbers``: how many points behind a wait the work on a buffer ends."""
+    started = ctx.copies.in_flight
+    found = ends(ctx.out.items, {point: each.over for point, each in started.items()})
+    for point in found.left:
+        if started[point].why:
+            ctx.buffers.pin(
+                frozenset((started[point].buffer,)), started[point].why, within=started[point].within
+            )
+    ended = {point: issues - found.left for point, issues in found.over.items()}
+    ctx.out.items[:] = _settled(ctx, ctx.out.items, found.left, ended, numbers)
+
+
+def _settled(
+    ctx: Context,
+    nodes: Iterable[Node],
+    left: Collection[int],
+    ended: Mapping[int, frozenset[int]],
+    numbers: Mapping[int, int],
+) -> list[Node]:
+    started = ctx.copies.in_flight
+    found: list[Node] = []
+    for node in nodes:
+        checkpoint()
+        if isinstance(node, ProxyWait):
+            found += _ends(ctx, node, ended.get(node.point, frozenset()), numbers)
+            continue
+        if isinstance(node, Access) and node.point in started:
+            node = replace(node, asynchronous=False) if node.point in left else replace(node, keeps="")
+        elif isinstance(node, Branch):
+            then = _settled(ctx, node.then, left, ended, numbers)
+            otherwise = _settled(ctx, node.otherwise, left, ended, numbers)
+            node = replace(node, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise)))
+        elif isinstance(node, Loop):
+            tail = len(node.body) - node.tail
+            body = _settled(ctx, node.body.items[:tail], left, ended, numbers)
+            step = _settled(ctx, node.body.items[tail:], left, ended, numbers)
+            node = replace(node, body=Seq((*body, *step)), tail=len(step))
+        found.append(node)
+    return found
+
+
+def _ends(
+    ctx: Context, wait: ProxyWait, issues: Collection[int], numbers: Mapping[int, int]
+) -> Iterator[Node]:
+    """What was in flight until a wait."""
+    by_buffer: dict[int, list[int]] = {}
+    for issue in sorted(issues):
+        by_buffer.setdefault(ctx.copies.in_flight[issue].buffer, []).append(issue)
+    for buffer, own in sorted(by_buffer.items()):
+        point = wait.point + numbers[buffer]
+        update = Access(point, buffer, AccessKind.UPDATE, None, None, wait.line, guess=True)
+        within = ctx.copies.into[buffer]
+        yield replace(update, asynchronous=True, within=within, issues=tuple(own))
