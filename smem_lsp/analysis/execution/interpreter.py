@@ -305,8 +305,6 @@ class Interpreter:
                     raise
                 else:  # threads leave it one by one, but all come to what is behind it
                     self._pass_over(loop, here, frame)
-        if effects.other_barriers or self.synchronisation.calls_between(loop.node.point, loop.end):
-            self.synchronisation.forget(frame)
         self._forget_fences(loop)
         here = self._behind(loop.node, facts, here)
         returned = frame.path.returned
