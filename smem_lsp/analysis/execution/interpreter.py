@@ -226,8 +226,6 @@ class Interpreter:
         for arm, truth in branch.arms:
             checkpoint()
             with self._decided_by(branch, truth, here, frame, lasting=effects.leaves) as inside:
-                if ordered:
-                    order.forget(frame)
                 if any(mask) if truth else not all(mask):
                     taken = mask if truth else [not each for each in mask]
                     whole = all(taken)
