@@ -230,20 +230,23 @@ class HiddenValues(Unknowns):
 
     def is_computed(self, term: Term) -> bool:
         """Is it a number with a point, one in another type, or what lanes get that exchange values, made of what is
-        loaded and of what the block agrees on?"""
+        loaded and of what the block agrees on? A number in another type only of what memory is known to hold: not an
+        element of an array of the thread's own, which it has computed."""
         if not (_is_cast(term) or (isinstance(term, Op) and (_is_of_data(term.operator) or is_count(term)))):
             return False
-        loaded, stack = False, [*_operands(term)]
+        loaded, cast, own = False, _is_cast(term), False
+        stack = [*_operands(term)]
         while stack:
             checkpoint()
             each = stack.pop()
             if self.is_loaded(each):
-                loaded = True
+                loaded, own = True, own or not _is_of_memory(each)
             elif _is_made(each):
+                cast = cast or _is_cast(each)
                 stack += _operands(each)
             elif not (each.known or self.levels.uniform(each)):
                 return False
-        return loaded
+        return loaded and not (cast and own)
 
     def rests_on_loads(self, term: Term) -> bool:
         """Is it computed from loaded values, in whatever way? Any truth may come of it, but not any number."""
@@ -262,6 +265,12 @@ def _is_made(term: Term) -> bool:
 def _is_cast(term: Term) -> bool:
     """Is it another value in a type that may not hold it?"""
     return isinstance(term, Opaque) and term.origin == "lost" and len(term.sources) == 1
+
+
+def _is_of_memory(load: Term) -> bool:
+    """Is it loaded from shared memory, or through a pointer that the kernel gets?"""
+    assert isinstance(load, Opaque)
+    return load.access is not None or (bool(load.sources) and isinstance(load.sources[0], Sym))
 
 
 def _operands(term: Term) -> tuple[Term, ...]:
