@@ -241,3 +241,14 @@ def test_a_continue_of_an_inner_loop_leaves_the_check_of_the_outer_one_alone(
     text = f"{FEWER}__global__ void k(int* out, int n) {{ __shared__ int a[64]; int tid = threadIdx.x; {loop} }}\n"
     kernel = kernel_facts(text).kernel
     assert (kernel.irregular is None) is regular
+
+
+@pytest.mark.parametrize(
+    ("bound", "regular"),
+    [("in[n]", True), ("in[i] + n", True), ("a[n]", False), ("atomicAdd(out, 1)", False)],
+)
+def test_a_continue_in_front_of_a_check_that_loads(bound: str, regular: bool) -> None:
+    """What the check reads of memory that is not shared is only a value."""
+    loop = f"for (int i = 0; i < {bound}; ++i) {{ if (n > i) continue; out[i] = a[i]; }}"
+    text = f"__global__ void k(int* out, const int* in, int n) {{ __shared__ int a[64]; {loop} }}\n"
+    assert (kernel_facts(text).kernel.irregular is None) is regular

@@ -55,3 +55,44 @@ def test_bins_that_the_kernel_keeps_inside_are_any_bins() -> None:
 def test_bins_that_may_be_others_are_not_told(place: str) -> None:
     """What nothing in the kernel bounds, data may bound."""
     assert not races(BINS.replace("PLACE", place).replace("BETWEEN", ""))
+
+
+UP_TO_A_LIMIT = """\
+__global__ void bins(const float* x, float* out, int n, int many, int other, float low) {
+  __shared__ int h[1024];
+  auto count = [&](float value) {
+    value -= low;
+    int bin = (int)value;
+    LIMIT
+    atomicAdd(&h[bin], 1);
+  };
+  for (int i = threadIdx.x; i < many; i += 256) h[i] = 0;
+BETWEEN  for (int i = threadIdx.x; i < n; i += 256) count(x[i]);
+  __syncthreads();
+  for (int i = threadIdx.x; i < many; i += 256) out[i] = h[i];
+}
+void host(const float* x, float* out, int n, int many, int other, float low) {
+  bins<<<1, 256>>>(x, out, n, many, other, low);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        "if (bin < 0) bin = 0; if (bin > many - 1) bin = many - 1;",
+        "bin = min(max(bin, 0), many - 1);",
+        "if (bin < 0 || bin >= many) return;",
+    ],
+)
+def test_bins_up_to_the_limit_of_those_that_are_cleared(limit: str) -> None:
+    """Sizes for which they leave the buffer are none for which the others stay inside."""
+    text = UP_TO_A_LIMIT.replace("LIMIT", limit)
+    (found,) = races(text.replace("BETWEEN", ""))
+    assert found.severity is Severity.WARNING
+    assert not races(text.replace("BETWEEN", BARRIER))
+
+
+@pytest.mark.parametrize("limit", ["", "if (bin < 0 || bin >= other) return;", "if (bin >= many) return;"])
+def test_bins_up_to_another_limit(limit: str) -> None:
+    assert not races(UP_TO_A_LIMIT.replace("LIMIT", limit).replace("BETWEEN", ""))

@@ -24,8 +24,8 @@ from smem_lsp.analysis.values.terms import (
     Opaque,
     Sym,
     Term,
-    parts_of,
 )
+from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 
@@ -63,8 +63,9 @@ class HiddenValues(Unknowns):
                 self.typed += [found >= 0, found <= _OCTET]
             if not ahead:
                 self.tie_to_loads(term, found, 0 if shared else who)
-        if isinstance(term, Opaque) and term.origin == "lost" and len(term.sources) == 1:
-            self.natural.append(self.unnoted(lambda: found.equals(self.value(term.sources[0], who, ahead))))
+        if _is_cast(term):
+            (source,) = _operands(term)
+            self.natural.append(self.unnoted(lambda: found.equals(self.value(source, who, ahead))))
         if self.skipped and not ahead:
             self.tie_to_start(term, found, who)
         if not ahead and is_count(term):
@@ -228,16 +229,24 @@ class HiddenValues(Unknowns):
         return isinstance(term, Opaque) and term.origin == "load" and term.access not in self.updates
 
     def is_computed(self, term: Term) -> bool:
-        """Is it a number with a point, or what lanes get that exchange values, made of what is loaded and of what the
-        block agrees on?"""
-        if not isinstance(term, Op) or not (_is_of_data(term.operator) or is_count(term)):
+        """Is it a number with a point, one in another type, or what lanes get that exchange values, made of what is
+        loaded and of what the block agrees on? A number in another type only of what memory is known to hold: not an
+        element of an array of the thread's own, which it has computed."""
+        if not (_is_cast(term) or (isinstance(term, Op) and (_is_of_data(term.operator) or is_count(term)))):
             return False
-        inner = list(parts_of(*term.args))
-        plain = all(
-            each.known or self.is_loaded(each) or _is_made(each) or self.levels.uniform(each)
-            for each in inner
-        )
-        return plain and any(map(self.is_loaded, inner))
+        loaded, cast, own = False, _is_cast(term), False
+        stack = [*_operands(term)]
+        while stack:
+            checkpoint()
+            each = stack.pop()
+            if self.is_loaded(each):
+                loaded, own = True, own or not _is_of_memory(each)
+            elif _is_made(each):
+                cast = cast or _is_cast(each)
+                stack += _operands(each)
+            elif not (each.known or self.levels.uniform(each)):
+                return False
+        return loaded and not (cast and own)
 
     def rests_on_loads(self, term: Term) -> bool:
         """Is it computed from loaded values, in whatever way? Any truth may come of it, but not any number."""
@@ -249,7 +258,23 @@ class HiddenValues(Unknowns):
 
 
 def _is_made(term: Term) -> bool:
-    return isinstance(term, Op) and (term.operator in FOLLOWED or _is_of_data(term.operator))
+    followed = isinstance(term, Op) and (term.operator in FOLLOWED or _is_of_data(term.operator))
+    return followed or _is_cast(term)
+
+
+def _is_cast(term: Term) -> bool:
+    """Is it another value in a type that may not hold it?"""
+    return isinstance(term, Opaque) and term.origin == "lost" and len(term.sources) == 1
+
+
+def _is_of_memory(load: Term) -> bool:
+    """Is it loaded from shared memory, or through a pointer that the kernel gets?"""
+    assert isinstance(load, Opaque)
+    return load.access is not None or (bool(load.sources) and isinstance(load.sources[0], Sym))
+
+
+def _operands(term: Term) -> tuple[Term, ...]:
+    return term.args if isinstance(term, Op) else term.sources if isinstance(term, Opaque) else ()
 
 
 def _is_of_data(operator: str) -> bool:

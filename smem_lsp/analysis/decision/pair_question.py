@@ -235,7 +235,7 @@ class PairQuestion(RaceSizes):
             if atomic.kind is AccessKind.UPDATE and not atomic.plain and stores(other):
                 if self.way.decisions or Origin.UNKNOWN in origin or not self.asker.asks_no_data(other):
                     return False
-                return self.followed or self.asker.stays_inside(atomic)
+                return self.followed or self.asker.stays_inside(atomic, other)
         if self.reads_counts():
             return self.asker.asks_no_data(self.second) and self.asker.stays_inside(self.first)
         if self.counts_by_data():

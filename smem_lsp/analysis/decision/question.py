@@ -11,7 +11,7 @@ from smem_lsp.analysis.decision.conditions import Condition
 from smem_lsp.analysis.decision.effort import AT_FIRST, EFFORT, TO_ASK
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.followed import Followed
-from smem_lsp.analysis.decision.formulas import Expression, Formula, either, negated
+from smem_lsp.analysis.decision.formulas import Expression, Formula, concerned, either, for_none, negated
 from smem_lsp.analysis.decision.model import Answer
 from smem_lsp.analysis.decision.operators import COMPARISONS
 from smem_lsp.analysis.decision.own_writes import own_writes
@@ -210,21 +210,30 @@ class Asker:
 
         return self._kept((access.point, "data"), find)
 
-    def stays_inside(self, access: Access) -> bool:
-        """Does it stay inside of its buffer, whatever is loaded?"""
+    def stays_inside(self, access: Access, beside: Access | None = None) -> bool:
+        """Does it stay inside of its buffer, whatever is loaded? ``beside``: for those sizes from 1 on for which this
+        access does, as where all elements up to the same limit are cleared."""
         buffer = self.of.kernel.buffers[access.buffer]
         if buffer.bytes is None or access.part is not None:
             return False
         most = buffer.bytes
 
         def find() -> bool:
-            pair = self.alone(access)
-            start, end = pair.bytes_of(access, 0)
-            own = [pair.holds(each, who) for each, who in pair.guards() if who == 0]
-            asked = [*own, *pair.encoder.side, *pair.encoder.typed, either(start < 0, end > most)]
-            return self.solve(pair.encoder, asked).outcome is solver.Outcome.NONE
+            pair = PairQuestion(self, access, beside or access, SAME_TURN, None).loosely()
+            encoder = pair.encoder
 
-        return self._kept((access.point, "inside"), find)
+            def leaves(one: Access, who: int) -> list[Formula]:
+                start, end = pair.bytes_of(one, who)
+                come = [pair.holds(each, whose) for each, whose in pair.guards() if whose == who]
+                outside = either(start < 0, end > most)
+                return [outside, *concerned(outside, [*come, *encoder.side, *encoder.typed])]
+
+            own = leaves(access, 0)
+            if beside is not None:
+                own += [for_none(leaves(beside, 1), pair.kept()), *pair.at_least(1)]
+            return self.solve(encoder, own).outcome is solver.Outcome.NONE
+
+        return self._kept((access.point, beside and beside.point, "inside"), find)
 
     def are_excluded(self, first: Access, second: Access, way: Way, lanes: bool | None) -> bool:
         """Can no two threads come to both, whatever the two touch?"""

@@ -46,7 +46,8 @@ class RaceSizes(Meeting):
         shown: list[Witness] = []
         first: Witness | None = None  # of larger sizes than any that are known to be safe
         too_small = False
-        for turn, given in enumerate(ordinary_sizes(everything, self.encoder.dims)):
+        for turn, chosen in enumerate(ordinary_sizes(everything, self.encoder.dims)):
+            given = self.as_launched(chosen)
             witness = self.witness(formulas, given)
             if witness is not None:
                 shown.append(witness)
@@ -76,6 +77,18 @@ class RaceSizes(Meeting):
             witness = self.witness(formulas, self.places())
             return Reply(Answer.SIZES, origin) if witness is None else Reply(Answer.RACE, origin, (), witness)
         return self.undecided(names, origin, first or self.witness(formulas, self.unrelated()))
+
+    def as_launched(self, chosen: dict[str, int]) -> dict[str, int]:
+        """Without those sizes that the launches in sight make of the other ones, parameters before places in the grid:
+        a grid has as many blocks as an array needs."""
+        facts = list(self.given())
+        if not facts or self.is_possible([*facts, *self.encoder.side], chosen):
+            return chosen
+        kept = dict[str, int]()
+        for name in sorted(chosen, key=is_parameter, reverse=True):
+            if self.is_possible([*facts, *self.encoder.side], {**kept, name: chosen[name]}):
+                kept[name] = chosen[name]
+        return kept
 
     def undecided(
         self, names: Iterable[str], origin: Origin, shown: Witness | None = None, words: str = ""
@@ -206,7 +219,8 @@ class RaceSizes(Meeting):
     def come_under(
         self, guards: Iterable[Formula], given: Mapping[str, int], decisions: Iterable[Formula]
     ) -> bool:
-        return self.is_possible([*guards, *decisions, self.different_threads(), *self.encoder.side], given)
+        facts = [*self.given(), *self.encoder.side]
+        return self.is_possible([*guards, *decisions, self.different_threads(), *facts], given)
 
     def meet_if_small(
         self, names: Sequence[str], shown: Iterable[Witness], formulas: list[Formula], apart: list[Formula]

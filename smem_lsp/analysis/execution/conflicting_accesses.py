@@ -111,13 +111,13 @@ class ConflictingAccesses:
             return  # perhaps the same value
         for cell in self._shared(one, other, across=pair in self.within):
             checkpoint()
-            if not stores and (_is_stored_by_several(one, cell) or _is_stored_by_several(other, cell)):
-                continue  # they would all store the same value
             for a, b in _thread_pairs(one, other, cell):
                 within = a // self.warp == b // self.warp
                 if not self._is_unordered(one, a, other, b, within=within):
                     continue
                 if stores and not differ(one, a, other, b):
+                    continue
+                if not stores and (_is_one_value(one, cell, b) or _is_one_value(other, cell, a)):
                     continue
                 data = one.assumes_race_free or other.assumes_race_free
                 if not within:
@@ -219,8 +219,13 @@ class ConflictingAccesses:
         return None
 
 
-def _is_stored_by_several(event: Event, cell: int) -> bool:
-    return event.access.kind is AccessKind.WRITE and event.low[cell] != event.high[cell]
+def _is_one_value(store: Event, cell: int, loading: int) -> bool:
+    """Do several threads store there, so that it is one value, which thread ``loading`` may have stored itself, or
+    which may have been there before?"""
+    low, high = store.low[cell], store.high[cell]
+    if store.access.kind is not AccessKind.WRITE or low == high:
+        return False
+    return low <= loading <= high or _is_same_for_all(store.form)
 
 
 def _thread_pairs(one: Event, other: Event, cell: int) -> tuple[tuple[int, int], ...]:

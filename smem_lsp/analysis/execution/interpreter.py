@@ -226,8 +226,6 @@ class Interpreter:
         for arm, truth in branch.arms:
             checkpoint()
             with self._decided_by(branch, truth, here, frame, lasting=effects.leaves) as inside:
-                if ordered:
-                    order.forget(frame)
                 if any(mask) if truth else not all(mask):
                     taken = mask if truth else [not each for each in mask]
                     whole = all(taken)
@@ -305,8 +303,6 @@ class Interpreter:
                     raise
                 else:  # threads leave it one by one, but all come to what is behind it
                     self._pass_over(loop, here, frame)
-        if effects.other_barriers or self.synchronisation.calls_between(loop.node.point, loop.end):
-            self.synchronisation.forget(frame)
         self._forget_fences(loop)
         here = self._behind(loop.node, facts, here)
         returned = frame.path.returned

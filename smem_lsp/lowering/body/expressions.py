@@ -101,7 +101,7 @@ def truth(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     """The value of an expression that is asked whether it is 0, or a null pointer: an address goes nowhere by that."""
     loaded = effects.number(load(ctx, operand(ctx, expr, scope), expr))
     if isinstance(loaded, Ref) and loaded.pointer:
-        return ctx.out.fresh()
+        return loaded.leads or ctx.out.fresh()
     return _as_value(ctx, loaded, expr)
 
 
@@ -352,6 +352,8 @@ def _with_address(ctx: Context, expr: tree.Binary, ref: Ref, other: Value) -> Va
     if ref.number and operator in ("&", "|", "^", "*", "/", "<<", ">>"):
         low = operator == "&" and isinstance(other, Const) and 0 <= other.n < _PAGE
         return ctx.out.fresh() if low else ref.turned(operator, other)  # rounded up or down, perhaps
+    if operator in ("==", "!=") and other == Const(0) and ref.leads is not None:
+        return operation(operator_of(operator), ref.leads, other)
     if operator not in ("==", "!=", "<", ">", "<=", ">=", "%"):
         ctx.escape(ref, expr.lo, "used as a number")
     return ctx.out.fresh()

@@ -7,8 +7,10 @@ from dataclasses import field
 
 from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.nodes import (
+    AccessKind,
     Assign,
     Branch,
+    GlobalAccess,
     Induction,
     Jump,
     JumpKind,
@@ -366,10 +368,16 @@ class _LoopParts:
         return [*self.step, *self.again]
 
 
+def _runs_after_continue(item: Node) -> bool:
+    """May it stand behind a ``continue``, which comes to values only? It touches nothing that is shared."""
+    reads = isinstance(item, GlobalAccess) and item.kind is AccessKind.READ
+    return reads or isinstance(item, (Assign, Place))
+
+
 def _loop(ctx: Context, node: tree.For | tree.While | tree.DoWhile, parts: _LoopParts) -> None:
     """Put a loop together."""
     condition, initial = parts.condition, parts.initial
-    if not all(isinstance(item, Assign) for item in parts.behind) and continues(parts.body):
+    if not all(map(_runs_after_continue, parts.behind)) and continues(parts.body):
         ctx.limits.note_irregular(f"`continue` in the loop at line {line_of(ctx, node.lo)}")
     for item in parts.first_check:
         ctx.out.emit(item)

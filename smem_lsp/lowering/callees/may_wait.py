@@ -38,9 +38,12 @@ def is_calm(ctx: Context, functions: Sequence[Function]) -> bool:
         if names is None or len(seen) > _MOST:
             return False
         for name in names:
-            found = ctx.helpers.get(name, ())
-            if not found or name in ctx.at.unit.header_functions:
-                return False  # it is not in sight, perhaps
+            found = ctx.at.unit.header_definitions(name, 0)
+            if not found and name in ctx.at.unit.header_functions:
+                return False  # what a header declares stands elsewhere
+            found = [*found, *ctx.helpers.get(name, ())]
+            if not found:
+                return False
             waiting += found
     return bool(seen)
 
@@ -64,18 +67,36 @@ def _found_called(definition: Definition, dialect: Dialect) -> frozenset[str] | 
 
 def _names(texts: Sequence[str], dialect: Dialect) -> Iterator[str | None]:
     """What is called, but for arithmetic; None: something that is not known by its name."""
-    for at, text in enumerate(texts[:-1]):
+    for opening, text in enumerate(texts[1:], 1):
         checkpoint()
-        if texts[at + 1] != "(":
+        if text != "(":
             continue
-        if text == ">":  # f<int>(...), or a comparison
-            opening = next((i for i in range(at, 0, -1) if texts[i] == "<"), 0)
-            if texts[opening - 1] not in _CASTS:
-                yield None
-        elif text[0].isalpha() or text[0] == "_":
+        at = opening - 1
+        if texts[at] in (">", ">>"):  # f<int>(...), or a comparison
+            at = _templated(texts, at)
+        text = texts[at]
+        if at < 0 or text in _CASTS:
+            continue
+        if text[0].isalpha() or text[0] == "_":
             if at and (texts[at - 1] in (".", "->") or (texts[at - 1] == "::" and texts[at - 2] != "std")):
                 yield None
             elif not (
                 library_names.is_calm(text, dialect) or text in _WORDS or vector_element(text) is not None
             ):
                 yield None if at and texts[at - 1] == "::" else text
+
+
+def _templated(texts: Sequence[str], closing: int) -> int:
+    """The name in front of the template arguments that end at ``closing``; -1: it is an operator."""
+    depth = 0
+    for at in range(closing, 0, -1):
+        depth += _BRACKETS.get(texts[at], 0)
+        if texts[at] in _ENDS:
+            break
+        if depth <= 0:
+            return at - 1
+    return -1
+
+
+_BRACKETS = {">": 1, ">>": 2, "<": -1, ")": 1, "(": -1}
+_ENDS = frozenset(("{", "}", ";", "&&", "||"))

@@ -138,6 +138,7 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
         if any(each.body is None for each in _functions(around.scope.own(name))):
             return []  # defined outside of the class, perhaps not in sight
         found = [f for f in found if f.island.enclosing[-1:] == (around.decl.name.rpartition("::")[2],)]
+        found = _of_specialisation(around, found)
     spelled = callee.arguments[-1] if callee.arguments else None
     constants = scope.constant_scope()
     given = None if spelled is None else [constants.argument(each) for each in spelled]
@@ -238,6 +239,24 @@ def _class_of(callee: tree.Name, scope: LocalScope) -> Record | None:
 
 def _functions(found: Iterable[tuple[Declared, Scope]]) -> Iterator[FunctionDecl]:
     return (decl for decl, _ in found if isinstance(decl, FunctionDecl))
+
+
+def _of_specialisation(record: Record, found: list[Function]) -> list[Function]:
+    """Without the members of other specialisations of the class; those that are spelled alike are one."""
+    if len(found) < 2:
+        return found
+    own: dict[tuple[str, ...], Function] = {}
+    spelled = {
+        tuple(decl.source.texts[decl.start : decl.body[1] + 1])
+        for decl, where in record.scope.own(found[0].name)
+        if isinstance(decl, FunctionDecl) and decl.body is not None and where is record.scope
+    }
+    for function in found:
+        checkpoint()
+        words = tuple(function.definition.tokens.texts)
+        if words in spelled:
+            own.setdefault(words, function)
+    return list(own.values()) if len(own) == len(spelled) else found
 
 
 def _declares(record: Record, function: Function) -> bool:

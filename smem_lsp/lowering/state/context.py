@@ -404,6 +404,8 @@ class Context:
             name=ref.name,
         )
         self.points_to.join(variable, plain)
+        if ref.leads != Var(variable):
+            self.out.assign(variable, ref.leads or self.out.fresh())
         self.out.assign(variable + 1, ref.offset or self.out.fresh())
         known = self.points_to.known(variable)
         if known is not None and len(known.bases) > 1:
@@ -456,6 +458,7 @@ class Context:
             within=known.within,
             chosen=chosen,
             name=known.name,
+            leads=None if variable.array or known.number else Var(variable.index),
         )
 
     # ---- values of now -------------------------------------------------------------------------------------------
@@ -463,10 +466,11 @@ class Context:
     def frozen(self, ref: Ref) -> Ref:
         """A place whose index keeps the values of now, whatever its variables become."""
         index = None if ref.index is None else tuple(self.frozen_value(value) for value in ref.index)
-        offset, chosen = (
-            None if each is None else self.frozen_value(each) for each in (ref.offset, ref.chosen)
+        offset, chosen, leads = (
+            None if each is None else self.frozen_value(each) for each in (ref.offset, ref.chosen, ref.leads)
         )
-        return replace(ref, index=index, offset=offset, chosen=chosen, part_of=self._frozen_part(ref.part_of))
+        part = self._frozen_part(ref.part_of)
+        return replace(ref, index=index, offset=offset, chosen=chosen, leads=leads, part_of=part)
 
     def _frozen_part(self, part: MemberPath | None) -> MemberPath | None:
         return None if part is None else replace(part, base=self.frozen_value(part.base))

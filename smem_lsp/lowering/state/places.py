@@ -22,7 +22,8 @@ class Ref:
     address is kept in; ``number``: the address is kept in an integer; ``kind``: type of an element of what is there;
     ``within``: the object that was named last on the way, a member of a class in the buffer or all of the buffer;
     ``name``: the number of the last name on the way, -1: of several, or none; ``loaded``: what is read here without
-    an access, as it was just stored; of an address, the number that is read if this is no array of an unknown type.
+    an access, as it was just stored; of an address, the number that is read if this is no array of an unknown type;
+    ``leads``: of an address, whether it is no null pointer; None: not known.
     """
 
     bases: frozenset[int]
@@ -44,6 +45,7 @@ class Ref:
     mixed: bool = False  # places of several layouts: none of its offsets means anything
     name: int = -1
     loaded: Value | None = None
+    leads: Value | None = None
 
     @property
     def whole(self) -> bool:
@@ -62,7 +64,7 @@ class Ref:
 
     def address(self) -> Ref:
         """``&place``"""
-        return replace(self, pointer=True, part_of=self.element_path())
+        return replace(self, pointer=True, part_of=self.element_path(), leads=Const(1))
 
     def element_path(self) -> MemberPath | None:
         """What this is a part of; an element of unknown size is one by itself."""
@@ -78,7 +80,7 @@ class Ref:
         """``*pointer``"""
         if self.held:
             return replace(self, held=self.held - 1)
-        return replace(self, pointer=False, loaded=None)
+        return replace(self, pointer=False, loaded=None, leads=None)
 
     def as_number(self) -> Ref:
         """An address as an integer: bytes."""
@@ -101,7 +103,7 @@ class Ref:
 
     def decayed(self) -> Ref:
         """An array as the address of its first element."""
-        return replace(self.at(Const(0)), pointer=True)
+        return replace(self.at(Const(0)), pointer=True, leads=Const(1))
 
     def at(self, index: Value) -> Ref:
         """``place[index]`` of an array."""
@@ -124,7 +126,7 @@ class Ref:
         part = self.part_of
         if by is None:
             part = None if part is not None and part.counted and not part.path else part
-            return replace(self, index=None, offset=None, part_of=part, loaded=None)
+            return replace(self, index=None, offset=None, part_of=part, loaded=None, leads=None)
         part = None if part is None else part.moved(by, sign)
         offset = _advance(self.offset, by, self.bytes, sign)
         within = self.within if by == Const(0) or self._stays(offset) else None
@@ -135,7 +137,7 @@ class Ref:
         """An address as a number, that ``operator`` and another one make something else of: somewhere in the buffer, or
         a descriptor of what is there."""
         made = None if self.byte is None else Op(Operator.CALL, (self.byte, other), OF_ADDRESS + operator)
-        return replace(self, index=None, offset=made, loaded=None)
+        return replace(self, index=None, offset=made, loaded=None, leads=None)
 
     def _stays(self, offset: Value | None) -> bool:
         """May an address that is moved to ``offset`` still lead into the object that it was made from?"""
@@ -166,7 +168,7 @@ class Ref:
     def perhaps(self, loaded: Value) -> Ref:
         """The address of the member of an unknown type that is here if it is an array, ``loaded`` if it is a number."""
         part = None if self.part_of is None else replace(self.part_of, stand_in=None)
-        return replace(self.part(), pointer=True, part_of=part, unclear=False, loaded=loaded)
+        return replace(self.part(), pointer=True, part_of=part, unclear=False, loaded=loaded, leads=None)
 
     def member(self, offset: int, kind: Type | None) -> Ref:
         """A member of this type ``offset`` bytes into the element that is here."""

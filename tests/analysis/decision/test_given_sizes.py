@@ -97,3 +97,33 @@ def test_a_block_that_is_no_square() -> None:
     """No launch of it is known, so nothing is known of the side."""
     found = check(SQUARE.format(barrier=""), config=Config(threads=96)).findings
     assert all(each.severity is not Severity.ERROR for each in found)
+
+
+LEAST = """\
+__global__ void k(const int *in, int *out, int n, int m) {{
+  extern __shared__ int least[];
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int j = threadIdx.x; j < m; j += 256) least[j] = 1 << 30;
+  __syncthreads();
+  for (int j = 0; j < m; ++j)
+    if (i < n && {leader}) atomicMin(least + j, in[i]);
+  {barrier}
+  if (threadIdx.x == 0)
+    for (int j = 0; j < m; ++j) out[j] = least[j];
+}}
+void go(const int *in, int *out, int n, int m) {{ k<<<{blocks}, 256, 4 * m>>>(in, out, n, m); }}
+"""
+
+
+@pytest.mark.parametrize("blocks", ["(n + 255) / 256", "n / 256 + 1", "7"])
+def test_as_many_blocks_as_elements_need(blocks: str) -> None:
+    leader = "threadIdx.x % 32 == 0"
+    (found,) = check(LEAST.format(blocks=blocks, barrier="", leader=leader)).findings
+    assert (found.code, found.severity) == ("SMEM201", Severity.WARNING if blocks == "7" else Severity.ERROR)
+    assert not check(LEAST.format(blocks=blocks, barrier="__syncthreads();", leader=leader)).findings
+
+
+def test_no_thread_of_these_blocks_comes() -> None:
+    """Of a grid that is made for the elements no block is as far behind them."""
+    text = LEAST.format(blocks="(n + 255) / 256", barrier="", leader="blockIdx.x * 256 > n + m")
+    assert not check(text).findings

@@ -41,6 +41,36 @@ def test_threads_that_store_what_they_loaded_from_different_places_race(body: st
     assert bool(told) == (kind is RACY)
 
 
+WARPS = (
+    "int v = in[t]; REDUCED s[t / 32] = v; BARRIER if (READERS) { v = s[READ]; } __syncthreads(); out[t] = v;"
+)
+REDUCED = (
+    "for (int o = 16; o; o >>= 1) { int w = __shfl_down_sync(~0u, v, o); if (w < v) { v = w; } }",
+    "v = __shfl_sync(~0u, v, 0);",
+)
+
+
+@pytest.mark.parametrize("reduced", REDUCED)
+@pytest.mark.parametrize(
+    ("readers", "read"), [("t < 2", "t"), ("t / 32 == 0", "t % 2"), ("true", "1 - t / 32")]
+)
+def test_all_lanes_of_a_warp_store_what_another_warp_reads(reduced: str, readers: str, read: str) -> None:
+    body = WARPS.replace("REDUCED", reduced).replace("READERS", readers).replace("READ", read)
+    assert judged(body.replace("BARRIER", ""))[1] == [Severity.ERROR]
+    assert not judged(body.replace("BARRIER", "__syncthreads();"))[1]
+
+
+@pytest.mark.parametrize(
+    ("stored", "read"),
+    [
+        ("n", "1 - t / 32"),  # it may have been there before
+        ("__shfl_sync(~0u, v, 0)", "t / 32"),  # its own warp has stored it
+    ],
+)
+def test_one_value_that_several_threads_store(stored: str, read: str) -> None:
+    assert not judged(f"int v = in[t]; s[t / 32] = {stored}; out[t] = s[{read}];")[1]
+
+
 HISTOGRAM = "s[t] = 0; __syncthreads(); {count} {barrier} out[t] = {read};"
 
 

@@ -42,3 +42,29 @@ def test_a_race_behind_a_search_is_found(loop: str) -> None:
 )
 def test_nothing_is_said_behind_what_is_not_followed(loop: str) -> None:
     expect(KERNEL.format(loop=loop, mark=""), among=("SMEM201",))
+
+
+CALLS = """\
+int unseen(int);
+__device__ int far(int);
+static __global__ void __launch_bounds__(256) k(const int* in, int* out, int n) {{
+  __shared__ int s[256];
+  const int t = threadIdx.x;
+  for (int i = 0; i < 4; ++i) {{
+    {in_front}
+    s[t] = in[t] + i;
+    {behind}
+  }}
+  out[t] = s[255 - t];
+{mark}
+  __syncthreads();
+}}
+void host(const int* in, int* out, int n) {{ k<<<1, 256>>>(in, out, n); }}
+"""
+
+
+def test_a_call_of_a_turn_orders_nothing_behind_it() -> None:
+    """What the last turn writes behind the call is read behind the loop."""
+    mark = "//         ^^^^^^^^^^ SMEM201"
+    expect(CALLS.format(in_front="far(n);", behind="", mark=mark), among=("SMEM201",))
+    expect(CALLS.format(in_front="", behind="far(n);", mark=""), among=("SMEM201",))

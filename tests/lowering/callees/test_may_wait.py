@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from carets import expect
+
+from smem_lsp.engine import check
+from smem_lsp.environment import DiskReader
 
 LARGE = " ".join(f"v = v * {n}.5f + sqrtf(v);" for n in range(12))
 
@@ -33,6 +38,8 @@ def test_arithmetic_orders_nothing() -> None:
 def test_what_it_calls_is_looked_at() -> None:
     inner = f"__device__ float inner(float v) {{ {LARGE} return v; }}\n"
     expect(kernel(inner + f"__device__ float blend(float v) {{ {LARGE} return inner(v); }}", RACE))
+    of_type = f"template <class T> {inner}"
+    expect(kernel(of_type + f"__device__ float blend(float v) {{ {LARGE} return inner<float>(v); }}", RACE))
     waits = f"__device__ float inner(float v) {{ {LARGE} elsewhere(v); return v; }}\n"
     expect(kernel(waits + f"__device__ float blend(float v) {{ {LARGE} return inner(v); }}"))
 
@@ -44,6 +51,7 @@ def test_what_it_calls_is_looked_at() -> None:
         "group.sync();",
         "ns::elsewhere();",
         "elsewhere<3>(v);",
+        "elsewhere<pair<int, int>>(v);",
         "v = __shfl_sync(~0u, v, 0);",
         "volatile float* p = &v; while (*p < 0) {}",
         "MACRO(v);",
@@ -51,6 +59,18 @@ def test_what_it_calls_is_looked_at() -> None:
 )
 def test_what_may_wait_for_others_hides_a_race(more: str) -> None:
     expect(kernel(f"__device__ float blend(float v) {{ {LARGE} {more} return v; }}"))
+
+
+@pytest.mark.parametrize(
+    ("more", "told"), [("", True), ("elsewhere(v);", False), ("__syncthreads();", False)]
+)
+def test_what_headers_define_is_looked_at(tmp_path: Path, more: str, told: bool) -> None:
+    inner = f"template <class T> __device__ T inner(T v) {{ {LARGE} {more} return v; }}\n"
+    (tmp_path / "inner.cuh").write_text(inner)
+    blend = f"__device__ float blend(float v) {{ {LARGE} return inner<float>(v); }}"
+    text = kernel('#include "inner.cuh"\n' + blend)
+    found = check(text, path=str(tmp_path / "k.cu"), reader=DiskReader())
+    assert ("SMEM201" in {each.code for each in found.findings}) is told
 
 
 def test_a_function_out_of_sight_may_wait() -> None:

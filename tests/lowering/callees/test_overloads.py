@@ -53,7 +53,12 @@ CLASSES = (
     "template <class T> struct Op { static __device__ void put(T* p) { p[1] = 1; } };"
     "template <> struct Op<float> { static __device__ void put(float* p) { p[2] = 1; } };"
 )
-
+PARTS = (
+    "enum Kind { ONE, TWO };"
+    "template <Kind K, class T> struct Op { static __device__ void put(T* p, int i); };"
+    "template <class T> struct Op<ONE, T> { static __device__ void put(T* p, int i) { p[i] = 1; } };"
+    "template <class T> struct Op<TWO, T> { static __device__ void put(T* p, int i) { p[2 * i] = 1; } };"
+)
 
 NUMBERS = "".join(
     f"__device__ void put({kind} x, float* p) {{ p[{at}] = 1; }}"
@@ -77,6 +82,9 @@ NUMBERS = "".join(
         (DEFINED, "put<float>(1.0f, a);", ["W a 4+4"]),
         (DEFINED, "put<float>(1.0, a);", ["W a 4+4"]),
         (DEFINED, "put<int>(1.0f, a);", ["W a 0+4"]),
+        # static members of partial specialisations
+        (PARTS, "Op<ONE, float>::put(a, n);", ["W a 12+4"]),
+        (PARTS, "constexpr Kind K = TWO; Op<K, float>::put(a, n);", ["W a 24+4"]),
         (KINDS, "put(a, n);", ["W a 12+4"]),
         (KINDS, "put(a, a);", ["R a 8+4", "W a 4+4"]),
         (KINDS, "put((int*)a, n);", ["W a 0+4"]),
@@ -104,6 +112,7 @@ def test_overloads_are_told_apart(above: str, statements: str, expected: list[st
         (SIZES, "put<W>(a, n);", ["W a", "W a"]),
         (KINDS, "put(a, unseen);", ["W a", "R a"]),  # the int* overload takes no float*
         (CLASSES, "Op<T>::put(a);", ["W a", "W a"]),
+        (PARTS, "Op<K, float>::put(a, n);", ["W a", "W a"]),
         (
             "namespace x { template <class T> __device__ void put(T* p) { p[0] = 1; } }"
             "namespace y { __device__ void put(float* p) { p[1] = 1; } } using namespace x;",
