@@ -15,7 +15,7 @@ from smem_lsp.analysis.decision.ways import Ordering, Pair, Way
 from smem_lsp.analysis.threads.uniformity import Control, Levels, control_where
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.pointer_ranges import parts
-from smem_lsp.analysis.values.terms import Term
+from smem_lsp.analysis.values.terms import Op, Sym, Term, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
     Access,
@@ -102,6 +102,20 @@ class Followed:
         nothing orders has changed the place between two reads, and that is a race already."""
         every = (each for position in self.positions.values() for each in position.conditions)
         return frozenset((each.term, each.truth) for each in every if each.branch in self.control.alike)
+
+    @cached_property
+    def computed(self) -> frozenset[str]:
+        """Parameters that every launch computes of other ones: what these are leaves them no choice."""
+        found = set[str]()
+        for each in self.values.given:
+            if not (isinstance(each, Op) and each.operator == "=="):
+                continue
+            for one, other in (each.args, each.args[::-1]):
+                of = {part.name for part in parts_of(other) if isinstance(part, Sym)}
+                if isinstance(one, Sym) and of and found.isdisjoint((one.name, *of)) and one.name not in of:
+                    found.add(one.name)
+                    break
+        return frozenset(found)
 
     @cached_property
     def parts(self) -> Mapping[int, Extent]:

@@ -46,7 +46,8 @@ class RaceSizes(Meeting):
         shown: list[Witness] = []
         first: Witness | None = None  # of larger sizes than any that are known to be safe
         too_small = False
-        for turn, given in enumerate(ordinary_sizes(everything, self.encoder.dims)):
+        chosen = everything.keys() - self.asker.of.computed
+        for turn, given in enumerate(ordinary_sizes(chosen, self.encoder.dims)):
             witness = self.witness(formulas, given)
             if witness is not None:
                 shown.append(witness)
@@ -224,7 +225,7 @@ class RaceSizes(Meeting):
         threads = threads_of(self.encoder.dims)
         return {
             name: (37 + 11 * place) * threads + 3 + 10 * place if is_parameter(name) else _of_grid(name, 0)
-            for place, name in enumerate(sorted(self.encoder.sizes))
+            for place, name in enumerate(sorted(self.encoder.sizes.keys() - self.asker.of.computed))
         }
 
     def places(self) -> dict[str, int]:

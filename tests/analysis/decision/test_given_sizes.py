@@ -97,3 +97,26 @@ def test_a_block_that_is_no_square() -> None:
     """No launch of it is known, so nothing is known of the side."""
     found = check(SQUARE.format(barrier=""), config=Config(threads=96)).findings
     assert all(each.severity is not Severity.ERROR for each in found)
+
+
+WINDOW = """\
+__global__ void k(const int *in, int *out, int r, int bound) {{
+  __shared__ int s[64];
+  for (int j = r; j < bound; j++) {{
+    s[threadIdx.x] = in[j + threadIdx.x];
+    __syncthreads();
+    out[j * 64 + threadIdx.x] = s[63 - threadIdx.x];
+    {barrier}
+  }}
+}}
+void go(const int *in, int *out, int r, int n) {{ k<<<1, 64>>>(in, out, r, {bound}); }}
+"""
+
+
+@pytest.mark.parametrize("bound", ["2 * r + 1", "r * r + r + 1"])
+def test_sizes_of_which_one_is_made_of_the_other(bound: str) -> None:
+    """They are no two numbers to choose."""
+    (told,) = check(WINDOW.format(bound=bound, barrier="")).findings
+    assert told.message.endswith("with the 64×1×1 block of line 10")
+    assert told.severity is Severity.ERROR
+    assert not check(WINDOW.format(bound=bound, barrier="__syncthreads();")).findings
