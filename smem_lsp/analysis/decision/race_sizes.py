@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from smem_lsp.analysis.decision import solver
+from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.formulas import Expression, Formula, both, for_none, negated
 from smem_lsp.analysis.decision.meeting import Meeting
 from smem_lsp.analysis.decision.model import Answer, Witness
@@ -47,7 +48,7 @@ class RaceSizes(Meeting):
         first: Witness | None = None  # of larger sizes than any that are known to be safe
         too_small = False
         chosen = everything.keys() - self.asker.of.computed
-        for turn, given in enumerate(ordinary_sizes(chosen, self.encoder.dims)):
+        for turn, given in enumerate(ordinary_sizes(chosen, self.encoder)):
             witness = self.witness(formulas, given)
             if witness is not None:
                 shown.append(witness)
@@ -224,7 +225,9 @@ class RaceSizes(Meeting):
         """Large sizes of which none is made of another one, nor of the block's."""
         threads = threads_of(self.encoder.dims)
         return {
-            name: (37 + 11 * place) * threads + 3 + 10 * place if is_parameter(name) else _of_grid(name, 0)
+            name: (37 + 11 * place) * threads + 3 + 10 * place
+            if is_parameter(name)
+            else _of_grid(name, 0, self.encoder)
             for place, name in enumerate(sorted(self.encoder.sizes.keys() - self.asker.of.computed))
         }
 
@@ -266,14 +269,14 @@ class RaceSizes(Meeting):
         return self.asker.solve(self.encoder, list(formulas), wanted=wanted)
 
 
-def ordinary_sizes(names: Collection[str], dims: Dims | None) -> Iterator[dict[str, int]]:
+def ordinary_sizes(names: Collection[str], encoder: Encoder) -> Iterator[dict[str, int]]:
     """Unrelated choices of sizes, large and small ones, and of several sizes also some of different orders of
     magnitude: a radius and a width; one of the first blocks for a place in the grid. Without names there is one."""
-    threads = threads_of(dims)
+    threads = threads_of(encoder.dims)
     chosen = ((37 * threads, 5 * threads), (48 * threads, 7 * threads), (16, 8), (5, 2), (40, 3), (129, 64))
     for turn, (first, step) in enumerate(chosen if names else chosen[:1]):
         yield {
-            name: _of_grid(name, turn) if not is_parameter(name) else first + step * place
+            name: _of_grid(name, turn, encoder) if not is_parameter(name) else first + step * place
             for place, name in enumerate(sorted(names))
         }
     free = sorted(name for name in names if is_parameter(name))
@@ -282,7 +285,7 @@ def ordinary_sizes(names: Collection[str], dims: Dims | None) -> Iterator[dict[s
     for turn, first in enumerate((2, 3)):
         for ordered in (free, free[::-1]):
             yield {
-                **{name: _of_grid(name, turn) for name in names if not is_parameter(name)},
+                **{name: _of_grid(name, turn, encoder) for name in names if not is_parameter(name)},
                 **{name: first * _APART**place + turn for place, name in enumerate(ordered)},
             }
 
@@ -292,6 +295,10 @@ def threads_of(dims: Dims | None) -> int:
     return MAX_THREADS if dims is None else math.prod(dims)
 
 
-def _of_grid(name: str, turn: int) -> int:
-    place = 3 + turn + 2 * "xyz".find(name[-1])
-    return place if name.startswith("blockIdx.") else place + 10
+def _of_grid(name: str, turn: int, encoder: Encoder) -> int:
+    """One of the first blocks of a grid of some blocks more, as far as the launches have so many."""
+    axis = "xyz".find(name[-1])
+    place = 3 + turn + 2 * axis
+    most, fewest = encoder.grid[axis], encoder.fewest[axis]
+    blocks = max(place + 10 if most is None else min(place + 10, most), fewest or 1)
+    return min(place, blocks - 1) if name.startswith("blockIdx.") else blocks

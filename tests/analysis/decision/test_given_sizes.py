@@ -120,3 +120,27 @@ def test_sizes_of_which_one_is_made_of_the_other(bound: str) -> None:
     assert told.message.endswith("with the 64×1×1 block of line 10")
     assert told.severity is Severity.ERROR
     assert not check(WINDOW.format(bound=bound, barrier="__syncthreads();")).findings
+
+
+PARTS = """\
+__global__ void k(const int *in, int *out, int n) {{
+  __shared__ int s[64];
+  const int part = n / gridDim.x, t = threadIdx.x;
+  for (int j = blockIdx.x * part; j < (blockIdx.x + 1) * part; j++) {{
+    s[t] = in[j * 64 + t];
+    {barrier}
+    out[j * 64 + t] = s[63 - t];
+    __syncthreads();
+  }}
+}}
+void go(const int *in, int *out, int n) {{ k<<<{grid}, 64>>>(in, out, n); }}
+"""
+
+
+@pytest.mark.parametrize("grid", ["1", "2", "dim3(5)", "n"])
+def test_a_block_of_those_that_are_launched(grid: str) -> None:
+    """No other one is an example."""
+    (told,) = check(PARTS.format(grid=grid, barrier="")).findings
+    assert told.severity is Severity.ERROR, told.message
+    assert told.message.endswith("with the 64×1×1 block of line 11")
+    assert not check(PARTS.format(grid=grid, barrier="__syncthreads();")).findings

@@ -79,3 +79,10 @@ def test_what_may_be_no_integer_is_not_followed(before: str, first: str) -> None
     found = kernel_verdict(facts)
     assert found.kind is VerdictKind.UNDECIDED
     assert ASSUMED not in found.assumes
+
+
+@pytest.mark.parametrize(("kind", "told"), [("int", 1), ("extent_t", 0)])
+def test_no_barrier_is_called_useless_on_an_assumption(kind: str, told: int) -> None:
+    text = LOCALS.replace("extent_t", kind).format(before="", first=FIRST, barrier="__syncthreads();")
+    found = check(text.replace("i = i - first", "__syncthreads(); i = i - first")).findings
+    assert [each.code for each in found] == ["SMEM204"] * told
