@@ -102,7 +102,7 @@ _IN_SIGHT = ", for the launches in sight"
 @kernel_rule("SMEM204", "redundant-barrier", Severity.INFO, unanimous=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
-    if not facts.redundant or not racing.followed(facts) or kernel.hidden or kernel.unseen:
+    if not facts.redundant or not racing.followed(facts) or kernel.hidden or kernel.assumed:
         return
     if facts.hazards.races or facts.mispaired or kernel.conditional:
         return

@@ -74,8 +74,9 @@ def _built(record: Record) -> Layout | None:
 def member_type(record: Record, name: str) -> Type | None:
     """Type of a data member, those of anonymous and base classes included; None: unknown."""
     found = layout(record)
-    if found is None:
-        return None
+    if found is None:  # where a member stands is not known, but perhaps what it is
+        named = named_member(record, name)
+        return None if named is None else named.type
     return next((kind for each, _, kind in found.members if each == name), None)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from smem_lsp.analysis.decision import solver
+from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.formulas import Expression, Formula, both, for_none, negated
 from smem_lsp.analysis.decision.meeting import Meeting
 from smem_lsp.analysis.decision.model import Answer, Witness
@@ -46,7 +47,7 @@ class RaceSizes(Meeting):
         shown: list[Witness] = []
         first: Witness | None = None  # of larger sizes than any that are known to be safe
         too_small = False
-        for turn, chosen in enumerate(ordinary_sizes(everything, self.encoder.dims)):
+        for turn, chosen in enumerate(ordinary_sizes(everything, self.encoder)):
             given = self.as_launched(chosen)
             witness = self.witness(formulas, given)
             if witness is not None:
@@ -234,12 +235,15 @@ class RaceSizes(Meeting):
         return self.is_possible([*apart, *large], {}) and not self.is_possible([*formulas, *large], {})
 
     def unrelated(self) -> dict[str, int]:
-        """Large sizes of which none is made of another one, nor of the block's."""
+        """Large sizes of which none is made of another one, nor of the block's, but for what the launches make so."""
         threads = threads_of(self.encoder.dims)
-        return {
-            name: (37 + 11 * place) * threads + 3 + 10 * place if is_parameter(name) else _of_grid(name, 0)
+        chosen = {
+            name: (37 + 11 * place) * threads + 3 + 10 * place
+            if is_parameter(name)
+            else _of_grid(name, 0, self.encoder)
             for place, name in enumerate(sorted(self.encoder.sizes))
         }
+        return self.as_launched(chosen)
 
     def places(self) -> dict[str, int]:
         """Blocks that surely run: the first one, where it is not known how many there are."""
@@ -279,14 +283,14 @@ class RaceSizes(Meeting):
         return self.asker.solve(self.encoder, list(formulas), wanted=wanted)
 
 
-def ordinary_sizes(names: Collection[str], dims: Dims | None) -> Iterator[dict[str, int]]:
+def ordinary_sizes(names: Collection[str], encoder: Encoder) -> Iterator[dict[str, int]]:
     """Unrelated choices of sizes, large and small ones, and of several sizes also some of different orders of
     magnitude: a radius and a width; one of the first blocks for a place in the grid. Without names there is one."""
-    threads = threads_of(dims)
+    threads = threads_of(encoder.dims)
     chosen = ((37 * threads, 5 * threads), (48 * threads, 7 * threads), (16, 8), (5, 2), (40, 3), (129, 64))
     for turn, (first, step) in enumerate(chosen if names else chosen[:1]):
         yield {
-            name: _of_grid(name, turn) if not is_parameter(name) else first + step * place
+            name: _of_grid(name, turn, encoder) if not is_parameter(name) else first + step * place
             for place, name in enumerate(sorted(names))
         }
     free = sorted(name for name in names if is_parameter(name))
@@ -295,7 +299,7 @@ def ordinary_sizes(names: Collection[str], dims: Dims | None) -> Iterator[dict[s
     for turn, first in enumerate((2, 3)):
         for ordered in (free, free[::-1]):
             yield {
-                **{name: _of_grid(name, turn) for name in names if not is_parameter(name)},
+                **{name: _of_grid(name, turn, encoder) for name in names if not is_parameter(name)},
                 **{name: first * _APART**place + turn for place, name in enumerate(ordered)},
             }
 
@@ -305,6 +309,10 @@ def threads_of(dims: Dims | None) -> int:
     return MAX_THREADS if dims is None else math.prod(dims)
 
 
-def _of_grid(name: str, turn: int) -> int:
-    place = 3 + turn + 2 * "xyz".find(name[-1])
-    return place if name.startswith("blockIdx.") else place + 10
+def _of_grid(name: str, turn: int, encoder: Encoder) -> int:
+    """One of the first blocks of a grid of some blocks more, as far as the launches have so many."""
+    axis = "xyz".find(name[-1])
+    place = 3 + turn + 2 * axis
+    most, fewest = encoder.grid[axis], encoder.fewest[axis]
+    blocks = max(place + 10 if most is None else min(place + 10, most), fewest or 1)
+    return min(place, blocks - 1) if name.startswith("blockIdx.") else blocks

@@ -159,8 +159,11 @@ class Replay:
         plain = all(
             each.kind in (BarrierKind.BLOCK, BarrierKind.WARP) and not each.guess for each in barriers
         )
-        met = all(each.point in self.valid.barriers for each in barriers if each.kind is BarrierKind.BLOCK)
-        return plain and met and self.valid.divergent_return is None
+        met = (
+            self.valid.barriers | self.control.alike
+        )  # who does not agree in front of these has raced already
+        waited = all(each.point in met for each in barriers if each.kind is BarrierKind.BLOCK)
+        return plain and waited and self.valid.divergent_return is None
 
     @cached_property
     def _program(self) -> Program:

@@ -414,6 +414,8 @@ class Table:
                 return b
             if operator == "&&":
                 return b
+            if operator in ("!=", "==") and isinstance(a, Op) and is_truth(a):
+                return a if operator == "!=" else self.op("!", a)
         elif n == 1:
             if operator in ("*", "/"):
                 return a

@@ -7,7 +7,15 @@ from typing import Protocol
 
 from smem_lsp.ir.nodes import AddressSpace, DeclarationSite, Name
 from smem_lsp.ir.values import Const, Op, Operator, Value
-from smem_lsp.lowering.body import calls, class_operators, expressions, methods, objects, unknown_calls
+from smem_lsp.lowering.body import (
+    calls,
+    class_operators,
+    expressions,
+    methods,
+    objects,
+    unknown_calls,
+    unknown_types,
+)
 from smem_lsp.lowering.library import cooperative_groups, cuda_pipeline, cutlass_barriers, wmma
 from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context
@@ -164,8 +172,11 @@ def _declare_special(
         methods.declare(ctx, declaration, declarator, record, scope)
         return True
     if not is_plain(ctx, declaration, declarator.pointers, scope):
-        _declare_object(ctx, declaration, declarator, scope)
-        return True
+        unseen = unknown_types.of_a_number(declaration, declarator, scope)
+        if unseen is None:
+            _declare_object(ctx, declaration, declarator, scope)
+            return True
+        ctx.limits.assumed.append(f"{unseen} is an integer type of 32 bits or more")
     return False
 
 

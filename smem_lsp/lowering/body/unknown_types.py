@@ -1,4 +1,4 @@
-"""Members whose type is not known: what their use says they are, the address of an array or a number."""
+"""Members and variables whose type is not known: what their use says they are, the address of an array or a number."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from dataclasses import replace
 
 from smem_lsp.ir.values import Value, operator_of
 from smem_lsp.lowering.state import conversions, effects
-from smem_lsp.lowering.state.local_scope import LocalScope
+from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref, join
 from smem_lsp.semantics import type_of
+from smem_lsp.semantics.entities import Undeclared
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.types import Pointer, is_number, plain_type, scalar_of
 from smem_lsp.syntax import tree
+from smem_lsp.unit.shared_declarations import NOT_TYPE
 
 _POINTER = 8  # bytes
+_OF_NUMBERS = frozenset("+ - * / % << >> & | ^".split())
 
 
 def operands(
@@ -72,3 +75,33 @@ def goes_to_a_number(given: Value | Ref, place: Value | Ref, expr: tree.Assign, 
     if isinstance(place, Ref) and not place.pointer:
         return not place.shape and is_number(place.kind)
     return is_number(evaluate_value(expr.target, scope.constant_scope()).type)
+
+
+def of_a_number(declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope) -> str | None:
+    """The type of ``index_t i = threadIdx.x + 1;`` that nothing in sight declares, by its name: whatever is computed of
+    integers by C's operators is an integer, and most likely stays one. None: it is another kind of type."""
+    initializer = declarator.initializer
+    named = [word for word in declaration.words if word not in NOT_TYPE]
+    if isinstance(initializer, tree.Braces) and len(initializer.items) == 1:
+        (initializer,) = initializer.items
+    if initializer is None or declarator.dims or declarator.pointers or declarator.function:
+        return None
+    if len(named) != 1 or "::" in named[0] or "<" in named[0]:
+        return None
+    meaning = scope.constant_scope().meaning((named[0],), (None,), absolute=False)
+    return named[0] if isinstance(meaning, Undeclared) and _is_whole(initializer, scope) else None
+
+
+def _is_whole(expr: tree.Expr, scope: LocalScope) -> bool:
+    """Is it made of integers, as far as its types are known, and of one that is known?"""
+    kind = scalar_of(plain_type(evaluate_value(expr, scope.constant_scope()).type))
+    if kind is not None:
+        return kind.kind == "int"
+    if isinstance(expr, tree.Binary) and expr.operator in _OF_NUMBERS:
+        sides = [
+            (each, evaluate_value(each, scope.constant_scope()).type) for each in (expr.left, expr.right)
+        ]
+        known = [_is_whole(each, scope) for each, kind in sides]
+        return any(known) and all(whole or kind is None for whole, (_, kind) in zip(known, sides))
+    meaning = scope.lookup(expr.text) if isinstance(expr, tree.Name) else None
+    return isinstance(meaning, Variable) and meaning.plain and meaning.exact and not meaning.array

@@ -119,7 +119,7 @@ void go(const int *in, int *out, int n, int m) {{ k<<<{blocks}, 256, 4 * m>>>(in
 def test_as_many_blocks_as_elements_need(blocks: str) -> None:
     leader = "threadIdx.x % 32 == 0"
     (found,) = check(LEAST.format(blocks=blocks, barrier="", leader=leader)).findings
-    assert (found.code, found.severity) == ("SMEM201", Severity.WARNING if blocks == "7" else Severity.ERROR)
+    assert (found.code, found.severity) == ("SMEM201", Severity.ERROR)
     assert not check(LEAST.format(blocks=blocks, barrier="__syncthreads();", leader=leader)).findings
 
 
@@ -127,3 +127,50 @@ def test_no_thread_of_these_blocks_comes() -> None:
     """Of a grid that is made for the elements no block is as far behind them."""
     text = LEAST.format(blocks="(n + 255) / 256", barrier="", leader="blockIdx.x * 256 > n + m")
     assert not check(text).findings
+
+
+WINDOW = """\
+__global__ void k(const int *in, int *out, int r, int bound) {{
+  __shared__ int s[64];
+  for (int j = r; j < bound; j++) {{
+    s[threadIdx.x] = in[j + threadIdx.x];
+    __syncthreads();
+    out[j * 64 + threadIdx.x] = s[63 - threadIdx.x];
+    {barrier}
+  }}
+}}
+void go(const int *in, int *out, int r, int n) {{ k<<<1, 64>>>(in, out, r, {bound}); }}
+"""
+
+
+@pytest.mark.parametrize("bound", ["2 * r + 1", "r * r + r + 1"])
+def test_sizes_of_which_one_is_made_of_the_other(bound: str) -> None:
+    """They are no two numbers to choose."""
+    (told,) = check(WINDOW.format(bound=bound, barrier="")).findings
+    assert told.message.endswith("with the 64×1×1 block of line 10")
+    assert told.severity is Severity.ERROR
+    assert not check(WINDOW.format(bound=bound, barrier="__syncthreads();")).findings
+
+
+PARTS = """\
+__global__ void k(const int *in, int *out, int n) {{
+  __shared__ int s[64];
+  const int part = n / gridDim.x, t = threadIdx.x;
+  for (int j = blockIdx.x * part; j < (blockIdx.x + 1) * part; j++) {{
+    s[t] = in[j * 64 + t];
+    {barrier}
+    out[j * 64 + t] = s[63 - t];
+    __syncthreads();
+  }}
+}}
+void go(const int *in, int *out, int n) {{ k<<<{grid}, 64>>>(in, out, n); }}
+"""
+
+
+@pytest.mark.parametrize("grid", ["1", "2", "dim3(5)", "n"])
+def test_a_block_of_those_that_are_launched(grid: str) -> None:
+    """No other one is an example."""
+    (told,) = check(PARTS.format(grid=grid, barrier="")).findings
+    assert told.severity is Severity.ERROR, told.message
+    assert told.message.endswith("with the 64×1×1 block of line 11")
+    assert not check(PARTS.format(grid=grid, barrier="__syncthreads();")).findings
