@@ -161,3 +161,24 @@ __global__ void k(int* o) {{
     (found,) = check(text).findings
     assert found.code == "SMEM201"
     assert "thread 0 writes `a[0]` (line 5), thread 255 reads it (line 7)" in found.message
+
+
+@pytest.mark.parametrize(
+    ("pointer", "followed"), [("int* const p", True), ("auto* const p", True), ("int* p", False)]
+)
+def test_a_constant_pointer_keeps_its_place_whatever_is_done_with_it(pointer: str, followed: bool) -> None:
+    text = f"""
+__global__ void k(const int* in, int* out) {{
+  __shared__ int s[64];
+  {pointer} = s;
+  int t = threadIdx.x;
+  p[t] = in[t];
+  __syncthreads();
+  int v = [first = p[3]]() -> int {{ return first + 1; }}();
+  __syncthreads();
+  if (t == 0) p[0] += 1;
+  out[t] = p[0] + v;
+}}
+void host(const int* in, int* out) {{ k<<<4, 64>>>(in, out); }}
+"""
+    assert [each.code for each in check(text).findings] == (["SMEM201"] if followed else [])

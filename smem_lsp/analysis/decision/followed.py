@@ -10,6 +10,7 @@ from smem_lsp.analysis.dataflow.interfering import interfering_accesses
 from smem_lsp.analysis.decision.conditions import Position, positions
 from smem_lsp.analysis.decision.counters import Counters, counters
 from smem_lsp.analysis.decision.loaded_values import Made, made_of
+from smem_lsp.analysis.decision.rereads import Earlier, rereads
 from smem_lsp.analysis.decision.routes import ways_between
 from smem_lsp.analysis.decision.ways import Ordering, Pair, Way
 from smem_lsp.analysis.threads.uniformity import Control, Levels, control_where
@@ -112,6 +113,11 @@ class Followed:
     def updates(self) -> frozenset[int]:
         """Accesses (points) that read and write at once."""
         return frozenset(each.point for each in self.accesses if each.kind is AccessKind.UPDATE)
+
+    @cached_property
+    def rereads(self) -> Mapping[int, Earlier]:
+        """By load (point): those that get the same value."""
+        return rereads(self.kernel, self.levels)
 
     @cached_property
     def counters(self) -> Counters:

@@ -15,6 +15,7 @@ from smem_lsp.analysis.decision.formulas import (
 from smem_lsp.analysis.decision.loaded_values import inputs_of
 from smem_lsp.analysis.decision.operators import FOLLOWED
 from smem_lsp.analysis.decision.ranks import handed_out, is_count, rank_of
+from smem_lsp.analysis.decision.rereads import Arm, Earlier
 from smem_lsp.analysis.decision.unknowns import Origin, Unknowns
 from smem_lsp.analysis.values.ranges import INFINITE
 from smem_lsp.analysis.values.terms import (
@@ -57,6 +58,8 @@ class HiddenValues(Unknowns):
         if tied and isinstance(term, Opaque) and term.steady:
             if term.lasting or self.is_common(term):
                 self.tie_to_address(term, found, who)
+        if isinstance(term, Opaque) and term.access is not None and not ahead:
+            self.tie_to_earlier(found, self.rereads.get(term.access, ()), (0, 1) if shared else (who,))
         if isinstance(term, Opaque) and term.origin == "load" and term.sources:
             base = term.sources[0]
             if isinstance(base, Sym) and base.name in self.octets:
@@ -111,6 +114,22 @@ class HiddenValues(Unknowns):
                 if theirs is not found and len(place) == len(index) and all(each.known for each in place):
                     apart = self.differ(zip(place, index), whose, who)
                     self.unwritten.append(either(*apart, theirs.equals(found)))
+
+    def tie_to_earlier(self, found: Expression, earlier: Earlier, whose: tuple[int, ...]) -> None:
+        """What threads load again is what they have loaded before, if they came through the same arms."""
+        for who in whose:
+            for load, arms in earlier:
+                loaded = self._again.setdefault((load, who), [])
+                for theirs, others in loaded:
+                    if theirs is not found:
+                        passed = (self.passes(arm, who) for arm in arms | others)
+                        self.reread.append(either(*map(negated, passed), theirs.equals(found)))
+                loaded.append((found, arms))
+
+    def passes(self, arm: Arm, who: int) -> Formula:
+        branch, truth = arm
+        taken = self.unnoted(lambda: self.holds(self.levels.values.conditions[branch], who))
+        return taken if truth else negated(taken)
 
     def is_one_number(self, term: Term) -> bool:
         """Is it the same for both threads?"""

@@ -46,6 +46,7 @@ class Meeting(TouchedBytes):
             asker.grid,
             asker.of.updates,
             asker.of.counters,
+            asker.of.rereads,
             not_negative=asker.not_negative,
             fewest=asker.fewest,
             of_one_address=asker.of_one_address,
@@ -171,9 +172,10 @@ class Meeting(TouchedBytes):
                 found.append(negated(self.encoder.holds(loop.first, who)))
                 continue
             term = self.asker.of.values.conditions.get(each.point)
-            if term is not None:
-                taken = self.encoder.holds(term, who)
-                found.append(taken if each.arm else negated(taken))
+            if term is not None:  # in one turn both decide alike, or one of them does not come there
+                for whose in (who,) if way.crossed is not None else (0, 1):
+                    taken = self.encoder.holds(term, whose)
+                    found.append(taken if each.arm else negated(taken))
         return found
 
     def in_turn(self, mark: InTurn | LastTurn, loop: LoopFacts) -> Formula:

@@ -41,6 +41,7 @@ def orderings(
     locks = frozenset(node.end_point for node in loops if only_waits(node, of.values))
     calls, presumed = ordering_calls(of.kernel, of.control), of.kernel.presumed
     said = tuple(each for each in calls if each not in presumed or (in_warp and presumed[each].in_warp))
+    meant |= of.control.together
     for each in dict.fromkeys((calls, said)):
         stops = tuple(sorted(spins.union(each)))
         yield Ordering(proved.union(more, doubtful), meant, stops, spins, covering, locks)

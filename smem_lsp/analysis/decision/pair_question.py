@@ -109,12 +109,14 @@ class PairQuestion(RaceSizes):
         safe = self.proved(formulas, inside, differ) or self.proved_from_zero(formulas, inside, differ)
         if safe is not None:
             return safe
-        written = [*formulas, *encoder.side, *inside, *differ, *encoder.natural, *rows]
+        written = [*formulas, *encoder.side, *inside, *differ, *encoder.natural, *encoder.reread, *rows]
         if encoder.unwritten and self.asker.solve(encoder, written).outcome is solver.Outcome.SOME:
             return Reply(Answer.DATA, origin, reasons)
         signed = [*formulas, *encoder.side, *inside, *differ, *encoder.meant]
         leaves = bool(rows) and self.asker.solve(encoder, signed).outcome is solver.Outcome.SOME
-        return Reply(Answer.UNDECIDED, origin, reasons, leaves_row=leaves, sign=not leaves)
+        changed = not leaves and bool(encoder.reread)
+        sign = not (leaves or changed)
+        return Reply(Answer.UNDECIDED, origin, reasons, leaves_row=leaves, sign=sign, changed=changed)
 
     def never_meet(self) -> bool:
         encoder = self.loosely().encoder

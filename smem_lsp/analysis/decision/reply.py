@@ -22,4 +22,5 @@ class Reply:
     out_of_effort: bool = False
     no_solver: bool = False  # none is installed
     leaves_row: bool = False  # only where an index leaves its row, or its array in a class
+    changed: bool = False  # only where others change what a thread loads twice
     sign: bool = False  # it depends on whether a negative number is one, or a large unsigned one

@@ -88,6 +88,7 @@ class _Walk(Regions):
     hits: dict[Pair, set[Way]] = field(default_factory=dict)
     called: int = 0  # of ``ordering.calls``: how many the walk has come by
     crossing: list[int] = field(default_factory=list)  # loops around
+    past: bool = False  # the function that is walked holds something that orders
     _met: dict[int, tuple[Node, ...]] = field(default_factory=dict)  # by the nodes (id)
     steps: int = 0
 
@@ -234,7 +235,8 @@ class _Walk(Regions):
             else:
                 last = self.summary(node.then).last
                 self.called = max((call for call in self.ordering.calls if call <= last), default=called)
-            start = self.decided(state, node.point, way) if told else state
+            leaves = uniform and self.past and bool(arm.items) and isinstance(arm.items[-1], Jump)
+            start = self.decided(state, node.point, way) if told or leaves else state
             end, jumps = self.seq(arm, start, beside | other)
             left.breaks = joined(left.breaks, jumps.breaks)
             left.continues = joined(left.continues, jumps.continues)
@@ -264,7 +266,8 @@ class _Walk(Regions):
         once = node.trips == 1
         mine = self.summary(node.body).accesses
         self.crossing.append(node.point)
-        called = self.called
+        called, past = self.called, self.past
+        self.past = once and self.orders(node)
         counted = not once and self.orders(node)
         if counted:
             state = marked(state, InTurn(node.point))
@@ -272,6 +275,7 @@ class _Walk(Regions):
         if in_turns and _trips(node):
             out = self.in_turns(node, state, beside)
             self.crossing.pop()
+            self.past = past
             return self.behind(out, node)
         for turn in count():
             checkpoint()
@@ -286,6 +290,7 @@ class _Walk(Regions):
             most = _MOST_ROUNDS + (_MOST_COMMITS if self.summary(node.body).waits else 0)
             state = around if turn < most and self.steps < _MOST_STEPS else without_decisions(around)
         self.crossing.pop()
+        self.past = past
         if counted and node.point in self.ordering.uniform:
             end = ending(end, LastTurn(node.point), mine)
         out = joined(joined(leaves, end), left.breaks)
@@ -334,7 +339,7 @@ class _Walk(Regions):
         """Behind a loop: its turns are no longer common to two accesses, nor what was decided in them."""
         found: State = {}
         for way, open_ in state.items():
-            inside = (d for d in way.decisions if node.point < d.point <= node.end_point)
+            inside = {d for d in way.decisions if node.trips != 1 and node.point < d.point <= node.end_point}
             here = (
                 d for d in way.decisions if isinstance(d, InTurn) and d.point == node.point and not d.before
             )

@@ -20,6 +20,7 @@ from smem_lsp.analysis.decision.formulas import (
     either,
     number,
 )
+from smem_lsp.analysis.decision.rereads import Arm, Earlier
 from smem_lsp.analysis.threads.uniformity import Levels
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import (
@@ -87,6 +88,7 @@ class Unknowns(ABC):
     grid: Axes = (None, None, None)
     updates: frozenset[int] = frozenset()
     counters: Counters = field(default_factory=Counters)
+    rereads: Mapping[int, Earlier] = field(default_factory=dict)  # as in ``Followed``
     choosing: bool = False  # it is asked who comes to a place, not what is touched there
     gathered: bool = False  # loops have made what loaded values decide
     loosened: bool = False  # something was
@@ -96,6 +98,7 @@ class Unknowns(ABC):
     # that it is none; and that a number keeps its value in a type that is not known
     natural: list[Formula] = field(default_factory=list)
     unwritten: list[Formula] = field(default_factory=list)  # that nobody writes meanwhile what is loaded
+    reread: list[Formula] = field(default_factory=list)  # the same of what a thread loads again
     octets: frozenset[str] = frozenset()  # parameters that are pointers to unsigned numbers of 8 bits
     typed: list[Formula] = field(
         default_factory=list
@@ -123,6 +126,8 @@ class Unknowns(ABC):
     found: list[tuple[Ticket, Expression, int, bool]] = field(default_factory=list)
     # by pointer: what is loaded through it, by index and thread
     _loaded: dict[Term, dict[tuple[tuple[Term, ...], int], Expression]] = field(default_factory=dict)
+    # by a load that it gets the same as, and thread: what was loaded, and the arms that this rests on
+    _again: dict[tuple[int, int], list[tuple[Expression, frozenset[Arm]]]] = field(default_factory=dict)
     _steady: dict[Term, tuple[Expression, int]] = field(
         default_factory=dict
     )  # by load: what one of the two gets
@@ -148,7 +153,7 @@ class Unknowns(ABC):
     @property
     def meant(self) -> list[Formula]:
         """What a race that is told takes for granted."""
-        return [*self.natural, *self.unwritten, *self.typed, *self.agreed]
+        return [*self.natural, *self.unwritten, *self.reread, *self.typed, *self.agreed]
 
     def variable(self, name: str, low: int | None = None, high: int | None = None) -> Expression:
         found = self.variables.get(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
@@ -11,6 +10,7 @@ from smem_lsp.analysis.decision.barriers import BarrierJudge
 from smem_lsp.analysis.decision.followed import Followed, Ways
 from smem_lsp.analysis.decision.interval_starts import IntervalStarts
 from smem_lsp.analysis.decision.model import Answer, Decision, Undecided, Verdict, VerdictKind
+from smem_lsp.analysis.decision.most_telling import most_telling
 from smem_lsp.analysis.decision.orderings import orderings, orders_a_tile, orders_a_warp
 from smem_lsp.analysis.decision.parting import Reach
 from smem_lsp.analysis.decision.question import Asker
@@ -106,7 +106,7 @@ class Judge:
                 for each in opened
                 if each.surely and self.is_followed(each.first) and self.is_followed(each.second)
             ]
-            opened = _most_telling(opened)
+            opened = most_telling(self.of, opened)
         for each in opened:
             checkpoint()
             if to_tell and self.asker.effort <= 0:
@@ -219,22 +219,6 @@ class Judge:
         ]
         branches = frozenset(each.point for each in of.nodes if isinstance(each, Branch))
         return IntervalStarts(of.positions, doubtful, branches)
-
-
-def _most_telling(pairs: Iterable[Open]) -> list[Open]:
-    """In the order in which a race of them is worth the effort: those of different warps before lanes of one, and of
-    those of two statements, which an unrolled loop or another call repeats, one before the others."""
-    seen = Counter[object]()
-    ranked = list[tuple[bool, int, Open]]()
-    for pair in pairs:
-        lanes, statements = pair.lanes is True, frozenset((_statement(pair.first), _statement(pair.second)))
-        ranked.append((lanes, seen[lanes, statements], pair))
-        seen[lanes, statements] += 1
-    return [pair for _, _, pair in sorted(ranked, key=lambda each: each[:2])]
-
-
-def _statement(access: Access) -> object:
-    return access.line, access.span, access.kind
 
 
 def _opened(
@@ -495,6 +479,8 @@ def _why(reply: Reply, pair: Open) -> str:
             }.get(term.origin, "a value is not followed")
     if reply.leaves_row:
         return "an index may leave its row"
+    if reply.changed:
+        return "a value may change between two loads of it"
     if reply.sign:
         return "whether a number is negative is not known"
     if pair.first.kind is AccessKind.WRITE and pair.second.kind is AccessKind.WRITE:

@@ -14,9 +14,11 @@ from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.formulas import Expression, Formula, either
 from smem_lsp.analysis.decision.model import Witness
 from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.terms import LoopVar, Sym, Term, parts_of
+from smem_lsp.analysis.values.terms import LoopVar, Op, Sym, Term, parts_of
 
 _MOST = 6  # solutions that make up what is computed
+# by operator: a right operand that leaves the left one what it is; None: any number does so with itself
+_NEUTRAL = {"&": None, "|": 0, "^": 0, "<<": 0, ">>": 0, "*": 1, "/": 1}
 
 Solve = Callable[[Sequence[Formula], Sequence[Expression]], solver.Solution]
 
@@ -28,9 +30,11 @@ def witness_of(
     computed to; and the solution itself, by the names of its variables."""
     turning = {key: encoder.variable(f"value{number}") for number, key in enumerate(encoder.turning)}
     asked = [*asked, *(value.equals(encoder.turning[key]) for key, value in turning.items())]
+    chosen = dict[str, list[Formula]]()
     for _ in range(_MOST):
         wanted = dict(encoder.variables)
-        found = solve([*asked, *encoder.side], tuple(wanted.values()))
+        more = (each for operands in chosen.values() for each in operands)
+        found = solve([*asked, *encoder.side, *more], tuple(wanted.values()))
         if found.outcome is not solver.Outcome.SOME:
             return None
         named = {name: found.values[each.text] for name, each in wanted.items()}
@@ -38,10 +42,25 @@ def witness_of(
         wrong = _miscomputed(encoder, witness)
         if wrong is None:
             return None
-        if not wrong:
+        operands = _operands(encoder, witness)
+        if not wrong and operands.keys() <= chosen.keys():
             return witness, named
         encoder.side += wrong
+        chosen |= operands
     return None
+
+
+def evaluator(witness: Witness, who: int, sizes: Mapping[str, int]) -> Evaluator:
+    """Of what one of the two threads computes, where loaded values are those of the witness."""
+    given = {**witness.given[0], **witness.given[who]} if who else witness.given[0]
+    thread = witness.threads[who]
+    return Evaluator(
+        witness.dims,
+        sizes,
+        bound={term: value for term, value in given.items() if isinstance(term, LoopVar)},
+        threads=[thread],
+        exits={term: {thread: value} for term, value in given.items() if not isinstance(term, LoopVar)},
+    )
 
 
 def _read(encoder: Encoder, named: Mapping[str, int], loops: Mapping[tuple[Term, int], int]) -> Witness:
@@ -71,6 +90,25 @@ def _computed(encoder: Encoder) -> Iterator[tuple[str, Term, int]]:
     for name, (term, who) in encoder.opaque.items():
         if term.known and encoder.levels.uniform(term):
             yield name, term, who
+
+
+def _operands(encoder: Encoder, witness: Witness) -> dict[str, list[Formula]]:
+    """For what is computed of loaded values, by the name of its variable, where a solution made up another number than
+    what they compute to: operands of which one is neutral, so that the other one is that number."""
+    found = dict[str, list[Formula]]()
+    for name, (term, who) in list(encoder.opaque.items()):
+        if term.known or not isinstance(term, Op) or term.operator not in _NEUTRAL or name.endswith(".1"):
+            continue
+        value = evaluator(witness, who, witness.sizes).constant(term)
+        if value is not None and value != witness.given[who][term]:
+            own, (left, right) = encoder.variables[name], term.args
+            neutral = _NEUTRAL[term.operator]
+            other = encoder.value(right, who)
+            found[name] = [
+                encoder.value(left, who).equals(own),
+                other.equals(own if neutral is None else neutral),
+            ]
+    return found
 
 
 def _miscomputed(encoder: Encoder, witness: Witness) -> list[Formula] | None:

@@ -14,6 +14,7 @@ from functools import cached_property
 
 from smem_lsp.analysis.decision.conditions import Position, is_of_calls, positions
 from smem_lsp.analysis.decision.model import Answer, Decision, Witness
+from smem_lsp.analysis.decision.witnesses import evaluator
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
 from smem_lsp.analysis.execution.interpreter import Interpreter
 from smem_lsp.analysis.execution.program import Program
@@ -26,8 +27,7 @@ from smem_lsp.analysis.threads.block_shape import smallest_grid
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import Ground
-from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.terms import LoopVar, Term
+from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Kernel, walk
 from smem_lsp.source.record import dataclass
@@ -130,24 +130,16 @@ class Replay:
 
     def touched(self, access: Access, witness: Witness, who: int) -> range | None:
         """The bytes that a thread touches; None: it does not come there, or they are not known."""
-        given = {**witness.given[0], **witness.given[who]} if who else witness.given[0]
-        thread = witness.threads[who]
-        evaluator = Evaluator(
-            witness.dims,
-            self.sizes(self._terms, witness),
-            bound={term: value for term, value in given.items() if isinstance(term, LoopVar)},
-            threads=[thread],
-            exits={term: {thread: value} for term, value in given.items() if not isinstance(term, LoopVar)},
-        )
+        computed = evaluator(witness, who, self.sizes(self._terms, witness))
         for each in self._positions[access.point].conditions:
-            truth = evaluator.constant(each.term)
+            truth = computed.constant(each.term)
             if truth is None or bool(truth) != each.truth:
                 return None
         buffer = self.kernel.buffers[access.buffer]
         if buffer.element_bytes is None and access.part is None and not buffer.dims:
             return range(1)  # of a variable whose type is not known: all of it
         offset = self.values.offset(access, buffer)
-        start = None if offset is None else evaluator.constant(offset)
+        start = None if offset is None else computed.constant(offset)
         width = access.width or buffer.element_bytes or 1  # its first byte, where no more is known
         return None if start is None else range(start, start + width)
 

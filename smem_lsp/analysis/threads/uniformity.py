@@ -47,7 +47,8 @@ class Control:
     """Points that are proved; see ``Facts``. ``steady``: points reached by all threads of the block together.
     ``alike``: branches, loops, jumps and barriers that are uniform in every run without a race: they depend on values
     that all threads read from one address in shared memory. ``split``: calls (points) that are not followed, and
-    order no threads of different warps."""
+    order no threads of different warps. ``together``: branches and loops where, in every run without a race, those
+    threads that come decide alike, be they the whole block or not."""
 
     uniform: frozenset[int]
     barriers: frozenset[int]
@@ -56,6 +57,7 @@ class Control:
     divergent_return: int | None  # line of the first return that only some threads take
     alike: frozenset[int] = frozenset()
     split: frozenset[int] = frozenset()
+    together: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
@@ -159,6 +161,7 @@ def prove_levels(
     # no write is taken to be near any of these loads, not even one that is not in sight
     polled = any("volatile" in buffer.qualifiers for buffer in buffers)
     alike = frozenset() if polled else found.uniform | found.barriers
+    together = frozenset() if polled else _together(body, raised)
     followed = _followed(buffers)
     seen = _loads_of(followed, body, deciding)
     for turn in range(_MAX_ROUNDS):
@@ -170,9 +173,17 @@ def prove_levels(
             found = _control(body, raised)
         agreed = _agreed_loads(body, values, followed, seen, found)
         if agreed == seen:
-            return replace(found, alike=alike - found.uniform - found.barriers), raised
+            alike -= found.uniform | found.barriers
+            return replace(found, alike=alike, together=together), raised
         seen = agreed
-    return replace(control, alike=alike - control.uniform - control.barriers), levels
+    alike -= control.uniform | control.barriers
+    return replace(control, alike=alike, together=together), levels
+
+
+def _together(body: Seq, levels: Levels) -> frozenset[int]:
+    conditions = levels.values.conditions
+    found = (n.point for n in walk(body) if isinstance(n, Branch | Loop) and n.point in conditions)
+    return frozenset(point for point in found if levels.uniform(conditions[point]))
 
 
 def _loads_of(buffers: Collection[int], body: Seq, points: Collection[int]) -> frozenset[int]:

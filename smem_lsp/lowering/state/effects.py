@@ -153,10 +153,11 @@ def name_buffers(ctx: Context, lo: int, hi: int, scope: LocalScope, why: str, de
 
 
 def _given_up(ctx: Context, variable: Variable) -> frozenset[int]:
-    """A variable of which nothing is known any more; what it leads into."""
+    """A variable of which nothing is known any more, but that a constant one is what it was; what it leads into."""
     bases = ctx.points_to.of_name(variable)
     ctx.outside.hand_out(Var(variable.index))
-    ctx.assign(variable.index, ctx.out.fresh(escaped=True))
+    if not variable.constant:
+        ctx.assign(variable.index, ctx.out.fresh(escaped=True))
     return bases
 
 
