@@ -241,7 +241,7 @@ def _begin(kernel: Kernel, access: Access, assigned: Mapping[int, list[Value]]) 
             return _Start(start, name, own if further else start, through=through)
         if not all(_is_followed(value, assigned, {pointer}) for value in given):
             return f"where `{pointer_name(kernel, pointer)}` begins is not followed"
-        pending = list({each for value in given for each in pointers_in(kernel, value)} - {pointer})
+        pending = sorted({each for value in given for each in pointers_in(kernel, value)} - {pointer})
         plain = [value for value in given if not pointers_in(kernel, value)]
         if plain and (pending or any(sum_of(value, assigned) not in ({}, None) for value in plain)):
             return f"`{pointer_name(kernel, pointer)}` points to several places"
