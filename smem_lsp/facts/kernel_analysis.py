@@ -13,6 +13,7 @@ from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.analysis.banks.conflicts import BankConflict, bank_conflicts
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import Interference, interference
+from smem_lsp.analysis.dataflow.reaching_writes import unwritten_reads
 from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.mispaired import Mispaired
 from smem_lsp.analysis.decision.model import Verdict
@@ -141,6 +142,11 @@ class KernelAnalysis(Passes):
             return None
         buffers = self.kernel.buffers
         return declared([Item(i.index, i.name, i.size, buffers[i.index].align or 1) for i in self.items])
+
+    @cached_property
+    def unwritten(self) -> frozenset[int]:
+        """Reads (points) that no write can precede, the first of each buffer."""
+        return frozenset(each.point for each in unwritten_reads(self.kernel))
 
     # ---- data flow
 

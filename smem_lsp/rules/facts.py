@@ -162,6 +162,11 @@ class KernelFacts:
         return self.analysis.bounds_from_indices
 
     @property
+    def unwritten(self) -> frozenset[int]:
+        """Reads (points) that no write can precede, the first of each buffer."""
+        return self.analysis.unwritten
+
+    @property
     def extents(self) -> Mapping[int, tuple[int, int]]:
         """By buffer: the first byte and the end of what is touched, where that is known."""
         return self.analysis.extents

@@ -44,7 +44,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.analysis.dataflow.reaching_writes import unwritten_reads
 from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.elements import named
@@ -59,9 +58,13 @@ from smem_lsp.source import checkpoint
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if not racing.followed(facts) or facts.kernel.hidden:
         return
+    if not facts.unwritten:
+        return
     accesses = [node for node in walk(facts.kernel.body) if isinstance(node, Access)]
-    for access in unwritten_reads(facts.kernel):
+    for access in accesses:
         checkpoint()
+        if access.point not in facts.unwritten:
+            continue
         buffer = facts.kernel.buffers[access.buffer]
         name = named(facts, [buffer])
         later = next((a for a in accesses if a.buffer == access.buffer and a.kind.writes), None)
