@@ -94,9 +94,10 @@ def of_a_number(declaration: tree.Declaration, declarator: tree.Declarator, scop
 
 def _is_whole(expr: tree.Expr, scope: LocalScope) -> bool:
     """Is it made of integers, as far as its types are known, and of one that is known?"""
-    kind = scalar_of(plain_type(evaluate_value(expr, scope.constant_scope()).type))
-    if kind is not None:
-        return kind.kind == "int"
+    of_expr = evaluate_value(expr, scope.constant_scope()).type
+    kind = scalar_of(plain_type(of_expr))
+    if kind is not None or of_expr is not None:
+        return kind is not None and kind.kind == "int"
     if isinstance(expr, tree.Binary) and expr.operator in _OF_NUMBERS:
         sides = [
             (each, evaluate_value(each, scope.constant_scope()).type) for each in (expr.left, expr.right)
