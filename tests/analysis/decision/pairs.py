@@ -205,7 +205,7 @@ def judge(seeds: Iterable[int]) -> Tally:
         kernel = drawn(seed)
         judges = list(judges_of(kernel))
         decisions = [each for judge_ in judges for each in judge_.decisions()]
-        natural = set[str]().union(*(judge_.asker.divided for judge_ in judges))
+        natural = set[str]().union(*(judge_.asker.not_negative for judge_ in judges))
         shown: dict[Answer, set[tuple[int, int]]] = {answer: set() for answer in _REFUTED}
         for given in launches(kernel, random.Random(seed)):
             if any(given.get(name_, 0) < 0 for name_ in natural):  # which the answer rules out, and says so
