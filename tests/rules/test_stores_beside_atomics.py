@@ -81,7 +81,6 @@ void host(const float* x, float* out, int n, int many, int other, float low) {
     "limit",
     [
         "if (bin < 0) bin = 0; if (bin > many - 1) bin = many - 1;",
-        "bin = min(max(bin, 0), many - 1);",
         "if (bin < 0 || bin >= many) return;",
     ],
 )
