@@ -27,7 +27,7 @@ def test_what_is_told_happens(part: int) -> None:
         total.add(judge(range(at, min(at + BATCH, last))))
     assert total.wrong == [], "python tests/benchmarks/claims.py --show SEED"
     assert total.shown["race"] > total.kernels // 2
-    assert total.freed > total.kernels // 10
+    assert total.freed > total.kernels // 14  # a barrier beside a race that is told is not judged
     data = "race that data decide"  # which needs the right data
     assert total.shown[data] > total.told[data] // 3
     unjudged = sum(total.unjudged.values()) - total.unjudged[data]
