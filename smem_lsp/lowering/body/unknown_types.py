@@ -95,8 +95,8 @@ def of_a_number(declaration: tree.Declaration, declarator: tree.Declarator, scop
 def _is_whole(expr: tree.Expr, scope: LocalScope) -> bool:
     """Is it made of integers, as far as its types are known, and of one that is known?"""
     of_expr = evaluate_value(expr, scope.constant_scope()).type
-    kind = scalar_of(plain_type(of_expr))
-    if kind is not None or of_expr is not None:
+    if of_expr is not None:
+        kind = scalar_of(plain_type(of_expr))
         return kind is not None and kind.kind == "int"
     if isinstance(expr, tree.Binary) and expr.operator in _OF_NUMBERS:
         sides = [
