@@ -191,13 +191,14 @@ def placeless(kernel: Kernel) -> tuple[Kernel, Places]:
     """``kernel`` with numbers in the place of its places, which two kernels share that are the same elsewhere, and its
     places in their order. What no analysis looks at is left out: names, what lowering took for granted, and where the
     launches stand."""
+    launches = tuple(site.at(_NOWHERE, 0) for site in kernel.launches)
+    kernel = replace(
+        kernel, launches=launches, local_names={}, identifiers=frozenset(), assumed=(), unseen=()
+    )
     noted = _Noted()
     shift_kernel(kernel, noted)
     places = Places(tuple(sorted(noted.offsets)), tuple(sorted(noted.lines)))
-    launches = tuple(site.at(_NOWHERE, 0) for site in kernel.launches)
-    same = shift_kernel(kernel, places)
-    same = replace(same, launches=launches, local_names={}, identifiers=frozenset(), assumed=(), unseen=())
-    return same, places
+    return shift_kernel(kernel, places), places
 
 
 def moves(kernel: Kernel, layouts: Sequence[Layout], now: Sequence[Function], source: SourceText) -> Moves:

@@ -73,6 +73,7 @@ class _Verifier:
     def seq(self, seq: Seq) -> Iterator[str]:
         for node in walk(seq):
             yield from self.node(node)
+        yield from self.issues(seq)
         stray = stray_jump(seq)
         if (
             stray is not None and self.kernel.irregular is None
@@ -95,6 +96,14 @@ class _Verifier:
                 yield from self.jump(node)
             case Loop():
                 yield from self.loop(node)
+
+    def issues(self, seq: Seq) -> Iterator[str]:
+        """What has landed somewhere was started by an access of the kernel."""
+        accesses = [node for node in walk(seq) if isinstance(node, Access)]
+        points = {each.point for each in accesses}
+        for each in accesses:
+            for issue in set(each.issues) - points:
+                yield f"no access at point {issue} started what has landed at point {each.point}"
 
     def point(self, point: int, name: str) -> Iterator[str]:
         if point in self.points:

@@ -19,6 +19,7 @@ from smem_lsp.lowering.state.context import Context, Surroundings
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.lowering.state.variables import Declared
+from smem_lsp.lowering.visible import visible
 from smem_lsp.semantics.function_scope import function_scope
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import SourceText, Span
@@ -103,7 +104,7 @@ def build_kernel(
     async_copies.settle(ctx)
     if launched is None:
         launched = kernel_key(around, function, binding).launched
-    kernel = _finished(ctx, around, binding, stated, launched)
+    kernel = visible(_finished(ctx, around, binding, stated, launched))
     if VERIFIES:
         verify(kernel)
     return kernel

@@ -193,7 +193,7 @@ def _initial(
         result = expressions.address(ctx, initializer, scope)
     else:
         result = expressions.operand(ctx, initializer, scope)
-    if reference or "volatile" in declaration.words:
+    if reference or ("volatile" in declaration.words and not _is_number(declaration, declarator, scope)):
         ctx.outside.write(result)
         ctx.outside.hand_out(result)
     if not reference:
@@ -308,9 +308,7 @@ def _new_local(
     variable = ctx.variables.declare(declarator.name)
     kind, element, shape = pointee(declaration.words, declaration.names, declarator, scope.constant_scope())
     exact = keeps_integers(declaration.words)
-    if not declarator.pointers and is_plain_type(
-        declaration.words, declaration.names, scope.constant_scope()
-    ):
+    if _is_number(declaration, declarator, scope):
         ctx.variables.numbers_only.add(variable)
     constant = is_constant(declaration.words, declarator.pointers)
     numbers = _numbers(declaration, declarator, scope) if array == 1 and exact else ()
@@ -318,6 +316,12 @@ def _new_local(
         variable, array, exact, element=element, shape=shape, constant=constant, kind=kind, numbers=numbers
     )
     return variable, bool(array)
+
+
+def _is_number(declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope) -> bool:
+    """Is it a number, or a vector of them, through which no memory is reached?"""
+    constants = scope.constant_scope()
+    return not declarator.pointers and is_plain_type(declaration.words, declaration.names, constants)
 
 
 def _numbers(

@@ -231,7 +231,7 @@ def _constant_name(ctx: Context, name: str, scope: LocalScope) -> Value:
     if first in ctx.at.template_parameters:
         # in each call a function that is followed may be another instance
         return Sym(
-            name if ctx.at.function is ctx.at.kernel else f"{name} of {ctx.at.function.name} {ctx.at.path}"
+            name if ctx.at.function is ctx.at.kernel else f"{name} of {ctx.at.function.name} {ctx.at.call}"
         )
     for outer in scope.constant_scope().outwards():
         declared = outer.own(name)

@@ -30,6 +30,7 @@ class Position:
     stack: list[Function] = field(default_factory=list)
     body: Body = field(init=False)
     template_parameters: frozenset[str] = field(init=False)
+    _calls: dict[tuple[int, ...], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.stack.append(self.function)
@@ -43,6 +44,12 @@ class Position:
     @property
     def kernel(self) -> Function:
         return self.stack[0]
+
+    @property
+    def call(self) -> int:
+        """Number of the call that leads here, among those that were asked for: an edit in front of it changes its
+        ``path``, and not what it is."""
+        return self._calls.setdefault(self.path, len(self._calls) + 1)
 
     def chunk(self, at: int) -> _InChunk:
         """Inside, expression indices are relative to token ``at`` of the body."""

@@ -13,6 +13,13 @@ from smem_lsp.source.record import dataclass
 
 # calls that lead there, token of the chunk, name, how often it was declared there by now
 Declared = tuple[tuple[int, ...], int, str, int]
+NUMBERS_OF_ONE = 3
+"""How many numbers each variable has, as ``Variables`` says."""
+
+
+def is_plain(number: int) -> bool:
+    """Is it the number of the variable itself, not of where in a buffer it points?"""
+    return number % NUMBERS_OF_ONE == 0
 
 
 @dataclass
@@ -34,17 +41,17 @@ class Variables:
         """A variable that is declared here."""
         here = (self.at.path, self.at.base, name)
         self._declared[here] += 1
-        return self.numbers.setdefault((*here, self._declared[here]), 3 * len(self.numbers))
+        return self.numbers.setdefault((*here, self._declared[here]), NUMBERS_OF_ONE * len(self.numbers))
 
     def member(self, of: int, name: str) -> int:
         """The variable of a member of an object."""
-        return self.numbers.setdefault(((-1, of), 0, name, 0), 3 * len(self.numbers))
+        return self.numbers.setdefault(((-1, of), 0, name, 0), NUMBERS_OF_ONE * len(self.numbers))
 
     def name(self, variable: int) -> str:
         """Of one of them."""
         self._texts += (text for _, _, text, _ in islice(self.numbers, len(self._texts), None))
-        text = self._texts[variable // 3]
-        return (text, f"{text} in bytes", f"array of {text}")[variable % 3]
+        text = self._texts[variable // NUMBERS_OF_ONE]
+        return (text, f"{text} in bytes", f"array of {text}")[variable % NUMBERS_OF_ONE]
 
     def names(self) -> tuple[str, ...]:
         """By number."""

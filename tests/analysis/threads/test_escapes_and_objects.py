@@ -136,7 +136,6 @@ def test_what_a_method_only_reads_is_left_alone(method: str, agrees: bool) -> No
     assert found.levels.uniform(found.index()) == agrees
 
 
-DECIDE = "if ({}) n = 2;"
 CUB = "using namespace cub; typedef BlockScan<int, 128> Scan; "
 TEMP = "__shared__ typename Scan::TempStorage temp; int x, y; "
 
@@ -144,20 +143,20 @@ TEMP = "__shared__ typename Scan::TempStorage temp; int x, y; "
 @pytest.mark.parametrize(
     ("statements", "agrees"),
     [
-        (TEMP + "Scan(temp).ExclusiveSum(tid, x, y); if (y) n = 2;", True),
-        (TEMP + "Scan(temp).ExclusiveSum(tid, x, y); if (x) n = 2;", False),
-        (TEMP + "Scan(temp).ExclusiveSum(tid, x); if (x) n = 2;", False),
-        (TEMP + "Prefix p; Scan(temp).ExclusiveSum(tid, x, p); if (p.total) n = 2;", False),
-        (TEMP + "Other(temp).ExclusiveSum(tid, x, y); if (y) n = 2;", False),
-        ("__shared__ T temp; int x = BlockReduce<int, 128>(temp).Sum(tid); if (x) n = 2;", False),
+        (TEMP + "Scan(temp).ExclusiveSum(tid, x, y); if (y) *out = 2;", True),
+        (TEMP + "Scan(temp).ExclusiveSum(tid, x, y); if (x) *out = 2;", False),
+        (TEMP + "Scan(temp).ExclusiveSum(tid, x); if (x) *out = 2;", False),
+        (TEMP + "Prefix p; Scan(temp).ExclusiveSum(tid, x, p); if (p.total) *out = 2;", False),
+        (TEMP + "Other(temp).ExclusiveSum(tid, x, y); if (y) *out = 2;", False),
+        ("__shared__ T temp; int x = BlockReduce<int, 128>(temp).Sum(tid); if (x) *out = 2;", False),
         (
             "__shared__ T temp; int x = BlockReduce<int, 128>(temp).Sum(tid); if (tid == 0) flag = x;"
-            "__syncthreads(); if (flag) n = 2;",
+            "__syncthreads(); if (flag) *out = 2;",
             True,
         ),
         (
             "__shared__ T temp; int x = BlockReduce<int, 128>(temp).Sum(tid); if (tid == 0) flag = x;"
-            "if (flag) n = 2;",
+            "if (flag) *out = 2;",
             False,
         ),
     ],
@@ -177,21 +176,21 @@ CARVED = "extern __shared__ char raw[]; auto& t = reinterpret_cast<Storage<W>&>(
 @pytest.mark.parametrize(
     ("statements", "agrees"),
     [
-        ("if (tid == 0) t.id = n; __syncthreads(); if (t.id) n = 2;", True),
-        ("if (tid == 0) t.id = n; if (t.id) n = 2;", False),
-        ("if (tid == 0) t.id = n; __syncthreads(); if (t.id) n = 2; t.last = tid;", True),
-        ("if (tid == 0) t.id = n; __syncthreads(); if (t.id) n = 2; t.work.f[tid] = 1;", True),
-        ("if (tid == 0) t.total.value = n; __syncthreads(); if (t.total.value) n = 2; t.id = 1;", True),
-        ("__syncthreads(); if (t.total.value) n = 2; t.total.pair[0] = tid;", False),
-        ("__syncthreads(); if (t.id) n = 2; raw[tid] = 1;", False),
-        ("auto* p = &t; __syncthreads(); if (p->id) n = 2; p->last = 4;", True),
-        ("auto* p = &t; __syncthreads(); if (p->id) n = 2; p = p + tid; p->last = 4;", False),
-        ("float* f = t.work.f; __syncthreads(); if (t.id) n = 2; f[tid] = 4;", True),
-        ("keep(&t); __syncthreads(); if (t.id) n = 2;", False),
-        ("extern __shared__ int again[]; __syncthreads(); if (t.id) n = 2; again[tid] = 3;", False),
-        ("extern __shared__ int again[]; keep(again); __syncthreads(); if (t.id) n = 2;", False),
-        ("__syncthreads(); if (t.other) n = 2;", False),
-        ("auto w = t.unseen; w[tid] = 3; if (t.id) n = 2;", False),
+        ("if (tid == 0) t.id = n; __syncthreads(); if (t.id) *out = 2;", True),
+        ("if (tid == 0) t.id = n; if (t.id) *out = 2;", False),
+        ("if (tid == 0) t.id = n; __syncthreads(); if (t.id) *out = 2; t.last = tid;", True),
+        ("if (tid == 0) t.id = n; __syncthreads(); if (t.id) *out = 2; t.work.f[tid] = 1;", True),
+        ("if (tid == 0) t.total.value = n; __syncthreads(); if (t.total.value) *out = 2; t.id = 1;", True),
+        ("__syncthreads(); if (t.total.value) *out = 2; t.total.pair[0] = tid;", False),
+        ("__syncthreads(); if (t.id) *out = 2; raw[tid] = 1;", False),
+        ("auto* p = &t; __syncthreads(); if (p->id) *out = 2; p->last = 4;", True),
+        ("auto* p = &t; __syncthreads(); if (p->id) *out = 2; p = p + tid; p->last = 4;", False),
+        ("float* f = t.work.f; __syncthreads(); if (t.id) *out = 2; f[tid] = 4;", True),
+        ("keep(&t); __syncthreads(); if (t.id) *out = 2;", False),
+        ("extern __shared__ int again[]; __syncthreads(); if (t.id) *out = 2; again[tid] = 3;", False),
+        ("extern __shared__ int again[]; keep(again); __syncthreads(); if (t.id) *out = 2;", False),
+        ("__syncthreads(); if (t.other) *out = 2;", False),
+        ("auto w = t.unseen; w[tid] = 3; if (t.id) *out = 2;", False),
     ],
 )
 def test_members_without_a_known_place(statements: str, agrees: bool) -> None:

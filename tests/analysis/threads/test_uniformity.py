@@ -114,7 +114,7 @@ def test_a_variable_stays_uniform(statements: str) -> None:
 def _loads_agree(statements: str) -> bool:
     """A load is looked into only where a decision rests on it."""
     decided = analyse(
-        statements.rsplit("s[", 1)[0] + "if (" + statements.rsplit("s[", 1)[1].split("]")[0] + ") n = 2;"
+        statements.rsplit("s[", 1)[0] + "if (" + statements.rsplit("s[", 1)[1].split("]")[0] + ") *out = 2;"
     )
     return decided.levels.uniform(decided.condition())
 
@@ -140,17 +140,17 @@ def test_a_variable_loses_it(statements: str) -> None:
 @pytest.mark.parametrize(
     ("statements", "agrees"),
     [
-        ("if (tid == 0) flag = n; __syncthreads(); if (flag) n = 2;", True),
-        ("if (tid == 0) flag = n; if (flag) n = 2;", False),
-        ("__syncthreads(); if (flag) n = 2; flag = 0;", False),
-        ("__syncthreads(); if (flag) n = 2; __syncthreads(); flag = 0;", True),
-        ("if (tid < n) __syncthreads(); flag = 1; if (tid < n) __syncthreads(); if (flag) n = 2;", False),
+        ("if (tid == 0) flag = n; __syncthreads(); if (flag) *out = 2;", True),
+        ("if (tid == 0) flag = n; if (flag) *out = 2;", False),
+        ("__syncthreads(); if (flag) *out = 2; flag = 0;", False),
+        ("__syncthreads(); if (flag) *out = 2; __syncthreads(); flag = 0;", True),
+        ("if (tid < n) __syncthreads(); flag = 1; if (tid < n) __syncthreads(); if (flag) *out = 2;", False),
         ("for (;;) { if (tid == 0) flag = n--; __syncthreads(); if (!flag) break; __syncthreads(); }", True),
         ("for (;;) { if (tid == 0) flag = n--; __syncthreads(); if (!flag) break; }", False),
-        ("keep(&flag); __syncthreads(); if (flag) n = 2;", False),
-        ("s[tid] = 1; __syncthreads(); if (s[n]) n = 2;", True),
-        ("s[tid] = 1; __syncthreads(); if (s[tid]) n = 2;", False),
-        ("flag = 1; __syncthreads(); if (s[flag]) n = 2;", True),  # two loads, one after the other
+        ("keep(&flag); __syncthreads(); if (flag) *out = 2;", False),
+        ("s[tid] = 1; __syncthreads(); if (s[n]) *out = 2;", True),
+        ("s[tid] = 1; __syncthreads(); if (s[tid]) *out = 2;", False),
+        ("flag = 1; __syncthreads(); if (s[flag]) *out = 2;", True),  # two loads, one after the other
     ],
 )
 def test_loads_from_shared_memory(statements: str, agrees: bool) -> None:

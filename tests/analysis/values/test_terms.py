@@ -233,7 +233,9 @@ def test_values_of_some_threads_are_those_of_all() -> None:
 
 
 def test_only_variables_that_count_are_slice_of() -> None:
-    found = analyse("int sum = 0, at = 0; for (int i = 0; i < 9; ++i) { sum += tid; at += 2; s[at] = 0; }")
+    found = analyse(
+        "int sum = 0, at = 0; for (int i = 0; i < 9; ++i) { sum += tid; at += 2; s[at] = 0; } s[0] = sum;"
+    )
     ((point, loop),) = found.values.loops.items()
     index = found.values.indices[next(iter(found.values.indices))]
     kept = slice_of(found.values, [point], index).loops[point]

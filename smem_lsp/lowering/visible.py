@@ -1,0 +1,458 @@
+"""What analyses can see of a kernel.
+
+Most statements of a kernel compute in registers what decides nothing about shared memory: which bytes are touched, what
+is stored there, who comes where. They are left out of the region tree, and what is left is numbered anew, so that a
+kernel stays the same kernel while such a statement is typed, and every analysis of it holds on.
+
+Left out are assignments to variables that nothing asks for, branches and calls in which nothing else stands, and, of
+several places for a barrier with nothing between them, all but the first and the last: analyses take one of these.
+Assignments that tell which axes of the block a kernel expects threads in stay, and so do those to pointers, which tell
+where the parts of an array begin.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from typing import TypeVar
+
+from smem_lsp.ir.nodes import (
+    Access,
+    Assign,
+    Barrier,
+    Branch,
+    Exchange,
+    FollowedCall,
+    GlobalAccess,
+    Induction,
+    InlinedCall,
+    Kernel,
+    Loop,
+    Node,
+    Place,
+    Proxy,
+    Seq,
+    walk,
+)
+from smem_lsp.ir.values import Op, Operator, Sym, Thread, Unknown, Value, Var
+from smem_lsp.lowering.state.variables import NUMBERS_OF_ONE, is_plain
+from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
+
+Call = TypeVar("Call", InlinedCall, FollowedCall)
+
+_BLOCK = "blockDim."
+_LOADS = frozenset((Operator.LOAD, Operator.READONLY, Operator.ELEMENT, Operator.CALL))
+_QUOTIENTS = frozenset((Operator.DIVIDE, Operator.SHIFT_RIGHT))
+_ROWS = frozenset("yz")
+
+
+def visible(kernel: Kernel) -> Kernel:
+    """``kernel`` without what no analysis can see, and its points, variables and unknown values numbered anew."""
+    seen = _Seen(kernel)
+    bodies = [kernel.body, *(() if kernel.drained is None else (kernel.drained.body,))]
+    for body in bodies:
+        seen.note(body, None)
+    for value in (*kernel.memory.written, *kernel.agreed):
+        seen.need(value)
+    seen.settle()
+    kept = [seen.kept(body, kernel) for body in bodies]
+    return _Numbers(kernel, kept, seen.variables).numbered(kept)
+
+
+@dataclass(slots=True)
+class _Region:
+    """A branch, or a body that runs once, that is there only if something in it can be seen."""
+
+    node: Branch | Loop
+    around: _Region | None
+    seen: bool = False
+
+
+@dataclass(slots=True)
+class _Contents:
+    """What a value is made of. ``marks``: axes of the thread, ``blockDim.`` for a size of the block, ``/`` for a
+    quotient; ``own``, ``copied``: the same and variables, but for what is loaded at, or given to a function."""
+
+    variables: set[int] = field(default_factory=set)
+    marks: set[str] = field(default_factory=set)
+    copied: set[int] = field(default_factory=set)
+    own: set[str] = field(default_factory=set)
+
+    def add(self, value: Value, *, inside: bool = False) -> None:
+        if isinstance(value, Var):
+            self.variables.add(value.index)
+            if not inside:
+                self.copied.add(value.index)
+        elif isinstance(value, Op):
+            if value.operator in _QUOTIENTS:
+                self.marks.add("/")
+            inside = inside or value.operator in _LOADS
+            for each in value.args:
+                self.add(each, inside=inside)
+        elif isinstance(value, (Thread, Sym)):
+            mark = value.axis if isinstance(value, Thread) else _BLOCK
+            if isinstance(value, Thread) or value.name.startswith(_BLOCK):
+                self.marks.add(mark)
+                if not inside:
+                    self.own.add(mark)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """Finds what can be seen: from what happens to memory and between threads, back to what it is computed from."""
+
+    kernel: Kernel
+    variables: set[int] = field(default_factory=set)  # that something asks for
+    regions: dict[int, _Region] = field(default_factory=dict)  # by the node (id)
+    nodes: set[int] = field(default_factory=set)  # assignments that stay, by their id
+    marks: set[str] = field(default_factory=set)  # of all that stays
+    _open: dict[int, list[tuple[Assign, _Region | None]]] = field(default_factory=dict)
+    _waiting: list[int] = field(default_factory=list)
+    _made: dict[int, list[_Contents]] = field(default_factory=dict)  # by variable: what it ever gets
+
+    def note(self, seq: Seq, around: _Region | None) -> None:
+        """What stands in a block, ``around`` it."""
+        for node in seq.items:
+            checkpoint()
+            if isinstance(node, Assign):
+                self._open.setdefault(node.variable, []).append((node, around))
+                if not is_plain(node.variable):
+                    self.ask(node.variable)
+            elif isinstance(node, Branch):
+                region = self.regions[id(node)] = _Region(node, around)
+                self.note(node.then, region)
+                self.note(node.otherwise, region)
+            elif isinstance(node, Loop):
+                region = self.regions[id(node)] = _Region(node, around)
+                self.note(node.body, region)
+                if node.trips != 1:
+                    self.show(region)
+            elif not isinstance(node, Place):
+                self.show(around)
+                for value in values_of(node):
+                    self.need(value)
+
+    def show(self, region: _Region | None) -> None:
+        """Something in it can be seen."""
+        while region is not None and not region.seen:
+            region.seen = True
+            for value in values_of(region.node):
+                self.need(value)
+            if isinstance(region.node, Loop) and region.node.induction is not None:
+                self.ask(region.node.induction.variable)
+            region = region.around
+
+    def need(self, value: Value) -> None:
+        found = _Contents()
+        found.add(value)
+        self.marks |= found.marks
+        for variable in found.variables:
+            self.ask(variable)
+
+    def ask(self, variable: int) -> None:
+        if variable not in self.variables:
+            self.variables.add(variable)
+            self._waiting.append(variable)
+
+    def settle(self) -> None:
+        self._follow()
+        left = [each for found in self._open.values() for each in found]
+        hidden = [region for region in self.regions.values() if not region.seen]
+        if not left and not hidden:
+            return
+        made = self._contents()
+        axes = self.marks.union(*(each.marks for found in made.values() for each in found))
+        for region in hidden:
+            if isinstance(region.node, Branch) and self._tells(region.node.condition, made, axes):
+                self.show(region)
+        for node, around in left:
+            if self._tells(node.value, made, axes):
+                self._stay(node, around)
+        self._follow()
+
+    def _follow(self) -> None:
+        while self._waiting:
+            for node, around in self._open.pop(self._waiting.pop(), ()):
+                checkpoint()
+                self._stay(node, around)
+
+    def _stay(self, node: Assign, around: _Region | None) -> None:
+        self.nodes.add(id(node))
+        self.show(around)
+        self.need(node.value)
+
+    def _tells(self, value: Value, made: Mapping[int, list[_Contents]], axes: set[str]) -> bool:
+        """Does it say of the block what nothing else says? In rows and planes of threads each use of them counts, and
+        so does each quotient that may be the number of a warp."""
+        found = _Contents()
+        found.add(value)
+        marks = set(found.marks)
+        waiting, known = list(found.variables), set[int]()
+        while waiting:
+            variable = waiting.pop()
+            if variable in known:
+                continue
+            known.add(variable)
+            for each in made.get(variable, ()):
+                marks |= each.own
+                waiting += each.copied
+        if marks & _ROWS or not marks.difference("/") <= self.marks:
+            return True
+        return "/" in found.marks and "x" in marks and bool(axes & _ROWS)
+
+    def _contents(self) -> Mapping[int, list[_Contents]]:
+        """By variable: of all that it ever gets."""
+        made: dict[int, list[_Contents]] = {}
+        for node in walk(self.kernel.body):
+            if isinstance(node, Assign):
+                found = _Contents()
+                found.add(node.value)
+                made.setdefault(node.variable, []).append(found)
+        return made
+
+    def kept(self, seq: Seq, kernel: Kernel) -> Seq:
+        """What stays of a block."""
+        return Seq(tuple(self._kept(seq.items, kernel)))
+
+    def _kept(self, items: Sequence[Node], kernel: Kernel) -> Iterator[Node]:
+        places: list[Place] = []
+        for node in items:
+            if isinstance(node, Place):
+                places.append(node)
+                continue
+            left = self._left_of(node, kernel)
+            if left is not None:
+                yield from _ends(places, kernel)
+                places.clear()
+                yield left
+        yield from _ends(places, kernel)
+
+    def _left_of(self, node: Node, kernel: Kernel) -> Node | None:
+        if isinstance(node, Assign):
+            return node if id(node) in self.nodes else None
+        if not isinstance(node, (Branch, Loop)):
+            return node
+        if not self.regions[id(node)].seen:
+            return None
+        if isinstance(node, Branch):
+            return replace(
+                node, then=self.kept(node.then, kernel), otherwise=self.kept(node.otherwise, kernel)
+            )
+        ahead = len(node.body) - node.tail
+        body = [*self._kept(node.body.items[:ahead], kernel)]
+        tail = [*self._kept(node.body.items[ahead:], kernel)]
+        return replace(node, body=Seq((*body, *tail)), tail=len(tail))
+
+
+def _ends(places: Sequence[Place], kernel: Kernel) -> Iterable[Place]:
+    """Of places with nothing between them the first and the last, where a barrier may stand at the last as well as at
+    any other: in text of the kernel that no macro decides about."""
+    if len(places) < 3:
+        return places
+    last = places[-1].statement
+    plain = last is not None and kernel.span.covers(last) and not kernel.conditional
+    asked = None if kernel.drained is None else kernel.drained.place
+    if not plain or any(each.point == asked for each in places):
+        return places
+    return places[0], places[-1]
+
+
+def values_of(node: Node) -> Iterator[Value]:
+    """All that a node says in terms of variables, but what stands in it."""
+    match node:
+        case Assign():
+            yield node.value
+        case Branch():
+            yield node.condition
+        case Loop():
+            yield node.condition
+            if node.again is not None:
+                yield node.again
+            if node.induction is not None:
+                yield from (node.induction.init, node.induction.step, node.induction.bound)
+        case Access():
+            yield from node.index or ()
+            yield from (value for value, _ in node.subscripts)
+            yield from (
+                each for each in (node.offset, node.stored, node.start, node.length) if each is not None
+            )
+            if node.part is not None:
+                yield node.part.base
+            if node.addition is not None:
+                yield node.addition.added
+            if node.tile is not None and node.tile.start is not None:
+                yield node.tile.start
+        case Barrier():
+            yield from (each for each in (node.mask, node.number, node.count) if each is not None)
+        case Exchange(mask=one) | Proxy(offset=one):
+            if one is not None:
+                yield one
+        case GlobalAccess():
+            yield from (each for each in (node.base, node.index) if each is not None)
+
+
+@dataclass(slots=True)
+class _Numbers:
+    """Numbers for what is left of a kernel, in the order in which it comes."""
+
+    kernel: Kernel
+    bodies: Sequence[Seq]
+    asked: set[int]
+    nodes: list[int] = field(default_factory=list)  # points of nodes, rising
+    points: list[int] = field(default_factory=list)  # all that are named
+    variables: dict[int, Var] = field(default_factory=dict)
+    keys: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        kernel, found = self.kernel, set[int]()
+        assigned = set(self.asked)
+        for body in self.bodies:
+            for node in walk(body):
+                found.add(node.point)
+                if isinstance(node, Loop):
+                    found.add(node.end_point)
+                elif isinstance(node, Assign):
+                    assigned.add(node.variable)
+        self.nodes = sorted(found)
+        found.update(kernel.opaque, kernel.presumed)
+        calls: tuple[InlinedCall | FollowedCall, ...] = (*kernel.inlined, *kernel.calls)
+        found.update(call.first for call in calls if self.last(call) is not None)
+        self.points = sorted(found)
+        declared = sorted({variable // NUMBERS_OF_ONE for variable in assigned})
+        for number, old in enumerate(declared):
+            for part in range(NUMBERS_OF_ONE):
+                self.variables[NUMBERS_OF_ONE * old + part] = Var(NUMBERS_OF_ONE * number + part)
+
+    def point(self, old: int) -> int:
+        return bisect_left(self.points, old) + 1
+
+    def last(self, call: InlinedCall | FollowedCall) -> int | None:
+        """The last point in a call at which something stands; None: nothing in it is left."""
+        at = bisect_right(self.nodes, call.last) - 1
+        return self.nodes[at] if at >= 0 and self.nodes[at] >= call.first else None
+
+    def calls(self, calls: Iterable[Call]) -> tuple[Call, ...]:
+        """Those in which something is left."""
+        ends = ((each, self.last(each)) for each in calls)
+        return tuple(
+            replace(each, first=self.point(each.first), last=self.point(last))
+            for each, last in ends
+            if last is not None
+        )
+
+    def numbered(self, bodies: Sequence[Seq]) -> Kernel:
+        kernel = self.kernel
+        body, *drained = [self.seq(each) for each in bodies]
+        names = [""] * len(self.variables)
+        for old, new in self.variables.items():
+            names[new.index] = kernel.variables[old]
+        return replace(
+            kernel,
+            body=body,
+            variables=tuple(names),
+            inlined=self.calls(kernel.inlined),
+            calls=self.calls(kernel.calls),
+            opaque=tuple(map(self.point, kernel.opaque)),
+            presumed={self.point(point): each for point, each in kernel.presumed.items()},
+            memory=replace(kernel.memory, written=tuple(map(self.value, kernel.memory.written))),
+            agreed=frozenset(map(self.value, kernel.agreed)),
+            drained=None
+            if kernel.drained is None
+            else replace(kernel.drained, place=self.point(kernel.drained.place), body=drained[0]),
+        )
+
+    def seq(self, seq: Seq) -> Seq:
+        return Seq(tuple([self.node(node) for node in seq.items]))
+
+    def node(self, node: Node) -> Node:
+        checkpoint()
+        point = self.point(node.point)
+        match node:
+            case Place():
+                return Place(point, node.statement, node.line, node.at_end)
+            case Assign():
+                return Assign(point, self.variables[node.variable].index, self.value(node.value))
+            case Branch():
+                condition = self.value(node.condition)
+                then, otherwise = self.seq(node.then), self.seq(node.otherwise)
+                return Branch(point, condition, then, otherwise, node.span, node.line)
+            case Loop():
+                return self.loop(node, point)
+            case Access():
+                return self.access(node, point)
+            case GlobalAccess():
+                base, index = self.maybe(node.base), self.maybe(node.index)
+                return GlobalAccess(point, node.kind, base, index, node.line, node.width)
+            case Barrier():
+                mask, number, count = map(self.maybe, (node.mask, node.number, node.count))
+                return replace(node, point=point, mask=mask, number=number, count=count)
+            case Exchange():
+                return replace(node, point=point, mask=self.maybe(node.mask))
+            case Proxy():
+                return replace(node, point=point, offset=self.maybe(node.offset))
+            case _:
+                return replace(node, point=point)
+
+    def loop(self, node: Loop, point: int) -> Loop:
+        condition, again = self.value(node.condition), self.maybe(node.again)
+        counts = node.induction
+        return replace(
+            node,
+            point=point,
+            end_point=self.point(node.end_point),
+            condition=condition,
+            again=again,
+            induction=None
+            if counts is None
+            else Induction(
+                self.variables[counts.variable].index,
+                self.value(counts.init),
+                self.value(counts.step),
+                self.value(counts.bound),
+                counts.inclusive,
+            ),
+            body=self.seq(node.body),
+        )
+
+    def access(self, node: Access, point: int) -> Access:
+        part, tile, addition = node.part, node.tile, node.addition
+        return replace(
+            node,
+            point=point,
+            index=None if node.index is None else tuple(map(self.value, node.index)),
+            offset=self.maybe(node.offset),
+            subscripts=tuple([(self.value(value), most) for value, most in node.subscripts]),
+            part=None if part is None else replace(part, base=self.value(part.base)),
+            tile=None if tile is None else replace(tile, start=self.maybe(tile.start)),
+            stored=self.maybe(node.stored),
+            addition=None
+            if addition is None
+            else replace(addition, added=self.value(addition.added), before=self.key(addition.before)),
+            start=self.maybe(node.start),
+            length=self.maybe(node.length),
+            issues=tuple(map(self.point, node.issues)),
+        )
+
+    def maybe(self, value: Value | None) -> Value | None:
+        return None if value is None else self.value(value)
+
+    def value(self, value: Value) -> Value:
+        if isinstance(value, Var):
+            return self.variables[value.index]
+        if isinstance(value, Op):
+            args = tuple([self.value(each) for each in value.args])
+            if all(one is other for one, other in zip(args, value.args)):
+                return value
+            return Op(value.operator, args, value.name, value.reading)
+        if isinstance(value, Unknown):
+            return self.unknown(value)
+        return value
+
+    def unknown(self, value: Unknown) -> Unknown:
+        access = None if value.access is None else self.point(value.access)
+        return Unknown(self.key(value.key), value.uniform, access, value.escaped)
+
+    def key(self, old: int) -> int:
+        return self.keys.setdefault(old, len(self.keys) + 1)

@@ -1,0 +1,110 @@
+"""Whatever is typed, a store that has seen the texts before tells what a new one tells."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from smem_lsp.config import Config
+from smem_lsp.engine import Report, check
+from smem_lsp.output import verdicts
+from smem_lsp.source.queries import Store
+
+KERNELS = """
+__device__ float weight(int i) { return i * 0.5f; }
+__device__ void spread(float* s, int t, float x) {
+  s[t] = x;
+  __syncthreads();
+}
+
+__global__ void turns(float* out, const float* in, int n) {
+  __shared__ float s[2][128];
+  int t = threadIdx.x;
+  float sum = 0.0f;
+  for (int i = 0; i < n; ++i) {
+    s[i % 2][t] = in[i * 128 + t];
+    __syncthreads();
+    sum += s[i % 2][127 - t] * weight(i);
+  }
+  out[t] = sum;
+}
+
+__global__ void halves(float* out, const float* in) {
+  __shared__ float s[128];
+  __shared__ float first[128];
+  int t = threadIdx.x;
+  first[t] = in[t];
+  __syncthreads();
+  float x = first[127 - t];
+  __syncthreads();
+  spread(s, t, x);
+  for (int step = 64; step > 0; step /= 2) {
+    if (t < step) {
+      s[t] += s[t + step];
+    }
+    __syncthreads();
+  }
+  if (t == 0) out[blockIdx.x] = s[0];
+}
+
+void go(float* out, float* in, int n) {
+  turns<<<4, 128>>>(out, in, n);
+  halves<<<4, 128>>>(out, in);
+}
+"""
+TYPED = (
+    "float extra = 2.0f * t;",
+    "if (t > 3) { volatile int seen = 1; }",
+    "if (t > 3) out[t] = 1.0f;",
+    "float copy = weight(t);",
+    "sum += 1.0f;",
+    "x *= 2.0f;",
+    "t += 1;",
+    "int row = threadIdx.y;",
+    "__syncthreads();",
+    "if (t == 5) return;",
+    "const float unfinished",
+    "s",
+    "// a remark",
+    "",
+)
+_END = re.compile(r"[;{}]\n")
+
+
+def typed(text: str, rng: random.Random) -> str:
+    """One line more, one line less, or a word in place of another one."""
+    way = rng.random()
+    if way < 0.6:
+        at = rng.choice([found.end() for found in _END.finditer(text)])
+        return f"{text[:at]}    {rng.choice(TYPED)}\n{text[at:]}"
+    if way < 0.8:
+        lines = text.splitlines(keepends=True)
+        at = rng.choice([n for n, line in enumerate(lines) if line.strip().endswith(";")])
+        return "".join(lines[:at] + lines[at + 1 :])
+    one, other = rng.choice((("127 - t", "t"), ("% 2", "% 3"), ("128", "64"), ("t < step", "t <= step")))
+    return text.replace(one, other, 1)
+
+
+def told(report: Report) -> list[object]:
+    findings = [
+        (found.code, found.message, found.span, found.related, report.fixes_for(found))
+        for found in report.findings
+    ]
+    kernels = [(k.kernel.name, k.kernel.line, k.live, k.static_bytes, k.barriers) for k in report.kernels]
+    return [*findings, *kernels, *verdicts.lines(report)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_was_known_before_changes_nothing(seed: int) -> None:
+    rng, store, config = random.Random(seed), Store(), Config(select=["SMEM"])
+    text = KERNELS
+    check(text, path="typed.cu", config=config, cache=store)
+    for _ in range(4):
+        before, text = text, typed(text, rng)
+        for now in (text, before, text):
+            warm = check(now, path="typed.cu", config=config, cache=store)
+        assert told(warm) == told(check(text, path="typed.cu", config=config, cache=Store())), text
+        if rng.random() < 0.3:
+            text = KERNELS
