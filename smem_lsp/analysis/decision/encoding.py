@@ -80,13 +80,13 @@ class Encoder(LoopValues):
     def tie(self, term: Term) -> None:
         """Loop variables on which the block agrees may be so though each thread starts at its own: those that do not
         come to the same number are not here."""
-        for atom in term.carried:
-            if isinstance(atom, LoopVar) and atom not in self._tied:
-                self._tied.add(atom)
-                loop = self.levels.values.loops.get(atom.loop)
-                moves = None if loop is None else next((r for r in loop.recurrences if r.atom is atom), None)
-                if moves is not None and not self.levels.uniform(moves.init):
-                    self.side.append(self.value(atom, 0).equals(self._loop_variable(atom, 1, 0)))
+        new = [each for each in term.carried if isinstance(each, LoopVar) and each not in self._tied]
+        for atom in sorted(new, key=lambda each: each.serial) if len(new) > 1 else new:
+            self._tied.add(atom)
+            loop = self.levels.values.loops.get(atom.loop)
+            moves = None if loop is None else next((r for r in loop.recurrences if r.atom is atom), None)
+            if moves is not None and not self.levels.uniform(moves.init):
+                self.side.append(self.value(atom, 0).equals(self._loop_variable(atom, 1, 0)))
 
     def _value(self, term: Term, who: int, ahead: int) -> Expression:
         if isinstance(term, Const):

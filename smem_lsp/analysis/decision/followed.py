@@ -12,6 +12,7 @@ from smem_lsp.analysis.decision.counters import Counters, counters
 from smem_lsp.analysis.decision.loaded_values import Made, made_of
 from smem_lsp.analysis.decision.rereads import Earlier, rereads
 from smem_lsp.analysis.decision.routes import ways_between
+from smem_lsp.analysis.decision.slices import Slices
 from smem_lsp.analysis.decision.ways import Ordering, Pair, Way
 from smem_lsp.analysis.threads.uniformity import Control, Levels, control_where
 from smem_lsp.analysis.values.extents import Extent
@@ -103,6 +104,11 @@ class Followed:
         nothing orders has changed the place between two reads, and that is a race already."""
         every = (each for position in self.positions.values() for each in position.conditions)
         return frozenset((each.term, each.truth) for each in every if each.branch in self.control.alike)
+
+    @cached_property
+    def slices(self) -> Slices:
+        """Names of what questions about it depend on."""
+        return Slices(self)
 
     @cached_property
     def parts(self) -> Mapping[int, Extent]:

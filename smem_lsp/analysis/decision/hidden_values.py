@@ -225,7 +225,7 @@ class HiddenValues(Unknowns):
 
     def tie_to_start(self, term: Term, found: Expression, who: int) -> None:
         """What a loop leaves is what it began with, where it ran no turn."""
-        for point in self.skipped:
+        for point in sorted(self.skipped):
             loop = self.levels.values.loops.get(point)
             if loop is None or not loop.tested or loop.once:
                 continue

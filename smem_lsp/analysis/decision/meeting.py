@@ -161,7 +161,7 @@ class Meeting(TouchedBytes):
         if self.way.several and not way.several and way.crossed is not None:
             before, after = (self.encoder.turn(way.crossed, who) for who in (0, 1))
             found.append(after.equals(before + way.turns))
-        for each in way.decisions:
+        for each in way.in_order:
             who = 0 if each.before else 1
             loop = self.asker.of.values.loops.get(each.point)
             if not isinstance(each, NotTaken):

@@ -60,7 +60,7 @@ class PairQuestion(RaceSizes):
         left = {term: values for term, values in self.encoder.few.items() if term not in self.fixed}
         if not left or len(self.fixed) >= _MOST_FIXED:
             return None
-        term = min(left, key=lambda each: (len(left[each]), each.serial))
+        term = min(left, key=lambda each: len(left[each]))
         worst: Reply | None = None
         for value in left[term]:
             found = replace(self, fixed={**self.fixed, term: value}).reply()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import field
+from contextlib import contextmanager
+from dataclasses import field, replace
 from functools import partial
 
 from smem_lsp.analysis.decision import solver
@@ -12,18 +13,21 @@ from smem_lsp.analysis.decision.effort import AT_FIRST, EFFORT, TO_ASK
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.formulas import Expression, Formula, concerned, either, for_none, negated
+from smem_lsp.analysis.decision.known_answers import ANSWERS, Effects, KnownAnswer, Question, known_answer
 from smem_lsp.analysis.decision.model import Answer
 from smem_lsp.analysis.decision.operators import COMPARISONS
 from smem_lsp.analysis.decision.own_writes import own_writes
 from smem_lsp.analysis.decision.pair_question import PairQuestion
 from smem_lsp.analysis.decision.reply import Reply
-from smem_lsp.analysis.decision.size_conditions import is_parameter
+from smem_lsp.analysis.decision.size_conditions import MOST_HARD, is_parameter
+from smem_lsp.analysis.decision.slices import Name, Terms, name_of
 from smem_lsp.analysis.decision.touched_bytes import are_other_members, stores
 from smem_lsp.analysis.decision.unknowns import Origin, Turns
 from smem_lsp.analysis.decision.ways import SAME_TURN, Way
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import Op, Opaque, Term, parts_of
 from smem_lsp.ir.nodes import Access, Axes, Dims
+from smem_lsp.source.queries import PROCESS
 from smem_lsp.source.record import dataclass
 
 _MOST_STEPS = 12  # towards the least number
@@ -56,10 +60,14 @@ class Asker:
     meant: frozenset[int] = frozenset()
     _known: dict[object, Reply] = field(default_factory=dict)
     _own: dict[int, Access] | None = None
-    _facts: dict[object, bool] = field(default_factory=dict)  # of one access, of two positions
-    _bound: Mapping[str, int] | None = None
+    # of one access, of two positions: what is so, and what it took whom to find it
+    _facts: dict[object, tuple[bool, Effects, object]] = field(default_factory=dict)
+    _bound: tuple[Mapping[str, int], Effects, object] | None = None
     # questions, and how they were put: the same ones arise of accesses in two loops alike, and cost nothing again
-    _paid: set[tuple[str, bool, int]] = field(default_factory=set, init=False)
+    _paid: set[Question] = field(default_factory=set, init=False)
+    _effects: list[Effects] = field(default_factory=list, init=False)  # of what is being asked
+    _self: object = field(default_factory=object, init=False)
+    _named: Name = field(default=b"", init=False)
 
     def ask(
         self,
@@ -76,10 +84,92 @@ class Asker:
         key = prove, tile, self._key(first, second, way, lanes)
         found = self._known.get(key)
         if found is None or (found.answer is Answer.DATA and found.witness is None and not self.to_tell):
-            found = self._ask(first, second, way, lanes, tile, prove=prove)
+            found = self._answered(first, second, way, lanes, tile, prove=prove)
             if self.effort > 0:  # else more may be found with more of it
                 self._known[key] = found
         return found
+
+    def _answered(
+        self, first: Access, second: Access, way: Way, lanes: bool | None, tile: int, *, prove: bool
+    ) -> Reply:
+        """What was answered to the same question before, in this version of the kernel or in another one."""
+        placed = first.part is None and second.part is None
+        if self.effort <= 0 or not placed or self.of.counters.tickets:
+            return self._ask(first, second, way, lanes, tile, prove=prove)
+        terms = self.of.slices.seen_from(way.crossed)
+        stored = [self.of.values.stored.get(each.point) for each in self.left_by(first, second)]
+        self._named = self._named or self._name()
+        name = name_of(
+            self._named,
+            self.to_tell,
+            self.of_one_address,
+            min(self.hard_conditions, MOST_HARD),
+            (lanes, tile, prove),
+            terms.pair(first, second, way, self.meant, stored),
+        )
+        known = ANSWERS.find(PROCESS, name)
+        again = None if known is None else self._again(known, terms)
+        if again is not None:
+            return again
+        with self._noting() as effects:
+            found = self._ask(first, second, way, lanes, tile, prove=prove)
+        if self.effort > 0 and not found.no_solver:
+            ANSWERS.keep(PROCESS, name, known_answer(found, effects, terms))
+        return found
+
+    def _again(self, known: KnownAnswer, terms: Terms) -> Reply | None:
+        """None: it cannot be said here, or there is not the effort for it."""
+        effects = known.effects
+        effort = effects.effort + sum(
+            cost for each, cost in effects.questions.items() if each not in self._paid
+        )
+        found = known.placed(terms) if effort < self.effort else None
+        if found is not None:
+            self.effort -= effort
+            self._paid.update(effects.questions)
+            self.not_negative |= effects.not_negative
+            self.hard_conditions += effects.hard
+        return found
+
+    def _name(self) -> Name:
+        """Of what all questions about the kernel depend on."""
+        of, levels = self.of, self.of.levels
+        return name_of(
+            (self.dims, self.axes, self.bounds.upper, self.bounds.exact, self.grid, self.fewest),
+            [sorted(each.items()) for each in self.passed],
+            (of.kernel.dialect.lanes, sorted(of.kernel.memory.octets)),
+            (of.values.table.rows, of.values.table.warp_sizes),
+            (levels.bounds.upper, levels.bounds.exact, None if levels.shape is None else levels.shape.dims),
+            [of.slices.seen_from(None).name(each) for each in of.values.given],
+        )
+
+    @contextmanager
+    def _noting(self) -> Iterator[Effects]:
+        """What asking does inside; it is done outside, too."""
+        effects, before = Effects(), self.not_negative
+        self._effects.append(effects)
+        self.not_negative = effects.not_negative
+        try:
+            yield effects
+        finally:
+            self.not_negative = before
+            self.not_negative |= effects.not_negative
+            self._effects.pop()
+            if self._effects:
+                self._effects[-1].add(effects)
+
+    def spend(self, effort: int, *, hard: int = 0) -> None:
+        """``hard``: so many proofs were given up."""
+        self.effort -= effort
+        self.hard_conditions += hard
+        if self._effects:
+            self._effects[-1].effort += effort
+            self._effects[-1].hard += hard
+
+    def _note_again(self, effects: Effects, whose: object) -> None:
+        """Something is known that was found by ``whose`` questions: it rests on them, too."""
+        if self._effects and whose is self._self:
+            self._effects[-1].add(replace(effects, effort=0, hard=0))
 
     def are_apart(
         self,
@@ -93,7 +183,7 @@ class Asker:
         """Do they surely meet on none of ``ways``? ``widest``: one that includes all of them."""
         if self.effort <= 0:
             return False
-        self.effort -= TO_ASK
+        self.spend(TO_ASK)
         return PairQuestion(
             self, first, second, widest, lanes, prove=True, tile=tile, ways=tuple(ways)
         ).never_meet()
@@ -141,7 +231,7 @@ class Asker:
             return Reply(Answer.APART)
         if self.effort <= 0:
             return Reply(Answer.UNDECIDED, out_of_effort=True)
-        self.effort -= TO_ASK
+        self.spend(TO_ASK)
         pair = PairQuestion(self, first, second, way, lanes, prove, tile)
         return pair.reply()
 
@@ -178,6 +268,8 @@ class Asker:
     def _spend(self, formulas: list[Formula], wanted: Collection[Expression], effort: int) -> solver.Solution:
         found = solver.solve(formulas, tuple(wanted), effort if self.effort > 0 else 0)
         question = found.question, bool(wanted), effort
+        if self._effects:
+            self._effects[-1].questions[question] = found.effort
         if question not in self._paid:
             self._paid.add(question)
             self.effort -= found.effort
@@ -243,11 +335,14 @@ class Asker:
     def _kept(self, key: object, find: Callable[[], bool]) -> bool:
         """What is found, once; without effort nothing is found that counts for later questions."""
         known = self._facts.get(key)
-        if known is None:
-            known = find()
-            if self.effort > 0:
-                self._facts[key] = known
-        return known
+        if known is not None:
+            self._note_again(known[1], known[2])
+            return known[0]
+        with self._noting() as effects:
+            found = find()
+        if self.effort > 0:
+            self._facts[key] = found, effects, self._self
+        return found
 
     def is_meant(self, condition: Condition) -> bool:
         """Would it be wrong if the threads of the block did not agree on it, as far as nothing else is known?"""
@@ -277,23 +372,23 @@ class Asker:
     def elected(self, access: Access) -> Chosen:
         """Conditions in front of the access, one if that will do, that let one certain thread of the block come to it,
         the same in every turn of every loop; none where it is not known that there are such."""
-        choosing = [
+        choosing = tuple(
             (each.term, each.truth)
             for each in self.of.positions[access.point].conditions
             if each.term.known and not each.term.carried and not self.of.levels.uniform(each.term)
-        ]
-        sets = [frozenset((each,)) for each in choosing]
-        for conditions in (*sets, frozenset(choosing)) if len(sets) > 1 else sets:
-            if self._kept(conditions, partial(self._choose_one, conditions)):
-                return conditions
+        )
+        sets = [(each,) for each in choosing]
+        for conditions in (*sets, choosing) if len(sets) > 1 else sets:
+            if self._kept(frozenset(conditions), partial(self._choose_one, conditions)):
+                return frozenset(conditions)
         return frozenset()
 
-    def _choose_one(self, conditions: Chosen) -> bool:
+    def _choose_one(self, conditions: Sequence[tuple[Term, bool]]) -> bool:
         encoder = self.encoder()
         comes = [
             encoder.holds(term, who) if truth else negated(encoder.holds(term, who))
             for who in (0, 1)
-            for term, truth in sorted(conditions, key=lambda each: each[0].serial)
+            for term, truth in conditions
         ]
         differ = either(*(encoder.thread(axis, 0).differs(encoder.thread(axis, 1)) for axis in encoder.axes))
         return self.solve(encoder, [*comes, differ, *encoder.side]).outcome is solver.Outcome.NONE
@@ -319,11 +414,14 @@ class Asker:
         """Parameters for which the launches leave no choice in this block, as where it has ``r * r`` threads: none of
         those is taken to be negative."""
         if self._bound is not None:
-            return self._bound
+            self._note_again(self._bound[1], self._bound[2])
+            return self._bound[0]
         if self.dims is None or self.effort <= 0:
             return {}
-        self._bound = dict(self._find_bound()) if self.given() else {}
-        return self._bound
+        with self._noting() as effects:
+            found = dict(self._find_bound()) if self.given() else {}
+        self._bound = found, effects, self._self
+        return found
 
     def _find_bound(self) -> Iterator[tuple[str, int]]:
         encoder = self.encoder(loose=False)

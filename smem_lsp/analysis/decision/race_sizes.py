@@ -110,7 +110,7 @@ class RaceSizes(Meeting):
         return bool(loops) and self.may_not_hold(loops)
 
     def left_out(self) -> Iterator[NotTaken]:
-        return (each for each in self.way.decisions if isinstance(each, NotTaken))
+        return (each for each in self.way.in_order if isinstance(each, NotTaken))
 
     def is_loop(self, mark: NotTaken) -> bool:
         loop = self.asker.of.values.loops.get(mark.point)

@@ -40,7 +40,7 @@ _OF_ALL = 1_100_000  # about all of them
 _OF_PRODUCTS = 300_000  # the same, of products of unknown numbers: more of it rarely helps
 _OF_A_CONDITION = 1_500_000  # of all questions about one parameter
 _SHARE = 10  # of which this part is taken from what is left for the kernel: few are asked
-_MOST_HARD = 2  # proofs of a kernel that are too hard
+MOST_HARD = 2  # proofs of a kernel that are too hard
 _PROBES = (1, 2, 3, 5, 31, 32, 33, 64, 100, 255, 256, 257, 512, 1000, 1024, 4096, 1 << 20)
 _DIVISOR = re.compile(r"\((?:mod|div) \S+ (\d+)\)|\(\* (\d+) v\d+\)")
 _LARGEST_DIVISOR = 1 << 16
@@ -81,11 +81,10 @@ def condition_on(
     if any(is_any_number(each.encoder) for each in asked):
         return None
     own = replace(asker, effort=_OF_A_CONDITION if asker.effort > 0 else 0)
-    hard = asker.hard_conditions >= _MOST_HARD
+    hard = asker.hard_conditions >= MOST_HARD
     projection = _Projection(own, asked, dims, sampled, hard=hard, whole=whole or 0)
     found = projection.condition()
-    asker.hard_conditions += projection.hard
-    asker.effort -= (_OF_A_CONDITION - own.effort) // _SHARE
+    asker.spend((_OF_A_CONDITION - own.effort) // _SHARE, hard=int(projection.hard))
     return found
 
 

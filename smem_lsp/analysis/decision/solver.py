@@ -25,6 +25,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
+from hashlib import blake2b
 from typing import Any
 
 from smem_lsp.analysis.decision.formulas import VARIABLE, Expression, Formula
@@ -58,13 +59,13 @@ class Outcome(Enum):
 @record
 class Solution:
     """``values``: of the variables that were asked for, where there are some; ``effort``: what the answer took when it
-    was found, so that what is left for others does not depend on what was asked before; ``question``: its text, where
-    the solver was asked."""
+    was found, so that what is left for others does not depend on what was asked before; ``question``: a name of its
+    text, where the solver was asked."""
 
     outcome: Outcome
     values: Mapping[str, int]
     effort: int
-    question: str = ""
+    question: bytes = b""
 
 
 MISSING = Solution(Outcome.UNKNOWN, {}, 0)
@@ -106,7 +107,7 @@ def solve(formulas: Iterable[Formula], wanted: Sequence[Expression], effort: int
         found = _solved(asserted, free, effort, values=bool(wanted), linear=linear)
         if found is MISSING:
             return found
-        found = replace(found, question=asserted)
+        found = replace(found, question=blake2b(asserted.encode(), digest_size=16).digest())
         ANSWERS.keep(PROCESS, key, found, len(asserted))
     if not wanted or found.outcome is not Outcome.SOME:
         return found

@@ -16,7 +16,7 @@ from smem_lsp.analysis.decision.parting import Reach
 from smem_lsp.analysis.decision.question import Asker
 from smem_lsp.analysis.decision.reply import Reply
 from smem_lsp.analysis.decision.unknowns import Origin
-from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn, Mark, NotTaken, Open, Pair, Way
+from smem_lsp.analysis.decision.ways import SAME_TURN, Open, Pair, Way, in_order
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values import terms
@@ -398,13 +398,15 @@ def _widest(ways: frozenset[Way]) -> frozenset[Way]:
 
 
 def _in_order(way: Way) -> tuple[object, ...]:
-    marks = sorted(map(_mark_in_order, way.decisions))
-    return way.crossed or 0, way.several, len(way.decisions), marks, way.turns, way.flight is not None
-
-
-def _mark_in_order(mark: Mark) -> tuple[object, ...]:
-    which = mark.arm if isinstance(mark, NotTaken) else mark.number if isinstance(mark, InTurn) else -1
-    return mark.point, type(mark).__name__, which, mark.before
+    marks = way.in_order
+    return (
+        way.crossed or 0,
+        way.several,
+        len(marks),
+        [*map(in_order, marks)],
+        way.turns,
+        way.flight is not None,
+    )
 
 
 def _presumed(asker: Asker, pair: Open, way: Way) -> Decision | None:

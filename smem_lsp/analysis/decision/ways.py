@@ -41,6 +41,12 @@ class LastTurn:
 Mark = NotTaken | InTurn | LastTurn
 
 
+def in_order(mark: Mark) -> tuple[int, str, int, bool]:
+    """By the place in the text."""
+    which = int(mark.arm) if isinstance(mark, NotTaken) else mark.number if isinstance(mark, InTurn) else -1
+    return mark.point, type(mark).__name__, which, mark.before
+
+
 class Flight(NamedTuple):
     """A copy for which its thread has not waited. ``bound``: the object that it is bound to, as in ``CopyWait``;
     ``place``: of its group among those of the thread, the newest 1, or of its stage of a pipeline among those under
@@ -65,6 +71,11 @@ class Way(NamedTuple):
     def widest(self) -> Way:
         """The same, whatever was decided on it, and however often the loop was crossed."""
         return self._replace(several=self.crossed is not None, decisions=frozenset(), turns=1)
+
+    @property
+    def in_order(self) -> list[Mark]:
+        """What was decided, in one order wherever in the text it stands."""
+        return sorted(self.decisions, key=in_order) if len(self.decisions) > 1 else [*self.decisions]
 
 
 SAME_TURN = Way()

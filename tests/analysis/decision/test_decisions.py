@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from smem_lsp.analysis.decision import solver
+from smem_lsp.analysis.decision import known_answers, solver
 from smem_lsp.analysis.decision.formulas import Expression, concerned, number
 from smem_lsp.analysis.decision.model import Answer, Verdict, VerdictKind
 from smem_lsp.analysis.decision.verdict import Judge
@@ -140,6 +140,7 @@ void host(const int* in, int* out, int n) { k<<<1, 64>>>(in, out, n); }
 
 def test_without_the_solver_nothing_is_decided_and_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "z3", None)
+    known_answers.ANSWERS.forget(PROCESS)
     solver.ANSWERS.forget(PROCESS)
     found = verdict("s[t] = in[t * 3 + 77]; out[t + 123] = s[t];")
     assert found.kind is VerdictKind.UNDECIDED
