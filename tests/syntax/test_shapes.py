@@ -169,6 +169,34 @@ def test_what_follows_a_half_typed_statement_is_read(half: str) -> None:
     assert any("last()" in each for each in found) or "last" in half
 
 
+@pytest.mark.parametrize("barrier", ["__syncthreads();", "__syncwarp();", "__barrier_sync(0);"])
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "const float extra = 7.0f * threadIdx.x",
+        "a[tid] += b[tid + 1] - f(c, d)",
+        "auto& [x, y] = point->at<3>(tid)",
+        "__shared__ int t[4 * N]",
+        "return a ? b : c",
+        "for (int i = 0; i < n; ++i) a[i] = 0",
+        "if (a && b) c = new float[4]{1, 2}",
+    ],
+)
+def test_a_barrier_below_is_read_whatever_is_typed(typed: str, barrier: str) -> None:
+    for end in range(1, len(typed) + 1):
+        found = shapes(f"first();\n{typed[:end]}\n{barrier}\nlast();")
+        assert found[0] == "first();"
+        inside = found[-1].endswith(f"{barrier} last(); }}")
+        assert inside or (found[-2].endswith(barrier) and found[-1] == "last();"), typed[:end]
+
+
+@pytest.mark.parametrize(
+    "whole", ["x = f(a,\n  b);", "x = a +\n  votes();", "x = a +\n  __syncthreads_or(b);"]
+)
+def test_a_call_that_returns_something_goes_on(whole: str) -> None:
+    assert len(shapes(whole)) == 1
+
+
 def test_a_missing_semicolon_costs_one_statement() -> None:
     assert shapes("a = 1\nb = 2;\nc = 3;")[-1] == "(c = 3);"
 
