@@ -8,7 +8,7 @@ not followed (a load, a call), and two unknowns are never equal unless they are 
 from __future__ import annotations
 
 import enum
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
 
 from smem_lsp.source import record
@@ -154,6 +154,19 @@ class Unknown:
 
 
 Value = Const | Thread | Sym | Var | Op | Unknown
+
+
+def parts_of(value: Value) -> Iterator[Value]:
+    """A value and all that it is made of."""
+    yield value
+    if isinstance(value, Op):
+        for each in value.args:
+            yield from parts_of(each)
+
+
+def variables_of(value: Value) -> Iterator[int]:
+    """The variables that it is made of."""
+    return (each.index for each in parts_of(value) if isinstance(each, Var))
 
 
 _RIGHT_IDENTITY = {Operator.ADD: 0, Operator.SUBTRACT: 0, Operator.MULTIPLY: 1, Operator.DIVIDE: 1}

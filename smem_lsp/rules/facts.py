@@ -301,14 +301,15 @@ class KernelFacts:
         if kernel.instance is not None and (kernel.siblings or kernel.more_instances):
             found.insert(0, said(f"checked for {kernel.instance}"))
         if candidate.assumes_shape:
-            found[:0] = self.shape_assumption or self._room_assumption
+            found[:0] = *self.shape_assumption, *self._room_assumption
         if candidate.fills:
             found.insert(0, said("assumes blocks that fill all that they read"))
         return tuple(found)
 
     @property
     def _room_assumption(self) -> tuple[Words, ...]:
-        """In words, where the ranges of dynamic shared memory rest on blocks of a certain size at most."""
+        """In words, where the ranges of dynamic shared memory rest on blocks of a certain size at most, or on what is
+        passed."""
         divided = self.analysis.dynamic_partition
         assumed = "" if divided is None else divided.partition.assumes
         return (said(assumed),) if assumed else ()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from smem_lsp.ir.host_terms import HostTerm, apply, constant, named
+from smem_lsp.ir.host_terms import HostTerm, apply, constant, multiplied, named
 from smem_lsp.ir.nodes import Comparison
+from smem_lsp.ir.tensor_maps import ELEMENT_BYTES, PLAIN, TYPES
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.syntax import tree
 from smem_lsp.targets.every import MAX_THREADS, WARP_SIZE
@@ -20,7 +22,9 @@ from smem_lsp.unit.host_values import (
     KernelName,
     Number,
     Path,
+    Place,
     kernels_of,
+    term_of,
 )
 from smem_lsp.unit.kernel_strings import KERNEL_GETTERS, kernel_called
 from smem_lsp.unit.torch_dispatch import dispatched
@@ -59,6 +63,9 @@ class Library(Lambdas):
         if name in _ATTRIBUTES and len(given) == 3 and isinstance(given[1], tree.Name):
             self._stored_at(path, given[0], named(given[1].text, self.frame.base + expr.lo + 1))
             return (None,)
+        if len(given) == 12 and isinstance(given[1], tree.Name) and given[1].text.startswith(TYPES):
+            self._tensor_map(path, given)
+            return (None,)
         if self.guard(path, name, given):
             return (None,)
         if name in _ENDS:
@@ -73,6 +80,38 @@ class Library(Lambdas):
             self._visit(path, given[0], calls)
             return (None,)
         return None
+
+    def _tensor_map(self, path: Path, given: Sequence[tree.Expr]) -> None:
+        """``cuTensorMapEncodeTiled(&map, type, rank, address, sizes, strides, box, steps, interleave, ...)``, whatever
+        the function pointer is called: the map becomes the bytes of its box."""
+        values = [self.value(path, each) for each in given[1:]]
+        rank, box = values[1], values[5]
+        sizes = [term_of(each) for each in self.known_elements(path, box)]
+        count = rank.term.number if isinstance(rank, Number) else None
+        size = (
+            ELEMENT_BYTES.get(given[1].text.removeprefix(TYPES)) if isinstance(given[1], tree.Name) else None
+        )
+        plain = isinstance(given[8], tree.Name) and given[8].text == PLAIN
+        known = plain and size is not None and count is not None and 0 < count <= len(sizes)
+        total = constant(size) if known and size is not None else None
+        for each in sizes[:count]:
+            total = None if total is None or each is None else multiplied(total, each)
+        target = given[0]
+        address = isinstance(target, tree.Unary) and target.operator == "&"
+        place = target.operand if address and isinstance(target, tree.Unary) else None
+        if place is None:
+            place = tree.Unary(target.lo, target.hi, "*", target)
+        self.store(path, place, None if total is None else Number(total))
+
+    @staticmethod
+    def known_elements(path: Path, array: HostValue | None) -> Sequence[HostValue | None]:
+        """Of an array, as many as are known from the first one on."""
+        if isinstance(array, Items):
+            return array.values
+        if not isinstance(array, Place) or array.variable in path.shared:
+            return ()
+        keys = ((array.variable, (str(at),)) for at in itertools.count())
+        return list(itertools.takewhile(bool, map(path.values.get, keys)))
 
     def _part(self, path: Path, callee: tree.Name, of: tree.Expr) -> HostValue | None:
         """``std::get<1>(pair)``"""

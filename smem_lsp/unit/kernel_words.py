@@ -21,6 +21,7 @@ from smem_lsp.ir.host_terms import (
     value_of,
 )
 from smem_lsp.ir.nodes import Comparison, HostTerms, InWords, LaunchFact, LaunchSite
+from smem_lsp.ir.tensor_maps import CLASSES, box_of
 from smem_lsp.ir.values import Sym, Value, operator_of
 from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
 from smem_lsp.semantics.function_scope import counts, function_scope, parameters_of
@@ -187,12 +188,17 @@ def _template(arguments: Sequence[HostTerm | None], kernel: Function) -> Iterato
 def _passed(
     arguments: Sequence[HostTerm | None], kernel: Function, scope: Scope
 ) -> Iterator[tuple[str, HostTerm]]:
-    """Parameters that are integers of 32 bits or more, passed by value, with their arguments."""
+    """Parameters that are integers of 32 bits or more, passed by value, with their arguments, and the boxes of tensor
+    maps."""
     parameters = kernel.parameters or ()
     declare_parameters(parameters, scope)
     for declaration, argument in zip(parameters, arguments):
         declarator = declaration.declarators[0] if len(declaration.declarators) == 1 else None
         if argument is None or declarator is None or declarator.pointers or declarator.dims:
+            continue
+        if not CLASSES.isdisjoint(declaration.words):
+            if argument.symbol is None:
+                yield box_of(declarator.name), argument
             continue
         typed = scope.bound.get(declarator.name)
         kind = scalar_of(plain_type(typed.type)) if isinstance(typed, TypedConstant) else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -22,7 +21,6 @@ from smem_lsp.unit.host_values import (
     Axes,
     Extents,
     HostValue,
-    Items,
     KernelName,
     Number,
     Path,
@@ -247,13 +245,8 @@ class LaunchFinder(Calls):
             arguments = arguments.operand.base if arguments.operator == "&" and first == 0 else arguments
         elif isinstance(arguments, tree.Call) and isinstance(arguments.callee, tree.Member):
             arguments = arguments.callee.base if arguments.callee.name == "data" else arguments
-        array = self.value(path, arguments)
-        values: Sequence[HostValue | None] = array.values if isinstance(array, Items) else ()
-        if isinstance(array, Place) and array.variable not in path.shared:
-            keys = ((array.variable, (str(at),)) for at in itertools.count())
-            values = list(itertools.takewhile(bool, map(path.values.get, keys)))
         found: list[HostTerm | None] = []
-        for value in values:
+        for value in self.known_elements(path, self.value(path, arguments)):
             variable = self.variables.get(value.variable) if isinstance(value, Place) else None
             found.append(None if variable is None else term_of(path.read(variable, (), variable.name)))
         return tuple(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from smem_lsp.ir.tensor_maps import CLASSES
 from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function, TranslationUnit
@@ -12,7 +13,7 @@ from smem_lsp.targets.dialects import CUDA
 _COUNTS = frozenset(
     ("auto", "int", "unsigned", "long", "size_t", "uint32_t", "int32_t", "uint64_t", "int64_t")
 )
-_STORED = _COUNTS - {"auto"} | {"dim3"}
+_STORED = _COUNTS - {"auto"} | {"dim3"} | CLASSES
 _UNFOLLOWED = frozenset(("*", "&", "float", "double", "char", "short", "bool"))
 _MOST_TOKENS = 300  # of a function that is followed for the number that it returns
 _MOST_CHOICE_TOKENS = 3_000  # of a function that is followed for the kernel that it returns
@@ -44,12 +45,12 @@ def _counts(function: Function) -> bool:
 
 
 def gives_number(function: Function) -> bool:
-    """Does a host function return an integer or a ``dim3``, as far as its head says?"""
+    """Does a host function return an integer, a ``dim3`` or a tensor map, as far as its head says?"""
     definition = function.definition
     island = definition.island
     head = set(definition.tokens.texts[island.head : island.name])
     short = len(definition.body.texts) <= _MOST_TOKENS
-    return short and not head.isdisjoint(_COUNTS | {"dim3"}) and head.isdisjoint(_UNFOLLOWED)
+    return short and not head.isdisjoint(_COUNTS | {"dim3"} | CLASSES) and head.isdisjoint(_UNFOLLOWED)
 
 
 def gives_object(function: Function, classes: Collection[str]) -> bool:
@@ -64,8 +65,8 @@ def gives_object(function: Function, classes: Collection[str]) -> bool:
 
 
 def filled(function: Function) -> frozenset[int]:
-    """The positions of the parameters in which a host function stores an integer or a ``dim3``, as far as its head
-    says: ``int& n``, and ``int* n`` where nothing but ``*n`` is used."""
+    """The positions of the parameters in which a host function stores an integer, a ``dim3`` or a tensor map, as far as
+    its head says: ``int& n``, and ``int* n`` where nothing but ``*n`` is used."""
     definition = function.definition
     texts = definition.parameters.texts
     if len(definition.body.texts) > _MOST_TOKENS or _STORED.isdisjoint(texts) or {"&", "*"}.isdisjoint(texts):
@@ -78,7 +79,8 @@ def filled(function: Function) -> frozenset[int]:
         if declarator is None or declarator.dims or "const" in parameter.words or not declarator.name:
             continue
         counts = not _STORED.isdisjoint(parameter.words)
-        only = declarator.pointers == ["*"] and _only_pointed(function, declarator.name)
+        of_map = not CLASSES.isdisjoint(parameter.words)  # what else is done with one stores nothing
+        only = declarator.pointers == ["*"] and (of_map or _only_pointed(function, declarator.name))
         if counts and (declarator.pointers == ["&"] or only):
             found.add(position)
     return frozenset(found)

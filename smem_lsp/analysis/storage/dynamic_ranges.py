@@ -8,14 +8,17 @@ merged. The block need not be known; where it is, what intervals cannot tell is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 from itertools import pairwise
+from types import MappingProxyType
 
 from smem_lsp.analysis.storage.descriptors import described
 from smem_lsp.analysis.storage.implied_block import implied_block
 from smem_lsp.analysis.storage.landings import landed, landings
 from smem_lsp.analysis.storage.member_ranges import Reach
+from smem_lsp.analysis.storage.passed_numbers import is_closed, passed_numbers, spelled_bounds
 from smem_lsp.analysis.storage.ranges_in_terms import TermPartition, partition_in_terms
 from smem_lsp.analysis.storage.refusals import Refusal, unplaced, unseen
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
@@ -23,7 +26,8 @@ from smem_lsp.analysis.values.enumerated import touched
 from smem_lsp.analysis.values.extents import Extent, extent_of
 from smem_lsp.analysis.values.guards import Guarded, Guards, guards_of
 from smem_lsp.analysis.values.pointer_ranges import named_pointers, uses_pointer
-from smem_lsp.analysis.values.ranges import INFINITE, Bounds
+from smem_lsp.analysis.values.ranges import INFINITE, Bounds, Interval
+from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
     FEWEST_LANDINGS,
@@ -72,7 +76,7 @@ class Partition:
     """``base``: the buffer that the ranges are in; ``of``: access (its point) -> range (its index); ``shaped``: this
     rests on a shape of the block that is no fact; ``most``: it rests on blocks with so many threads at most;
     ``reached``: the bytes that an access to dynamic memory may touch; ``copied``: the ranges that asynchronous copies
-    are issued into."""
+    are issued into; ``passed``: it rests on what the launches in sight pass, in words, where there may be others."""
 
     base: int
     ranges: tuple[Range, ...]
@@ -81,6 +85,7 @@ class Partition:
     reached: Mapping[int, Extent] = field(default_factory=dict)
     copied: tuple[int, ...] = ()
     most: Dims | None = None
+    passed: str = ""
 
     @property
     def bytes(self) -> int:
@@ -91,7 +96,7 @@ class Partition:
     def assumes(self) -> str:
         """In words; empty: nothing, or a block that somebody names."""
         if self.most is None:
-            return ""
+            return f"assumes {self.passed}" if self.passed else ""
         sizes = [
             f"{size} threads in {axis}"
             for axis, size, most in zip("xyz", self.most, MAX_BLOCK)
@@ -129,14 +134,42 @@ def partition_of(
     accesses = [replace(node, guess=False) for node in every if node.buffer in dynamic and not landed(node)]
     names = named_pointers(kernel, accesses)
     every_block = most_threads(kernel) if most is None else most
-    found = _divided(kernel, values, shape, every_block, every, accesses, dynamic, dict(names))
+    divided = partial(_divided, kernel, values, every=every, accesses=accesses, dynamic=dynamic)
+    found = divided(shape, every_block, names=dict(names))
     if shape is None and most is None and not (isinstance(found, Partition) and len(found.ranges) > 1):
         most = implied_block(kernel, values, accesses)
         if most is not None:
-            implied = _divided(kernel, values, None, most, every, accesses, dynamic, dict(names))
+            implied = divided(None, most, names=dict(names))
             if isinstance(implied, Partition) and len(implied.ranges) > 1:
                 return replace(implied, shaped=True, most=most)
-    return found
+    if isinstance(found, Partition) or (isinstance(found, TermPartition) and not found.doubts):
+        return found
+    return _with_numbers(kernel, values, partial(divided, shape, every_block), names) or found
+
+
+def _with_numbers(
+    kernel: Kernel,
+    values: ValueFacts,
+    divided: Callable[..., Partition | TermPartition | tuple[Refusal, ...]],
+    names: Mapping[int, str],
+) -> Partition | None:
+    """The ranges with the numbers that launches pass, of which as few are taken for granted as will do."""
+    numbers = dict(passed_numbers(kernel))
+
+    def of(known: Mapping[str, Interval]) -> Partition | None:
+        given = {values.table.sym(name): ends for name, ends in known.items()}
+        found = divided(names=dict(names), given=given)
+        return found if isinstance(found, Partition) and len(found.ranges) > 1 else None
+
+    found = of(numbers) if numbers else None
+    for name in list(numbers) if found is not None else ():
+        fewer = {other: ends for other, ends in numbers.items() if other != name}
+        without = of(fewer) if fewer else None
+        if without is not None and without.ranges == (found and found.ranges):
+            found, numbers = without, fewer
+    if found is None or is_closed(kernel):
+        return found
+    return replace(found, shaped=True, passed=listed([spelled_bounds(*each) for each in numbers.items()]))
 
 
 def _divided(
@@ -148,15 +181,16 @@ def _divided(
     accesses: Sequence[Access],
     dynamic: Mapping[int, Buffer],
     names: dict[int, str],
+    given: Mapping[Term, Interval] = MappingProxyType({}),
 ) -> Partition | TermPartition | tuple[Refusal, ...]:
     """``most``: threads at most in x, y, z; ``every``: all accesses of the kernel, ``accesses`` those to the
-    ``dynamic`` buffers; ``names``: of the pointers, by the byte where they begin."""
-    reached, shaped, before, refused = _reached(kernel, values, shape, most, accesses, dynamic, names)
+    ``dynamic`` buffers; ``names``: of the pointers, by the byte where they begin; ``given``: what terms are."""
+    reached, shaped, before, refused = _reached(kernel, values, shape, most, accesses, dynamic, names, given)
     if refused:
         if before:
             return refused
         bounded = {point: each for point, each in reached.items() if each[0] >= 0 and each[1] < INFINITE}
-        here = _here(values, shape, most, guards_of(kernel, values))
+        here = _here(values, shape, most, guards_of(kernel, values), given)
         found = partition_in_terms(kernel, accesses, dynamic, bounded, described(values, here.at, accesses))
         return found if isinstance(found, tuple) else replace(found, doubts=refused)
     whole = dynamic[min(dynamic)].name
@@ -234,6 +268,7 @@ def _reached(
     accesses: Iterable[Access],
     dynamic: Mapping[int, Buffer],
     edges: Iterable[int],
+    given: Mapping[Term, Interval],
 ) -> tuple[dict[int, Extent], bool, bool, tuple[Refusal, ...]]:
     """(bytes that each access (its point) may touch, whether this depends on a shape of the block that is no fact,
     whether one surely touches bytes before the array, why some may touch any byte). ``edges``: where pointers start."""
@@ -241,8 +276,8 @@ def _reached(
     kept = [] if None in kept else kept
     named = Reach(kernel, values, shape)
     guards = guards_of(kernel, values)
-    every = _here(values, None, most, guards)
-    here = every if shape is None else _here(values, shape, most, guards)
+    every = _here(values, None, most, guards, given)
+    here = every if shape is None else _here(values, shape, most, guards, given)
     reached: dict[int, Extent] = {}
     asked: set[int] = set()
     shaped = before = False
@@ -274,10 +309,16 @@ def _reached(
     return reached, shaped, before, tuple(refused)
 
 
-def _here(values: ValueFacts, shape: BlockShape | None, most: Dims, guards: Mapping[int, Guards]) -> Guarded:
+def _here(
+    values: ValueFacts,
+    shape: BlockShape | None,
+    most: Dims,
+    guards: Mapping[int, Guards],
+    given: Mapping[Term, Interval],
+) -> Guarded:
     """What bounds the values at each access."""
-    bounds = Bounds(values.loops, most) if shape is None else Bounds(values.loops, shape.dims, exact=True)
-    return Guarded(bounds, guards)
+    threads = most if shape is None else shape.dims
+    return Guarded(Bounds(values.loops, threads, exact=shape is not None, given=given), guards)
 
 
 def _element(kernel: Kernel, inside: Iterable[Access], low: int, size: int) -> int | None:

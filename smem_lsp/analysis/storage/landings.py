@@ -6,24 +6,18 @@ land behind every wait that follows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import field
+from collections.abc import Mapping
 
 from smem_lsp.ir.nodes import (
     NO_OBJECT,
     Access,
     AccessKind,
-    Branch,
     CopyWait,
     CopyWaitKind,
-    Jump,
-    JumpKind,
-    Loop,
     Node,
     Seq,
 )
-from smem_lsp.source import checkpoint
-from smem_lsp.source.record import dataclass
+from smem_lsp.ir.paths import PathWalk
 
 _Flight = tuple[int, int, bool]  # range, object that the copy is bound to, and whether it is in a group
 _State = frozenset[_Flight]
@@ -44,55 +38,29 @@ def landings(body: Seq, buffer: int, of: Mapping[int, int]) -> Mapping[int, froz
     return walk.found
 
 
-@dataclass(slots=True)
-class _Walk:
+class _Walk(PathWalk[_Flight]):
     """``landing``: what the wait that was passed last has waited for."""
 
-    buffer: int
-    of: Mapping[int, int]
-    found: dict[int, frozenset[int]] = field(default_factory=dict)
-    landing: _State = _NONE
+    def __init__(self, buffer: int, of: Mapping[int, int]) -> None:
+        super().__init__()
+        self.buffer = buffer
+        self.of = of
+        self.found: dict[int, frozenset[int]] = {}
+        self.landing = _NONE
 
-    def seq(self, nodes: Iterable[Node], state: _State) -> tuple[_State, _State, _State]:
-        """In flight at the end, at the breaks and at the continues."""
-        breaks = continues = _NONE
-        for node in nodes:
-            checkpoint()
-            if isinstance(node, Access):
-                if node.buffer == self.buffer and landed(node):
-                    own = frozenset(self.of[each] for each in node.issues if each in self.of)
-                    if not node.issues:
-                        own = frozenset(each for each, _, _ in self.landing)
-                    self.found[node.point] = self.found.get(node.point, frozenset()) | own
-                elif node.asynchronous and not node.beside and node.point in self.of:
-                    state |= {(self.of[node.point], node.bound, False)}
-            elif isinstance(node, CopyWait):
-                state = self.wait(node, state)
-            elif isinstance(node, Branch):
-                then, other = self.seq(node.then.items, state), self.seq(node.otherwise.items, state)
-                state = then[0] | other[0]
-                breaks |= then[1] | other[1]
-                continues |= then[2] | other[2]
-            elif isinstance(node, Loop):
-                state = self.loop(node, state)
-            elif isinstance(node, Jump):
-                if node.kind is JumpKind.BREAK:
-                    breaks |= state
-                elif node.kind is JumpKind.CONTINUE:
-                    continues |= state
-                state = _NONE
-        return state, breaks, continues
-
-    def loop(self, node: Loop, state: _State) -> _State:
-        before = state
-        while True:
-            checkpoint()
-            end, breaks, continues = self.seq(node.body.items, state)
-            around = state | end | continues
-            if around == state:
-                break
-            state = around
-        return end | breaks | continues | (before if node.min_trip == 0 else _NONE)
+    def step(self, node: Node, states: _State) -> _State:
+        if isinstance(node, CopyWait):
+            return self.wait(node, states)
+        if not isinstance(node, Access):
+            return states
+        if node.buffer == self.buffer and landed(node):
+            own = frozenset(self.of[each] for each in node.issues if each in self.of)
+            if not node.issues:
+                own = frozenset(each for each, _, _ in self.landing)
+            self.found[node.point] = self.found.get(node.point, frozenset()) | own
+        elif node.asynchronous and not node.beside and node.point in self.of:
+            return states | {(self.of[node.point], node.bound, False)}
+        return states
 
     def wait(self, node: CopyWait, state: _State) -> _State:
         self.landing = state

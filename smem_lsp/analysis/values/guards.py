@@ -68,7 +68,7 @@ class Guarded:
             return self.bounds
         made = self._known.get(guards)
         if made is None:
-            given: dict[Term, Interval] = {}
+            given: dict[Term, Interval] = dict(self.bounds.given)
             for condition, value in guards:
                 for term, (low, high) in _implied(condition, value, self.bounds):
                     before = given.get(term, self.bounds.interval(term))

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.ir.nodes import Access, AddressSpace, Assign, Kernel, storages_of, walk
-from smem_lsp.ir.values import Const, Op, Operator, Value, Var
+from smem_lsp.ir.values import Const, Op, Operator, Value, Var, variables_of
 from smem_lsp.source import checkpoint
 
 _Assigned = Mapping[int, list[Value]]  # by variable
@@ -48,13 +48,13 @@ def named_pointers(kernel: Kernel, accesses: Iterable[Access]) -> dict[int, str]
     """Offset -> name of a pointer that is only ever assigned this constant offset and that an access goes through."""
     assigned = assignments(kernel)
     used: set[int] = set()
-    pending = [variable for access in accesses for variable in _variables(access.offset)]
+    pending = [variable for access in accesses for variable in _used_by(access.offset)]
     while pending:
         checkpoint()
         variable = pending.pop()
         if variable not in used:
             used.add(variable)
-            pending += [each for value in assigned.get(variable, ()) for each in _variables(value)]
+            pending += [each for value in assigned.get(variable, ()) for each in variables_of(value)]
     found: dict[int, str] = {}
     for variable in sorted(used):
         name = pointer_name(kernel, variable)
@@ -158,15 +158,11 @@ def _begin(kernel: Kernel, access: Access, assigned: _Assigned) -> int | None:
 
 def pointers_in(kernel: Kernel, value: Value | None) -> list[int]:
     """The pointers (their variables) that a value is counted from."""
-    return [variable for variable in _variables(value) if pointer_name(kernel, variable)]
+    return [variable for variable in _used_by(value) if pointer_name(kernel, variable)]
 
 
-def _variables(value: Value | None) -> Iterator[int]:
-    if isinstance(value, Var):
-        yield value.index
-    elif isinstance(value, Op):
-        for each in value.args:
-            yield from _variables(each)
+def _used_by(value: Value | None) -> Iterator[int]:
+    return iter(()) if value is None else variables_of(value)
 
 
 def _constant(value: Value, assigned: _Assigned, depth: int) -> int | None:

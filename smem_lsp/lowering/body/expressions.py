@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from smem_lsp.ir.nodes import AccessKind, Branch, Seq
+from smem_lsp.ir.tensor_maps import CLASSES
 from smem_lsp.ir.values import (
     Const,
     Op,
@@ -445,12 +446,19 @@ def _is_local_array(ctx: Context, expr: tree.Expr, scope: LocalScope) -> bool:
 _ARITHMETIC = {"-": Operator.NEGATE, "!": Operator.NOT, "~": Operator.BIT_NOT}
 
 
+def is_tensor_map(expr: tree.Expr, scope: LocalScope) -> bool:
+    meaning = scope.lookup(expr.text) if isinstance(expr, tree.Name) else None
+    return isinstance(meaning, Variable) and meaning.constant and meaning.of_class in CLASSES
+
+
 def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
     operator = expr.operator
     if operator in ("++", "--"):
         return _step(ctx, expr, expr.operand, 1 if operator == "++" else -1, scope)
     if operator == "&":
         target = operand(ctx, expr.operand, scope)
+        if is_tensor_map(expr.operand, scope):
+            return target
         unknown_calls.lend(ctx, expr.operand, scope)
         if isinstance(target, Ref) and not target.pointer:
             return target.address()

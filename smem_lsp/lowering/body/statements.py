@@ -21,6 +21,7 @@ from smem_lsp.ir.nodes import (
     continues,
     walk,
 )
+from smem_lsp.ir.tensor_maps import CLASSES, box_of
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Value, Var, operation
 from smem_lsp.lowering.body import (
     declarations,
@@ -476,7 +477,8 @@ def lower_parameters(ctx: Context, scope: LocalScope) -> None:
             record = objects.record_of(declaration, declarator, scope.constant_scope())
             if record is not None:
                 ctx.variables.parameters[variable] = record
-            ctx.out.emit(Assign(ctx.out.next_point(), variable, Sym(declarator.name)))
+            name = box_of(declarator.name) if of_class in CLASSES else declarator.name
+            ctx.out.emit(Assign(ctx.out.next_point(), variable, Sym(name)))
 
 
 _OCTETS = frozenset(("uint8_t", "std::uint8_t", "uchar", "u_char", "uint8"))

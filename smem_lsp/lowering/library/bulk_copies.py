@@ -1,9 +1,9 @@
 """The asynchronous proxy: bulk and tensor copies into and out of shared memory, its fences, and the groups of copies.
 
 A bulk copy touches so many bytes from an address on; how many a tensor copy does is said by a tensor map that the host
-makes, so only where it begins is known. Until its thread has waited for it (``bulk_flights``) its bytes are in use;
-nothing is told of its order with the accesses of threads but what SMEM209 says (PTX ISA, "Data Movement and Conversion
-Instructions: Bulk copy", "Async proxy").
+makes: where that is not in sight only where it begins is known. Until its thread has waited for it (``bulk_flights``)
+its bytes are in use; nothing is told of its order with the accesses of threads but what SMEM209 says (PTX ISA, "Data
+Movement and Conversion Instructions: Bulk copy", "Async proxy").
 """
 
 from __future__ import annotations
@@ -148,6 +148,11 @@ def _length(ctx: Context, expr: tree.Expr, result: Value | Ref, scope: LocalScop
     return None if isinstance(result, Ref) or promised is not None else result
 
 
+def _box(tensor_map: Value | Ref) -> Value | None:
+    """The bytes that a copy moves that a tensor map says all of (``tensor_maps``)."""
+    return None if isinstance(tensor_map, Ref) else tensor_map
+
+
 def promised_size(size: tree.Expr) -> tuple[tree.Name, tree.Expr] | None:
     """Class and number of ``cuda::aligned_size_t<16>(n)``; None: of no class."""
     if isinstance(size, tree.Call) and isinstance(size.callee, tree.Name) and len(size.arguments) == 1:
@@ -173,7 +178,7 @@ def _left(expr: tree.Call, scope: LocalScope) -> int | None:
 def _store(ctx: Context, expr: tree.Call, callee: str, given: Sequence[tree.Expr], scope: LocalScope) -> None:
     """A bulk or tensor copy out of shared memory."""
     results = [effects.load(ctx, ctx.lower.operand(ctx, each, scope), each) for each in given]
-    length = None if "tensor" in callee else _length(ctx, given[-1], results[-1], scope)
+    length = _box(results[0]) if "tensor" in callee else _length(ctx, given[-1], results[-1], scope)
     for each in results:
         if isinstance(each, Ref):
             align(ctx, each, callee)
@@ -190,7 +195,7 @@ def _load(ctx: Context, expr: tree.Call, callee: str, given: Sequence[tree.Expr]
         result = ctx.lower.operand(ctx, each, scope)
         barrier = isinstance(result, Ref) and result.whole and not result.shape
         results.append(result if barrier else effects.load(ctx, result, each))
-    length = None if "tensor" in callee else _length(ctx, given[2], results[2], scope)
+    length = _box(results[1]) if "tensor" in callee else _length(ctx, given[2], results[2], scope)
     for number, found in enumerate(results):
         if not isinstance(found, Ref):
             ctx.outside.hand_out(found)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import replace
 
 from smem_lsp.ir.nodes import (
     NO_OBJECT,
@@ -17,16 +17,14 @@ from smem_lsp.ir.nodes import (
     Branch,
     CopyWait,
     CopyWaitKind,
-    Jump,
-    JumpKind,
     Loop,
     Node,
     Seq,
 )
+from smem_lsp.ir.paths import PathWalk
 from smem_lsp.ir.values import Bytes
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.source import checkpoint, record
-from smem_lsp.source.record import dataclass
 
 
 class CopyEvent(enum.Enum):
@@ -77,13 +75,13 @@ Flight = tuple[int, int, int]
 _State = frozenset[Flight]
 
 
-@dataclass(slots=True)
-class Flights:
+class Flights(PathWalk[Flight]):
     """What may be in flight. ``bound``: issue -> object that it is bound to; ``covered``: wait -> buffers."""
 
-    bound: dict[int, int]
-    covered: dict[int, frozenset[int]] = field(default_factory=dict)
-    returned: _State = frozenset()
+    def __init__(self, bound: Mapping[int, int]) -> None:
+        super().__init__()
+        self.bound = bound
+        self.covered: dict[int, frozenset[int]] = {}
 
     def left(self, nodes: Iterable[Node]) -> frozenset[int]:
         """The buffers with copies that may be in flight at the end."""
@@ -91,41 +89,10 @@ class Flights:
         every = end | breaks | continues | self.returned
         return frozenset(buffer for buffer, _, _ in every if buffer != _UNDER_WAY)
 
-    def seq(self, nodes: Iterable[Node], state: _State) -> tuple[_State, _State, _State]:
-        """In flight at the end, at the breaks and at the continues."""
-        breaks = continues = _State()
-        for node in nodes:
-            if isinstance(node, Access):
-                if node.point in self.bound:
-                    state |= {(node.buffer, self.bound[node.point], 0)}
-            elif isinstance(node, Wait):
-                state = self.wait(node, state)
-            elif isinstance(node, Branch):
-                then, other = self.seq(node.then, state), self.seq(node.otherwise, state)
-                state = then[0] | other[0]
-                breaks |= then[1] | other[1]
-                continues |= then[2] | other[2]
-            elif isinstance(node, Loop):
-                state = self.loop(node, state)
-            elif isinstance(node, Jump):
-                if node.kind is JumpKind.BREAK:
-                    breaks |= state
-                elif node.kind is JumpKind.CONTINUE:
-                    continues |= state
-                else:
-                    self.returned |= state
-                state = _State()
-        return state, breaks, continues
-
-    def loop(self, node: Loop, state: _State) -> _State:
-        before = state
-        while True:
-            end, breaks, continues = self.seq(node.body, state)
-            around = state | end | continues
-            if around == state:
-                break
-            state = around
-        return end | breaks | continues | (before if node.min_trip == 0 else _State())
+    def step(self, node: Node, states: _State) -> _State:
+        if isinstance(node, Access) and node.point in self.bound:
+            return states | {(node.buffer, self.bound[node.point], 0)}
+        return self.wait(node, states) if isinstance(node, Wait) else states
 
     def wait(self, node: Wait, state: _State) -> _State:
         if node.event is CopyEvent.COMMIT:

@@ -309,7 +309,10 @@ def _bulk_copy(
             f"line {ctx.at.line(0)}: cp.async.bulk at an address that is not followed", accesses=1
         )
         return True
-    length = None if of_tensor else _value(arguments.split("]")[2].strip(", ").split(",")[0], operands)
+    said = (
+        _BRACKETS.findall(arguments)[1 if fills else 0].strip("[ ") if of_tensor else arguments.split("]")[2]
+    )
+    length = _value(said.strip(", ").split(",")[0], operands)
     if fills:
         others = [each for each in found if each is not shared]
         word = mbarriers.place_of(others[0]) if len(others) == 1 else None

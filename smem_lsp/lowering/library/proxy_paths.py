@@ -2,42 +2,37 @@
 
 Bulk copies out of shared memory and matrix instructions are waited for in groups of their thread (PTX ISA,
 "cp.async.bulk.wait_group", "wgmma.wait_group"). A bulk copy into shared memory counts for the phase of an ``mbarrier``
-in which its thread has arrived once, and has landed when the thread has waited for that phase: for its parity, or with
-the token of the arrival ("mbarrier.try_wait"). All paths of one thread are followed, with the parities that the
-variables hold on each; what cannot be followed is in flight to the end of the kernel.
+in which its thread has arrived once, and has landed when a thread has waited for that phase: for its parity, or with
+the token of the arrival ("mbarrier.try_wait"). All paths of one thread are followed, with what is known of variables
+that words and parities are made of, and of two threads where some issue and others wait (``roles``); what cannot be
+followed is in flight to the end of the kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar, NamedTuple
 
-from smem_lsp.ir.nodes import (
-    Access,
-    Assign,
-    Branch,
-    Jump,
-    JumpKind,
-    Loop,
-    Node,
-    Seq,
-    walk,
-)
-from smem_lsp.ir.values import READS, Const, Op, Operator, Sym, Thread, Unknown, Value, Var, computed
+from smem_lsp.ir.nodes import Access, Assign, Branch, Loop, Node, Seq, walk
+from smem_lsp.ir.paths import PathWalk, Ways
+from smem_lsp.ir.values import READS, Const, Op, Operator, Sym, Thread, Unknown, Value, Var, variables_of
+from smem_lsp.lowering.library.congruences import Number, modulus, number, turned
+from smem_lsp.lowering.library.roles import Roles, assigned
 from smem_lsp.lowering.state.copies import Family, ProxyEvent, ProxyWait, WordPlace
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
 _ARITHMETIC = READS | set(map(Operator, ("+", "-", "*", "&", "|", "^", "<<", "&&", "||", "!", "~", "neg")))
 
-_OF_BITS = frozenset(map(Operator, ("%", "*", "&", "|", "^", "+", "-", "!", "~", "==", "!=", "cast")))
-
-_MOST_PATHS = 128
+_MOST_PATHS = 256
+_MOST_TURNS = 64  # of a loop: with more, or an unknown number, its counters are known but for a multiple
+_LARGEST = 64  # number of a variable that turns of a loop change otherwise
 _OLDEST = 9  # groups: an older one is as old as this
 
 
 _Word = tuple[int, int]  # its buffer, and bytes from its start
+_Numbers = frozenset[tuple[int, Number]]  # of variables
 
 
 class _Flight(NamedTuple):
@@ -58,16 +53,16 @@ class _Question(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class _Path:
     """``phases``: parity of the phase that the thread waits for next, how often it has arrived in it, and whether that
-    expects bytes of copies; ``bits``: the lowest bits of variables; ``exact``: variables as numbers; ``decided``:
-    conditions that hold on it."""
+    expects bytes of copies; ``numbers``: variables; ``decided``: conditions that hold on it; ``other``: the last three
+    of the other thread."""
 
     phases: frozenset[tuple[_Word, int, int, bool]] = frozenset()
     lost: frozenset[int] = frozenset()  # buffers with words that are not followed
-    bits: frozenset[tuple[int, int]] = frozenset()
-    exact: frozenset[tuple[int, int]] = frozenset()
     flights: frozenset[_Flight] = frozenset()
+    numbers: _Numbers = frozenset()
     asked: frozenset[_Question] = frozenset()
     decided: frozenset[tuple[Value, bool]] = frozenset()
+    other: tuple[_Numbers, frozenset[_Question], frozenset[tuple[Value, bool]]] | None = None
 
     def phase(self, word: _Word) -> tuple[int, int, bool]:
         return next((each[1:] for each in self.phases if each[0] == word), (0, 0, False))
@@ -82,7 +77,6 @@ class _Path:
 
 
 _Paths = frozenset[_Path]
-_NONE: _Paths = frozenset()
 
 
 class _TooManyPaths(Exception):
@@ -101,7 +95,7 @@ class Ends:
 def ends(items: Sequence[Node], bound: Mapping[int, Family | WordPlace]) -> Ends:
     """``bound``: where work is started (points) -> what its thread waits for."""
     every = tuple(walk(Seq(tuple(items))))
-    run = _Walk(bound, *_variables(every, bound), _matters(every, bound))
+    run = _Walk(bound, every)
     try:
         end, breaks, continues = run.seq(items, frozenset((_Path(),)))
     except _TooManyPaths:
@@ -110,112 +104,132 @@ def ends(items: Sequence[Node], bound: Mapping[int, Family | WordPlace]) -> Ends
     return Ends({point: frozenset(issues) for point, issues in run.over_at.items()}, frozenset(left))
 
 
-def _matters(every: Iterable[Node], bound: Mapping[int, object]) -> frozenset[int]:
-    """The branches (points) that something happens in."""
-    return frozenset(
-        node.point
-        for node in every
-        if isinstance(node, Branch)
-        and any(isinstance(each, ProxyWait) or each.point in bound for each in walk(Seq((node,))))
-    )
-
-
-def _variables(
-    every: Sequence[Node], bound: Mapping[int, Family | WordPlace]
-) -> tuple[frozenset[int], frozenset[int]]:
-    """The variables that parities are made of, and those that places of words are."""
-    places = [each for each in bound.values() if isinstance(each, tuple)]
-    waits = [each for each in every if isinstance(each, ProxyWait)]
-    places += [each.word for each in waits if each.word is not None]
-    assigns: dict[int, list[Value]] = {}
-    for node in every:
-        if isinstance(node, Assign):
-            assigns.setdefault(node.variable, []).append(node.value)
-    return _closed((each.parity for each in waits), assigns), _closed((at for _, at in places), assigns)
-
-
-def _closed(values: Iterable[Value | None], assigns: Mapping[int, Sequence[Value]]) -> frozenset[int]:
+def _closed(values: Iterable[Value], assigns: Mapping[int, Sequence[Value]]) -> tuple[list[Value], set[int]]:
+    """The values, with all that is assigned to variables in them, and these variables."""
     found: set[int] = set()
-    left = [each for each in values if each is not None]
-    while left:
+    every = list(values)
+    for value in every:
         checkpoint()
-        for variable in _variables_of(left.pop()):
+        for variable in variables_of(value):
             if variable not in found:
                 found.add(variable)
-                left += assigns.get(variable, ())
-    return frozenset(found)
+                every += assigns.get(variable, ())
+    return every, found
 
 
-def _variables_of(value: Value) -> Iterator[int]:
-    if isinstance(value, Var):
-        yield value.index
-    elif isinstance(value, Op):
-        for each in value.args:
-            yield from _variables_of(each)
+class _Walk(PathWalk[_Path]):
+    """``followed``: the variables that words, parities, and the conditions of what decides them are made of;
+    ``matters``: the branches and loops (points) in which something happens."""
 
+    apart: ClassVar[bool] = True
 
-@dataclass(slots=True)
-class _Walk:
-    bound: Mapping[int, Family | WordPlace]
-    of_parities: frozenset[int]
-    of_places: frozenset[int]
-    matters: frozenset[int]
-    over_at: dict[int, set[int]] = field(default_factory=dict)
-    returned: _Paths = _NONE
+    def __init__(self, bound: Mapping[int, Family | WordPlace], every: Sequence[Node]) -> None:
+        super().__init__()
+        self.bound = bound
+        self.over_at: dict[int, set[int]] = {}
+        self.turns, self.exact = 1, False  # of the loops around that are followed turn by turn; is this one?
+        self.matters = frozenset(
+            node.point
+            for node in every
+            if isinstance(node, Branch | Loop) and any(map(self.happens, walk(Seq((node,)))))
+        )
+        assigns = assigned(every)
+        self.roles = Roles(assigns, lambda node: self.happens(node) or node.point in self.matters)
+        waits = [each for each in every if isinstance(each, ProxyWait)]
+        words = [*bound.values(), *(each.word for each in waits)]
+        values = [each[1] for each in words if isinstance(each, tuple)] + [each.parity for each in waits]
+        used, variables = _closed([each for each in values if each is not None], assigns)
+        self.modulus = modulus(used)
+        conditions = [
+            node.condition
+            for node in every
+            if isinstance(node, Branch | Loop)
+            and (
+                node.point in self.matters
+                or any(isinstance(each, Assign) and each.variable in variables for each in walk(Seq((node,))))
+            )
+        ]
+        self.followed = frozenset(_closed([*used, *conditions], assigns)[1])
 
-    def seq(self, nodes: Iterable[Node], paths: _Paths) -> tuple[_Paths, _Paths, _Paths]:
-        """The paths at the end, at the breaks and at the continues."""
-        breaks = continues = _NONE
-        for node in nodes:
-            checkpoint()
-            if len(paths) > _MOST_PATHS:
-                raise _TooManyPaths
-            if isinstance(node, Assign):
-                paths = frozenset(self.assign(node, each) for each in paths)
-            elif isinstance(node, ProxyWait):
-                paths = frozenset(self.event(node, each) for each in paths)
-            elif isinstance(node, Access) and node.point in self.bound:
-                paths = frozenset(self.issue(node, each) for each in paths)
-            elif isinstance(node, Branch):
-                then = self.seq(node.then, self.taken(node, paths, True))
-                other = self.seq(node.otherwise, self.taken(node, paths, False))
-                paths = then[0] | other[0]
-                breaks |= then[1] | other[1]
-                continues |= then[2] | other[2]
-            elif isinstance(node, Loop):
-                paths = self.loop(node, paths)
-            elif isinstance(node, Jump):
-                if node.kind is JumpKind.BREAK:
-                    breaks |= paths
-                elif node.kind is JumpKind.CONTINUE:
-                    continues |= paths
-                else:
-                    self.returned |= paths
-                paths = _NONE
-        return paths, breaks, continues
+    def happens(self, node: Node) -> bool:
+        return isinstance(node, ProxyWait) or (isinstance(node, Access) and node.point in self.bound)
 
-    def loop(self, node: Loop, paths: _Paths) -> _Paths:
-        once = node.trips == 1 and node.min_trip == 1
-        again = node.condition if node.again is None else node.again
-        after = self.answered(node.condition, paths, False) if node.min_trip == 0 else _NONE
-        changed = frozenset(each.variable for each in walk(node.body) if isinstance(each, Assign))
-        tail = len(node.body) - node.tail
-        new = paths if node.late or once else self.answered(node.condition, paths, True)
-        seen = new
-        while new:
-            end, breaks, continues = self.seq(node.body.items[:tail], new)
-            end, _, _ = self.seq(node.body.items[tail:], end | continues)
-            after |= breaks | (end if once else self.answered(again, end, False))
-            around = _NONE if once else self.answered(again, end, True)
-            new = frozenset(_steady(each, changed, paths) for each in around) - seen
-            seen |= new
-            if len(seen) > _MOST_PATHS:
-                raise _TooManyPaths
-        return after
+    def step(self, node: Node, states: _Paths) -> _Paths:
+        if len(states) > _MOST_PATHS:
+            raise _TooManyPaths
+        if isinstance(node, Assign):
+            return frozenset(self.assign(node, each) for each in states)
+        if isinstance(node, ProxyWait):
+            return frozenset(self.event(node, each) for each in states)
+        if isinstance(node, Access) and node.point in self.bound:
+            return frozenset(self.issue(node, each) for each in states)
+        return states
 
-    def taken(self, node: Branch, paths: _Paths, truth: bool) -> _Paths:
+    def branch(self, node: Branch, states: _Paths) -> Ways[_Path]:
+        found = super().branch(node, states)
+        if node.point not in self.matters:
+            return found
+        over = self.over_for_others(node, states)
+        return found if not over else Ways(*(_without(each, over) for each in found))
+
+    def over_for_others(self, node: Branch, states: _Paths) -> frozenset[int]:
+        """What threads of one arm start, and have landed when those of the other arm have waited (points)."""
+        known = {(each.phases, each.lost) for each in states}
+        if len(known) != 1 or any(each.other is not None for each in states):
+            return frozenset()
+        ((phases, lost),) = known
+        shared = frozenset.intersection(*(each.numbers for each in states))
+        start = _Path(phases, lost, numbers=shared, other=(shared, frozenset(), frozenset()))
+        over: set[int] = set()
+        for issuing, both in self.roles.pairs(node):
+            issues = {each.point for each in walk(issuing) if each.point in self.bound}
+            if issues:
+                found = self.seq(both, frozenset((start,)))
+                over |= issues - {each.issue for path in found.end for each in path.flights}
+        return frozenset(over)
+
+    def loop(self, node: Loop, states: _Paths) -> _Paths:
+        before = self.turns, self.exact
+        self.exact = node.trips is not None and self.turns * node.trips <= _MOST_TURNS
+        if self.exact:
+            self.turns *= node.trips or 1
+        found = super().loop(node, states)
+        self.turns, self.exact = before
+        return found
+
+    def heads(self, node: Loop, entered: _Paths, states: _Paths) -> _Paths:
+        if len(states) > _MOST_PATHS:
+            raise _TooManyPaths
+        assigns = assigned(walk(node.body))
+        first = _least(each.numbers for each in entered)
+        of_other = _least(each.other[0] for each in entered if each.other is not None)
+        found = set()
+        for path in states:
+            other = path.other
+            if other is not None:
+                other = self.kept(other[0], of_other, assigns), *other[1:]
+            found.add(replace(path, numbers=self.kept(path.numbers, first, assigns), other=other))
+        return frozenset(found)
+
+    def kept(
+        self, known: _Numbers, first: Mapping[int, Number], assigns: Mapping[int, Sequence[Value]]
+    ) -> _Numbers:
+        """What is known of variables at the beginning of a turn, one of finitely many. ``first``: what they are in the
+        first turn at least."""
+        found: dict[int, Number] = {}
+        for variable, each in known:
+            if self.exact or variable not in assigns:
+                found[variable] = each
+            elif variable in first:
+                counts = all(_adds(variable, value) for value in assigns[variable])
+                kept = turned(each, first[variable], self.modulus) if counts else each
+                if kept is not None and (counts or abs(each[0]) <= _LARGEST):
+                    found[variable] = kept
+        return frozenset(found.items())
+
+    def arm(self, node: Branch, states: _Paths, truth: bool) -> _Paths:
         """The paths into an arm of a branch."""
-        paths = self.answered(node.condition, paths, truth)
+        paths = self.where(node.condition, states, truth)
         if node.point not in self.matters or not _lasts(node.condition):
             return paths
         decided = (node.condition, truth)
@@ -224,13 +238,14 @@ class _Walk:
             replace(each, decided=each.decided | {decided}) for each in paths if contrary not in each.decided
         )
 
-    def answered(self, condition: Value, paths: _Paths, truth: bool) -> _Paths:
-        """``paths`` where ``condition`` is ``truth``: it may be the answer whether a phase is over."""
-        if isinstance(condition, Const):
-            return paths if bool(condition.n) is truth else _NONE
+    def where(self, condition: Value, states: _Paths, truth: bool) -> _Paths:
+        """The paths on which ``condition`` is ``truth``: it may be the answer whether a phase is over."""
         value, inverted = _literal(condition)
         found: set[_Path] = set()
-        for path in paths:
+        for path in states:
+            known = number(condition, dict(path.numbers))
+            if known is not None and not known[1] and bool(known[0]) is not truth:
+                continue
             question = next((each for each in path.asked if each.value == value), None)
             if question is not None:
                 path = path.unasked(question.word)
@@ -243,7 +258,7 @@ class _Walk:
         variable = node.variable
         path = replace(
             path,
-            decided=frozenset(each for each in path.decided if variable not in _variables_of(each[0])),
+            decided=frozenset(each for each in path.decided if variable not in variables_of(each[0])),
             asked=frozenset(each for each in path.asked if each.value != variable),
         )
         value, inverted = _literal(node.value)
@@ -251,11 +266,14 @@ class _Walk:
             if question.value == value:
                 named = question._replace(value=variable, inverted=inverted != question.inverted)
                 path = replace(path, asked=path.asked | {named})
-        if variable in self.of_parities:
-            path = replace(path, bits=_with(path.bits, variable, _bit(node.value, dict(path.bits))))
-        if variable in self.of_places:
-            path = replace(path, exact=_with(path.exact, variable, _number(node.value, dict(path.exact))))
-        return path
+        if variable not in self.followed:
+            return path
+        known = dict(path.numbers)
+        of_it = number(node.value, known)
+        known.pop(variable, None)
+        if of_it is not None:
+            known[variable] = of_it
+        return replace(path, numbers=frozenset(known.items()))
 
     def issue(self, node: Access, path: _Path) -> _Path:
         over = self.bound[node.point]
@@ -267,10 +285,12 @@ class _Walk:
 
     def word(self, place: WordPlace, path: _Path) -> _Word | None:
         buffer, at = place
-        number = None if at is None else _number(at, dict(path.exact))
-        return None if number is None or buffer in path.lost else (buffer, number)
+        known = None if at is None else number(at, dict(path.numbers))
+        return None if known is None or known[1] or buffer in path.lost else (buffer, known[0])
 
     def event(self, node: ProxyWait, path: _Path) -> _Path:
+        if node.event is ProxyEvent.OTHER:
+            return _swapped(path)
         if node.event is ProxyEvent.COMMIT:
             return replace(path, flights=frozenset(_older(each, node.family) for each in path.flights))
         if node.event is ProxyEvent.GROUPS:
@@ -286,10 +306,10 @@ class _Walk:
             return path.at(word, parity, arrivals, expects=expects or not arrivals)
         if node.event is ProxyEvent.ARRIVE:
             return path.at(word, parity, min(arrivals + 1, 2), expects=expects)
-        asked = parity if node.parity is None else _bit(node.parity, dict(path.bits))
-        if asked is None or any(each.word == word for each in path.asked):
+        asked = (parity, 0) if node.parity is None else number(node.parity, dict(path.numbers))
+        if asked is None or asked[1] % 2 or any(each.word == word for each in path.asked):
             return _lose(path, word[0])  # it may be the next phase that the thread waits for from now on
-        if asked & 1 != parity:
+        if asked[0] & 1 != parity:
             return path  # the phase before is over
         if node.event is ProxyEvent.PHASE:
             return self.over(path, word, node.point)
@@ -323,17 +343,36 @@ def _older(flight: _Flight, family: Family) -> _Flight:
     return flight._replace(age=min(flight.age + 1, _OLDEST)) if flight.by is family else flight
 
 
-def _with(known: frozenset[tuple[int, int]], variable: int, number: int | None) -> frozenset[tuple[int, int]]:
-    rest = frozenset(each for each in known if each[0] != variable)
-    return rest if number is None else rest | {(variable, number)}
+def _least(numbers: Iterable[_Numbers]) -> Mapping[int, Number]:
+    """The smallest number of each variable that is known on all paths."""
+    every = [dict(each) for each in numbers]
+    shared = set.intersection(*map(set, every)) if every else set()
+    return {variable: min(each[variable] for each in every) for variable in shared}
 
 
-def _steady(path: _Path, changed: frozenset[int], heads: _Paths) -> _Path:
-    """``path`` at the end of a turn: without the numbers of variables that each turn changes."""
-    exact = frozenset(
-        each for each in path.exact if each[0] not in changed or all(each in head.exact for head in heads)
+def _without(paths: _Paths, over: frozenset[int]) -> _Paths:
+    return frozenset(
+        replace(path, flights=frozenset(each for each in path.flights if each.issue not in over))
+        for path in paths
     )
-    return replace(path, exact=exact)
+
+
+def _swapped(path: _Path) -> _Path:
+    """As the other thread sees it."""
+    assert path.other is not None
+    numbers, asked, decided = path.other
+    own = path.numbers, path.asked, path.decided
+    return replace(path, numbers=numbers, asked=asked, decided=decided, other=own)
+
+
+def _adds(variable: int, value: Value) -> bool:
+    """Is it the variable and a number that is not negative?"""
+    return (
+        isinstance(value, Op)
+        and value.operator is Operator.ADD
+        and Var(variable) in value.args
+        and any(isinstance(each, Const) and each.n >= 0 for each in value.args)
+    )
 
 
 def _literal(value: Value) -> tuple[Unknown | int | None, bool]:
@@ -356,47 +395,3 @@ def _lasts(condition: Value) -> bool:
     if isinstance(condition, Op):
         return condition.operator in _ARITHMETIC and all(map(_lasts, condition.args))
     return isinstance(condition, Const | Thread | Sym | Var)
-
-
-def _bit(value: Value, bits: Mapping[int, int]) -> int | None:
-    """0 or 1, or 2 more where only the lowest bit of a value is known; None: nothing is."""
-    if isinstance(value, Const):
-        return value.n if value.n in (0, 1) else 2 | value.n & 1
-    if isinstance(value, Var):
-        return bits.get(value.index)
-    if not isinstance(value, Op) or value.operator not in _OF_BITS:
-        return None
-    given = [_bit(each, bits) for each in value.args]
-    one, other = given[0], given[-1]
-    if value.operator is Operator.CAST:  # 0 and 1 are numbers of every type
-        return one if one is not None and one < 2 else None
-    if value.operator is Operator.REMAINDER:
-        return one & 1 if one is not None and value.args[1] == Const(2) else None
-    if value.operator in (Operator.MULTIPLY, Operator.BIT_AND) and 0 in given:
-        return 0
-    if one is None or other is None:
-        return None
-    if value.operator is Operator.BIT_AND:
-        return one & other & 1 if one < 2 or other < 2 else one & other
-    if value.operator in (Operator.BIT_XOR, Operator.ADD, Operator.SUBTRACT):
-        carries = value.operator is Operator.ADD and one & other
-        borrows = value.operator is Operator.SUBTRACT and other > one
-        return (one ^ other) & 1 | (2 if carries or borrows else (one | other) & 2)
-    if value.operator in (Operator.NOT, Operator.EQUAL, Operator.NOT_EQUAL):
-        differ = one if value.operator is Operator.NOT else one ^ other
-        inverted = value.operator is not Operator.NOT_EQUAL
-        return differ ^ inverted if max(one, other) < 2 else None
-    if value.operator is Operator.BIT_NOT:
-        return 2 | 1 - (one & 1)
-    return one | other if value.operator is Operator.BIT_OR else None
-
-
-def _number(value: Value, exact: Mapping[int, int]) -> int | None:
-    if isinstance(value, Const):
-        return value.n
-    if isinstance(value, Var):
-        return exact.get(value.index)
-    if not isinstance(value, Op) or len(value.args) != 2:
-        return None
-    one, other = (_number(each, exact) for each in value.args)
-    return None if one is None or other is None else computed(value.operator, one, other, value.reading)

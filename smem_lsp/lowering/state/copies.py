@@ -21,6 +21,7 @@ class ProxyEvent(enum.Enum):
     )  # waits till the phase with a parity, or the one that the thread has arrived in, is over
     ASK = enum.auto()  # is that phase over? ``answer`` is not zero then
     LOST = enum.auto()  # anything may be done to the object
+    OTHER = enum.auto()  # what follows is done by the other one of two threads
 
 
 class Family(enum.Enum):

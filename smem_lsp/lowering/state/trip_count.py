@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from smem_lsp.ir.nodes import Assign, Node, Seq, walk
-from smem_lsp.ir.values import Const, Op, Operator, Thread, Value, Var, computed
+from smem_lsp.ir.values import Const, Op, Operator, Thread, Value, Var, computed, variables_of
 from smem_lsp.source import checkpoint
 
 MAX_TRIPS = 4096
@@ -26,10 +26,7 @@ def count_trips(
     updates = [item for item in step if isinstance(item, Assign)]
     if len(updates) != len(step) or not updates:
         return 0, None
-    asked: set[int] = set()
-    _add_variables(condition, asked)
-    for update in updates:
-        _add_variables(update.value, asked)
+    asked = {v for value in (condition, *(each.value for each in updates)) for v in variables_of(value)}
     values = {v: known.n for v in asked if isinstance(known := initial(v), Const)}
     if values:
         for item in walk(Seq(tuple(body))):
@@ -55,8 +52,7 @@ def count_trips(
 
 def never_runs(condition: Value, initial: Callable[[int], Value | None]) -> bool:
     """Is the condition of a loop surely false before its first iteration? ``i < 0`` is for the number of a thread."""
-    asked: set[int] = set()
-    _add_variables(condition, asked)
+    asked = set(variables_of(condition))
     values = {v: known.n for v in asked if isinstance(known := initial(v), Const)}
     if constant(condition, values) == 0:
         return True
@@ -67,14 +63,6 @@ def never_runs(condition: Value, initial: Callable[[int], Value | None]) -> bool
     ):
         return False
     return isinstance(initial(condition.args[0].index), Thread) and condition.args[1] == Const(0)
-
-
-def _add_variables(value: Value, to: set[int]) -> None:
-    if isinstance(value, Var):
-        to.add(value.index)
-    elif isinstance(value, Op):
-        for arg in value.args:
-            _add_variables(arg, to)
 
 
 def constant(value: Value, values: Mapping[int, int]) -> int | None:

@@ -51,7 +51,6 @@ def test_pointers_with_constant_offsets_begin_ranges() -> None:
         ("float* x = smem;", "", None),
         # views into a range that do not begin one
         ("float* z = y + 512;", "float* z = y + 512; float* row = y + threadIdx.x; row[0] = 1;", None),
-        ("x[255 - tid]", "x[n]", []),
         ("x[255 - tid]", "x[(int)in[tid]]", []),
         ("x[255 - tid]", "x[-tid]", []),
         ("k<<<2, 256", "k<<<2, 1024", []),
@@ -72,6 +71,26 @@ def test_what_is_not_sure_is_no_range(
     if "row" in new:
         expected = [("x", 0, 1024), ("y", 1024, 2048), ("z", 3072, 1024)]
     assert ranges(text) == expected
+
+
+def test_what_all_launches_pass_bounds_accesses_and_the_plan_says_so() -> None:
+    text = KERNEL.replace("x[255 - tid]", "x[n + tid]").replace(", 1000)", ", 0)")
+    assert ranges(text) == [("x", 0, 1024), ("y", 1024, 2048), ("z", 3072, 1024)]
+    (finding,) = (each for each in check(text).findings if each.code == "SMEM301")
+    assert finding.message.endswith("assumes the 256×1×1 block of line 16; assumes n == 0")
+    again = text.replace(
+        "void go", "void more(const float* in, float* out) { k<<<9, 256, 4096>>>(in, out, 64); }\nvoid go"
+    )
+    assert ranges(again) == [("x", 0, 3072), ("z", 3072, 1024)]
+    divided = kernel_facts(again).dynamic_partition
+    assert divided is not None and divided.partition.assumes == "assumes 0 <= n <= 64"
+    unknown = text.replace(
+        "void go", "void more(int m, float* out) { k<<<9, 256, 4096>>>(out, out, m); }\nvoid go"
+    )
+    assert ranges(unknown) == []
+    own = text.replace("__global__", "static __global__")
+    divided = kernel_facts(own).dynamic_partition
+    assert divided is not None and not divided.partition.assumes and ranges(own) == ranges(text)
 
 
 def test_the_layouts_are_those_of_buffers() -> None:

@@ -120,6 +120,14 @@ def test_what_it_crosses_is_one_range() -> None:
     assert ranges(text_of(LOAD, "if (t == 0) bulk_store(out, x + 512, 4096);")) == joined
 
 
+def test_a_number_that_a_launch_passes_bounds_a_copy() -> None:
+    text = text_of("bulk_load(x, in, n * 4, bar);")
+    divided = kernel_facts(text).dynamic_partition
+    assert ranges(text) == WHOLE and divided is not None
+    assert divided.partition.assumes == "assumes n == 1000"
+    assert ranges(text.replace("out, 1000)", "out, 1028)")) == [("x", 0, 8192), *WHOLE[2:]]
+
+
 def test_what_is_copied_stays_and_the_rest_shares() -> None:
     divided = kernel_facts(text_of(store=STORES[0])).dynamic_partition
     assert divided is not None
@@ -153,7 +161,7 @@ def test_what_has_landed_shares() -> None:
     ("copy", "words"),
     [
         (
-            "bulk_load(x, in, n * 4, bar);",
+            "bulk_load(x, in, n * 4 + blockIdx.x, bar);",
             "how many bytes an asynchronous write through `x` touches is not known",
         ),
         (
