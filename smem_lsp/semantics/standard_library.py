@@ -188,6 +188,8 @@ def _vendor(path: tuple[str, ...], arguments: tuple[Argument, ...], scope: Scope
         return _accumulated(path, arguments)
     if path in (("cuda", "barrier"), ("cuda", "pipeline_shared_state")):
         return _synchronisation(path[-1], arguments)
+    if path == ("cuda", "atomic"):
+        return _atomic(arguments)
     if path == ("thrust", "complex") and len(arguments) == 1 and isinstance(arguments[0], Scalar):
         size = _COMPLEX.get(arguments[0].name)
         return None if size is None else Scalar(f"thrust::complex<{arguments[0].name}>", size[0], size[0])
@@ -204,6 +206,15 @@ def _synchronisation(name: str, arguments: tuple[Argument, ...]) -> Entity:
     return None  # the scope decides
 
 
+def _atomic(arguments: tuple[Argument, ...]) -> Entity:
+    """An object of as many bytes as its value has, at least a word (libcu++)."""
+    kind = _types(arguments[:1])[0] if arguments else None
+    if not isinstance(kind, Scalar) or kind.size not in (1, 2, 4, 8):
+        return None
+    size = max(kind.size, 4)
+    return Scalar(f"cuda::atomic<{kind.name}>", size, size)
+
+
 def _template(name: str, arguments: tuple[Argument, ...], prefix: tuple[str, ...]) -> Entity:
     if name == "array" and len(arguments) == 2:
         element, count = arguments
@@ -217,6 +228,8 @@ def _template(name: str, arguments: tuple[Argument, ...], prefix: tuple[str, ...
         return Scalar(
             f"complex<{arguments[0].name}>", size[0], size[0] if prefix[:1] == ("cuda",) else size[1]
         )
+    if name == "atomic" and prefix[:1] == ("cuda",):
+        return _atomic(arguments)
     if name.endswith("_t") and name[:-2] in _TYPE_TRAITS:
         return _trait_type(name[:-2], arguments)
     if name.endswith("_v") and name[:-2] in _VALUE_TRAITS:

@@ -79,7 +79,7 @@ class Classifier(ExpressionMarks):
         if hi - lo == 3 and self.kinds[lo : lo + 2] == ["NAME", "STAR"]:  # `a * b;` could be a product
             if self.texts[lo] not in self.ahead.symbols.types:
                 self.doubts.add(self.texts[lo])
-        self._specifiers_and_declarators(lo, hi)
+        self._specifiers_and_declarators(lo, hi, certain=True)
 
     def parameters(self, lo: int, hi: int) -> None:
         for number, (start, end) in enumerate(self.split(lo, hi, typed=True)):
@@ -100,8 +100,10 @@ class Classifier(ExpressionMarks):
         at = self.ahead.declarators_at(lo)
         return at is not None and at < hi
 
-    def _specifiers_and_declarators(self, lo: int, hi: int, *, parameter: bool = False) -> None:
-        at = self.ahead.declarators_at(lo, parameter=parameter)
+    def _specifiers_and_declarators(
+        self, lo: int, hi: int, *, parameter: bool = False, certain: bool = False
+    ) -> None:
+        at = self.ahead.declarators_at(lo, parameter=parameter, certain=certain)
         if at is None or at > hi:
             raise NotRead
         doubts = set(self.doubts)

@@ -13,8 +13,9 @@ class Lookahead(NamesAhead):
     __slots__ = ()
 
     # One function, because it is a state machine over token kinds: what was seen decides how the next one is read.
-    def declarators_at(self, i: int, *, parameter: bool = False) -> int | None:
-        """Where the declarators begin if a declaration starts at ``i``; None if none does."""
+    def declarators_at(self, i: int, *, parameter: bool = False, certain: bool = False) -> int | None:
+        """Where the declarators begin if a declaration starts at ``i``; None if none does. ``certain``: nothing but a
+        declaration can stand there, as in the body of a class."""
         kinds, n = self.kinds, self.n
         strong = typed = False  # a keyword that only declarations have; a type was seen
         last_name: int | None = None  # a name after the type: the first declarator, unless another follows
@@ -80,13 +81,13 @@ class Lookahead(NamesAhead):
             return last_name
         if not typed and not strong:
             return None
-        return self._declarator_start(i, x, strong, parameter)
+        return self._declarator_start(i, x, strong, parameter, certain)
 
-    def _declarator_start(self, i: int, x: int, strong: bool, parameter: bool) -> int | None:
+    def _declarator_start(self, i: int, x: int, strong: bool, parameter: bool, certain: bool) -> int | None:
         """After the type, at ``x``: pointer, reference, parenthesis, or nothing."""
         kinds, texts = self.kinds, self.texts
         kind = self.kind(x)
-        sure = strong or kinds[i] == "TYPE" or texts[x - 1] in self.symbols.types
+        sure = certain or strong or kinds[i] == "TYPE" or texts[x - 1] in self.symbols.types
         if kind in ("LC", "LP") and kinds[i] == "TYPENAME" and not parameter:  # typename T::X(s).load(p)
             return None
         if kind in ("STAR", "AMP", "AND_AND"):

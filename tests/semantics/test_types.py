@@ -415,6 +415,35 @@ def test_a_scope_takes_bound_names() -> None:
     assert answers == [12 + 14, None]
 
 
+def test_members_that_point_to_what_is_not_in_sight() -> None:
+    """In a class nothing is a product."""
+    above = "struct A { Elsewhere* p{}; Elsewhere *q[2], *r; Elsewhere& (*f)(int) = nullptr; int i; };"
+    assert size_of("A", above) == (48, 8)
+
+
+ATOMIC_OBJECTS = {
+    "cuda::atomic<int, cuda::thread_scope_block>": (4, 4),
+    "cuda::atomic<double>": (8, 8),
+    "cuda::std::atomic<unsigned short>": (4, 4),
+    "cuda::atomic<bool, cuda::thread_scope_device>": (4, 4),
+}
+
+
+@pytest.mark.parametrize("spelled", ATOMIC_OBJECTS)
+def test_atomic_objects(spelled: str) -> None:
+    assert size_of("A", f"using A = {spelled};") == ATOMIC_OBJECTS[spelled]
+
+
+@pytest.mark.slow(5)
+def test_nvcc_agrees_on_atomic_objects(tmp_path: Path) -> None:
+    lines = ["#include <cuda/atomic>"]
+    lines += [
+        f"static_assert(sizeof({spelled}) == {size} && alignof({spelled}) == {align});"
+        for spelled, (size, align) in ATOMIC_OBJECTS.items()
+    ]
+    assert compile_errors("\n".join(lines), tmp_path) == []
+
+
 def test_nvcc_agrees_with_the_table(tmp_path: Path) -> None:
     """Every line of the two tables above, as static_asserts of one file."""
     lines = [INCLUDES, ABOVE]

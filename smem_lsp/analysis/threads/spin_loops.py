@@ -1,7 +1,7 @@
 """Loops that may wait for another thread to change shared memory: a flag, a lock, a counter.
 
 A loop that counts up to a number it reads does not wait, nor one that reads another element in every iteration, of a
-ring buffer, too.
+ring buffer, too, nor one that works its way to an end, whatever else ends it earlier: an error of another thread, say.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Op, Opaque, Term, parts_of
-from smem_lsp.analysis.values.value_facts import LoopFacts, ValueFacts
-from smem_lsp.ir.nodes import Access, AccessKind, Loop, walk
+from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence, ValueFacts
+from smem_lsp.ir.nodes import Access, AccessKind, GlobalAccess, Loop, walk
 from smem_lsp.source import checkpoint, record
 
 _COMPARISONS = frozenset(("<", "<=", ">", ">=", "!="))
@@ -19,7 +19,9 @@ _COMPARISONS = frozenset(("<", "<=", ">", ">=", "!="))
 def waits(node: Loop, values: ValueFacts) -> bool:
     """May one thread after the other leave it, each when another has done something?"""
     facts = values.loops.get(node.point)
-    return facts is not None and not facts.once and (may_wait(node, values) or may_poll(node, values))
+    if facts is None or facts.once or _works(node, facts):
+        return False
+    return may_wait(node, values) or may_poll(node, values)
 
 
 def only_waits(node: Loop, values: ValueFacts) -> bool:
@@ -52,6 +54,38 @@ def may_poll(node: Loop, values: ValueFacts) -> bool:
     """
     inner = [each for each in walk(node.body) if isinstance(each, Loop)]
     return any(_polls(values.loops[each.point]) for each in (node, *inner) if each.point in values.loops)
+
+
+def _works(node: Loop, facts: LoopFacts) -> bool:
+    """Does each turn write something, by no atomic operation, and end the loop by what the thread itself has come to?
+    What only waits, be it for so many turns at most, writes nothing."""
+    steps = {each.atom for each in facts.recurrences if _goes_on(each)}
+    return any(_reaches(part, steps) for part in _parts(facts.head)) and any(
+        isinstance(each, Access | GlobalAccess) and each.kind is AccessKind.WRITE for each in walk(node.body)
+    )
+
+
+def _goes_on(each: Recurrence) -> bool:
+    """Is a variable moved on from what it was?"""
+    following = each.next
+    return isinstance(following, Op) and following.operator in ("+", "-") and each.atom in following.args
+
+
+def _parts(condition: Term) -> Iterator[Term]:
+    """All of which have to hold for a condition."""
+    if isinstance(condition, Op) and condition.operator == "&&":
+        for arg in condition.args:
+            yield from _parts(arg)
+    else:
+        yield condition
+
+
+def _reaches(condition: Term, steps: Collection[Term]) -> bool:
+    return (
+        isinstance(condition, Op)
+        and condition.operator in _COMPARISONS
+        and any(arg in steps for arg in condition.args)
+    )
 
 
 def _polls(facts: LoopFacts) -> bool:

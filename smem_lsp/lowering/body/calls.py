@@ -24,7 +24,7 @@ from smem_lsp.lowering.callees.intrinsics import (
     ACCESSORS,
     takes_values,
 )
-from smem_lsp.lowering.library import async_copies, cutlass_barriers, mbarriers, table
+from smem_lsp.lowering.library import async_copies, atomic_objects, cutlass_barriers, mbarriers, table
 from smem_lsp.lowering.library.cub import library_class
 from smem_lsp.lowering.library.values import arguments_of, value_call
 from smem_lsp.lowering.state import effects
@@ -121,6 +121,8 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScop
         if followed is not None:
             return followed
         result = mbarriers.method(ctx, base, expr, callee, scope)
+        if result is None:
+            result = atomic_objects.method_of_place(ctx, base, expr, callee, scope)
         if result is None:
             result = _not_followed(ctx, base, callee.base, callee.name, expr, scope)
         async_copies.waits_for(ctx, expr, callee, base)

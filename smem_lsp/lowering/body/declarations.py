@@ -16,7 +16,13 @@ from smem_lsp.lowering.body import (
     unknown_calls,
     unknown_types,
 )
-from smem_lsp.lowering.library import cooperative_groups, cuda_pipeline, cutlass_barriers, wmma
+from smem_lsp.lowering.library import (
+    atomic_objects,
+    cooperative_groups,
+    cuda_pipeline,
+    cutlass_barriers,
+    wmma,
+)
 from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, Group, GroupKind, LocalScope, Variable, View
@@ -164,6 +170,8 @@ def _declare_special(
     if cuda_pipeline.declared(ctx, declaration, declarator, scope):
         return True
     if cutlass_barriers.declared(ctx, declaration, declarator, scope):
+        return True
+    if atomic_objects.declared(ctx, declaration, declarator, scope):
         return True
     record = None
     if not {"constexpr", "static"} & set(declaration.words):

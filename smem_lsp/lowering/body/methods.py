@@ -17,6 +17,7 @@ from smem_lsp.lowering.body import (
 )
 from smem_lsp.lowering.body.objects import Field, Method
 from smem_lsp.lowering.callees import library_names, overloads
+from smem_lsp.lowering.library.values import made_by
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, This, Variable, View
@@ -85,17 +86,6 @@ def call_object(
         return None
     name = tree.Name(callee.lo, callee.hi, "operator()")
     return on(ctx, known.record, variable, name, expr, scope)
-
-
-def made_by(expr: tree.Expr) -> tuple[tree.Name | None, list[tree.Expr]]:
-    """(name of the class, arguments) of an expression that may make an object."""
-    match expr:
-        case tree.Call(callee=tree.Name() as name):
-            return name, expr.arguments
-        case tree.Cast(style="functional", type=tree.TypeId(names=[name], pointers=[])):
-            operand = expr.operand
-            return name, operand.items if isinstance(operand, tree.Braces) else [operand]
-    return None, []
 
 
 def on(

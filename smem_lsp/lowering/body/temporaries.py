@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from smem_lsp.ir.values import Value
 from smem_lsp.lowering.body import methods, objects
+from smem_lsp.lowering.library.values import made_by
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
@@ -13,7 +14,7 @@ from smem_lsp.syntax import tree
 
 def temporary(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Variable | None:
     """The object without a name that ``T(...)`` or ``T{...}`` makes; None: another expression, or not followed."""
-    name, arguments = methods.made_by(expr)
+    name, arguments = made_by(expr)
     record = made(expr, scope)
     if name is None or record is None:
         return None
@@ -24,7 +25,7 @@ def temporary(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Variable | No
 
 def made(expr: tree.Expr, scope: LocalScope) -> Record | None:
     """The class of such an object; None: another expression, or not followed."""
-    name, _ = methods.made_by(expr)
+    name, _ = made_by(expr)
     if name is None or scope.lookup(name.text) is not None:
         return None
     return objects.followed(methods.as_record(scope.constant_scope().resolve(name)))
@@ -41,4 +42,4 @@ def call_temporary(ctx: Context, made: tree.Expr, expr: tree.Call, scope: LocalS
 
 def is_quiet(expr: tree.Expr) -> bool:
     """Does it make an object from names and numbers alone? Then it may be looked at twice."""
-    return all(isinstance(argument, tree.Name | tree.Number) for argument in methods.made_by(expr)[1])
+    return all(isinstance(argument, tree.Name | tree.Number) for argument in made_by(expr)[1])

@@ -67,6 +67,7 @@ WARP_BARRIER = LibraryNames(lambda dialect: (dialect.warp_barrier,), matters=Tru
 GROUP_BARRIER = LibraryNames(("sync",))  # what makes its group matters
 GROUP = LibraryNames(GROUP_FACTORIES, matters=True)
 GROUP_COLLECTIVE = LibraryNames(("reduce", "inclusive_scan", "exclusive_scan"), reserved=False)
+GROUP_LEADER = LibraryNames(("invoke_one", "invoke_one_broadcast"), reserved=False)
 ASSERTION = LibraryNames(("assert",))
 ATOMIC = LibraryNames(ATOMICS)
 OTHER_ATOMIC = LibraryNames(OTHER_ATOMICS, reserved=False)
@@ -86,6 +87,7 @@ LIBRARY = (  # the first that understands a call lowers it
     GROUP_BARRIER,
     GROUP,
     GROUP_COLLECTIVE,
+    GROUP_LEADER,
     ASSERTION,
     ATOMIC,
     OTHER_ATOMIC,

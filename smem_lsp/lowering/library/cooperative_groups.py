@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.ir.nodes import BarrierKind
+from smem_lsp.ir.nodes import BarrierKind, Branch, Seq
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Value, operation
 from smem_lsp.lowering.callees.intrinsics import GROUP_EXCHANGES
 from smem_lsp.lowering.callees.library_names import GROUP_FACTORIES
@@ -233,6 +233,35 @@ def collective(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> V
     return _exchanged(ctx, name, [given], group)
 
 
+def by_one(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:
+    """``cooperative_groups::invoke_one(group, f, x)``: one thread of the group, any, calls ``f(x)``; all get what it
+    returns from ``invoke_one_broadcast``. None: another function."""
+    group = handle(ctx, expr.arguments[0], scope) if len(expr.arguments) > 1 else None
+    if group is None:
+        return None
+    point, chosen = ctx.out.next_point(), _is_chosen(ctx, group)
+    with ctx.out.collect() as items:
+        called = tree.Call(expr.lo, expr.hi, expr.arguments[1], expr.arguments[2:])
+        result = ctx.lower.value(ctx, called, scope)
+    ctx.out.emit(
+        Branch(point, chosen, Seq(tuple(items)), Seq(), ctx.at.span(expr.lo, expr.hi), ctx.at.line(expr.lo))
+    )
+    if name == "invoke_one":
+        return ctx.out.fresh()
+    ctx.out.exchange(expr.lo, expr.hi, name, None)
+    return _exchanged(ctx, name, [result], group)
+
+
+def _is_chosen(ctx: Context, group: Group) -> Value:
+    """Is it the one thread of its group that is chosen?"""
+    rank = answer(ctx, "thread_rank", group)
+    if group.kind is GroupKind.BLOCK:
+        return Op(Operator.EQUAL, (rank, ctx.out.fresh(uniform=True)))
+    if group.size == WARP_SIZE:
+        return Op(Operator.EQUAL, (rank, _exchanged(ctx, "reduce", [ctx.out.fresh()], group)))
+    return ctx.out.fresh()
+
+
 def _exchanged(ctx: Context, name: str, given: Sequence[Value], group: Group) -> Value:
     """What lanes get that exchange values: a function of what all of them give, another one at each place, since the
     lanes that take part may be others. All lanes of a warp get one answer of a vote or a reduction among them all."""
@@ -242,7 +271,13 @@ def _exchanged(ctx: Context, name: str, given: Sequence[Value], group: Group) ->
 
 
 _ALL_LANES = 0xFFFFFFFF
-_JOINT = {"reduce": "reduce_group", "any": "any", "all": "all", "ballot": "ballot"}
+_JOINT = {
+    "reduce": "reduce_group",
+    "invoke_one_broadcast": "reduce_group",
+    "any": "any",
+    "all": "all",
+    "ballot": "ballot",
+}
 
 
 def method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope) -> Value | None:

@@ -13,6 +13,7 @@ from smem_lsp.lowering.callees.library_names import LibraryNames
 from smem_lsp.lowering.library import (
     addresses,
     async_copies,
+    atomic_objects,
     barriers,
     cooperative_groups,
     cub,
@@ -37,6 +38,7 @@ _HANDLERS: Mapping[LibraryNames, FunctionHandler] = {
     names.GROUP_BARRIER: cooperative_groups.sync_call,
     names.GROUP: cooperative_groups.group_made,
     names.GROUP_COLLECTIVE: cooperative_groups.collective,
+    names.GROUP_LEADER: cooperative_groups.by_one,
     names.ASSERTION: barriers.assertion,
     names.ATOMIC: addresses.atomic,
     names.OTHER_ATOMIC: addresses.atomic,
@@ -56,6 +58,7 @@ METHODS: tuple[MethodHandler, ...] = (  # of objects of libraries
     cuda_pipeline.method,
     cub.collective,
     cutlass_barriers.method,
+    atomic_objects.method,
 )
 
 

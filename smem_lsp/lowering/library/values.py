@@ -88,3 +88,14 @@ def _exponent(value: Value, expr: tree.Expr) -> int | None:
         number = int(whole) if whole.isdecimal() and point and not rest.strip("0") else None
     power_of_two = number is not None and number > 0 and number & (number - 1) == 0
     return number.bit_length() - 1 if number is not None and power_of_two else None
+
+
+def made_by(expr: tree.Expr) -> tuple[tree.Name | None, list[tree.Expr]]:
+    """(name of the class, arguments) of an expression that may make an object."""
+    match expr:
+        case tree.Call(callee=tree.Name() as name):
+            return name, expr.arguments
+        case tree.Cast(style="functional", type=tree.TypeId(names=[name], pointers=[])):
+            operand = expr.operand
+            return name, operand.items if isinstance(operand, tree.Braces) else [operand]
+    return None, []

@@ -31,7 +31,7 @@ from smem_lsp.lowering.state.position import Position
 from smem_lsp.lowering.state.variables import Declared, Variables
 from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Qualified, plain_type
+from smem_lsp.semantics.types import Qualified, Scalar, plain_type
 from smem_lsp.source import Span
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
@@ -71,6 +71,9 @@ class Inlining:
         default_factory=list
     )  # the functions, with the scopes of the classes that they stand in
     instance: tuple[Argument | int, ...] = ()  # template arguments that static arrays belong to
+
+
+_ATOMIC_OBJECTS = ("cuda::atomic<", "cuda::std::atomic<")
 
 
 class Lowering(Protocol):
@@ -123,7 +126,8 @@ class Context:
 
     ``local_names``: name declared in the body -> offset of the first declaration; ``redeclared``: names that are
     declared more than once; ``agreed``: values of the expressions in ``around.stated``; ``named_barriers``: variable of
-    a named barrier object -> threads, number; ``counters``: variables that the `for` loops around count in.
+    a named barrier object -> threads, number; ``atomic_references``: variable of an atomic reference -> what it refers
+    to; ``counters``: variables that the `for` loops around count in.
     """
 
     def __init__(
@@ -146,6 +150,7 @@ class Context:
         self.redeclared: set[str] = set()
         self.agreed: set[Value] = set()
         self.named_barriers: dict[int, Sequence[Value]] = {}
+        self.atomic_references: dict[int, Value | Ref] = {}
         self.counters: frozenset[int] = frozenset()
 
     @property
@@ -190,9 +195,10 @@ class Context:
         rows: int = 0,
         tile: Tile | None = None,
         strayed: bool = False,
+        method: bool = False,
     ) -> None:
         """Access what is at a place. Several possible bases: the one that is chosen where that is known, else a partial
-        access of each."""
+        access of each. ``method``: one of an atomic object does it; operators of such objects may order others."""
         if kind.writes and isinstance(ref.kind, Qualified):  # nobody writes what is const
             self.buffers.written_as_volatile |= ref.bases
         if len(ref.bases) > 1 and not ref.pointer and ref.offset is not None and ref.chosen is not None:
@@ -213,11 +219,19 @@ class Context:
                         rows=rows,
                         tile=tile,
                         strayed=strayed,
+                        method=method,
                     )
                 arms.append(Seq(tuple(items)))
             is_first = operation(Operator.EQUAL, ref.chosen, Const(first))
             self.out.emit(Branch(point, is_first, arms[0], arms[1], *where))
             return
+        guess = False
+        if not method and self.is_atomic(ref):
+            guess = (
+                kind is AccessKind.READ
+            )  # a load is no write, nor does it race with other atomic operations
+            kind, plain, stored = AccessKind.UPDATE, False, None
+            self.may_synchronise()
         single = len(ref.bases) == 1 and not ref.pointer
         for buffer in sorted(ref.bases):
             known = single and ref.index is not None and len(ref.index) == len(self.buffers[buffer].dims)
@@ -238,6 +252,7 @@ class Context:
                     stored=stored,
                     addition=addition if single else None,
                     plain=plain,
+                    guess=guess,
                     rows=rows,
                     tile=tile if single else None,
                     within=ref.within if len(ref.bases) == 1 else None,
@@ -247,6 +262,12 @@ class Context:
                     name=ref.name if len(ref.bases) == 1 else -1,
                 )
             )
+
+    def is_atomic(self, ref: Ref) -> bool:
+        """Is it a ``cuda::atomic``, of a type that is known or not?"""
+        if ref.kind is None:
+            return any(self.buffers[base].type.startswith(_ATOMIC_OBJECTS) for base in ref.bases)
+        return isinstance(ref.kind, Scalar) and ref.kind.name.startswith(_ATOMIC_OBJECTS)
 
     def keep(
         self,
