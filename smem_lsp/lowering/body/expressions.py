@@ -185,6 +185,7 @@ def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: LocalScope)
                 buffer.element_bytes,
                 buffer.dims,
                 kind=ctx.buffers.kinds.get(meaning.buffer),
+                unclear=unknown_types.is_unclear(ctx, buffer),
                 within=None if buffer.bytes is None else (0, buffer.bytes),
                 name=ctx.buffers.whole(meaning.buffer),
             )

@@ -1,11 +1,13 @@
-"""Members and variables whose type is not known: what their use says they are, the address of an array or a number."""
+"""Names and objects whose type is not known: what their use says they are, the address of an array or a number."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from smem_lsp.ir.nodes import Buffer
 from smem_lsp.ir.values import Value, operator_of
 from smem_lsp.lowering.state import conversions, effects
+from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref, join
 from smem_lsp.semantics import type_of
@@ -17,6 +19,14 @@ from smem_lsp.unit.shared_declarations import NOT_TYPE
 
 _POINTER = 8  # bytes
 _OF_NUMBERS = frozenset("+ - * / % << >> & | ^".split())
+
+
+def is_unclear(ctx: Context, buffer: Buffer) -> bool:
+    """May it be an object that is converted to the address of what it holds? A template that is not in sight makes
+    classes, while a type with a name alone is a number's more often than not."""
+    if buffer.dims or buffer.element_bytes is not None or buffer.collective is not None:
+        return False
+    return "<" in buffer.type and buffer.index not in ctx.buffers.kinds
 
 
 def operands(
