@@ -307,6 +307,9 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
             unknown_calls.pass_by_reference(ctx, [expr.right], scope, f"operator{operator}")
             return ctx.out.fresh()
     right = load(ctx, _of_operator(ctx, expr.right, scope), expr.right)
+    if operator in ("==", "!="):
+        left = unknown_types.compared(ctx, expr.left, left, right)
+        right = unknown_types.compared(ctx, expr.right, right, left)
     left, right = unknown_types.operands(expr, left, right, scope)
     combined = unknown_types.combined(expr, left, right, scope)
     if combined is not None:
