@@ -347,3 +347,44 @@ def test_a_proof_says_that_it_takes_a_name_for_a_constant() -> None:
     verdict = kernel_verdict(facts)
     assert verdict.kind is VerdictKind.RACE_FREE
     assert "FINE is a constant" in verdict.assumes
+
+
+WALKS = """\
+__global__ void k(const int* heads, const int* next, const int* lengths, int* out, int n) {
+  __shared__ int s[256];
+  s[threadIdx.x] = 0;
+  __syncthreads();
+  int at = heads[threadIdx.x];
+  WALK
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("walk", "found"),
+    [
+        ("while (at >= 0) { s[at] = threadIdx.x; at = next[at]; }", ["SMEM210"]),
+        (
+            "at = threadIdx.x; for (int i = 0; i < n; i++) { s[at & 255] = i; at += lengths[i * 256 + threadIdx.x]; }",
+            ["SMEM210"],
+        ),
+        (
+            "at = threadIdx.x; for (int i = 0; i < n; i++) { s[at] = heads[i + at]; if (at > 3) at = next[at]; }",
+            ["SMEM210"],
+        ),
+        # each thread stays at its own element
+        (
+            "at = threadIdx.x; for (int i = 0; i < n; i++) { s[at] = i; if (next[i + at] > 3) at = at ^ 256 ^ 256; }",
+            [],
+        ),
+        # whatever is loaded, it decides between two numbers
+        (
+            "at = threadIdx.x; for (int i = 0; i < n; i++) { s[at] = threadIdx.x; at = next[at] > 3 ? at : 255 - at; }",
+            [],
+        ),
+    ],
+)
+def test_what_a_loop_carries_from_load_to_load_is_data(walk: str, found: list[str]) -> None:
+    assert codes(check(WALKS.replace("WALK", walk), config=ASKED)) == found
