@@ -58,10 +58,11 @@ One finding for each access that loaded values decide, at the first access that 
 places. Where parameters decide, the message names ordinary values of them: a pitch below the width of a row, and
 offsets that put two arrays in one place, are left out. Nothing is said of a pair that SMEM201, SMEM202 or SMEM205
 tells, nor of one whose address or guard is not known for another reason: the verdict names those. Values that are
-loaded from one address count as one value as long as nobody writes it in between. Lanes of one warp are told only where
-threads of different warps cannot meet. A call counts as a barrier where its name, or that of what it is handed, speaks
-of waiting, of a group, or of what a block does together (`sync`, `mutex`, `BlockReduce`), as do macros that are not in
-sight; where a single lane of a warp runs it, it orders nothing.
+loaded from one address count as one value as long as nobody writes it in between; what a loop carries from load to load
+may be any number; a name in capitals that nothing in sight declares is a constant where it is compared. Lanes of one
+warp are told only where threads of different warps cannot meet. A call counts as a barrier where its name, or that of
+what it is handed, speaks of waiting, of a group, or of what a block does together (`sync`, `mutex`, `BlockReduce`), as
+do macros that are not in sight; where a single lane of a warp runs it, it orders nothing.
 """
 
 from __future__ import annotations

@@ -116,13 +116,25 @@ def test_a_copy_of_an_object_is_no_conversion() -> None:
         "s(threadIdx.x) = 1;",
         "s->x[threadIdx.x] = 1;",
         "s[threadIdx.x] = 1;",
+        "float* p = s + 4; p[threadIdx.x] = 1;",
+        "put(s + 4);",
+        "put(s + n * threadIdx.y);",
+        "outside::put(s + 4);",
+        "*(s + threadIdx.x) = 1;",
     ],
 )
 def test_what_a_class_that_is_not_in_sight_does_is_not_race_free(statements: str) -> None:
-    body = f"__shared__ Outside s; {statements} out[threadIdx.x] = n;"
+    body = f"__shared__ Outside<float, 64> s; {statements} out[threadIdx.x] = n;"
     text = f"{CLASSES}__global__ void k(float* out, int n) {{ {body} }}\nvoid go(float* o) {{ k<<<1, 64>>>(o, 1); }}\n"
     (verdict,) = check(text).facts[0].analysis.verdicts
     assert verdict.kind is VerdictKind.UNDECIDED
+
+
+def test_a_type_that_has_a_name_alone_is_a_number_where_it_is_added_to() -> None:
+    body = "__shared__ count_t s; if (threadIdx.x == 0) s = n; __syncthreads(); out[threadIdx.x + s] = s + 1;"
+    text = f"__global__ void k(float* out, int n) {{ {body} }}\n"
+    (verdict,) = check(text).facts[0].analysis.verdicts
+    assert verdict.kind is VerdictKind.RACE_FREE
 
 
 @pytest.mark.parametrize("made", ["T* p = Special<T>();", "Special<T> p;", "auto p = Special<T>();"])

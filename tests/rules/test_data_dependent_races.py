@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from carets import codes, expect
 
+from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.config import Config
 from smem_lsp.engine import check
+from smem_lsp.rules.kernel_verdict import kernel_verdict
 from smem_lsp.rules.model import Severity
 
 ASKED = Config(select=("SMEM210",))
@@ -298,3 +300,91 @@ void host(const int* c, const float3* at, const float* far, float* out, int n, i
     assert codes(check(text), among=["SMEM201", "SMEM202", "SMEM203", "SMEM205"]) == []
     (told,) = [each for each in check(text, config=ASKED).findings if each.code == "SMEM210"]
     assert "loaded values decide" in told.message
+
+
+COMPARED = """\
+__global__ void k(const int* kinds, const int* to, int* out, int mode) {
+  __shared__ int s[256];
+  s[threadIdx.x] = 0;
+  __syncthreads();
+  int kind = kinds[threadIdx.x];
+  GUARD
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("guard", "found"),
+    [
+        ("if (kind == FINE) s[to[threadIdx.x] & 255] = threadIdx.x;", ["SMEM210"]),
+        ("if (kind >= 0 || kind != STRONG_FINE) s[to[threadIdx.x] & 255] = kind;", ["SMEM210"]),
+        ("if (!(FINE == kind)) s[0] = threadIdx.x;", ["SMEM210"]),
+        # by its name it may be another one in each thread
+        ("if (kind == LANE_ID) s[to[threadIdx.x] & 255] = threadIdx.x;", []),
+        ("if (kind == TX) s[0] = threadIdx.x;", []),
+        ("if (COLUMN == kind) s[0] = threadIdx.x;", []),
+        ("if (PLACE == 0) s[0] = threadIdx.x;", []),
+        ("if (PLACE < mode) s[0] = threadIdx.x;", []),
+        # it is compared with nothing
+        ("if (FINE) s[to[threadIdx.x] & 255] = threadIdx.x;", []),
+        ("s[FINE] = threadIdx.x;", []),
+        ("if (FINE(kind)) s[to[threadIdx.x] & 255] = threadIdx.x;", []),
+        # all store the constant
+        ("if (kind == FINE) s[to[threadIdx.x] & 255] = kind;", []),
+        # no data make the two meet
+        ("if (kind == FINE) s[threadIdx.x ^ 1] = kind;", []),
+    ],
+)
+def test_a_constant_out_of_sight_is_one_number(guard: str, found: list[str]) -> None:
+    assert codes(check(COMPARED.replace("GUARD", guard), config=ASKED)) == found
+
+
+def test_a_proof_says_that_it_takes_a_name_for_a_constant() -> None:
+    text = COMPARED.replace("GUARD", "if (mode == FINE) { __syncthreads(); s[threadIdx.x ^ 1] = kind; }")
+    (facts,) = check(text).facts
+    verdict = kernel_verdict(facts)
+    assert verdict.kind is VerdictKind.RACE_FREE
+    assert "FINE is a constant" in verdict.assumes
+
+
+WALKS = """\
+__global__ void k(const int* heads, const int* next, const int* lengths, int* out, int n) {
+  __shared__ int s[256];
+  s[threadIdx.x] = 0;
+  __syncthreads();
+  int at = heads[threadIdx.x];
+  WALK
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("walk", "found"),
+    [
+        ("while (at >= 0) { s[at] = threadIdx.x; at = next[at]; }", ["SMEM210"]),
+        (
+            "at = threadIdx.x; for (int i = 0; i < n; i++) { s[at & 255] = i; at += lengths[i * 256 + threadIdx.x]; }",
+            ["SMEM210"],
+        ),
+        (
+            "at = threadIdx.x; for (int i = 0; i < n; i++) { s[at] = heads[i + at]; if (at > 3) at = next[at]; }",
+            ["SMEM210"],
+        ),
+        # each thread stays at its own element
+        (
+            "at = threadIdx.x; for (int i = 0; i < n; i++) { s[at] = i; if (next[i + at] > 3) at = at ^ 256 ^ 256; }",
+            [],
+        ),
+        # whatever is loaded, it decides between two numbers
+        (
+            "at = threadIdx.x; for (int i = 0; i < n; i++) { s[at] = threadIdx.x; at = next[at] > 3 ? at : 255 - at; }",
+            [],
+        ),
+    ],
+)
+def test_what_a_loop_carries_from_load_to_load_is_data(walk: str, found: list[str]) -> None:
+    assert codes(check(WALKS.replace("WALK", walk), config=ASKED)) == found

@@ -90,6 +90,8 @@ def test_what_waits_on_purpose_orders(call: str) -> None:
         "if (t != 0) v = 1; else { v = other::shifted(v, 3); v += 1; }",
         "v = std::max(v, 1.0f) + thrust::get<0>(thrust::make_tuple(v, n));",
         "v = *thrust::find(thrust::seq, in, in + n, v);",
+        "v += __popc(__ballot(v > 1)) + ::__any(v > 0);",  # of HIP, and of CUDA before it had masks
+        "v = std::numeric_limits<float>::max() - cuda::std::numeric_limits<Outside>::lowest();",
     ],
 )
 def test_what_holds_no_barrier_of_the_block_orders_nothing(call: str) -> None:

@@ -126,10 +126,42 @@ BETWEEN      if (t == 0) {
 void host(const unsigned char* in, unsigned char* out) { k<<<1, 256>>>(in, out, 300); }
 """
 
+TILES = """\
+#include <limits>
+template <typename T>
+__global__ void k(const T* points, const T* of, int* out, int n, int width) {
+  extern __shared__ T tile[];
+  T best = std::numeric_limits<T>::max();
+  for (int start = 0; start < n; start += blockDim.x) {
+    int at = start + threadIdx.x;
+    if (at < n) for (int i = 0; i < width; ++i) tile[threadIdx.x * width + i] = points[at * width + i];
+    __syncthreads();
+    for (int row = 0; row < min(n - start, (int)blockDim.x); ++row) {
+      T sum = 0;
+      bool stop = false;
+      int i = 0;
+      for (; i < width - 1; i += 2) {
+        sum += tile[row * width + i] * of[i] + tile[row * width + i + 1] * of[i + 1];
+        if (sum > best) { stop = true; break; }
+      }
+      for (; i < width; ++i) {
+        sum += tile[row * width + i] * of[i];
+        if (sum > best) { stop = true; break; }
+      }
+      if (stop) continue;
+      best = sum;
+    }
+BETWEEN  }
+  out[threadIdx.x] = best;
+}
+void host(const float* p, int* out) { k<float><<<1, 256, 256 * 3 * 4>>>(p, p, out, 1000, 3); }
+"""
+
 
 @pytest.mark.parametrize(
     ("text", "severity"),
     [
+        pytest.param(TILES, Severity.WARNING, id="loops that break off a sum"),
         pytest.param(RING, Severity.ERROR, id="a loop that reads a ring buffer"),
         pytest.param(HEAP, Severity.ERROR, id="a loop that goes down a heap"),
         pytest.param(BITS, Severity.WARNING, id="a bit of what is loaded"),
@@ -144,21 +176,31 @@ def test_the_race_is_told(text: str, severity: Severity) -> None:
     assert not [each for each in mended if each.code in ("SMEM201", "SMEM205", "SMEM210")]
 
 
-def test_a_flag_that_is_read_again_and_again_is_waited_for() -> None:
+@pytest.mark.parametrize(
+    "wait",
+    [
+        "int turns = 0; while (atomicAdd(&flag[0], 0) == 0 && turns % 8 < 100) turns += 8;",
+        "for (int i = 0; i < 2; ++i) { int sum = 0; while (sum < 1) sum += flags[i * n]; }",
+        "for (int i = 0; i < 2; ++i) { int sum = 0; for (int j = 0; sum < 1; ++j) sum += flags[0 * j + i]; }",
+        "for (int i = 0; i < 2; ++i) { int seen = flags[i]; while (!seen) seen = flags[i]; }",
+    ],
+)
+def test_a_flag_that_is_read_again_and_again_is_waited_for(wait: str) -> None:
     """Nothing is said of accesses on two sides of a loop that waits, however it counts its turns."""
     text = """\
-__global__ void k(int* out) {
+__global__ void k(int* out, int n) {
   __shared__ int flag[8];
   __shared__ int value;
+  volatile int* flags = flag;
   if (threadIdx.x == 0) { flag[0] = 0; }
   __syncthreads();
   if (threadIdx.x == 32) { value = 7; atomicExch(&flag[0], 1); }
   if (threadIdx.x == 0) {
-    int turns = 0;
-    while (atomicAdd(&flag[0], 0) == 0 && turns % 8 < 100) turns += 8;
+    WAIT
     out[0] = value;
   }
 }
-void host(int* out) { k<<<1, 64>>>(out); }
+void host(int* out) { k<<<1, 64>>>(out, 2); }
 """
-    assert not [each for each in check(text).findings if each.code in ("SMEM201", "SMEM205")]
+    told = [each for each in check(text.replace("WAIT", wait)).findings if "value" in each.buffers]
+    assert not [each for each in told if each.code in ("SMEM201", "SMEM205")]

@@ -21,6 +21,7 @@ from smem_lsp.analysis.values.ranges import INFINITE
 from smem_lsp.analysis.values.terms import (
     POINTS,
     Level,
+    LoopVar,
     Op,
     Opaque,
     Sym,
@@ -32,6 +33,7 @@ from smem_lsp.targets.every import WARP_SIZE
 
 Made = TypeVar("Made")
 
+_CARRIED = frozenset(("+", "-", "?:"))  # operators that make any number of one
 _OCTET = 255  # the largest unsigned number of 8 bits
 _MOST_TIED = 8  # loads through one pointer to which each other one is held
 
@@ -238,7 +240,7 @@ class HiddenValues(Unknowns):
         load = self.is_loaded(term) or self.is_computed(term) or (self.choosing and self.rests_on_loads(term))
         if agreed:
             self.origin |= Origin.AGREED_DATA if load else Origin.SIZES
-        elif load:
+        elif load or self.is_carried(term):
             self.origin |= Origin.DATA
         else:
             self.origin |= Origin.UNKNOWN
@@ -266,6 +268,29 @@ class HiddenValues(Unknowns):
             elif not (each.known or self.levels.uniform(each)):
                 return False
         return loaded and not (cast and own)
+
+    def is_carried(self, term: Term) -> bool:
+        """Does a loop carry a number that was loaded, alone or as a part of a sum? Then any number may come of it."""
+        moves = {
+            each.atom: each.next for loop in self.levels.values.loops.values() for each in loop.recurrences
+        }
+        if not (isinstance(term, LoopVar) and term in moves):
+            return False
+        stack, seen = [moves[term]], set[Term]()
+        while stack:
+            checkpoint()
+            each = stack.pop()
+            if each in seen:
+                continue
+            seen.add(each)
+            if self.is_loaded(each):
+                self.gathered = True
+                return True
+            if isinstance(each, LoopVar) and each in moves:
+                stack.append(moves[each])
+            elif isinstance(each, Op) and each.operator in _CARRIED:
+                stack += each.args[each.operator == "?:" :]
+        return False
 
     def rests_on_loads(self, term: Term) -> bool:
         """Is it computed from loaded values, in whatever way? Any truth may come of it, but not any number."""

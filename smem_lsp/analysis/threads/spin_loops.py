@@ -92,8 +92,8 @@ def _polls(facts: LoopFacts) -> bool:
     moves = {each.atom: each for each in facts.recurrences}
     counters = _counters(facts)
     stack: list[Term] = [
-        term for term in (facts.first, facts.head, facts.again, *_exits(facts)) if not _counts(term, counters)
-    ]
+        term for term in (facts.head, facts.again, *_exits(facts)) if not _counts(term, counters)
+    ]  # what a variable is in front of the loop was found out once
     seen: set[Term] = set()
     while stack:
         checkpoint()
@@ -105,7 +105,7 @@ def _polls(facts: LoopFacts) -> bool:
             stack += each.args
         elif isinstance(each, LoopVar):
             if each in moves:
-                stack += (moves[each].init, moves[each].next)
+                stack.append(moves[each].next)
         elif isinstance(each, Opaque) and each.origin != "unset":
             if each.serial <= facts.begins:
                 continue  # read once, in front of the loop
@@ -130,10 +130,11 @@ def _exits(facts: LoopFacts) -> Iterator[Term]:
 @record
 class _Counters:
     """Variables that a loop moves by the same step in every iteration, each with the step; what was known before it
-    ``begins`` (number of a term) stays as it is."""
+    ``begins`` (number of a term) stays as it is, and so does what loops around it (``point``) move."""
 
     steps: Mapping[LoopVar, Term | None]
     begins: int
+    point: int
 
     def __contains__(self, term: Term) -> bool:
         return term in self.steps
@@ -145,7 +146,7 @@ def _counters(facts: LoopFacts) -> _Counters:
         for each in facts.recurrences
         if each.kind == "affine" and not (isinstance(each.by, Const) and each.by.n == 0)
     }
-    return _Counters(steps, facts.begins)
+    return _Counters(steps, facts.begins, facts.point)
 
 
 def _counts(condition: Term, counters: _Counters) -> bool:
@@ -169,13 +170,13 @@ def _moves(term: Term, counters: _Counters) -> bool:
             return _stays(other, counters)
         if term.operator in ("&", "%") and isinstance(other, Const) and other is term.args[1]:
             return _goes_round(term.args[0], other.n + (term.operator == "&"), counters)
-        return term.operator == "*" and isinstance(other, Const) and other.n != 0
+        return term.operator == "*" and getattr(other, "n", 1) != 0 and _stays(other, counters)
     return term in counters
 
 
 def _stays(term: Term, counters: _Counters) -> bool:
     """Is it the same in every iteration? What is not known has to be from before the loop."""
-    if any(isinstance(each, LoopVar) for each in term.carried):
+    if any(isinstance(each, LoopVar) and each.loop >= counters.point for each in term.carried):
         return False
     return all(each.serial <= counters.begins for each in parts_of(term) if isinstance(each, Opaque))
 
@@ -197,8 +198,8 @@ def _step(term: Term, counters: _Counters) -> int | None:
     if step is None or term.operator not in ("+", "-", "*"):
         return None
     if term.operator == "*":
-        (factor,) = (arg.n for arg in term.args if isinstance(arg, Const))
-        return step * factor
+        (factor,) = (arg for arg in term.args if arg is not moving)
+        return step * factor.n if isinstance(factor, Const) else None
     return -step if term.operator == "-" and moving is term.args[1] else step
 
 

@@ -186,6 +186,7 @@ def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: LocalScope)
                 buffer.element_bytes,
                 buffer.dims,
                 kind=ctx.buffers.kinds.get(meaning.buffer),
+                unclear=unknown_types.is_unclear(ctx, buffer),
                 within=None if buffer.bytes is None else (0, buffer.bytes),
                 name=ctx.buffers.whole(meaning.buffer),
             )
@@ -307,6 +308,9 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
             unknown_calls.pass_by_reference(ctx, [expr.right], scope, f"operator{operator}")
             return ctx.out.fresh()
     right = load(ctx, _of_operator(ctx, expr.right, scope), expr.right)
+    if operator in ("==", "!="):
+        left = unknown_types.compared(ctx, expr.left, left, right)
+        right = unknown_types.compared(ctx, expr.right, right, left)
     left, right = unknown_types.operands(expr, left, right, scope)
     combined = unknown_types.combined(expr, left, right, scope)
     if combined is not None:

@@ -1,11 +1,15 @@
-"""Members and variables whose type is not known: what their use says they are, the address of an array or a number."""
+"""Names and objects whose type is not known: what their use says they are, the address of an array or a number."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
-from smem_lsp.ir.values import Value, operator_of
+from smem_lsp.ir.nodes import Buffer
+from smem_lsp.ir.values import Const, Sym, Unknown, Value, operator_of
+from smem_lsp.lowering.body import calls
 from smem_lsp.lowering.state import conversions, effects
+from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref, join
 from smem_lsp.semantics import type_of
@@ -16,7 +20,34 @@ from smem_lsp.syntax import tree
 from smem_lsp.unit.shared_declarations import NOT_TYPE
 
 _POINTER = 8  # bytes
+_OF_A_THREAD = re.compile("COL|ID|INDEX|LANE|LOCAL|POS|RANK|ROW|THREAD|TX|TY|TZ|WARP|_[XYZ]$")  # in a name
 _OF_NUMBERS = frozenset("+ - * / % << >> & | ^".split())
+
+
+def is_unclear(ctx: Context, buffer: Buffer) -> bool:
+    """May it be an object that is converted to the address of what it holds? A template that is not in sight makes
+    classes, while a type with a name alone is a number's more often than not."""
+    if buffer.dims or buffer.element_bytes is not None or buffer.collective is not None:
+        return False
+    return "<" in buffer.type and buffer.index not in ctx.buffers.kinds
+
+
+def compared(ctx: Context, expr: tree.Expr, side: Value | Ref, other: Value | Ref) -> Value | Ref:
+    """One side of ``==`` or ``!=``. A name that is spelled like a constant, and that nothing in sight declares, is most
+    likely one where a variable is compared with it: what is another number in each thread has a word in its name that
+    says so."""
+    if (
+        not (isinstance(side, Unknown) and isinstance(expr, tree.Name))
+        or side.escaped
+        or isinstance(other, Const)
+    ):
+        return side
+    if not calls.MACRO_NAME.match(expr.text) or _OF_A_THREAD.search(expr.text):
+        return side
+    if expr.text not in ctx.limits.unseen:
+        return side
+    ctx.limits.assumed.append(f"{expr.text} is a constant")
+    return Sym(f"::{expr.text}")
 
 
 def operands(

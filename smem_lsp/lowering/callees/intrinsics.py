@@ -46,7 +46,7 @@ _BY_VALUE = frozenset(
     ).split()
 )
 _PATTERNS = re.compile(
-    r"(?:__shfl(?:_up|_down|_xor)?(?:_sync)?|__(?:any|all|ballot|match_any|match_all|reduce_\w+)_sync"
+    r"(?:__shfl(?:_up|_down|_xor)?(?:_sync)?|__(?:any|all|ballot)(?:_sync)?|__(?:match_any|match_all|reduce_\w+)_sync"
     r"|__[fd](?:add|sub|mul|div|ma|maf|sqrt|rcp)f?_r[nzud]|__fmaf_r[nzud]"
     r"|__(?:half|halves|float|double|int|uint|short|ushort|ll|ull|bfloat16|nv_bfloat16|low|high|longlong)\w*2\w+"
     r"|__h(?:add|sub|mul|fma|div|neg|abs|max|min|eq|ne|le|ge|lt|gt|equ|neu|leu|geu|ltu|gtu|isnan|isinf)\w*"
@@ -62,7 +62,12 @@ def takes_values(name: str) -> bool:
     plain = name.removeprefix("::").removeprefix("std::").removeprefix("cuda::std::").removeprefix("thrust::")
     if plain == "distance":  # of two iterators, in these libraries alone
         return plain != name.removeprefix("::")
-    return plain in _BY_VALUE or _PATTERNS.match(plain) is not None
+    return plain in _BY_VALUE or is_limit(plain) or _PATTERNS.match(plain) is not None
+
+
+def is_limit(name: str) -> bool:
+    """``std::numeric_limits<T>::max`` and its kin: one number of a type, whatever that is."""
+    return "numeric_limits" in name.split("::")[:-1]
 
 
 # Loads of one value through a pointer; `__ldg` only reads what nobody writes while the kernel runs.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Const, Op, Operator, Reading, Value, operation, operator_of
-from smem_lsp.lowering.callees.intrinsics import LOADS, is_pure
+from smem_lsp.lowering.callees.intrinsics import LOADS, is_limit, is_pure
 from smem_lsp.lowering.state import conversions
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
@@ -31,6 +31,8 @@ _EXACT = 1 << 24  # integers that a float keeps: a limit below leaves what is la
 
 def value_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value:
     """A function for which ``takes_values`` holds; lanes of a warp may exchange their arguments."""
+    if not expr.arguments and isinstance(expr.callee, tree.Name) and is_limit(expr.callee.text):
+        return ctx.out.fresh(uniform=True)
     if name in LOADS:
         values = arguments_of(ctx, expr, scope)
     else:
