@@ -438,16 +438,17 @@ class JumpKind(enum.Enum):
     BREAK = "break"
     CONTINUE = "continue"
     RETURN = "return"
-    LEAVE = "leave"  # the ``return`` of a function that is being inlined; none is left in a kernel
+    LEAVE = "leave"  # ``return`` of a function that is being inlined, ``goto``; none is left in a kernel
 
 
 @record
 class Jump:
-    """A thread leaves an iteration, a loop or the kernel."""
+    """A thread leaves an iteration, a loop or the kernel. ``target``: the label, of a ``goto``."""
 
     point: int
     kind: JumpKind
     line: int
+    target: str = ""
 
 
 @record

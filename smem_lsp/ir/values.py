@@ -232,7 +232,8 @@ class MemberPath:
     ``stand_in``: how far behind ``base`` the member begins in a layout of our own, in which no two members of the class
     touch each other, nor any byte of a real buffer: places in it compare among themselves, and mean no bytes. None: the
     member has no such place; ``counted``: ``base`` is no place but the number of an element, of a buffer whose elements
-    are of a size that is not known.
+    are of a size that is not known; ``in_elements``: ``stand_in`` is that of the first such element behind ``base``,
+    and each is one byte there.
     """
 
     record: Hashable
@@ -241,6 +242,7 @@ class MemberPath:
     overlaps: bool = False
     stand_in: int | None = None
     counted: bool = False
+    in_elements: bool = False
 
     def moved(self, by: Value, sign: Operator) -> MemberPath | None:
         """Of an address that is moved by so many elements; None: not known any more."""
@@ -250,7 +252,7 @@ class MemberPath:
 
     def apart(self, other: MemberPath) -> bool:
         """Different members of one object? The bases are compared by who knows them."""
-        alike = self.record is other.record and self.counted == other.counted
+        alike = self.record == other.record and self.counted == other.counted
         return alike and any(a != b for a, b in zip(self.path, other.path))
 
     def comparable(self, other: MemberPath | None) -> bool:

@@ -10,7 +10,17 @@ from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.hazards.replayed import NOT_SHOWN
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.extents import Extent, extents
-from smem_lsp.ir.nodes import MORE_CONTEXTS, Access, AddressSpace, Buffer, Kernel, LaunchSite, walk
+from smem_lsp.ir.nodes import (
+    MORE_CONTEXTS,
+    Access,
+    AddressSpace,
+    Barrier,
+    Buffer,
+    Exchange,
+    Kernel,
+    LaunchSite,
+    walk,
+)
 from smem_lsp.ir.shift import moved_words
 from smem_lsp.rules import ground, racing
 from smem_lsp.rules.facts import KernelFacts
@@ -128,7 +138,7 @@ def surely_race_free(facts: KernelFacts) -> bool:
     kernel = facts.kernel
     if facts.withheld or not kernel.complete or kernel.hidden or kernel.unknown or kernel.helper_bytes:
         return False
-    if kernel.assumed:
+    if kernel.assumed or any(_missing(facts, Exchange)):
         return False
     found = kernel_verdict(facts)
     return found.kind is VerdictKind.RACE_FREE and found.pairs > 0
@@ -197,9 +207,15 @@ def _undecided(
 
 
 def _missed(facts: KernelFacts) -> Iterator[Reason]:
-    """Operations of a warp to which not all lanes of their mask come."""
-    for line in {each.node.point: each.node.line for each in facts.hazards.missing_lanes}.values():
-        yield Reason(_line(facts, line), _MISSED)
+    """Barriers of a warp to which not all lanes of their mask come."""
+    for line in _missing(facts, Barrier):
+        yield Reason(line, _MISSED)
+
+
+def _missing(facts: KernelFacts, kind: type[Barrier | Exchange]) -> Iterator[int]:
+    """The lines of operations of a warp to which not all lanes of their mask come."""
+    found = {each.node.point: each.node for each in facts.hazards.missing_lanes}
+    yield from (_line(facts, node.line) for node in found.values() if isinstance(node, kind))
 
 
 def _reason(facts: KernelFacts, decision: Decision) -> Undecided:
@@ -268,6 +284,8 @@ def _assumed(facts: KernelFacts, verdicts: Sequence[Verdict]) -> Iterator[str]:
     for each in verdicts:
         yield from each.assumes
         yield from facts.kernel.assumed
+    for line in _missing(facts, Exchange):  # it orders nothing, but what it gives may decide
+        yield f"all lanes that its mask names come to line {line}"
     if analysis.launched_flow is not analysis.flow:
         yield AS_PASSED
     if not all(_in_bounds(facts, shape) for each in verdicts for shape in each.blocks or (None,)):

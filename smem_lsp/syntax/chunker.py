@@ -21,7 +21,7 @@ _AFTER_MACRO = frozenset(
 )
 _NEVER_AFTER_CALL = frozenset("NAME IF FOR WHILE RETURN TYPE DO SWITCH BREAK CONTINUE".split())
 _BEFORE_BRACE = frozenset(
-    "EQ NAME RB RP COMMA LC GT RETURN DOT SHIFT TAG TYPE STEP STORAGE QUALIFIER LP COLON".split()
+    "EQ ASSIGN NAME RB RP COMMA LC GT RETURN DOT SHIFT TAG TYPE STEP STORAGE QUALIFIER LP COLON".split()
 )
 # barriers that return nothing: a call of one is no part of an expression, and declares nothing
 _STATEMENTS = frozenset(

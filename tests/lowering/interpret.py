@@ -89,6 +89,7 @@ class Run:
                     break
                 if left.kind is not JumpKind.CONTINUE:
                     raise
+                self._seq(Seq(node.body.items[len(node.body.items) - node.tail :]))
 
     def _holds(self, condition: Value) -> bool:
         value = self.value(condition)

@@ -122,8 +122,8 @@ __global__ void k(const int* in, int* out, int n) {
   s[f(threadIdx.x)] = 1;
   out[1] = s[0];
   a[in[threadIdx.x]] = in[threadIdx.x + 1];
-  if (n > 0) goto end;
-end:
+again:
+  if (--n > 0) goto again;
   __syncthreads();
 }
 """
@@ -196,3 +196,12 @@ def test_a_warp_of_which_some_lanes_wait_elsewhere_is_not_race_free() -> None:
     assert found.kind.value == "undecided"
     assert "line 4: lanes that its mask names do not come here" in map(str, found.reasons)
     assert verdict_of(text.replace("MEETS", "< 64"), launched("256")).kind.value == "race-free"
+
+
+def test_an_exchange_that_lanes_miss_orders_nothing() -> None:
+    votes = "  if (threadIdx.x < 2) __any_sync(0xffffffff, 1);\n"
+    text = ORDERED.replace("  __syncthreads();", votes + "  __syncthreads();")
+    found = verdict_of(text, launched("256"))
+    assert found.kind.value == "race-free"
+    assert "all lanes that its mask names come to line 4" in found.assumes
+    assert verdict_of(text.replace("  __syncthreads();", ""), launched("256")).kind.value != "race-free"

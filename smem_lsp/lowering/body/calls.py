@@ -32,8 +32,10 @@ from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, Closure, LocalScope, Variable, View
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.lowering.state.template_header import type_parameters
-from smem_lsp.semantics import type_of
-from smem_lsp.semantics.types import is_number
+from smem_lsp.semantics import collect, type_of
+from smem_lsp.semantics.evaluate import evaluate_value
+from smem_lsp.semantics.scope import bases_of
+from smem_lsp.semantics.types import Pointer, Record, is_number, plain_type
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
@@ -51,8 +53,7 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
         followed = temporaries.call_temporary(ctx, callee, expr, scope)
         if followed is not None:
             return followed
-        expressions.value(ctx, callee, scope)
-        return unknown_calls.unknown_call(ctx, expr, scope, "a call")
+        return _called_place(ctx, expr, callee, scope)
     meaning = scope.lookup(callee.text)
     if isinstance(meaning, Closure):
         return inlining.inline_lambda(ctx, meaning, expr, scope)
@@ -135,7 +136,7 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScop
     ctx.outside.hand_out(base)
     if isinstance(base, Var):
         effects.forget(ctx, base)
-    definitions = _methods(ctx, callee, scope)
+    definitions = _methods(ctx, callee, scope) or _of_type(ctx, callee.base, callee.name, expr, scope)
     reached = unknown_calls.hand_over(ctx, expr, scope, callee.name, definitions)
     unknown_calls.passed_over(ctx, expr, definitions, scope)
     if isinstance(base, Var):
@@ -143,14 +144,22 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScop
     return ctx.lost_address(held | reached)
 
 
-def _called_place(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref:
-    """``object(...)``: the call operator of what is in shared memory."""
+def _called_place(ctx: Context, expr: tree.Call, callee: tree.Expr, scope: LocalScope) -> Value | Ref:
+    """``object(...)``, ``(*object)(...)``: the call operator of what is in memory."""
     base = expressions.operand(ctx, callee, scope)
-    assert isinstance(base, Ref)
+    name = callee.text if isinstance(callee, tree.Name) else "a call"
+    if not isinstance(base, Ref):
+        definitions = _of_type(ctx, callee, "operator()", expr, scope)
+        if not definitions:
+            return unknown_calls.unknown_call(ctx, expr, scope, name)
+        ctx.outside.write(base)
+        reached = unknown_calls.hand_over(ctx, expr, scope, name, definitions)
+        unknown_calls.passed_over(ctx, expr, definitions, scope)
+        return ctx.lost_address(reached)
     followed = class_operators.applied(ctx, base, "()", expr.arguments, expr, scope)
     if followed is not None:
         return followed
-    return _not_followed(ctx, base, callee, callee.text, expr, scope)
+    return _not_followed(ctx, base, callee, name, expr, scope)
 
 
 def _not_followed(
@@ -202,6 +211,25 @@ def _methods(ctx: Context, callee: tree.Member, scope: LocalScope) -> list[Funct
     ]
     missing = objects.undefined(name, callee.name, scope.constant_scope())
     return [] if missing is None or missing > len(behind) else [*inside, *behind]
+
+
+def _of_type(
+    ctx: Context, object_: tree.Expr, name: str, expr: tree.Call, scope: LocalScope
+) -> list[Function]:
+    """The methods of this name of the class that an expression has as its type, or leads to; empty when one of them may
+    not be in sight, or another one when it runs."""
+    kind = plain_type(evaluate_value(object_, scope.constant_scope()).type)
+    record = plain_type(kind.target) if isinstance(kind, Pointer) else kind
+    if not isinstance(record, Record) or _is_virtual(record):
+        return []
+    return [each.function for each in objects.methods(ctx, record, name, expr) or ()]
+
+
+def _is_virtual(record: Record) -> bool:
+    """Has a class, or one that it is made of, methods of which others may take the place?"""
+    if record.decl.body is None or collect.inside(record.decl).virtual:
+        return True
+    return any(base is None or _is_virtual(base) for base in bases_of(record))
 
 
 def _reaches_by_reference(ctx: Context, node: tree.Lambda) -> bool:

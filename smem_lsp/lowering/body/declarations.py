@@ -208,6 +208,8 @@ def _initial(
         kind = declared_type(declarator, scope)
         copied = "auto" in declaration.words and not declarator.pointers
         loaded = effects.assigned(effects.load(ctx, result, initializer, copied=copied), kind)
+        if kind is None and not (declarator.pointers or declarator.dims):
+            loaded = unknown_types.first_value(ctx, loaded, declaration, initializer)
         if isinstance(loaded, Ref):
             return loaded
         exact = keeps_integers(declaration.words)
@@ -510,27 +512,9 @@ def is_copied(
     reads that one."""
     made = plain_type(type_of.variable_value(declaration, declarator, inner.constant_scope()).type)
     given = plain_type(evaluate_value(initializer, scope.constant_scope()).type)
-    if made is None and given is None:  # of a class that is not in sight, by its name
-        name = class_name(declaration.words)
-        return (
-            name != ""
-            and not declaration.words[-1].endswith(">")
-            and name == _class_of(ctx, initializer, scope)
-        )
+    if made is None and given is None:
+        return unknown_types.is_copied(ctx, declaration, initializer, scope)
     return made is not None and made == given
-
-
-def _class_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> str:
-    """The class of an object as its declaration spells it; "" where that is not known."""
-    meaning = scope.lookup(expr.text) if isinstance(expr, tree.Name) else None
-    buffer = None
-    if isinstance(meaning, BufferName):
-        buffer = ctx.buffers[meaning.buffer]
-    elif isinstance(meaning, View) and meaning.target.whole and len(meaning.target.bases) == 1:
-        buffer = ctx.buffers[min(meaning.target.bases)]
-    if buffer is not None:
-        return "" if buffer.dims or "<" in buffer.type else buffer.type
-    return meaning.of_class if isinstance(meaning, Variable) and not meaning.array else ""
 
 
 def class_name(words: list[str]) -> str:

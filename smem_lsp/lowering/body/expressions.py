@@ -45,7 +45,6 @@ from smem_lsp.lowering.state.local_scope import (
     View,
 )
 from smem_lsp.lowering.state.places import Ref, choose, join
-from smem_lsp.lowering.state.template_header import type_parameters
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.arithmetic import literal
 from smem_lsp.semantics.declarations import VariableDecl
@@ -591,9 +590,12 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
     unknown_calls.lend(ctx, expr.target, scope)
     variable = _assigned_variable(ctx, expr.target, scope)
     whole = effects.designated(ctx, expr.target, scope) is not None
-    if isinstance(right, Ref) and not (
-        variable and variable.plain and (not variable.array if whole else _keeps(variable, expr.target))
-    ):
+    keeps = variable is not None and variable.plain
+    if variable is not None and keeps:
+        keeps = not variable.array if whole else _keeps(variable, expr.target)
+    if not keeps:
+        right = unknown_types.stored(ctx, right, expr, scope)
+    if isinstance(right, Ref) and not keeps:
         ctx.escape(right, expr.value.lo, "stored")
         right = ctx.lost_address(right.bases)
     if variable is None:
@@ -639,6 +641,8 @@ def _store(
 ) -> Value | None:
     """An assignment to shared memory. Returns what is there then; None: it has to be read."""
     compound = expr.operator != "="
+    if not place.bases <= ctx.buffers.pointer_elements:
+        right = unknown_types.stored(ctx, right, expr, scope)
     if isinstance(right, Ref) and place.bases <= ctx.buffers.pointer_elements and right.pointer:
         ctx.store_address(place, right)
     elif isinstance(right, Ref):
@@ -853,7 +857,7 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) ->
         ctx.buffers.require_align(frozenset((buffer,)), size[1])
         same = same and size[0] == ctx.buffers[buffer].element_bytes
     if size is None and type_id.pointers == ["*"] and not type_id.dims:
-        counted = _in_its_elements(ctx, type_id, ref)
+        counted = unknown_types.in_elements(ctx, type_id, ref, scope)
         if counted is not None:
             return replace(counted, kind=kind)
     shape = tuple(evaluate(dim, scope.constant_scope()) for dim in type_id.dims)
@@ -864,22 +868,6 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) ->
         for buffer in ref.bases:
             ctx.buffers.seen_as[buffer, ref.offset.n, record] = None
     return ref.viewed(element, shape, same=same, pointer=pointer, kind=kind)
-
-
-def _in_its_elements(ctx: Context, type_id: tree.TypeId, ref: Ref) -> Ref | None:
-    """The address of elements of a template parameter whose size is not known: they are counted, in a layout of our
-    own. None: it is no such parameter, or no address in the bytes of one buffer."""
-    words = [word for word in type_id.words if word not in ("const", "volatile")]
-    if ctx.at.function is not ctx.at.kernel:
-        return None  # of each of its calls, it may be another type
-    if len(words) != 1 or words[0] not in type_parameters(ctx.at.function.definition):
-        return None
-    if ref.offset is None or ref.part_of is not None or len(ref.bases) != 1:
-        return None
-    part = ctx.buffers.counted(ref.bases, words[0], ref.offset)
-    assert part.stand_in is not None
-    viewed = ref.viewed(1, (), same=False, pointer=True)
-    return replace(viewed, offset=Const(part.stand_in), part_of=part)
 
 
 def _opaque(ctx: Context, expr: tree.Opaque, scope: LocalScope) -> Value:

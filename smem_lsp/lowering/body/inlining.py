@@ -11,25 +11,22 @@ from dataclasses import replace
 
 from smem_lsp.ir.nodes import (
     Access,
-    Assign,
     Barrier,
     Branch,
     Exchange,
     FollowedCall,
-    Jump,
-    JumpKind,
     Loop,
     Node,
     Proxy,
     Remote,
     Seq,
-    walk,
 )
 from smem_lsp.ir.values import Const, Op, Operator, Value, Var, operation
 from smem_lsp.lowering.body import (
     calls,
     declarations,
     expressions,
+    forward_jumps,
     header_arrays,
     methods,
     namespace_arrays,
@@ -511,28 +508,19 @@ def body(
     line = ctx.at.line(expr.lo)
     span = ctx.at.span(expr.lo, expr.hi)
     point = ctx.out.next_point()
-    ctx.out.reserve(1)  # for the flag
+    ctx.out.reserve(2)  # for flags
     mark = _result_mark(function)
     outcome = Outcome(ctx.variables.declare("result"), mark == "AMP", mark == "STAR")
     ctx.inlining.depth += 1
     ctx.inlining.outcomes.append(outcome)
+    labels, ctx.inlining.labels = ctx.inlining.labels, ()
     with ctx.at.within(function), ctx.out.collect() as emitted:
         whole = block is function.body.statements  # else of a lambda
         statements.block(ctx, block, inner, braces=statements.braces_of(function) if whole else None)
     ctx.inlining.outcomes.pop()
     ctx.inlining.depth -= 1
-    if emitted and isinstance(emitted[-1], Jump) and emitted[-1].kind is JumpKind.LEAVE:
-        emitted.pop()
-    if _leaves(emitted):
-        flag = ctx.variables.declare("left")
-        body: list[Node] = [
-            Assign(point + 1, flag, Const(0)),
-            *_as_breaks(emitted, flag, nested=False),
-        ]
-        ctx.out.emit(Loop(point, ctx.out.next_point(), 1, 1, Const(0), None, Seq(tuple(body)), span, line))
-    else:
-        for item in emitted:
-            ctx.out.emit(item)
+    forward_jumps.once(ctx, point, emitted, "", span, line, level=0)
+    ctx.inlining.labels = labels
     called = ctx.at.span_between(expr.lo, expr.hi)
     name = function.name if whole else expr.callee.text if isinstance(expr.callee, tree.Name) else ""
     call = FollowedCall(name, called, line, ctx.at.elsewhere(expr.lo, expr.hi), point, ctx.out.point)
@@ -552,34 +540,6 @@ def _result_mark(function: Function) -> str:
     elif at and kinds[at - 1] == "OPERATOR":
         at -= 1
     return kinds[at - 1] if at else ""
-
-
-def _leaves(items: Sequence[Node]) -> bool:
-    return any(isinstance(node, Jump) and node.kind is JumpKind.LEAVE for node in walk(Seq(tuple(items))))
-
-
-def _as_breaks(items: Sequence[Node], flag: int, *, nested: bool) -> list[Node]:
-    """``return`` as ``break``; from inside other loops with ``flag`` set, which leaves them one by one. The points for
-    this were kept free behind the jump and behind the loop."""
-    out: list[Node] = []
-    for item in items:
-        if isinstance(item, Jump) and item.kind is JumpKind.LEAVE:
-            if nested:
-                out.append(Assign(item.point, flag, Const(1)))
-            out.append(Jump(item.point + nested, JumpKind.BREAK, item.line))
-        elif isinstance(item, Branch):
-            then = _as_breaks(item.then.items, flag, nested=nested)
-            otherwise = _as_breaks(item.otherwise.items, flag, nested=nested)
-            out.append(replace(item, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise))))
-        elif isinstance(item, Loop) and _leaves(item.body.items):
-            body = _as_breaks(item.body.items, flag, nested=True)
-            out.append(replace(item, body=Seq(tuple(body))))
-            left = operation(Operator.NOT_EQUAL, Var(flag), Const(0))
-            jump = Jump(item.end_point + 2, JumpKind.BREAK, item.line)
-            out.append(Branch(item.end_point + 1, left, Seq((jump,)), Seq(), item.span, item.line))
-        else:
-            out.append(item)
-    return out
 
 
 def doubtful(items: Sequence[Node]) -> Seq:

@@ -45,6 +45,8 @@ def _named(ctx: Context, place: Ref, member: Ref, name: str) -> Ref:
 def _of_unseen(ctx: Context, place: Ref, name: str) -> Ref:
     """A member of a class that is not in sight: of a whole variable, one object in a layout of our own."""
     part = place.element_path()
+    if part is not None and part.in_elements:
+        return replace(place, index=None, part_of=replace(part, path=(*part.path, name)), unclear=True)
     if part is None and place.index == () and place.offset is not None:
         part = MemberPath(_UNSEEN, place.offset, ())
     if part is not None and part.record == _UNSEEN and not part.overlaps:
@@ -66,6 +68,9 @@ def _unplaced(ctx: Context, place: Ref, record: Record, name: str) -> Ref:
     part = place.element_path()
     if part is None and place.offset is not None:
         part = MemberPath(record.decl, place.offset, ())
+    if part is not None and part.in_elements:
+        inside = part if record.decl.tag == "union" else replace(part, path=(*part.path, found.component))
+        return replace(place, index=None, part_of=inside, kind=found.type, unclear=True)
     if part is not None and not part.overlaps:
         overlaps = found.overlaps or record.decl.tag == "union"
         part = replace(part, path=(*part.path, found.component), overlaps=overlaps, stand_in=None)

@@ -26,6 +26,7 @@ from smem_lsp.ir.values import Const, Op, Operator, Sym, Value, Var, operation
 from smem_lsp.lowering.body import (
     declarations,
     expressions,
+    forward_jumps,
     handed_memory,
     header_arrays,
     inlining,
@@ -48,15 +49,36 @@ def block(ctx: Context, node: tree.Block, scope: LocalScope, *, braces: Span | N
     """The statements of a block, in a scope of their own, with the places between them."""
     inner = LocalScope(scope)
     span = braces or ctx.at.body.site(node.lo, node.hi)
-    for statement_node in node.statements:
-        _place(ctx, statement_node.lo, statement_node.lo + 1)
-        statement(ctx, statement_node, inner, span)
+    _statements(ctx, node.statements, inner, span)
     if braces is None:
         _place(ctx, node.hi - 1, node.hi, at_end=True)
     elif ctx.inlining.depth == 0:
         closing = Span(braces.end - 1, braces.end)
         line = ctx.at.unit.source.line_number(closing.start)
         ctx.out.emit(Place(ctx.out.next_point(), closing, line, at_end=True))
+
+
+def _statements(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope, around: Span) -> None:
+    """Statements of a block. Those up to a label that jumps among them lead to are a region that they leave."""
+    found = forward_jumps.region(ctx, nodes) if any(isinstance(each, tree.Label) for each in nodes) else None
+    if found is not None:
+        first, at = found
+        label = nodes[at]
+        assert isinstance(label, tree.Label)
+        _statements(ctx, nodes[:first], scope, around)
+        point, labels = ctx.out.next_point(), ctx.inlining.labels
+        ctx.out.reserve(2)
+        ctx.inlining.labels = (*labels, label.name)
+        with ctx.out.collect() as emitted:
+            _statements(ctx, nodes[first:at], scope, around)
+        ctx.inlining.labels = labels
+        span = ctx.at.body.span(nodes[first].lo, nodes[at - 1].hi)
+        line = line_of(ctx, nodes[first].lo)
+        forward_jumps.once(ctx, point, emitted, label.name, span, line, level=len(labels) + 1)
+        nodes = nodes[at + 1 :]
+    for each in nodes:
+        _place(ctx, each.lo, each.lo + 1)
+        statement(ctx, each, scope, around)
 
 
 def braces_of(function: Function) -> Span:
@@ -390,7 +412,7 @@ def _loop(ctx: Context, node: tree.For | tree.While | tree.DoWhile, parts: _Loop
     if initial is not None:
         least, trips = count_trips(condition, parts.step, parts.body, initial.get)
         induction = None if endless else _induction(condition, parts.step, parts.body, initial)
-    end = ctx.out.end_of_loop()
+    end = ctx.out.end_of_loop(len(ctx.inlining.labels))
     ctx.out.emit(
         Loop(
             parts.point,
@@ -443,14 +465,14 @@ def _jump(ctx: Context, node: tree.JumpStatement, scope: LocalScope) -> None:
                 expressions.value(ctx, expr, scope)
             _guessed(ctx, node.chunk, scope)
     line = line_of(ctx, node.lo)
-    if node.kind == "goto":
+    target = "".join(ctx.at.body.tokens.texts[node.lo + 1 : node.lo + 2]) if node.kind == "goto" else ""
+    if target and target not in ctx.inlining.labels:
         ctx.limits.note_irregular(f"goto at line {line}")
         return
-    kind = JumpKind(node.kind)
-    if kind is JumpKind.RETURN and ctx.inlining.depth:
-        kind = JumpKind.LEAVE
-    ctx.out.emit(Jump(ctx.out.next_point(), kind, line))
-    if kind is JumpKind.LEAVE:
+    leaves = target or (node.kind == "return" and ctx.inlining.depth)
+    kind = JumpKind.LEAVE if leaves else JumpKind(node.kind)
+    ctx.out.emit(Jump(ctx.out.next_point(), kind, line, target))
+    if leaves or ctx.inlining.labels:
         ctx.out.reserve(1)
 
 

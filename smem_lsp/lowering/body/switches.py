@@ -53,7 +53,7 @@ def switch(ctx: Context, node: tree.Switch, scope: LocalScope) -> None:
             Branch(ctx.out.next_point(), condition, Seq(tuple(items)), Seq(), span, line)
             for condition, items in lowered
         ]
-        end = ctx.out.end_of_loop()
+        end = ctx.out.end_of_loop(len(ctx.inlining.labels))
         ctx.out.emit(Loop(start, end, 1, 1, Const(0), None, Seq(tuple(pieces)), span, line))
 
 

@@ -1,4 +1,5 @@
-"""Names and objects whose type is not known: what their use says they are, the address of an array or a number."""
+"""What has a type that is not known: names and objects, by what their use says they are, the address of an array or a
+number; and elements behind a pointer, which are counted."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from smem_lsp.ir.values import Const, Sym, Unknown, Value, operator_of
 from smem_lsp.lowering.body import calls
 from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import LocalScope, Variable
+from smem_lsp.lowering.state.local_scope import BufferName, LocalScope, Variable, View
 from smem_lsp.lowering.state.places import Ref, join
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.entities import Undeclared
@@ -22,6 +23,8 @@ from smem_lsp.unit.shared_declarations import NOT_TYPE
 _POINTER = 8  # bytes
 _OF_A_THREAD = re.compile("COL|ID|INDEX|LANE|LOCAL|POS|RANK|ROW|THREAD|TX|TY|TZ|WARP|_[XYZ]$")  # in a name
 _OF_NUMBERS = frozenset("+ - * / % << >> & | ^".split())
+_NO_PART = frozenset("const volatile typename struct class union enum".split())
+_NAME = re.compile(r"[^\W\d]\w*")
 
 
 def is_unclear(ctx: Context, buffer: Buffer) -> bool:
@@ -108,6 +111,31 @@ def goes_to_a_number(given: Value | Ref, place: Value | Ref, expr: tree.Assign, 
     return is_number(evaluate_value(expr.target, scope.constant_scope()).type)
 
 
+def stored(ctx: Context, given: Value | Ref, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
+    """``given`` where it is stored in memory, or in an object, of which nothing says that an address is kept there: a
+    member of an unknown type is taken to be no array."""
+    if not isinstance(given, Ref) or given.loaded is None:
+        return given
+    if evaluate_value(expr.target, scope.constant_scope()).type is not None:
+        return given
+    return _no_array(ctx, given.loaded, expr.value)
+
+
+def first_value(
+    ctx: Context, given: Value | Ref, declared: tree.Declaration, value: tree.Expr
+) -> Value | Ref:
+    """The same of what a variable gets whose type is a parameter of the template: ``T v = s[i].x;``."""
+    own = ctx.at.template_parameters
+    if not isinstance(given, Ref) or given.loaded is None or own.isdisjoint(declared.words):
+        return given
+    return _no_array(ctx, given.loaded, value)
+
+
+def _no_array(ctx: Context, loaded: Value, expr: tree.Expr) -> Value:
+    ctx.limits.assumed.append(f"{effects.words(ctx, expr)} is a number")
+    return loaded
+
+
 def of_a_number(declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope) -> str | None:
     """The type of ``index_t i = threadIdx.x + 1;`` that nothing in sight declares, by its name: whatever is computed of
     integers by C's operators is an integer, and most likely stays one. None: it is another kind of type."""
@@ -137,3 +165,93 @@ def _is_whole(expr: tree.Expr, scope: LocalScope) -> bool:
         return any(known) and all(whole or kind is None for whole, (_, kind) in zip(known, sides))
     meaning = scope.lookup(expr.text) if isinstance(expr, tree.Name) else None
     return isinstance(meaning, Variable) and meaning.plain and meaning.exact and not meaning.array
+
+
+def in_elements(ctx: Context, type_id: tree.TypeId, ref: Ref, scope: LocalScope) -> Ref | None:
+    """The address of elements of a type whose size is not known, a template parameter or a name that nothing in sight
+    declares: they are counted, in a layout of our own. None: nothing says that the type is the same wherever the kernel
+    spells it like this, or it is no address in the bytes of one buffer."""
+    if ctx.at.function is not ctx.at.kernel:
+        return None  # of each of its calls, it may be another type
+    if ref.offset is None or ref.part_of is not None or len(ref.bases) != 1:
+        return None
+    spelling = spelled(type_id)
+    if spelling in ("", "void", "auto", "decltype") or _means_more(spelling, scope):
+        return None
+    part = ctx.buffers.counted(ref.bases, spelling, ref.offset)
+    assert part.stand_in is not None
+    viewed = ref.viewed(1, (), same=False, pointer=True)
+    return replace(viewed, offset=Const(part.stand_in), part_of=part)
+
+
+def _means_more(spelling: str, scope: LocalScope) -> bool:
+    """Is one of the names in a type declared in a block inside the function, where it hides what it means elsewhere?"""
+    names = frozenset(_NAME.findall(spelling))
+    inner = (each for each in scope.outwards() if each.parent is not None and each.parent.parent is not None)
+    of_blocks = (each.constants for each in inner if each.constants is not None)
+    return any(
+        not names.isdisjoint(found)
+        for each in of_blocks
+        for found in (each.declarations.names, each.bound, each.values)
+    )
+
+
+def is_copied(ctx: Context, made: tree.Declaration, given: tree.Expr, scope: LocalScope) -> bool:
+    """Is an object, of a class that is not in sight, made from one whose class is spelled like its own?"""
+    spelling = spelled(made)
+    return spelling != "" and spelling == _class_of(ctx, given, scope)
+
+
+def _class_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> str:
+    """The class of an object as it is spelled; "" where that is not known."""
+    dims, of = 0, expr
+    while isinstance(of, tree.Index):
+        dims, of = dims + 1, of.base
+    meaning = scope.lookup(of.text) if isinstance(of, tree.Name) else None
+    if isinstance(meaning, Variable) and dims == 0:
+        return "" if meaning.array else meaning.of_class
+    buffer = None
+    if isinstance(meaning, BufferName):
+        buffer = ctx.buffers[meaning.buffer]
+    elif isinstance(meaning, View) and meaning.target.whole and len(meaning.target.bases) == 1:
+        buffer = ctx.buffers[min(meaning.target.bases)]
+    if buffer is not None and len(buffer.dims) == dims:
+        words = (word for word in (buffer.type_text or "").split() if word not in _NO_PART)
+        return "".join(words) if not buffer.pointer_text else ""
+    pointed = ctx.pointed(meaning) if isinstance(meaning, Variable) else None
+    part = None if pointed is None or dims != 1 else pointed.part_of
+    return part.record.rpartition(" ")[0] if part is not None and isinstance(part.record, str) else ""
+
+
+def spelled(typed: tree.TypeId | tree.Declaration) -> str:
+    """A type without `const`, white space and pointers; "" where it is more than names and numbers."""
+    words = [word for word in typed.words if word not in NOT_TYPE and word not in _NO_PART]
+    if not typed.names:
+        return " ".join(words)
+    return _name(typed.names[0]) if len(words) == len(typed.names) == 1 else ""
+
+
+def _name(name: tree.Name) -> str:
+    parts = name.text.split("::")
+    arguments = name.arguments or [None] * len(parts)
+    found = []
+    for part, given in zip(parts, arguments):
+        spellings = None if given is None else list(map(_argument, given))
+        if spellings is not None and "" in spellings:
+            return ""
+        found.append(part if spellings is None else f"{part}<{','.join(spellings)}>")
+    return "::".join(found) if len(arguments) == len(parts) else ""
+
+
+def _argument(expr: tree.Expr) -> str:
+    match expr:
+        case tree.Name():
+            return _name(expr)
+        case tree.Number():
+            return expr.text
+        case tree.TypeId(dims=[], core=(0, 0)):
+            inner = spelled(expr)
+            return inner and " ".join(
+                (*(word for word in expr.words if word == "const"), inner, *expr.pointers)
+            )
+    return ""

@@ -31,8 +31,10 @@ def atomic(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value
             ctx.access(place, AccessKind.UPDATE, argument.lo, argument.hi, addition=addition)
         elif number == 0 and not isinstance(result, Ref):
             ctx.outside.hand_out(result)
-        elif isinstance(result, Ref):
-            ctx.escape(result, argument.lo, "argument of an atomic operation")
+        else:
+            added = effects.number(result)
+            if isinstance(added, Ref):
+                ctx.escape(added, argument.lo, "argument of an atomic operation")
     return before
 
 

@@ -69,7 +69,8 @@ class Buffers:
         """Where elements of unknown size are counted from, one for each type and first byte."""
         key = (bases, of_type, base), ()
         number = self.stand_ins.setdefault(key, len(self.stand_ins) + 1)
-        return MemberPath(f"{of_type} {number}", base, (), overlaps=True, stand_in=number * _APART)
+        stand_in = number * _APART
+        return MemberPath(f"{of_type} {number}", base, (), overlaps=True, stand_in=stand_in, in_elements=True)
 
     def named(self, name: Name) -> int:
         """The number of a name; a reference is another one wherever it is declared."""

@@ -71,6 +71,7 @@ class Inlining:
         default_factory=list
     )  # the functions, with the scopes of the classes that they stand in
     instance: tuple[Argument | int, ...] = ()  # template arguments that static arrays belong to
+    labels: tuple[str, ...] = ()  # of the innermost function: those that a jump may lead forward to
 
 
 _ATOMIC_OBJECTS = ("cuda::atomic<", "cuda::std::atomic<")

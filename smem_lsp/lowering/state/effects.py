@@ -31,7 +31,7 @@ def load(
     type is not known its use says what it is: ``number`` where only a number can stand."""
     loaded = _loaded(ctx, result, expr, pointer, copied)
     if ctx.around.stated and ctx.at.function is ctx.at.kernel and not isinstance(loaded, Ref):
-        if _words(ctx, expr) in ctx.around.stated:
+        if words(ctx, expr) in ctx.around.stated:
             ctx.agreed.add(loaded)
     return loaded
 
@@ -46,7 +46,7 @@ def assigned(loaded: Value | Ref, kind: Type | None) -> Value | Ref:
     return number(loaded) if is_number(kind) else loaded
 
 
-def _words(ctx: Context, expr: tree.Expr) -> str:
+def words(ctx: Context, expr: tree.Expr) -> str:
     """An expression without white space. Parentheses around its first or last part are no part of its tree."""
     texts, lo, hi = ctx.at.body.tokens.texts, ctx.at.base + expr.lo, ctx.at.base + expr.hi
     opened = texts[lo:hi].count("(") - texts[lo:hi].count(")")

@@ -47,11 +47,12 @@ class Emitter:
         """Keep the next ``count`` points free, for nodes that are put in later."""
         self.point += count
 
-    def end_of_loop(self) -> int:
-        """A point for it; in a function that is inlined two are kept free behind it, to leave the next loop, too."""
+    def end_of_loop(self, labels: int) -> int:
+        """A point for it; two are kept free behind it for each region that it may be left for the end of, a function
+        that is inlined, or what stands before one of the ``labels``: to leave the next loop, too."""
         end = self.next_point()
-        if len(self.at.stack) > 1:
-            self.reserve(2)
+        if labels or len(self.at.stack) > 1:
+            self.reserve(2 * (labels + 1))
         return end
 
     def emit(self, node: Node) -> None:
