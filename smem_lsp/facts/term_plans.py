@@ -13,7 +13,8 @@ from dataclasses import replace
 
 from smem_lsp.allocation.layouts import task
 from smem_lsp.allocation.plan import Item
-from smem_lsp.analysis.dataflow.interference import interference
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.analysis.dataflow.interference import Interference, interference
 from smem_lsp.analysis.decision.inside import stays_between
 from smem_lsp.analysis.decision.question import Asker
 from smem_lsp.analysis.decision.verdict import asker_of
@@ -26,7 +27,7 @@ from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.facts.data_flow import DataFlow
 from smem_lsp.facts.layouts import Candidate, curve_of
 from smem_lsp.facts.refills import of_parts
-from smem_lsp.ir.nodes import Access, walk
+from smem_lsp.ir.nodes import Access, Kernel, walk
 from smem_lsp.source import checkpoint, record
 
 _EFFORT = 3_000_000  # of the solver, for all accesses of one kernel
@@ -35,6 +36,15 @@ _OF_BLOCK = 256
 _MOST_DYNAMIC_ALIGN = 16  # CUDA programming guide: what the start of dynamic shared memory is aligned to
 
 _Sizes = Mapping[int, Sum | None]  # by range; None: how far it reaches is not known
+
+
+@record
+class ProvedRanges:
+    """The kernel with the ranges as its buffers, of unknown sizes; ``facts``: of its body."""
+
+    kernel: Kernel
+    facts: Facts
+    interference: Interference
 
 
 @record
@@ -163,19 +173,26 @@ def _doubt(
     return None
 
 
-def _curve(partition: TermPartition, flow: DataFlow, sizes: _Sizes) -> tuple[Candidate, ...]:
-    """Which conflicts are left with how many barriers: of a sample of the sizes, whose bytes do not matter."""
+def proved_in_terms(partition: TermPartition, flow: DataFlow, fixed: frozenset[int]) -> ProvedRanges:
+    """The kernel with the ranges as its buffers, and what is proved of it. ``fixed``: those whose ends are not
+    known."""
     applied = partition.applied(flow.kernel)
     table = flow.values.table
     again = propagate(applied.body, memory=flow.kernel.memory, rows=table.rows, warp_sizes=table.warp_sizes)
     facts = prove(applied, flow.control, None, again)
-    fixed = frozenset(index for index, size in sizes.items() if size is None)
     found = interference(applied.body, facts, fixed)
     named = partition.named(flow.kernel)
     if named is not None:
         facts, found = of_parts(named, flow.values, flow.control, facts, fixed, found, None)
+    return ProvedRanges(applied, facts, found)
+
+
+def _curve(partition: TermPartition, flow: DataFlow, sizes: _Sizes) -> tuple[Candidate, ...]:
+    """Which conflicts are left with how many barriers: of a sample of the sizes, whose bytes do not matter."""
+    fixed = frozenset(index for index, size in sizes.items() if size is None)
+    proved = proved_in_terms(partition, flow, fixed)
     items = [Item(each.index, each.name, _sampled(sizes[each.index] or {}), 1) for each in partition.ranges]
-    return curve_of(task(items, applied.body, facts, fixed, found))
+    return curve_of(task(items, proved.kernel.body, proved.facts, fixed, proved.interference))
 
 
 def _sampled(total: Sum) -> int:
