@@ -61,6 +61,12 @@ def passed_in_terms(kernel: Kernel) -> Sum | None:
     return found[0] if found and all(each == found[0] for each in found) else None
 
 
+def passed_words(kernel: Kernel) -> str:
+    """``8·n B``: the same as text; empty: not known."""
+    passed = passed_in_terms(kernel)
+    return f"{spelled(passed)} B" if passed else ""
+
+
 def layout_in_terms(
     partition: TermPartition, kernel: Kernel, control: Control, values: ValueFacts
 ) -> TermLayout:

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from lsprotocol import types
 
-from smem_lsp.analysis.values.sums import spelled
 from smem_lsp.engine.measured import BEFORE_THIS_EDIT
 from smem_lsp.facts.occupied import Occupied
-from smem_lsp.facts.terms import passed_in_terms
+from smem_lsp.facts.terms import passed_words
 from smem_lsp.ir.nodes import AddressSpace, Kernel
 from smem_lsp.rules.buffers import unsized
 from smem_lsp.rules.facts import KernelFacts
@@ -197,14 +196,9 @@ def _in_terms(facts: KernelFacts) -> str:
     """``8·n → 4·n B dynamic``: what launches pass, and what would do without an added barrier; empty: not known, or too
     long for a lens."""
     free = next((each for each in facts.term_plans if not each.candidate.plan.barriers), None)
-    passed = passed_in_terms(facts.kernel)
-    if free is not None and free.doubt is None and not free.open_end:
-        words = free.words
-    elif passed:
-        words = f"{spelled(passed)} B"
-    else:
-        return ""
-    return f"{words} dynamic" if len(words) <= _LONGEST // 2 else ""
+    proved = free is not None and free.doubt is None and not free.open_end
+    words = free.words if free is not None and proved else passed_words(facts.kernel)
+    return f"{words} dynamic" if 0 < len(words) <= _LONGEST // 2 else ""
 
 
 def _of_least(facts: KernelFacts) -> list[str]:
