@@ -92,6 +92,14 @@ def test_a_launch_says_the_end() -> None:
     assert "  4·n + … B shared\n" in layout_text.render(check(OPEN + other), [0])  # of another number
 
 
+@pytest.mark.parametrize(("compared", "size"), [("i < m", "4·m"), ("i <= m - 1", "4·m"), ("i != m", "")])
+def test_conditions_say_the_end_where_no_launch_does(compared: str, size: str) -> None:
+    text = CARVE.partition("void go")[0].replace("i < m", compared)
+    drawn = layout_text.render(check(text), [0])
+    merged = f"{size} + 8·n → {size} + 4·n B shared" if size else "8·n + … → 4·n + … B shared"
+    assert merged in drawn
+
+
 def test_static_arrays_stand_in_front() -> None:
     text = CARVE.replace(
         "  const int t", "  __shared__ float own[64];\n  own[threadIdx.x % 64] = 1;\n  const int t"
