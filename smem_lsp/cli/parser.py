@@ -168,7 +168,7 @@ def _fit_flags(parser: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="NAME=RANGE",
-        help="values of a constant, macro or template parameter: 2..8, 32,64,128 or 2..8:2",
+        help="values of a constant, macro, template parameter or launch argument: 2..8, 32,64,128 or 2..8:2",
     )
     _text_or_json(parser)
     _launch_flags(parser)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
 from smem_lsp.config import Config
 from smem_lsp.engine.asserted import broken
+from smem_lsp.engine.fit_dynamic import DynamicBytes, dynamic_bytes, not_passed
 from smem_lsp.engine.fit_kernel import Place, choose_kernel, no_kernel, plan
 from smem_lsp.engine.knobs import FitError, Knob, find_knobs
 from smem_lsp.facts.occupied import Occupied
@@ -61,6 +62,9 @@ class Combination:
     assumes: tuple[str, ...]  # what the merged bytes rest on beside facts
     targets: tuple[TargetFit, ...]
     problem: str | None = None
+    dynamic: tuple[int, int, int] | None = (
+        None  # dynamic bytes, as static ones: declared, merged, with barriers
+    )
 
     @property
     def fits(self) -> bool:
@@ -141,11 +145,17 @@ def fit(
                 rows[whole] = _missing(whole, config, "the kernel is not there with these values")
                 continue
             given = {knob.name: value for knob, value in zip(knobs, whole) if knob.parameter}
-            facts, binding = plan(reading, given, setting)
+            passed = {knob.name: value for knob, value in zip(knobs, whole) if knob.argument}
+            facts, binding = plan(reading, given, setting, passed)
             wrong = [each for each in broken(reading, facts.kernel, binding) if each not in said]
             problem = f"{NOT_COMPILED}: {wrong[0]}" if wrong else None
+            useless = not_passed(facts, passed)
+            if useless is not None:
+                raise FitError(useless)
             rows[whole] = (
-                _combination(facts, whole, setting) if problem is None else _missing(whole, config, problem)
+                _combination(facts, whole, setting, passed)
+                if problem is None
+                else _missing(whole, config, problem)
             )
     ordered = [rows[values] for values in product(*(dict.fromkeys(values) for _, values in vary))]
     return FitResult(
@@ -172,14 +182,16 @@ def only_kernel(
 
 
 def _bound(knob: Knob) -> bool:
-    """Is it decided by the arguments of the template alone?"""
-    return knob.parameter and not knob.spans
+    """Is it decided by arguments alone, of the template or of the launch?"""
+    return knob.argument or (knob.parameter and not knob.spans)
 
 
 # ---- one combination -------------------------------------------------------------------------------------------------
 
 
-def _combination(facts: KernelFacts, values: tuple[int, ...], config: Config) -> Combination:
+def _combination(
+    facts: KernelFacts, values: tuple[int, ...], config: Config, passed: Mapping[str, int]
+) -> Combination:
     declared = facts.static_bytes
     if declared is None:
         return _missing(values, config, _why_unknown(facts))
@@ -192,14 +204,16 @@ def _combination(facts: KernelFacts, values: tuple[int, ...], config: Config) ->
     if smallest is not None and facts.total(smallest.plan.bytes) < merged:
         with_barriers, added = facts.total(smallest.plan.bytes), len(smallest.plan.barriers)
     sizes = declared, merged, with_barriers
+    dynamic = dynamic_bytes(facts, passed)
     rows = {row.arch: row for row in facts.occupied}
     return Combination(
         values,
         *sizes,
-        added,
+        added + (0 if dynamic is None else dynamic.barriers),
         facts.exact,
         _assumed(facts, merged < declared, added > 0),
-        tuple(_on_target(facts, arch, rows.get(arch), sizes) for arch in config.arch),
+        tuple(_on_target(facts, arch, rows.get(arch), sizes, dynamic) for arch in config.arch),
+        dynamic=None if dynamic is None else dynamic.sizes,
     )
 
 
@@ -209,16 +223,24 @@ def _assumed(facts: KernelFacts, merged: bool, barriers: bool) -> tuple[str, ...
     return tuple(dict.fromkeys(str(words) for each in shown for words in facts.assumptions(each)))
 
 
-def _on_target(facts: KernelFacts, arch: str, row: Occupied | None, sizes: tuple[int, int, int]) -> TargetFit:
+def _on_target(
+    facts: KernelFacts,
+    arch: str,
+    row: Occupied | None,
+    sizes: tuple[int, int, int],
+    dynamic: DynamicBytes | None,
+) -> TargetFit:
     """``sizes``: static bytes declared, merged, with barriers."""
     if row is None:
         verdict = _verdict(arch, sizes, None, 0)
         if facts.occupied and verdict in FITS:
             verdict = "no"  # a block of that many threads
         return TargetFit(arch, None, None, "unknown", 0, None, None, None, (), verdict)
-    blocks = [facts.blocks(row, size) for size in sizes]
-    verdict = _verdict(arch, sizes, blocks, row.dynamic_bytes)
-    _, limited = facts.resident(row, sizes[1])
+    less = [0, 0, 0] if dynamic is None else [dynamic.sizes[0] - size for size in dynamic.sizes]
+    held = [replace(row, dynamic_bytes=row.dynamic_bytes - each) for each in less]
+    blocks = [facts.blocks(each, size) for each, size in zip(held, sizes)]
+    verdict = _verdict(arch, sizes, blocks, held[2].dynamic_bytes)
+    _, limited = facts.resident(held[1], sizes[1])
     return TargetFit(
         arch,
         row.threads,
@@ -285,9 +307,12 @@ def _best(rows: Sequence[Combination], index: int) -> int | None:
     def worth(number: int) -> tuple[int, int, int]:
         row, there = rows[number], rows[number].targets[index]
         blocks = there.blocks_with_barriers if there.verdict == "barriers" else there.blocks_merged
-        return (row.declared or 0) * (1 if blocks is None else blocks), blocks or 0, -number
+        declared = (row.declared or 0) + (row.dynamic[0] if row.dynamic else 0)
+        return declared * (1 if blocks is None else blocks), blocks or 0, -number
 
     fitting = [
-        number for number, row in enumerate(rows) if row.declared and row.targets[index].verdict in FITS
+        number
+        for number, row in enumerate(rows)
+        if (row.declared or row.dynamic) and row.targets[index].verdict in FITS
     ]
     return max(fitting, key=worth, default=None)

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from smem_lsp.analysis.values.sums import number_of, sum_of
 from smem_lsp.config import Config
 from smem_lsp.engine.check import newest_target, suppressions_of
 from smem_lsp.engine.contexts import read_alone
@@ -26,6 +27,8 @@ from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.instances import Binding
 from smem_lsp.unit.unit_facts import UnitFacts, bindings_of
+
+NOTHING: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True)
@@ -92,9 +95,11 @@ def no_kernel(reading: Reading | None, wanted: str) -> str:
     return f"no kernel is called `{wanted}`, {hint}"
 
 
-def plan(reading: Reading, given: Mapping[str, int], config: Config) -> tuple[KernelFacts, Binding | None]:
+def plan(
+    reading: Reading, given: Mapping[str, int], config: Config, passed: Mapping[str, int] = NOTHING
+) -> tuple[KernelFacts, Binding | None]:
     """The kernel with the template arguments ``given``, and all of its arguments; the others are those of the instance
-    in sight, or defaults."""
+    in sight, or defaults. ``passed``: arguments of its launches, of which their dynamic bytes are made."""
     unit, around, function = reading.unit, reading.around, reading.function
     binding = reading.base
     launches: tuple[LaunchSite, ...] | None = None
@@ -109,7 +114,18 @@ def plan(reading: Reading, given: Mapping[str, int], config: Config) -> tuple[Ke
     if launches is not None:
         kernel = replace(kernel, launches=launches)
     kernel = replace(kernel, siblings=0, more_instances=None)  # nobody asks about the others
+    if passed:
+        kernel = replace(kernel, launches=tuple(_passing(site, passed) for site in kernel.launches))
     return KernelFacts.of(0, unit.source, kernel, config), binding
+
+
+def _passing(site: LaunchSite, passed: Mapping[str, int]) -> LaunchSite:
+    """With the dynamic bytes that these arguments make."""
+    total = None if site.dynamic is None else sum_of(site.dynamic.value, {})
+    if total is None:
+        return site
+    dims = zip(("blockDim.x", "blockDim.y", "blockDim.z"), site.block or ())
+    return replace(site, dynamic_bytes=number_of(total, {**passed, **dict(dims)}))
 
 
 def _alike(a: Binding, b: Binding) -> bool:

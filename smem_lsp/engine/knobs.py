@@ -1,7 +1,8 @@
 """What of a file can be varied for a kernel, and the edits that give it another value.
 
 Template parameters of the kernel are bound to other arguments; object-like macros and integer constants of the file get
-another value where they are defined, and nothing else of the text is touched.
+another value where they are defined, and nothing else of the text is touched. Arguments of a launch give other bytes of
+dynamic shared memory, where the launch passes these in terms.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class Knob:
     spans: tuple[Span, ...] = ()  # of the values, in the text
     setting: bool = False  # a macro of the settings or of the compile command
     parameter: bool = False  # of the kernel's template
+    argument: bool = False  # of its launches
 
     def edits(self, value: int) -> Iterator[TextEdit]:
         for span in self.spans:
@@ -60,13 +62,22 @@ def find_knobs(
     settings = {_macro_name(each) for each in (*config.defines, *config.compile_flags.defines)}
     settings -= macros.keys()
     constants = _constants(unit, around, function)
+    passed = _arguments(function)
     found: list[Knob] = []
     for name in wanted:
         spans = macros.get(name) or constants.get(name) or ()
-        if not spans and name not in parameters and name not in settings:
-            raise FitError(_unknown(unit, name, types, {*macros, *constants, *parameters, *settings}))
-        found.append(Knob(name, tuple(spans), not spans and name in settings, name in parameters))
+        if not spans and not any(name in each for each in (parameters, settings, passed)):
+            known = {*macros, *constants, *parameters, *settings, *passed}
+            raise FitError(_unknown(unit, name, types, known))
+        own = not spans and name not in parameters and name not in settings
+        found.append(Knob(name, tuple(spans), not spans and name in settings, name in parameters, own))
     return found
+
+
+def _arguments(function: Function) -> set[str]:
+    """The names of the kernel's own parameters that are no pointers, arrays or references."""
+    declared = (each for parameter in function.parameters or () for each in parameter.declarators)
+    return {each.name for each in declared if each.name and not (each.pointers or each.dims)}
 
 
 def _unknown(unit: TranslationUnit, name: str, types: set[str], known: set[str]) -> str:
@@ -78,7 +89,7 @@ def _unknown(unit: TranslationUnit, name: str, types: set[str], known: set[str])
     near = difflib.get_close_matches(name, sorted(known), n=1)
     some = ", ".join(f"`{each}`" for each in sorted(known)[:8])
     hint = f", did you mean `{near[0]}`?" if near else f"; there are {some}" if some else ""
-    return f"no constant, macro or template parameter of the kernel is called `{name}`{hint}"
+    return f"no constant, macro or parameter of the kernel is called `{name}`{hint}"
 
 
 def _macro_name(define: str) -> str:

@@ -80,7 +80,7 @@ from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.passes import Passes, run_once
 from smem_lsp.facts.refills import with_refills
 from smem_lsp.facts.stopped import Why
-from smem_lsp.facts.term_plans import TermPlan, plans_in_terms
+from smem_lsp.facts.term_plans import TermPlan, plans_in_terms, proved_in_terms
 from smem_lsp.facts.term_purposes import TermPurposes, purposes_in_terms
 from smem_lsp.facts.terms import TermLayout
 from smem_lsp.ir.nodes import AddressSpace, Dims, Kernel
@@ -332,6 +332,15 @@ class KernelAnalysis(Passes):
         """Plans in terms that save bytes, rising in added barriers."""
         found = self.dynamic_terms
         return () if found is None else plans_in_terms(found.partition, self.flow)
+
+    @run_once("lives of ranges in terms", None, needs=_is_followed)
+    def of_terms(self) -> Facts | None:
+        """What is proved of the kernel with its ranges in terms as buffers, where a map draws them."""
+        found = self.dynamic_terms
+        if found is None:
+            return None
+        last = found.partition.ranges[-1].index
+        return proved_in_terms(found.partition, self.flow, frozenset((last,))).facts
 
     @run_once("purposes of dynamic shared memory in terms", None, needs=_is_followed)
     def term_purposes(self) -> TermPurposes | None:

@@ -8,12 +8,13 @@ pass, where they provably stay in that.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from smem_lsp.allocation.layouts import task
 from smem_lsp.allocation.plan import Item
-from smem_lsp.analysis.dataflow.interference import interference
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.analysis.dataflow.interference import Interference, interference
 from smem_lsp.analysis.decision.inside import stays_between
 from smem_lsp.analysis.decision.question import Asker
 from smem_lsp.analysis.decision.verdict import asker_of
@@ -21,12 +22,14 @@ from smem_lsp.analysis.storage.ranges_in_terms import TermPartition, TermRange
 from smem_lsp.analysis.storage.refusals import Refusal
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.values.block_shape import dims_of
+from smem_lsp.analysis.values.pointer_ranges import assignments
 from smem_lsp.analysis.values.sums import Sum, added, is_size, larger, spelled, subtracts, sum_of, symbols_of
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.facts.data_flow import DataFlow
 from smem_lsp.facts.layouts import Candidate, curve_of
 from smem_lsp.facts.refills import of_parts
-from smem_lsp.ir.nodes import Access, walk
+from smem_lsp.ir.nodes import Access, Branch, Kernel, Loop, walk
+from smem_lsp.ir.values import Op, Operator
 from smem_lsp.source import checkpoint, record
 
 _EFFORT = 3_000_000  # of the solver, for all accesses of one kernel
@@ -34,7 +37,25 @@ _SAMPLE = 4096  # what a symbol stands for where places for barriers are looked 
 _OF_BLOCK = 256
 _MOST_DYNAMIC_ALIGN = 16  # CUDA programming guide: what the start of dynamic shared memory is aligned to
 
+_MOST_GUARDS = 6
+_COMPARISONS = (
+    Operator.LESS,
+    Operator.LESS_EQUAL,
+    Operator.GREATER,
+    Operator.GREATER_EQUAL,
+    Operator.NOT_EQUAL,
+)
+
 _Sizes = Mapping[int, Sum | None]  # by range; None: how far it reaches is not known
+
+
+@record
+class ProvedRanges:
+    """The kernel with the ranges as its buffers, of unknown sizes; ``facts``: of its body."""
+
+    kernel: Kernel
+    facts: Facts
+    interference: Interference
 
 
 @record
@@ -128,14 +149,16 @@ def _accesses(partition: TermPartition, flow: DataFlow) -> Mapping[int, list[Acc
 def _last_size(
     partition: TermPartition, accesses: Sequence[Access], asker: Asker, flow: DataFlow
 ) -> Sum | None:
-    """Bytes from the start of the last range that its accesses provably stay in; None: not known. What another range
-    has comes first, the smallest of them if that is known."""
+    """Bytes from the start of the last range that its accesses provably stay in; None: not known. Tried is what another
+    range has, what launches pass, and what conditions of the kernel compare with (``i < m``), smaller ones first where
+    that is known."""
     last = partition.ranges[-1]
     choices = [each.size for each in partition.ranges[:-1] if each.size is not None]
     for site in flow.kernel.launches:
         passed = None if site.dynamic is None else sum_of(site.dynamic.value, {})
         if passed is not None:
             choices.append(added(passed, last.begin, -1))
+    choices += _guarded(flow.kernel, max((each.width or 0 for each in accesses), default=0))
     known: list[Sum] = []
     for each in choices:
         checkpoint()
@@ -147,6 +170,26 @@ def _last_size(
         if all(stays_between(asker, access, last.begin, end, partition.atoms) for access in accesses):
             return each
     return None
+
+
+def _guarded(kernel: Kernel, width: int) -> Iterator[Sum]:
+    """Bytes of so many elements as conditions compare with, the first few of them."""
+    assigned = assignments(kernel)
+    found: list[Sum] = []
+    for node in walk(kernel.body):
+        if not isinstance(node, Branch | Loop) or not isinstance(node.condition, Op):
+            continue
+        if node.condition.operator not in _COMPARISONS:
+            continue
+        for side in node.condition.args:
+            checkpoint()
+            total = sum_of(side, assigned)
+            if total and node.condition.operator in (Operator.LESS_EQUAL, Operator.GREATER_EQUAL):
+                total = added(total, {(): 1})
+            if total and is_size(total) and total not in found and len(found) < _MOST_GUARDS:
+                found.append(total)
+    for total in found:
+        yield {product: n * width for product, n in total.items()}
 
 
 def _doubt(
@@ -163,19 +206,26 @@ def _doubt(
     return None
 
 
-def _curve(partition: TermPartition, flow: DataFlow, sizes: _Sizes) -> tuple[Candidate, ...]:
-    """Which conflicts are left with how many barriers: of a sample of the sizes, whose bytes do not matter."""
+def proved_in_terms(partition: TermPartition, flow: DataFlow, fixed: frozenset[int]) -> ProvedRanges:
+    """The kernel with the ranges as its buffers, and what is proved of it. ``fixed``: those whose ends are not
+    known."""
     applied = partition.applied(flow.kernel)
     table = flow.values.table
     again = propagate(applied.body, memory=flow.kernel.memory, rows=table.rows, warp_sizes=table.warp_sizes)
     facts = prove(applied, flow.control, None, again)
-    fixed = frozenset(index for index, size in sizes.items() if size is None)
     found = interference(applied.body, facts, fixed)
     named = partition.named(flow.kernel)
     if named is not None:
         facts, found = of_parts(named, flow.values, flow.control, facts, fixed, found, None)
+    return ProvedRanges(applied, facts, found)
+
+
+def _curve(partition: TermPartition, flow: DataFlow, sizes: _Sizes) -> tuple[Candidate, ...]:
+    """Which conflicts are left with how many barriers: of a sample of the sizes, whose bytes do not matter."""
+    fixed = frozenset(index for index, size in sizes.items() if size is None)
+    proved = proved_in_terms(partition, flow, fixed)
     items = [Item(each.index, each.name, _sampled(sizes[each.index] or {}), 1) for each in partition.ranges]
-    return curve_of(task(items, applied.body, facts, fixed, found))
+    return curve_of(task(items, proved.kernel.body, proved.facts, fixed, proved.interference))
 
 
 def _sampled(total: Sum) -> int:

@@ -9,7 +9,7 @@ from smem_lsp.analysis.dataflow.interference import interference, relate
 from smem_lsp.analysis.storage.ranges_in_terms import TermPartition, TermRange
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.analysis.values.sums import Sum, added, larger, spelled, total_of
+from smem_lsp.analysis.values.sums import Sum, added, larger, spelled, sum_of, total_of
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.facts.refills import of_parts
@@ -52,6 +52,19 @@ class TermLayout:
     @property
     def after(self) -> str:
         return spelled(added(self.partition.ranges[-1].begin, self.saved, -1))
+
+
+def passed_in_terms(kernel: Kernel) -> Sum | None:
+    """The dynamic bytes that all launches in sight pass, in the kernel's own terms; None: there are none, or they
+    differ."""
+    found = [None if site.dynamic is None else sum_of(site.dynamic.value, {}) for site in kernel.launches]
+    return found[0] if found and all(each == found[0] for each in found) else None
+
+
+def passed_words(kernel: Kernel) -> str:
+    """``8·n B``: the same as text; empty: not known."""
+    passed = passed_in_terms(kernel)
+    return f"{spelled(passed)} B" if passed else ""
 
 
 def layout_in_terms(

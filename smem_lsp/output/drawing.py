@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 from smem_lsp.output.style import Style
@@ -41,13 +41,18 @@ class DrawnBlock:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Which columns a line takes, and how many bytes a row stands for."""
+    """Which columns a line takes, and how many bytes a row stands for; ``texts``: what is printed for a byte, where
+    that is not its number."""
 
     first: int
     last: int
     columns: int
     row_bytes: int
     gutter: int
+    texts: Mapping[int, str]
+
+    def text(self, byte: int) -> str:
+        return self.texts.get(byte, f"{byte:,}")
 
     def start(self, line: int) -> int:
         return (min(max(line, self.first), self.last + 1) - self.first) * self.columns // self._lines
@@ -61,13 +66,13 @@ class Scale:
         return self.last - self.first + 1
 
 
-def make_scale(blocks: Sequence[DrawnBlock], top: int, width: int) -> Scale:
+def make_scale(blocks: Sequence[DrawnBlock], top: int, width: int, texts: Mapping[int, str]) -> Scale:
     """A scale that holds all ``blocks`` of layouts up to ``top`` bytes in ``width`` columns."""
     first, last = min(block.first for block in blocks), max(block.last for block in blocks)
-    gutter = len(f"{top:,}")
+    gutter = max(len(f"{top:,}"), *map(len, texts.values())) if texts else len(f"{top:,}")
     room = max(20, width - gutter - 4 - _LABEL_COLUMNS)
     columns = min(room, (last - first + 1) * _MAX_COLUMNS_PER_LINE)
-    return Scale(first, last, max(columns, min(room, 40)), max(1, -(-top // _ROWS)), gutter)
+    return Scale(first, last, max(columns, min(room, 40)), max(1, -(-top // _ROWS)), gutter, texts)
 
 
 def draw(blocks: Sequence[DrawnBlock], top: int, scale: Scale, style: Style) -> list[str]:
@@ -82,7 +87,7 @@ def draw(blocks: Sequence[DrawnBlock], top: int, scale: Scale, style: Style) -> 
         height = max(1, min(_ROWS, round((high - low) / scale.row_bytes)))
         for row in range(height):
             labelled = [b for b in inside if named[id(b)] == (low, high)] if row == (height - 1) // 2 else []
-            edge = f"{high:>{scale.gutter},} {tick}" if row == 0 else f"{'':{scale.gutter}} {tick}"
+            edge = f"{scale.text(high):>{scale.gutter}} {tick}" if row == 0 else f"{'':{scale.gutter}} {tick}"
             rows.append("  " + edge + _row(inside, labelled, scale, style))
     rows.append(f"  {0:>{scale.gutter}} {corner}{rule * scale.columns}")
     return rows
@@ -109,13 +114,13 @@ def mark_axis(scale: Scale, lines: Sequence[int], label: str, style: Style) -> s
     return f"  {'':{scale.gutter}}  {''.join(cells)}  {label}".rstrip()
 
 
-def bars(values: Mapping[str, int], width: int, style: Style) -> list[str]:
-    """One bar per value, the longest ``width`` columns."""
+def bars(values: Mapping[str, int], width: int, style: Style, text: Callable[[int], str]) -> list[str]:
+    """One bar per value, the longest ``width`` columns. ``text``: of a value."""
     most = max(values.values(), default=0)
     gutter = max((len(name) for name in values), default=0)
     fill = _FILLS[style.unicode][0]
     return [
-        f"  {name:>{gutter}}  {fill * max(1, round(value * width / most) if most else 1)} {value:,} B"
+        f"  {name:>{gutter}}  {fill * max(1, round(value * width / most) if most else 1)} {text(value)} B"
         for name, value in values.items()
     ]
 

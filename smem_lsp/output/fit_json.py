@@ -34,6 +34,9 @@ def _combination(row: Combination, names: tuple[str, ...]) -> JsonObject:
         "bytes_declared": row.declared,
         "bytes_merged": row.merged,
         "bytes_with_barriers": row.with_barriers,
+        "dynamic": None
+        if row.dynamic is None
+        else dict(zip(("declared", "merged", "with_barriers"), row.dynamic)),
         "barriers_added": row.barriers_added,
         "exact": row.exact,
         "assumes": list(row.assumes),

@@ -19,11 +19,14 @@ def render(result: FitResult, path: str, style: Style = PLAIN) -> str:
     arrow = "→" if style.unicode else "->"
     rows = list(result.combinations)
     targets = [each.arch for each in rows[0].targets]
-    head = [*result.names, "declared", "merged", "+barriers", *targets]
-    table = [[*_bytes(row), *(_blocks(each, arrow, style) for each in row.targets)] for row in rows]
+    head = [*result.names, "declared", "merged", "+barriers", "dynamic", *targets]
+    table = [
+        [*_bytes(row), _dynamic(row, arrow), *(_blocks(each, arrow, style) for each in row.targets)]
+        for row in rows
+    ]
     lines = [style.bold(f"{result.instance or result.kernel} ({path}:{result.line})")]
     lines += _counted_with(result)
-    lines += ["", *_aligned([head, *table], len(result.names) + 3)]
+    lines += ["", *_aligned([head, *table], len(result.names) + 4)]
     problems = dict.fromkeys(row.problem for row in rows if row.problem)
     lines += ["", *_legend(result, arrow), *(f"?: {problem}" for problem in problems)]
     return "\n".join(map(style.line, lines)) + "\n"
@@ -38,6 +41,11 @@ def _bytes(row: Combination) -> list[str]:
     added = f"{about}{row.with_barriers:,} (+{row.barriers_added})" if row.barriers_added else ""
     merged = f"{about}{row.merged:,}" if row.merged < row.declared else ""
     return [*cells, f"{about}{row.declared:,}", merged, added]
+
+
+def _dynamic(row: Combination, arrow: str) -> str:
+    """``8,192 → 4,096``: dynamic bytes declared, merged, with barriers; one number where they are equal."""
+    return f" {arrow} ".join(f"{size:,}" for size in dict.fromkeys(row.dynamic or ()))
 
 
 def _blocks(each: TargetFit, arrow: str, style: Style) -> str:
@@ -83,6 +91,8 @@ def _legend(result: FitResult, arrow: str) -> Iterator[str]:
     if not result.fits:
         yield "Nothing fits."
         return
+    if any(row.dynamic for row in result.combinations):
+        yield f"dynamic: bytes that the launches pass, declared {arrow} merged {arrow} with added barriers."
     yield f"Static bytes; blocks/SM declared {arrow} merged {arrow} with added barriers, and what limits them."
     yield "*: keeps the most bytes of buffers on an SM (bytes declared × blocks/SM merged)."
     if any(each.verdict in ("merged", "barriers") for row in result.combinations for each in row.targets):

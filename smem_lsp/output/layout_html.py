@@ -46,7 +46,7 @@ _CHART = 380.0
 def render(report: Report, indices: Sequence[int]) -> str:
     """The page with the maps of the kernels with these indices."""
     rules = StyleRules()
-    maps = [memory_map(report, index) for index in indices]
+    maps = [memory_map(report, index, in_terms=True) for index in indices]
     sections = [
         _section(drawn, place, rules, report.facts[index])
         for place, (drawn, index) in enumerate(zip(maps, indices))
@@ -135,7 +135,7 @@ def _picture(drawn: MemoryMap, place: int, rules: StyleRules) -> Iterator[str]:
     sheet = _Sheet(drawn, time_axis(drawn), byte_axis(drawn.worth_drawing), rules)
     if len(others) > 1:
         rules.alternatives = max(rules.alternatives, len(others))
-        yield _switch(others, place)
+        yield _switch(drawn, others, place)
     depth = max((loop.depth + 1 for loop in sheet.time.loops), default=0)
     digits = max(len(str(row.line or "")) for row in sheet.time.rows)
     shape = {"--panels": str(1 + bool(others)), "--depth": str(depth), "--digits": f"calc({digits}ch + 12px)"}
@@ -187,7 +187,7 @@ def _charts(found: Sequence[Stairs]) -> str:
     return element("figure", {"class": "stairs"}, caption, *pictures)
 
 
-def _switch(others: Sequence[Drawing], place: int) -> str:
+def _switch(drawn: MemoryMap, others: Sequence[Drawing], place: int) -> str:
     choices = []
     for order, drawing in enumerate(others):
         attributes = {
@@ -196,7 +196,7 @@ def _switch(others: Sequence[Drawing], place: int) -> str:
             "value": order,
             "checked": None if order else "checked",
         }
-        words = f"{drawing_title(drawing)}, {drawing.plan.bytes:,} B"
+        words = f"{drawing_title(drawing)}, {drawn.bytes_text(drawing.plan.bytes)} B"
         choices.append(element("label", {}, element("input", attributes), escaped(words)))
     legend = element("legend", {}, "Beside the declared layout")
     return element("fieldset", {"class": "switch"}, legend, *choices)
@@ -233,7 +233,7 @@ def _code(sheet: _Sheet) -> Iterator[str]:
 
 def _panel(sheet: _Sheet, drawing: Drawing, column: str) -> Iterator[str]:
     drawn, rules = sheet.drawn, sheet.rules
-    title, total = drawing_title(drawing), f"{drawing.plan.bytes:,} B"
+    title, total = drawing_title(drawing), f"{drawn.bytes_text(drawing.plan.bytes)} B"
     heading = element("h2", {}, element("span", {}, escaped(title)), element("span", {}, total))
     note = element("p", {"class": "note"}, escaped(drawing_note(drawn, drawing)))
     yield element("div", {"class": f"title {column}"}, heading, note, *_apply(drawing))
@@ -276,7 +276,7 @@ def _ticks(sheet: _Sheet, drawing: Drawing) -> list[tuple[int, str]]:
     chosen: dict[int, str] = {}
 
     def extent(byte: int, width: float) -> tuple[float, float]:
-        place, whole = sheet.scale.at(byte), text_width(f"{byte:,}", _SMALL) + 6
+        place, whole = sheet.scale.at(byte), text_width(sheet.drawn.bytes_text(byte), _SMALL) + 6
         low = place * width - whole * {" start": 0.0, " end": 1.0}.get(_edge(place), 0.5)
         return low, low + whole
 
@@ -289,7 +289,7 @@ def _ticks(sheet: _Sheet, drawing: Drawing) -> list[tuple[int, str]]:
             classes = (
                 f"{sheet.rules.place(left=sheet.percent(byte))} w{width:.0f}{_edge(sheet.scale.at(byte))}"
             )
-            chosen[byte] = element("span", {"class": classes}, f"{byte:,}")
+            chosen[byte] = element("span", {"class": classes}, escaped(sheet.drawn.bytes_text(byte)))
     return list(chosen.items())
 
 
@@ -326,8 +326,8 @@ def _bar(sheet: _Sheet, drawing: Drawing, rectangle: Rectangle, crossings: Seque
         "data-barriers-added": drawing.added,
         "data-first": rectangle.first,
         "data-last-point": rectangle.last,
-        "data-offset": rectangle.offset,
-        "data-bytes": rectangle.size,
+        "data-offset": drawn.bytes_value(rectangle.offset),
+        "data-bytes": drawn.bytes_value(rectangle.size),
     }
     written = "".join(f' {key}="{escaped(str(value))}"' for key, value in attributes.items())
     tip = "&#10;".join(map(escaped, rectangle_words(drawn, drawing, rectangle)))
@@ -338,7 +338,7 @@ def _labels(
     sheet: _Sheet, rectangle: Rectangle, heights: tuple[float, float], crossings: Sequence[float]
 ) -> str:
     """The name, level and upright: the style sheet shows the one for which the bar is wide enough."""
-    name, size = sheet.drawn.names[rectangle.buffer], f"{rectangle.size:,} B"
+    name, size = sheet.drawn.names[rectangle.buffer], f"{sheet.drawn.bytes_text(rectangle.size)} B"
     top, bottom = heights
     level = label(Box(0, top, 1e6, bottom), name, size, crossings, TEXT)
     upright = label(Box(0, top, TEXT * 1.5, bottom), name, size, crossings, TEXT)

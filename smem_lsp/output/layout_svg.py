@@ -26,7 +26,7 @@ _LEAST_CHART, _MOST_CHART, _CHART_GAP = 260.0, 420.0, 30.0  # pixels, widths
 
 def render(report: Report, index: int) -> str:
     """An SVG document with the map of the kernel with this index."""
-    drawn = memory_map(report, index)
+    drawn = memory_map(report, index, in_terms=True)
     head = [headline(drawn), *(occupancy(row) for row in drawn.report.occupancy)]
     top = MARGIN + 50 + LINE * len(head)
     placed = frame(drawn, top)
@@ -67,7 +67,8 @@ def _chips(placed: MapFrame, top: float, width: float) -> tuple[list[str], float
     """A list, in columns, of the buffers whose name does not fit into every rectangle; and its height in pixels."""
     buffers = unlabelled(placed)
     names, all_ = placed.drawn.names, placed.drawn.kernel.buffers
-    words = [f"{names[buffer]} {all_[buffer].bytes:,} B" for buffer in buffers]
+    sizes = {buffer: placed.drawn.bytes_text(all_[buffer].bytes or 0) for buffer in buffers}
+    words = [f"{names[buffer]} {sizes[buffer]} B" for buffer in buffers]
     if not words:
         return [], 0.0
     column = 46 + max(text_width(word, TEXT) for word in words)
@@ -128,7 +129,7 @@ def _description(drawn: MemoryMap) -> str:
     parts = [headline(drawn)]
     for drawing in drawn.worth_drawing:
         buffers = "; ".join(", ".join(rectangle_words(drawn, drawing, r)[:3]) for r in drawing.rectangles)
-        parts.append(f"{drawing_title(drawing)}, {drawing.plan.bytes:,} B: {buffers}")
+        parts.append(f"{drawing_title(drawing)}, {drawn.bytes_text(drawing.plan.bytes)} B: {buffers}")
     return ". ".join(parts)
 
 

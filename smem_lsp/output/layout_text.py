@@ -27,7 +27,7 @@ _MAX_BANDS = 40  # more of them are a wall, not a picture
 
 def render(report: Report, indices: Sequence[int], style: Style = PLAIN, width: int = DEFAULT_WIDTH) -> str:
     """The maps of the kernels with these indices, in at most ``width`` columns where names allow."""
-    maps = (memory_map(report, index) for index in indices)
+    maps = (memory_map(report, index, in_terms=True) for index in indices)
     return "\n\n".join("\n".join(map(style.line, _kernel(drawn, style, width))) for drawn in maps) + "\n"
 
 
@@ -53,11 +53,15 @@ def _pictures(drawn: MemoryMap, style: Style, width: int) -> Iterator[str]:
     if any(len({r.offset for r in drawing.rectangles}) > _MAX_BANDS for drawing in shown):
         return
     before = _blocks(drawn, drawn.declared)
-    scale = make_scale(before, drawn.declared.plan.bytes, width)
+    top = drawn.declared.plan.bytes
+    scale = make_scale(before, top, width, {} if drawn.terms is None else drawn.terms.texts)
     starts = sorted({block.first for block in before})
     for drawing in shown:
         yield "  " + ", ".join(
-            (f"{style.bold(drawing_title(drawing))}  {drawing.plan.bytes:,} B", *dynamic_words(drawing))
+            (
+                f"{style.bold(drawing_title(drawing))}  {drawn.bytes_text(drawing.plan.bytes)} B",
+                *dynamic_words(drawing),
+            )
         )
         yield from draw(_blocks(drawn, drawing), drawing.plan.bytes, scale, style)
         yield line_axis(scale, starts, style)
@@ -101,7 +105,7 @@ def _curve(drawn: MemoryMap, style: Style, width: int) -> Iterator[str]:
         yield ""
         yield f"  {style.bold('bytes against added barriers')}"
         values = {barriers_before(drawn.report, drawing): drawing.plan.bytes for drawing in points}
-        yield from bars(values, min(40, width // 3), style)
+        yield from bars(values, min(40, width // 3), style, drawn.bytes_text)
     sentences = dict.fromkeys(sentence for drawing in points if (sentence := clique(drawn, drawing)))
     if sentences:
         yield ""

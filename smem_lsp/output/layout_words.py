@@ -38,12 +38,18 @@ def headline(drawn: MemoryMap, arrow: str = "→", chosen: Drawing | None = None
     if not plan.bytes and all(buffer.space is AddressSpace.DYNAMIC for buffer in drawn.kernel.buffers):
         return "dynamic shared memory only; its launches set the size"
     free = chosen is None and bool(best) and best[0].added > 0
+    if drawn.terms is not None and not best:
+        return f"{drawn.bytes_text(plan.bytes)} B shared"
     if declared is None or not best or free or best[0].plan.bytes >= plan.bytes:
-        return f"{plan.bytes:,} B shared, already the smallest layout without another barrier"
-    saved = plan.bytes - best[0].plan.bytes
+        return f"{drawn.bytes_text(plan.bytes)} B shared, already the smallest layout without another barrier"
+    now, then, saved = (
+        drawn.bytes_text(plan.bytes),
+        drawn.bytes_text(best[0].plan.bytes),
+        drawn.saved_text(best[0]),
+    )
     added = best[0].added
     price = f"with {plural(added, 'added barrier')}" if added else "without another barrier"
-    return f"{plan.bytes:,} {arrow} {best[0].plan.bytes:,} B shared, {saved:,} B saved {price}"
+    return f"{now} {arrow} {then} B shared, {saved} B saved {price}"
 
 
 def _symbolic(kernel: Kernel) -> str:
@@ -115,7 +121,7 @@ def drawing_note(drawn: MemoryMap, drawing: Drawing) -> str:
     dynamic = dynamic_words(drawing)
     if drawing.plan.allocator == "declared" or declared is None:
         return ", ".join(("every buffer in bytes of its own", *dynamic))
-    saved = f"{declared.plan.bytes - drawing.plan.bytes:,} B less"
+    saved = f"{drawn.saved_text(drawing)} B less"
     lines = added_lines(drawn.report, drawing)
     where = f" before {'line' if len(lines) == 1 else 'lines'} {listed(map(str, lines))}" if lines else ""
     barriers = f"{plural(drawing.added, 'barrier')} added{where}" if drawing.added else "no barrier added"
@@ -133,9 +139,10 @@ def rectangle_words(drawn: MemoryMap, drawing: Drawing, rectangle: Rectangle) ->
     others = [drawn.names[other] for other in drawing.sharing(rectangle.buffer)]
     lines = lines_text(rectangle.first_line, rectangle.last_line)
     word = "line" if rectangle.first_line == rectangle.last_line else "lines"
+    size, first, end = map(drawn.bytes_text, (rectangle.size, rectangle.offset, rectangle.end))
     words = [
         f"{drawn.names[rectangle.buffer]}  {type_text(buffer)}",
-        f"{rectangle.size:,} B, bytes {rectangle.offset:,} to {rectangle.end:,}",
+        f"{size} B, bytes {first} to {end}",
         f"in use on {word} {lines}" if not buffer.fixed else f"keeps its bytes: {buffer.fixed}",
         f"shares bytes with {listed(others)}" if others else "shares bytes with no other buffer",
     ]
@@ -155,8 +162,8 @@ def type_text(buffer: Buffer) -> str:
     return buffer.type + "".join(f"[{dim}]" for dim in dims) + dynamic
 
 
-def number(value: int | None) -> str:
-    return "?" if value is None else f"{value:,}"
+def _number(drawn: MemoryMap, value: int | None) -> str:
+    return "?" if value is None else drawn.bytes_text(value)
 
 
 def lines_text(first: int, last: int, dash: str = "–") -> str:
@@ -176,11 +183,11 @@ def table(drawn: MemoryMap, dash: str = "–", chosen: Drawing | None = None) ->
         cells = (
             drawn.names[buffer.index],
             type_text(buffer),
-            symbolic_bytes(buffer) or number(buffer.bytes),
-            number(buffer.align),
+            symbolic_bytes(buffer) or _number(drawn, buffer.bytes),
+            "?" if buffer.align is None else str(buffer.align),
             "never" if live is None else lines_text(*live, dash),
-            number(_offset(drawn, declared, buffer)),
-            number(_offset(drawn, best, buffer)),
+            _number(drawn, _offset(drawn, declared, buffer)),
+            _number(drawn, _offset(drawn, best, buffer)),
         )
         rows.append(TableRow(buffer.index, cells))
     return rows
@@ -213,11 +220,15 @@ def remarks(drawn: MemoryMap) -> list[str]:
     found += [
         f"`{drawn.names[buffer.index]}` keeps its bytes: {buffer.fixed}."
         for buffer in kernel.buffers
-        if buffer.fixed
+        if buffer.fixed and buffer.index != drawn.dynamic_base
     ]
+    if drawn.terms is not None:
+        found.append(f"To scale for {drawn.terms.scale}.")
+        found += [f"{drawn.terms.assumes.capitalize()}."] if drawn.terms.assumes else []
     for drawing in drawn.best:
         if drawing.assumes:
-            found.append(f"{drawing_title(drawing)}, {drawing.plan.bytes:,} B: {listed(drawing.assumes)}.")
+            size = drawn.bytes_text(drawing.plan.bytes)
+            found.append(f"{drawing_title(drawing)}, {size} B: {listed(drawing.assumes)}.")
     for a, b in dict.fromkeys(pair for drawing in drawn.worth_drawing for pair in drawing.exclusive):
         names = f"`{drawn.names[a]}` and `{drawn.names[b]}`"
         found.append(

@@ -35,12 +35,18 @@ class MapLayout:
 
 def layouts(facts: KernelFacts, report: KernelReport) -> list[MapLayout]:
     """One for each plan of the report; with ranges of dynamic shared memory the declared one and the best ones."""
-    ranges = facts.of_ranges
-    if ranges is None:
+    ranges, divided = facts.of_ranges, facts.dynamic_partition
+    if ranges is None or divided is None:
         return [_alone(facts, plan) for plan in report.plans]
-    (before, *static), (divided, *dynamic) = _choices(facts), _choices(ranges)
-    both = [_joined(facts, a, b) for a, b in product(static or [before], dynamic or [divided])]
-    return [_joined(facts, before, divided), *_falling(both)]
+    return layouts_beside(facts, _choices(ranges), divided.partition.base)
+
+
+def layouts_beside(facts: KernelFacts, ranges: Sequence[MapLayout], base: int) -> list[MapLayout]:
+    """Layouts of the ranges of buffer ``base``, the declared one first, each with one of the static buffers."""
+    (before, *static), (divided, *dynamic) = _choices(facts), ranges
+    align = facts.kernel.buffers[base].align or 1
+    both = [_joined(facts, a, b, align) for a, b in product(static or [before], dynamic or [divided])]
+    return [_joined(facts, before, divided, align), *_falling(both)]
 
 
 def with_ranges(facts: KernelFacts, report: KernelReport, found: Sequence[MapLayout]) -> KernelReport:
@@ -82,11 +88,9 @@ def _choices(facts: KernelFacts) -> list[MapLayout]:
     return [_alone(facts, plan) for plan in (facts.declared, *(each.plan for each in facts.best))]
 
 
-def _joined(facts: KernelFacts, static: MapLayout, dynamic: MapLayout) -> MapLayout:
+def _joined(facts: KernelFacts, static: MapLayout, dynamic: MapLayout, align: int) -> MapLayout:
     """The ranges begin behind the static arrays, like the array that they are carved out of."""
-    assert facts.dynamic_partition is not None
-    base = facts.kernel.buffers[facts.dynamic_partition.partition.base]
-    at = align_up(facts.total(static.plan.bytes), base.align or 1)
+    at = align_up(facts.total(static.plan.bytes), align)
     moved = {index: at + offset for index, offset in dynamic.plan.offsets.items()}
     barriers = tuple(sorted({*static.plan.barriers, *dynamic.plan.barriers}))
     plans = static.plan, dynamic.plan
@@ -94,8 +98,7 @@ def _joined(facts: KernelFacts, static: MapLayout, dynamic: MapLayout) -> MapLay
         dynamic.plan.allocator if dynamic.plan.allocator != "declared" else static.plan.allocator,
         at + dynamic.plan.bytes,
         {**static.plan.offsets, **moved},
-        lower_bound=align_up(facts.total(static.plan.lower_bound), base.align or 1)
-        + dynamic.plan.lower_bound,
+        lower_bound=align_up(facts.total(static.plan.lower_bound), align) + dynamic.plan.lower_bound,
         optimal=all(plan.optimal for plan in plans) and not barriers,
         clique=(*static.plan.clique, *dynamic.plan.clique),
         barriers=barriers,

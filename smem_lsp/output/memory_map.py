@@ -31,6 +31,7 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.output.json_ import buffer_names
 from smem_lsp.output.map_layouts import MapLayout, Part, layouts, with_ranges
+from smem_lsp.output.map_terms import TermMap, term_map
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import SourceText
 from smem_lsp.source.record import dataclass
@@ -127,7 +128,8 @@ class Drawing:
 @dataclass(frozen=True, slots=True)
 class MemoryMap:
     """Everything that a map of one kernel shows. ``drawings``: in the order of the report's plans. ``dynamic_base``:
-    the array of dynamic shared memory that is shown as its ranges."""
+    the array of dynamic shared memory that is shown as its ranges; ``terms``: what they are drawn for, where their
+    bytes are no numbers."""
 
     source: SourceText
     report: KernelReport
@@ -136,6 +138,22 @@ class MemoryMap:
     barriers: tuple[BlockBarrier, ...]
     drawings: tuple[Drawing, ...]
     dynamic_base: int | None = None
+    terms: TermMap | None = None
+
+    def bytes_text(self, value: int) -> str:
+        """``4,096``, or ``4·n``: a place on the byte axis, or the bytes of a buffer or layout."""
+        return f"{value:,}" if self.terms is None else self.terms.texts.get(value, f"{value:,}")
+
+    def bytes_value(self, value: int) -> int | str:
+        """The same for a program: a number, or the term."""
+        return value if self.terms is None else self.terms.texts.get(value, value)
+
+    def saved_text(self, drawing: Drawing) -> str:
+        """What a layout needs less than the declared one, in the same words; there is one."""
+        assert self.declared is not None
+        if self.terms is not None:
+            return self.terms.saved[drawing.plan.bytes]
+        return f"{self.declared.plan.bytes - drawing.plan.bytes:,}"
 
     @property
     def kernel(self) -> Kernel:
@@ -171,8 +189,9 @@ class MemoryMap:
         return clique if any(r.buffer not in clique for r in drawing.rectangles) else frozenset()
 
 
-def memory_map(report: Report, index: int) -> MemoryMap:
-    """The map of the kernel with this index.
+def memory_map(report: Report, index: int, *, in_terms: bool = False) -> MemoryMap:
+    """The map of the kernel with this index. ``in_terms``: ranges of which the bytes are known in terms only are drawn,
+    too.
 
     A buffer that never shares (its address escapes, say) keeps its bytes through the whole kernel, and so do all
     buffers where the flow of control is not known. Layouts that rest on an assumption are drawn with the lives that
@@ -188,17 +207,27 @@ def memory_map(report: Report, index: int) -> MemoryMap:
         facts = facts.split(storage)
         plans = (storage.declared, *(candidate.plan for candidate in storage.best))
         kernel_report = replace(kernel_report, kernel=facts.kernel, plans=plans, live=live)
-    found = layouts(facts, kernel_report)
-    shown = with_ranges(facts, kernel_report, found)
+    terms = term_map(facts) if in_terms and storage is None else None
+    if terms is None:
+        found = layouts(facts, kernel_report)
+        shown = with_ranges(facts, kernel_report, found)
+    else:
+        found = list(terms.layouts)
+        plans = tuple(each.plan for each in found)
+        shown = replace(kernel_report, kernel=terms.facts.kernel, plans=plans)
     points = tuple(program_points(report.source, shown))
     lines = _lines(points)
     if facts.dynamic_partition is not None:
         divided = {at: (lines[a], lines[b]) for at, (a, b) in facts.dynamic_partition.lives.items()}
         whole = min(a for a, _ in divided.values()), max(b for _, b in divided.values())
         shown = replace(shown, live={**shown.live, **divided, facts.dynamic_partition.partition.base: whole})
-    drawings = (
+    drawings = [
         Drawing(each.plan, tuple(_drawn(each, lines)), each.assumes, each.dynamic_at) for each in found
-    )
+    ]
+    base = None if facts.dynamic_partition is None else facts.dynamic_partition.partition.base
+    if terms is not None:
+        base = terms.base
+        shown = replace(shown, live={**shown.live, **_lives(drawings[0])})
     return MemoryMap(
         report.source,
         shown,
@@ -206,8 +235,18 @@ def memory_map(report: Report, index: int) -> MemoryMap:
         points,
         tuple(_barriers(shown)),
         tuple(_with_clique(drawing, shown.kernel) for drawing in drawings),
-        facts.dynamic_partition.partition.base if facts.dynamic_partition is not None else None,
+        base,
+        terms,
     )
+
+
+def _lives(drawing: Drawing) -> dict[int, tuple[int, int]]:
+    """By buffer: the first and the last line of its rectangles."""
+    found: dict[int, tuple[int, int]] = {}
+    for each in drawing.rectangles:
+        first, last = found.get(each.buffer, (each.first_line, each.last_line))
+        found[each.buffer] = min(first, each.first_line), max(last, each.last_line)
+    return found
 
 
 def _drawn_apart(facts: KernelFacts) -> PartitionLayouts | None:

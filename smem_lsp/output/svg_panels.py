@@ -48,7 +48,7 @@ def _ground(placed: MapFrame, panel: Panel) -> Iterator[str]:
     right = placed.x(panel, drawing.plan.bytes)
     room = placed.panel_width
     heading = top - 38 - LINE * max(len(panel.note) for panel in placed.panels)
-    total = f"{drawing.plan.bytes:,} B"
+    total = f"{placed.drawn.bytes_text(drawing.plan.bytes)} B"
     yield text_at(left, heading, drawing_title(drawing), "ink", size=14.0, bold=True)
     yield text_at(left + room, heading, total, "ink", size=14.0, bold=True, anchor="end")
     for number, line in enumerate(panel.note, start=1):
@@ -71,7 +71,7 @@ def _ground(placed: MapFrame, panel: Panel) -> Iterator[str]:
     taken: list[tuple[float, float]] = []
     for byte in tick_bytes(drawing):
         x = placed.x(panel, byte)
-        text = f"{byte:,}"
+        text = placed.drawn.bytes_text(byte)
         half = text_width(text, SMALL) / 2
         middle = min(max(x, left + half), left + room - half)
         if all(middle + half + 6 <= low or middle - half - 6 >= high for low, high in taken):
@@ -139,8 +139,8 @@ def _rectangle(placed: MapFrame, panel: Panel, rectangle: Rectangle) -> str:
         "data-barriers-added": panel.drawing.added,
         "data-first": rectangle.first,
         "data-last": rectangle.last,
-        "data-offset": rectangle.offset,
-        "data-bytes": rectangle.size,
+        "data-offset": placed.drawn.bytes_value(rectangle.offset),
+        "data-bytes": placed.drawn.bytes_value(rectangle.size),
     }
     return element("g", data, *parts)
 
@@ -179,7 +179,7 @@ def _labels(placed: MapFrame, panel: Panel) -> list[MapLabel | None]:
     crossings += [placed.y(placed.time.top(point)) for point in panel.drawing.plan.barriers]
     names = placed.drawn.names
     return [
-        label(placed.box(panel, r), names[r.buffer], f"{r.size:,} B", crossings, TEXT)
+        label(placed.box(panel, r), names[r.buffer], f"{placed.drawn.bytes_text(r.size)} B", crossings, TEXT)
         for r in panel.drawing.rectangles
     ]
 

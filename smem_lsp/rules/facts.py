@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.analysis.banks.conflicts import BankConflict
+from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.liveness import Liveness
 from smem_lsp.analysis.decision.mispaired import Mispaired
 from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount
@@ -232,6 +233,11 @@ class KernelFacts:
             Refusal(moves.line(each.line), moved_words(each.words, moves)) for each in found.partition.doubts
         )
         return replace(found, partition=replace(found.partition, doubts=doubts))
+
+    @property
+    def of_terms(self) -> Facts | None:
+        """What is proved of the kernel with its ranges in terms as buffers."""
+        return self.analysis.of_terms
 
     @property
     def term_plans(self) -> tuple[TermPlan, ...]:

@@ -8,6 +8,7 @@ from lsprotocol import types
 
 from smem_lsp.engine.measured import BEFORE_THIS_EDIT
 from smem_lsp.facts.occupied import Occupied
+from smem_lsp.facts.terms import passed_words
 from smem_lsp.ir.nodes import AddressSpace, Kernel
 from smem_lsp.rules.buffers import unsized
 from smem_lsp.rules.facts import KernelFacts
@@ -177,14 +178,27 @@ def _cost(facts: KernelFacts) -> list[str]:
 
 
 def _bytes(facts: KernelFacts, row: Occupied | None, before: int, after: int) -> str:
-    """``12.0 → 8.0 KiB``, ``8.0 KiB + 4.0 KiB dynamic``, ``dynamic shared memory, size unknown``."""
+    """``12.0 → 8.0 KiB``, ``8.0 KiB + 4.0 KiB dynamic``, ``8·n → 4·n B dynamic``, ``dynamic shared memory, size
+    unknown``."""
     own = amount(before, after)
     if row is not None and row.dynamic_bytes:
         dynamic = f"{kib(row.dynamic_bytes)} KiB dynamic"
         return f"{own} + {dynamic}" if before else dynamic
     if row is None and any(buffer.space is AddressSpace.DYNAMIC for buffer in facts.kernel.buffers):
+        terms = _in_terms(facts)
+        if terms:
+            return f"{own} + {terms}" if before else terms
         return f"{own} + dynamic, size unknown" if before else "dynamic shared memory, size unknown"
     return own
+
+
+def _in_terms(facts: KernelFacts) -> str:
+    """``8·n → 4·n B dynamic``: what launches pass, and what would do without an added barrier; empty: not known, or too
+    long for a lens."""
+    free = next((each for each in facts.term_plans if not each.candidate.plan.barriers), None)
+    proved = free is not None and free.doubt is None and not free.open_end
+    words = free.words if free is not None and proved else passed_words(facts.kernel)
+    return f"{words} dynamic" if 0 < len(words) <= _LONGEST // 2 else ""
 
 
 def _of_least(facts: KernelFacts) -> list[str]:

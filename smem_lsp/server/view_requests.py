@@ -13,7 +13,7 @@ from smem_lsp.engine.merges import merges
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.rules.host_streams import streams_of
-from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges
+from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges, MoveTermRanges
 from smem_lsp.server.action_titles import fix_title
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.answering import Handler, or_nothing, or_refused, this_text
@@ -164,6 +164,8 @@ def _rewrite(analysis: Analysis, kernel: int, barriers: int) -> tuple[Finding, F
                 added = len(candidate.plan.barriers)
             case MoveRanges(number=chosen) if facts.dynamic_partition is not None:
                 added = len(facts.dynamic_partition.best[chosen].plan.barriers)
+            case MoveTermRanges(number=chosen):
+                added = len(facts.term_plans[chosen].candidate.plan.barriers)
             case _:
                 continue
         if added == barriers:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from output.test_layout_in_terms import CARVE
 from toolchain import nvcc, require
 
 from smem_lsp.cli import main
@@ -210,6 +211,48 @@ Static bytes; blocks/SM declared → merged → with added barriers, and what li
 -: no block fits, over 48 KiB ptxas refuses the kernel.
 """
     )
+
+
+def test_arguments_of_a_launch(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("c.cu").write_text(CARVE, encoding="utf-8")
+    arguments = ("c.cu:carve", "--vary", "n=1024,8192", "--vary", "m=512", "--arch", "sm_90")
+    code, out, err = run(capsys, *arguments, "--registers", "32")
+    assert (code, err) == (0, "")
+    assert (
+        out
+        == """\
+carve (c.cu:1)
+256 threads (launch line 21), 32 registers setting
+
+   n    m  declared          dynamic  sm_90
+1024  512         0   10,240 → 6,144  8 warps+registers
+8192  512         0  67,584 → 34,816  3 → 6 shared *
+
+dynamic: bytes that the launches pass, declared → merged → with added barriers.
+Static bytes; blocks/SM declared → merged → with added barriers, and what limits them.
+*: keeps the most bytes of buffers on an SM (bytes declared × blocks/SM merged).
+"""
+    )
+    row = data(capsys, *arguments[:-2])["combinations"][1]
+    assert row["dynamic"] == {"declared": 67_584, "merged": 34_816, "with_barriers": 34_816}
+
+
+@pytest.mark.parametrize(
+    ("launch", "vary", "message"),
+    [
+        ("2 * n * sizeof(float) + m * 4", "n=8", "the bytes depend on `m`, too: vary all of them"),
+        ("2 * n * sizeof(float)", "m=8", "the bytes that the launches pass do not depend on `m`"),
+        ("4096", "n=8", "no launch in sight passes dynamic bytes in terms of the kernel's parameters"),
+        ("4096", "in=8", "no constant, macro or parameter of the kernel is called `in`"),
+    ],
+)
+def test_arguments_that_decide_nothing(
+    launch: str, vary: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head, _, tail = CARVE.partition("2 * n * sizeof(float) + m * sizeof(float)")
+    Path("c.cu").write_text(f"{head}{launch}{tail}", encoding="utf-8")
+    code, out, err = run(capsys, "c.cu:carve", "--vary", vary)
+    assert (code, out) == (2, "") and message in err
 
 
 def test_nothing_fits(capsys: pytest.CaptureFixture[str]) -> None:

@@ -569,7 +569,7 @@ __global__ void k(float* p) {{
         (
             "__shared__ float s[2048]; s[threadIdx.x] = p[0]; __syncthreads(); p[0] = s[7 - threadIdx.x];",
             "k<<<1, n, 4 * n>>>(p);",
-            "8.0 KiB + dynamic, size unknown · ≤ 18 blocks/SM by static bytes alone, block and dynamic bytes not known",
+            "8.0 KiB + 4·blockDim.x B dynamic · ≤ 18 blocks/SM by static bytes alone, block and dynamic",
             "≤ 18 blocks/SM by static bytes alone (sm_80): the block and dynamic bytes are not known",
         ),
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from output.test_layout_in_terms import CARVE
 from server.client import serving
 from server.samples import MERGEABLE, PUSH, UNUSED, place
 from server.test_light_bulb import applied
@@ -95,6 +96,20 @@ def test_what_the_views_of_one_file_show() -> None:
         assert client.request("smem/applyLayout", {**here, "barriers": 3}) == {
             "refused": "no rewrite makes this layout"
         }
+
+
+def test_ranges_in_terms_have_a_lens_a_map_and_a_rewrite() -> None:
+    with serving(PUSH, initializationOptions={"settings": {"arch": ["sm_80"]}}) as client:
+        client.open(URI, CARVE)
+        (lens,) = client.request("textDocument/codeLens", {"textDocument": {"uri": URI}})
+        assert lens["command"]["title"].startswith("4·m + 8·n → 4·m + 4·n B dynamic · ")
+        here = client.at(URI, 1, 20)
+        assert (
+            "4·n B less, no barrier added"
+            in client.request("smem/layout", {**here, "format": "html"})["html"]
+        )
+        found = client.request("smem/applyLayout", {**here, "barriers": 0})
+        assert "float* y = x;" in found["text"] and applied(CARVE, found["edit"]) == found["text"]
 
 
 def test_a_scan_lists_the_files_of_the_workspace_and_checks_those_that_are_closed(tmp_path: Path) -> None:

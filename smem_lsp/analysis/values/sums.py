@@ -7,6 +7,7 @@ as ``(n + 31) / 32``, by its text. All are taken as sizes: not negative, and sma
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from math import prod
 
 from smem_lsp.ir.values import OF_ADDRESS, Const, Op, Operator, Sym, Value, Var
 from smem_lsp.source import checkpoint
@@ -146,6 +147,13 @@ def total_of(sums: Iterable[Sum]) -> Sum:
     for each in sums:
         found = added(found, each)
     return found
+
+
+def number_of(total: Sum, known: Mapping[str, int]) -> int | None:
+    """Its value; None: that of a symbol is not known."""
+    if any(symbol not in known for product in total for symbol in product):
+        return None
+    return sum(n * prod(known[symbol] for symbol in product) for product, n in total.items())
 
 
 def spelled(total: Sum) -> str:
