@@ -117,6 +117,16 @@ def _why(error: Exception) -> str:
     return internal_error(error)
 
 
+def flags_of_children() -> list[str]:
+    """``-I`` leaves out what the environment says of the encoding and of byte code."""
+    flags = ["-I", "-X", f"utf8={sys.flags.utf8_mode}"]
+    if sys.dont_write_bytecode:
+        flags.append("-B")
+    if sys.pycache_prefix is not None:
+        flags += ["-X", f"pycache_prefix={sys.pycache_prefix}"]
+    return flags
+
+
 class Child:
     """A child process in a session of its own, so that Ctrl-C reaches only this process."""
 
@@ -124,9 +134,8 @@ class Child:
 
     def __init__(self, options: Options, folder: str | None = None) -> None:
         """``folder``: the current one of the child; None: ours. Raises OSError."""
-        flags = ["-I", "-X", f"utf8={sys.flags.utf8_mode}", *(["-B"] if sys.dont_write_bytecode else [])]
         self._process = subprocess.Popen(
-            [sys.executable, *flags, "-c", _START, *module_paths()],
+            [sys.executable, *flags_of_children(), "-c", _START, *module_paths()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,

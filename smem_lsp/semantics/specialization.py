@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import Source, angle_close, split
@@ -10,6 +10,7 @@ from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Type
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.parse import Function
 
@@ -18,17 +19,23 @@ Range = tuple[int, int]  # token indices of the head of a function
 
 def is_specialization(function: Function) -> bool:
     """``template <> __global__ void k<float>(float*)``: it stands in for an instance and is no overload."""
-    return function.head.texts[:3] == ["template", "<", ">"]
+    return function.definition.head.texts[:3] == ["template", "<", ">"]
 
 
-def spelled_arguments(function: Function) -> Iterator[Range]:
+def spelled_arguments(function: Function) -> Sequence[Range]:
     """Where the head of a specialization spells its arguments."""
-    head = function.head
-    at = function.island.name - function.island.head + 1
+    head, island = function.definition.head, function.definition.island
+    at = island.name - island.head + 1
     if head.kinds[at : at + 1] != ["LT"]:
-        return
-    source = _source(function)
-    close = angle_close(source, at, len(head.kinds))
+        return ()
+    return _SPELLED.of(function.definition.store, at, lambda: tuple(_spelled(_source(function), at)))
+
+
+_SPELLED = Query[int, Sequence[Range]]("where a specialization spells its arguments")
+
+
+def _spelled(source: Source, at: int) -> Iterator[Range]:
+    close = angle_close(source, at, len(source.kinds))
     if close is not None:
         yield from split(source, at + 1, close, angles=True)
 
@@ -45,5 +52,5 @@ def spelled_argument(function: Function, where: Range, constants: Scope) -> Type
 
 
 def _source(function: Function) -> Source:
-    head = function.head
+    head = function.definition.head
     return Source(head.kinds, head.texts, match_brackets(head.kinds), function.symbols)

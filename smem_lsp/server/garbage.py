@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import gc
 
+from smem_lsp.source.native_memory import give_back
+
 SHORT_QUIET = 0.05  # seconds without a job before young garbage is collected
 LONG_QUIET = 10.0  # seconds before all of it is
 MOST_JOBS = (
@@ -20,6 +22,7 @@ def collect_all() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
+    give_back()
 
 
 class Collector:

@@ -80,6 +80,11 @@ _PART = Query[tuple[str, int, int], tuple[Any, frozenset[str]]](
 )
 
 
+_PARAMETERS = Query[Symbols, tuple[list[tree.Declaration] | None]](
+    "parameters of a definition, by the symbols it names", most=_READINGS
+)
+
+
 @dataclass(eq=False)
 class Body:
     """The tokens between the braces of a function, and their statement tree. Indices are relative to the body."""
@@ -388,14 +393,20 @@ class Function:
         parameters = self.definition.parameters
         return Tokens(parameters.kinds, parameters.texts, moved(parameters.offsets, self.start))
 
+    @property
+    def enclosing(self) -> tuple[str, ...]:
+        """The namespaces and classes around it."""
+        return self.scopes + self.definition.island.enclosing
+
     @cached_property
     def parameters(self) -> list[tree.Declaration] | None:
-        """None: they do not parse."""
-        tokens = self.definition.parameters
-        parsed: list[tree.Declaration] | None = parse_chunk(
-            "parameters", tokens.kinds, tokens.texts, self.symbols
-        )
+        """None: they do not parse. Parsed once for all places and all file versions that spell the same function."""
+        (parsed,) = _PARAMETERS.of(self.definition.store, self.symbols, self._read_parameters)
         return parsed
+
+    def _read_parameters(self) -> tuple[list[tree.Declaration] | None]:
+        tokens = self.definition.parameters
+        return (parse_chunk("parameters", tokens.kinds, tokens.texts, self.symbols),)
 
     @property
     def is_kernel(self) -> bool:

@@ -11,6 +11,7 @@ other, which the next barrier orders.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import field
 from itertools import count
@@ -74,7 +75,12 @@ def ways_between(
     found = _Walk(ordering, index_of, interfering, copying=any(access.asynchronous for access in accesses))
     found.seq(body, {}, 0)
     points = [access.point for access in accesses]
-    return {(points[first], points[second]): frozenset(ways) for (first, second), ways in found.hits.items()}
+    return {
+        (points[first], points[second]): frozenset(
+            way for way, earlier in found.hits[second].items() if earlier >> first & 1
+        )
+        for first, second in found.pairs
+    }
 
 
 @dataclass(slots=True)
@@ -85,7 +91,10 @@ class _Leaving:
 
 @dataclass(slots=True)
 class _Walk(Regions):
-    hits: dict[Pair, set[Way]] = field(default_factory=dict)
+    pairs: list[Pair] = field(default_factory=list)  # indices of two accesses, as they are first met
+    # by index of the later access: the earlier ones (bits) by way
+    hits: defaultdict[int, dict[Way, int]] = field(default_factory=lambda: defaultdict(dict))
+    _paired: dict[int, int] = field(default_factory=dict)  # the same, by any way
     called: int = 0  # of ``ordering.calls``: how many the walk has come by
     crossing: list[int] = field(default_factory=list)  # loops around
     past: bool = False  # the function that is walked holds something that orders
@@ -217,10 +226,17 @@ class _Walk(Regions):
     def hit(self, earlier: int, later: int, way: Way) -> None:
         if way.flight is not None:
             way = way._replace(flight=Flight())
-        while earlier:
-            bit = earlier & -earlier
-            self.hits.setdefault((bit.bit_length() - 1, later), set()).add(way)
-            earlier ^= bit
+        if not earlier:
+            return
+        hits = self.hits[later]
+        hits[way] = hits.get(way, 0) | earlier
+        before = self._paired.get(later, 0)
+        self._paired[later] = before | earlier
+        new = earlier & ~before
+        while new:
+            bit = new & -new
+            self.pairs.append((bit.bit_length() - 1, later))
+            new ^= bit
 
     def branch(self, node: Branch, state: State, beside: int, left: _Leaving) -> State:
         uniform = node.point in self.ordering.uniform

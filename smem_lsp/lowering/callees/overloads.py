@@ -43,6 +43,7 @@ from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.functions import FunctionIsland
 from smem_lsp.syntax.lexer import Tokens
+from smem_lsp.syntax.names_ahead import Symbols
 from smem_lsp.syntax.parse import Function
 
 MAX_TOKENS = 8_000  # of a body
@@ -137,7 +138,7 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     if around is not None:
         if any(each.body is None for each in _functions(around.scope.own(name))):
             return []  # defined outside of the class, perhaps not in sight
-        found = [f for f in found if f.island.enclosing[-1:] == (around.decl.name.rpartition("::")[2],)]
+        found = [f for f in found if f.enclosing[-1:] == (around.decl.name.rpartition("::")[2],)]
         found = _of_specialisation(around, found)
     spelled = callee.arguments[-1] if callee.arguments else None
     constants = scope.constant_scope()
@@ -154,14 +155,14 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
 def _in_scope(ctx: Context, found: list[Function], qualifiers: list[str]) -> list[Function]:
     """Those that a name with these qualifiers may mean here."""
     if qualifiers:
-        return [f for f in found if f.island.enclosing[-len(qualifiers) :] == tuple(qualifiers)] or found
-    inside = ctx.at.function.island.enclosing
+        return [f for f in found if f.enclosing[-len(qualifiers) :] == tuple(qualifiers)] or found
+    inside = ctx.at.function.enclosing
     classes = ctx.at.unit.symbols.types
     return [
         f
         for f in found
-        if f.island.enclosing == inside[: len(f.island.enclosing)]
-        or not any(name in classes for name in f.island.enclosing)  # no method of another class
+        if f.enclosing == inside[: len(f.enclosing)]
+        or not any(name in classes for name in f.enclosing)  # no method of another class
     ]
 
 
@@ -197,11 +198,20 @@ def functions_named(ctx: Context, name: str, where: tree.Name) -> list[Function]
 
 def takes(function: Function, count: int) -> bool:
     """Can a function be called with so many arguments? A pack is not followed."""
+    fewest, most = _TAKEN.of(function.definition.store, function.symbols, partial(_taken, function))
+    return fewest <= count <= most
+
+
+_TAKEN = Query[Symbols, tuple[int, int]]("how many arguments a function takes", most=4)
+_NEVER = 1, 0
+
+
+def _taken(function: Function) -> tuple[int, int]:
     parameters = parameters_of(function)
     if parameters is None or any(parameter.pack for parameter in parameters):
-        return False
+        return _NEVER
     needed = sum(p.declarator is None or p.declarator.initializer is None for p in parameters)
-    return needed <= count <= len(parameters)
+    return needed, len(parameters)
 
 
 def keeps_values(ctx: Context, function: Function, callee: tree.Name) -> bool:
@@ -281,15 +291,15 @@ def _specialised(
     """Without what the spelled template arguments rule out: functions that are no templates, and explicit
     specialisations for others; one that they match takes all."""
     constants = scope.constant_scope()
-    primaries = [function for function in found if function.island.template]
+    primaries = [function for function in found if function.definition.island.template]
     deduced: Sequence[Argument] | None = None
     left: list[Function] = []
     for function in found:
         checkpoint()
-        spelled = list(spelled_arguments(function))
+        spelled = spelled_arguments(function)
         special = bool(spelled) or is_specialization(function)
         if given is None or not special:
-            if given is None or function.island.template:
+            if given is None or function.definition.island.template:
                 left.append(function)
             continue
         if not spelled and len(primaries) != 1:
@@ -353,7 +363,7 @@ def by_type(
         left.append(function)
         if all(kind is not None and kind == asked for kind, asked in zip(given, wanted)):
             exact.append(function)
-    around = {function.island.enclosing for function in left}
+    around = {function.enclosing for function in left}
     overloads = len(around) == 1 and not any(
         name in ctx.at.unit.symbols.types for each in around for name in each
     )
@@ -366,7 +376,9 @@ def by_type(
 def _unconverted(ctx: Context, found: list[Function], given: Sequence[Type | None]) -> list[Function]:
     """Without those that make an object of a number, where a template takes all arguments as they are
     ([over.ics.rank])."""
-    if not any(function.island.template and _takes_all(function, len(given)) for function in found):
+    if not any(
+        function.definition.island.template and _takes_all(function, len(given)) for function in found
+    ):
         return found
     return [
         function
@@ -398,7 +410,7 @@ def _best(ctx: Context, found: list[Function], given: Sequence[Type | None]) -> 
                 given, _parameter_types(ctx, function), parameters_of(function) or ()
             )
         ]
-        if function.island.template or None in ranks:
+        if function.definition.island.template or None in ranks:
             return found
         rows.append([rank for rank in ranks if rank is not None])
     for function, row in zip(found, rows):
