@@ -188,12 +188,11 @@ def _divided(
     """``most``: threads at most in x, y, z; ``every``: all accesses of the kernel, ``accesses`` those to the
     ``dynamic`` buffers; ``names``: of the pointers, by the byte where they begin; ``given``: what terms are."""
     reached, shaped, before, refused = _reached(kernel, values, shape, most, accesses, dynamic, names, given)
+    if refused and before:
+        return refused
+    in_terms = partial(_in_terms, kernel, values, shape, most, accesses, dynamic, reached, given)
     if refused:
-        if before:
-            return refused
-        bounded = {point: each for point, each in reached.items() if each[0] >= 0 and each[1] < INFINITE}
-        here = _here(values, shape, most, guards_of(kernel, values), given)
-        found = partition_in_terms(kernel, accesses, dynamic, bounded, described(values, here.at, accesses))
+        found = in_terms()
         return found if isinstance(found, tuple) else replace(found, doubts=refused)
     whole = dynamic[min(dynamic)].name
     joined = tuple(_joined(kernel, accesses, reached, dict(names)))
@@ -236,9 +235,27 @@ def _divided(
             copied and alone and len(copied) <= FEWEST_LANDINGS
         ):  # not each landing has a point of its own
             return (Refusal(issues[0].line, _landings(copied)),)
-    return (
-        Partition(min(dynamic), tuple(ranges), of, shaped, reached, copied, joined=joined) if ranges else ()
-    )
+    if not ranges:
+        return ()
+    if len(ranges) == 1 and not joined:  # perhaps because it is not known where a pointer begins
+        found = in_terms()
+        joined = found if isinstance(found, tuple) else ()
+    return Partition(min(dynamic), tuple(ranges), of, shaped, reached, copied, joined=joined)
+
+
+def _in_terms(
+    kernel: Kernel,
+    values: ValueFacts,
+    shape: BlockShape | None,
+    most: Dims,
+    accesses: Sequence[Access],
+    dynamic: Mapping[int, Buffer],
+    reached: Mapping[int, Extent],
+    given: Mapping[Term, Interval],
+) -> TermPartition | tuple[Refusal, ...]:
+    bounded = {point: each for point, each in reached.items() if each[0] >= 0 and each[1] < INFINITE}
+    here = _here(values, shape, most, guards_of(kernel, values), given)
+    return partition_in_terms(kernel, accesses, dynamic, bounded, described(values, here.at, accesses))
 
 
 def _joined(

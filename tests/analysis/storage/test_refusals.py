@@ -105,3 +105,11 @@ def test_two_pointers_of_one_range_say_which_access_joins_them() -> None:
     assert refusals(text) == [(9, words)]
     (report,) = check(text).kernels
     assert {"line": 9, "reason": words} in kernel_object(check(text).source, report)["unknown"]["ranges"]
+
+
+def test_a_pointer_with_several_places_is_a_reason_where_nothing_is_divided() -> None:
+    text = KERNEL.replace("smem + 256;", "n > 4 ? smem + 256 : smem + 512;").replace("512 *", "768 *")
+    words = "`y` points to several places"
+    assert refusals(text) == [(8, words), (10, words)]
+    one = KERNEL.replace("smem + 256;", "smem + threadIdx.y;")
+    assert refusals(one) == []
