@@ -350,10 +350,12 @@ class KernelAnalysis(Passes):
 
     @property
     def dynamic_refusals(self) -> tuple[Refusal, ...]:
-        """Why the ranges of dynamic shared memory are not known."""
+        """Why the ranges of dynamic shared memory are not known, or why some of them are one."""
         if not any(buffer.space is AddressSpace.DYNAMIC for buffer in self.kernel.buffers):
             return ()
         found, kernel = self._dynamic, self.flow.kernel
+        if isinstance(found, PartitionLayouts):
+            return found.partition.joined
         if not isinstance(found, tuple):
             return ()
         if found:

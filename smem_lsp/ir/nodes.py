@@ -766,7 +766,9 @@ class Kernel:
     may_opt_in: bool  # some call in sight may raise the dynamic shared memory that it can be launched with
     launch_bounds: tuple[int, int | None] | None  # (threads, blocks)
     launches: tuple[LaunchSite, ...]
-    complete: bool  # every statement parsed, no guess on a declaration, barrier or access
+    partly: (
+        str | None
+    )  # a statement, declaration, barrier or access that is not parsed, or only by a guess: which
     irregular: str | None  # goto, inline assembler with labels: why control flow is not known
     unexact: str | None  # why the declared bytes may differ from what ptxas reports
     unseen_arrays: str | None = None  # why there may be shared arrays of functions that are not in sight
@@ -826,6 +828,11 @@ class Kernel:
         """The same with that wait."""
         buffers = (replace(b, fixed=None, kept=()) if b.index in drained.buffers else b for b in self.buffers)
         return replace(self, body=drained.body, buffers=tuple(buffers), drained=None)
+
+    @property
+    def complete(self) -> bool:
+        """Is every statement parsed, without a guess on a declaration, barrier or access?"""
+        return self.partly is None
 
     @property
     def passed(self) -> set[int | None]:

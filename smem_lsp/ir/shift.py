@@ -278,6 +278,7 @@ def shift_kernel(kernel: Kernel, to: Placement) -> Kernel:
     return replace(
         kernel,
         irregular=None if kernel.irregular is None else words(kernel.irregular),
+        partly=None if kernel.partly is None else words(kernel.partly),
         hidden=tuple(words(reason) for reason in kernel.hidden),
         unknown=tuple(words(reason) for reason in kernel.unknown),
         span=span(kernel.span),

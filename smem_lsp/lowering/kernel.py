@@ -204,7 +204,7 @@ def _finished(
         agreed=frozenset(ctx.agreed),
         non_portable=launched.non_portable,
         launches=around.launches_of(function, binding),
-        complete=_is_complete(ctx),
+        partly=next(_not_understood(ctx), None),
         irregular=limits.irregular,
         drained=ctx.copies.with_final_wait,
         unexact=_other_compiler(ctx.dialect)
@@ -260,21 +260,27 @@ def _names(tokens: Tokens) -> Iterator[str]:
     return (text for kind, text in zip(tokens.kinds, tokens.texts) if kind == "NAME")
 
 
-def _is_complete(ctx: Context) -> bool:
-    """Was all of the kernel and of what it is made of understood?"""
-    parts = ctx.at.kernel, *ctx.inlining.done.values()
+def _not_understood(ctx: Context) -> Iterator[str]:
+    """What of the kernel and of what it is made of was not understood, or only by a guess, in words."""
+    yield from ctx.limits.partly
     left_open = ctx.at.unit.preprocessed.leaves_open
-    return ctx.limits.complete and all(
-        _is_read(each) and not left_open(each.definition.words) for each in parts
-    )
-
-
-def _is_read(function: Function) -> bool:
-    """Was every statement and the head of a function understood?"""
-    body = function.body
-    return (
-        not (body.repaired or body.macros or body.failed or body.guessed) and function.parameters is not None
-    )
+    for part in (ctx.at.kernel, *ctx.inlining.done.values()):
+        body = part.body
+        spans = [*body.macros, *body.failed, *body.guessed]
+        if spans:
+            own = part is ctx.at.kernel
+            line = ctx.at.unit.source.line_number(body.site(*min(spans)).start) if own else 0
+            yield (
+                f"the statement at line {line} was not understood"
+                if own
+                else (f"a statement of `{part.name}` was not understood")
+            )
+        if body.repaired:
+            yield f"the brackets of `{part.name}` do not match"
+        if part.parameters is None:
+            yield f"the parameters of `{part.name}` were not understood"
+        if left_open(part.definition.words):
+            yield f"a macro that `{part.name}` names is not known to its end"
 
 
 def _conditional_regions(unit: TranslationUnit, within: Span) -> tuple[Span, ...]:

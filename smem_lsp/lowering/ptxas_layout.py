@@ -53,8 +53,8 @@ def unexact(ctx: Context, items: Seq, helper_arrays: Sequence[Buffer]) -> str | 
     """Why the bytes that ptxas reports may differ from the declared ones."""
     if helper_arrays:
         return f"{helper_arrays[0].function} has shared arrays of its own"
-    if not ctx.limits.complete or ctx.limits.irregular:
-        return "part of the kernel is not understood"
+    if ctx.limits.partly or ctx.limits.irregular:
+        return next(iter(ctx.limits.partly), ctx.limits.irregular)
     if not order_is_certain(ctx.buffers.declared):
         return "the order of the arrays depends on what is inlined"
     uses = _uses(items, len(ctx.buffers))

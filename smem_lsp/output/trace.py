@@ -338,7 +338,7 @@ def _plan(kernel: Kernel, plan: Plan) -> str:
 
 def _unknown(facts: KernelFacts) -> Iterator[str]:
     kernel = facts.kernel
-    yield from (reason for reason in (kernel.irregular, kernel.unexact) if reason is not None)
+    yield from dict.fromkeys(filter(None, (kernel.irregular, kernel.partly, kernel.unexact)))
     yield from kernel.unknown
     yield from kernel.hidden
 

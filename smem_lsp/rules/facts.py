@@ -256,7 +256,7 @@ class KernelFacts:
 
     @property
     def dynamic_refusals(self) -> tuple[Refusal, ...]:
-        """Why the ranges of dynamic shared memory are not known."""
+        """Why the ranges of dynamic shared memory are not known, or why some of them are one."""
         found, moves = self.analysis.dynamic_refusals, self.moves
         if moves is None:
             return found

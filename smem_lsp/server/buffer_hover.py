@@ -160,7 +160,8 @@ def _ranges(facts: KernelFacts, divided: PartitionLayouts) -> str:
     words += f"; {divided.partition.assumes}" if divided.partition.assumes else ""
     free = [each for each in divided.best if not each.plan.barriers]
     if not free or free[0].plan.bytes >= divided.declared.bytes:
-        return words
+        joined = () if divided.partition.ranges[0].members else facts.dynamic_refusals
+        return f"{words}; line {joined[0].line}: {joined[0].words}" if joined else words
     told = facts.assumptions(free[0])
     assumed = "".join(f"; {each}" for each in told if str(each) != divided.partition.assumes)
     return f"{words}; {free[0].plan.bytes:,} B would do{assumed}"

@@ -3,7 +3,8 @@
 Run it by hand: ``python tests/benchmarks/generated.py --python PATH``, where PATH is the Python of an environment of
 its own with tilelang (``python -m venv ENV && ENV/bin/pip install tilelang==0.1.15``; it makes CUDA source without a
 GPU and brings its own TVM). ``--sources FOLDER`` keeps what it makes there and takes what is there already, which then
-needs no ``--python``; ``--kernels`` and ``--verbose`` (every finding) narrow and widen the output.
+needs no ``--python``: what an interrupted run has made is kept, and ``--kernels`` makes the others of these only.
+``--verbose`` prints every finding.
 
 For each kernel of ``generated_kernels.py``, with the launch that tilelang's host code makes:
 
@@ -100,29 +101,36 @@ class Row:
 
 
 def sources(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """What tilelang makes, by "kernel form"; made where it is not in the folder."""
+    """What tilelang makes, by "kernel form"; made where it is not in the folder, which keeps it line by line."""
     kept = folder / "generated.jsonl"
-    if not kept.is_file():
+    made = _kept(kept)
+    missing = [n for n in options.kernels or () if any(f"{n} {form}" not in made for form in FORMS)]
+    if missing or not made:
         if options.python is None:
             raise SystemExit(f"no Python with tilelang is named: {INSTALL}")
-        command = [options.python, str(HERE / "generated_kernels.py"), "--arch", options.arch]
+        command = [options.python, str(HERE / "generated_kernels.py"), "--arch", options.arch, *missing]
         environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
         try:
-            done = subprocess.run(
-                command,
-                capture_output=True,
-                text=True,
-                env=environment,
-                check=False,
-            )
+            with kept.open("a", encoding="utf-8") as out:
+                done = subprocess.run(
+                    command, stdout=out, stderr=subprocess.PIPE, text=True, env=environment, check=False
+                )
         except OSError as error:
             raise SystemExit(f"{options.python}: {error.strerror}; {INSTALL}") from error
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
             raise SystemExit(f"{options.python} has no working tilelang ({last}): {INSTALL}")
-        kept.write_text(done.stdout, encoding="utf-8")
-    lines = map(json.loads, kept.read_text(encoding="utf-8").splitlines())
-    return {f"{each['kernel']} {each['form']}": each for each in lines}
+        made = _kept(kept)
+    return made
+
+
+def _kept(file: Path) -> dict[str, Any]:
+    """A run that was interrupted leaves part of a line."""
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        file.write_text(whole, encoding="utf-8")
+    return {f"{each['kernel']} {each['form']}": each for each in map(json.loads, whole.splitlines())}
 
 
 def checked(path: Path, includes: Sequence[str]) -> dict[str, Any]:

@@ -146,7 +146,9 @@ def test_json_says_null_for_what_is_not_known() -> None:
     buffers = (replace(kernel.kernel.buffers[0], bytes=None, dims=(None, 16), align=None),)
     bare = replace(
         kernel,
-        kernel=replace(kernel.kernel, buffers=buffers, launches=(), complete=False),
+        kernel=replace(
+            kernel.kernel, buffers=buffers, launches=(), partly="the statement at line 2 was not understood"
+        ),
         static_bytes=None,
         exact=False,
         plans=(),

@@ -505,8 +505,8 @@ def _incomplete(of: Followed, barriers: BarrierJudge) -> Iterator[Undecided]:
     kernel = of.kernel
     if kernel.irregular is not None:
         yield Undecided(kernel.line, kernel.irregular)
-    if not kernel.complete:
-        yield Undecided(kernel.line, "a statement was not understood")
+    if kernel.partly is not None:
+        yield Undecided(kernel.line, kernel.partly)
     for reason in kernel.hidden:
         yield Undecided(kernel.line, reason)
     for reason in kernel.unknown:

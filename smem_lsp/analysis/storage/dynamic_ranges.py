@@ -20,7 +20,7 @@ from smem_lsp.analysis.storage.landings import landed, landings
 from smem_lsp.analysis.storage.member_ranges import Reach
 from smem_lsp.analysis.storage.passed_numbers import is_closed, passed_numbers, spelled_bounds
 from smem_lsp.analysis.storage.ranges_in_terms import TermPartition, partition_in_terms
-from smem_lsp.analysis.storage.refusals import Refusal, unplaced, unseen
+from smem_lsp.analysis.storage.refusals import Refusal, reaching, unplaced, unseen
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.enumerated import touched
 from smem_lsp.analysis.values.extents import Extent, extent_of
@@ -76,7 +76,8 @@ class Partition:
     """``base``: the buffer that the ranges are in; ``of``: access (its point) -> range (its index); ``shaped``: this
     rests on a shape of the block that is no fact; ``most``: it rests on blocks with so many threads at most;
     ``reached``: the bytes that an access to dynamic memory may touch; ``copied``: the ranges that asynchronous copies
-    are issued into; ``passed``: it rests on what the launches in sight pass, in words, where there may be others."""
+    are issued into; ``joined``: why pointers lead into one range; ``passed``: it rests on what the launches in sight
+    pass, in words, where there may be others."""
 
     base: int
     ranges: tuple[Range, ...]
@@ -86,6 +87,7 @@ class Partition:
     copied: tuple[int, ...] = ()
     most: Dims | None = None
     passed: str = ""
+    joined: tuple[Refusal, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -186,14 +188,14 @@ def _divided(
     """``most``: threads at most in x, y, z; ``every``: all accesses of the kernel, ``accesses`` those to the
     ``dynamic`` buffers; ``names``: of the pointers, by the byte where they begin; ``given``: what terms are."""
     reached, shaped, before, refused = _reached(kernel, values, shape, most, accesses, dynamic, names, given)
+    if refused and before:
+        return refused
+    in_terms = partial(_in_terms, kernel, values, shape, most, accesses, dynamic, reached, given)
     if refused:
-        if before:
-            return refused
-        bounded = {point: each for point, each in reached.items() if each[0] >= 0 and each[1] < INFINITE}
-        here = _here(values, shape, most, guards_of(kernel, values), given)
-        found = partition_in_terms(kernel, accesses, dynamic, bounded, described(values, here.at, accesses))
+        found = in_terms()
         return found if isinstance(found, tuple) else replace(found, doubts=refused)
     whole = dynamic[min(dynamic)].name
+    joined = tuple(_joined(kernel, accesses, reached, dict(names)))
     names.setdefault(0, whole)
     written = {reached[each.point][0] for each in accesses if not uses_pointer(kernel, each)} - names.keys()
     if len(written) <= _MOST:
@@ -233,7 +235,38 @@ def _divided(
             copied and alone and len(copied) <= FEWEST_LANDINGS
         ):  # not each landing has a point of its own
             return (Refusal(issues[0].line, _landings(copied)),)
-    return Partition(min(dynamic), tuple(ranges), of, shaped, reached, copied) if ranges else ()
+    if not ranges:
+        return ()
+    if len(ranges) == 1 and not joined:  # perhaps because it is not known where a pointer begins
+        found = in_terms()
+        joined = found if isinstance(found, tuple) else ()
+    return Partition(min(dynamic), tuple(ranges), of, shaped, reached, copied, joined=joined)
+
+
+def _in_terms(
+    kernel: Kernel,
+    values: ValueFacts,
+    shape: BlockShape | None,
+    most: Dims,
+    accesses: Sequence[Access],
+    dynamic: Mapping[int, Buffer],
+    reached: Mapping[int, Extent],
+    given: Mapping[Term, Interval],
+) -> TermPartition | tuple[Refusal, ...]:
+    bounded = {point: each for point, each in reached.items() if each[0] >= 0 and each[1] < INFINITE}
+    here = _here(values, shape, most, guards_of(kernel, values), given)
+    return partition_in_terms(kernel, accesses, dynamic, bounded, described(values, here.at, accesses))
+
+
+def _joined(
+    kernel: Kernel, accesses: Sequence[Access], reached: Mapping[int, Extent], names: Mapping[int, str]
+) -> Iterator[Refusal]:
+    """For each pointer that begins no range of its own the first access that reaches across its beginning."""
+    for edge in sorted(names):
+        across = (each for each in accesses if reached[each.point][0] < edge < reached[each.point][1])
+        first = next(across, None)
+        if first is not None:
+            yield reaching(kernel, first, names[edge])
 
 
 def _landings(copied: Sequence[int]) -> str:

@@ -24,7 +24,7 @@ from smem_lsp.analysis.values.pointer_ranges import (
 )
 from smem_lsp.analysis.values.sums import Sum, added, atoms_of, fixed_part, is_size, spelled, sum_of
 from smem_lsp.ir.nodes import Access, Branch, Buffer, Kernel, Loop, Node, Seq, walk
-from smem_lsp.ir.values import Const, Op, Operator, Sym, Unknown, Value, Var, operation
+from smem_lsp.ir.values import Const, Op, Operator, Sym, Unknown, Value, Var, operation, parts_of
 from smem_lsp.source import checkpoint, record
 
 _MOST = 20  # pointers made of each other
@@ -240,7 +240,11 @@ def _begin(kernel: Kernel, access: Access, assigned: Mapping[int, list[Value]]) 
             )
             return _Start(start, name, own if further else start, through=through)
         if not all(_is_followed(value, assigned, {pointer}) for value in given):
-            return f"where `{pointer_name(kernel, pointer)}` begins is not followed"
+            name, parts = pointer_name(kernel, pointer), (each for value in given for each in parts_of(value))
+            chosen = any(isinstance(each, Op) and each.operator is Operator.CONDITIONAL for each in parts)
+            return (
+                f"`{name}` points to several places" if chosen else f"where `{name}` begins is not followed"
+            )
         pending = sorted({each for value in given for each in pointers_in(kernel, value)} - {pointer})
         plain = [value for value in given if not pointers_in(kernel, value)]
         if plain and (pending or any(sum_of(value, assigned) not in ({}, None) for value in plain)):

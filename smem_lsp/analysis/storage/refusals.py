@@ -61,12 +61,7 @@ def unseen(kernel: Kernel, dynamic: Dynamic) -> Iterator[Refusal]:
 
 def unplaced(kernel: Kernel, values: ValueFacts, bounds: Bounds, access: Access, low: int | None) -> Refusal:
     """Why it is not known which bytes an access may touch. ``low``: the first one; None: not known."""
-    buffer = kernel.buffers[access.buffer]
-    pointers = pointers_in(kernel, access.offset)
-    through = copied_name(kernel, pointers[0], assignments(kernel)) if pointers else buffer.name
-    beside = access.asynchronous or access.beside
-    kind = f"an asynchronous {_DOES[access.kind]}" if beside else f"the {_DOES[access.kind]}"
-    what = f"{kind} through `{through}`"
+    buffer, what = kernel.buffers[access.buffer], _told(kernel, access)
     if low is not None and low < 0:
         return Refusal(access.line, f"{what} may begin {-low:,} B before `{buffer.name}`")
     moved = values.moved.get(access.point)
@@ -83,6 +78,25 @@ def unplaced(kernel: Kernel, values: ValueFacts, bounds: Bounds, access: Access,
     causes = list(dict.fromkeys(_causes(kernel, bounds, offset)))[:_MOST]
     why = f": nothing bounds {listed(causes)}" if causes else ""
     return Refusal(access.line, f"how far {what} reaches is not known{why}")
+
+
+def reaching(kernel: Kernel, access: Access, name: str) -> Refusal:
+    """Why two ranges are one: an access may touch bytes of both. ``name``: of what begins among them."""
+    return Refusal(
+        access.line, f"{_told(kernel, access)} may reach past where `{name}` begins: they are one range"
+    )
+
+
+def _told(kernel: Kernel, access: Access) -> str:
+    pointers = pointers_in(kernel, access.offset)
+    through = (
+        copied_name(kernel, pointers[0], assignments(kernel))
+        if pointers
+        else kernel.buffers[access.buffer].name
+    )
+    beside = access.asynchronous or access.beside
+    kind = f"an asynchronous {_DOES[access.kind]}" if beside else f"the {_DOES[access.kind]}"
+    return f"{kind} through `{through}`"
 
 
 def _causes(kernel: Kernel, bounds: Bounds, offset: Term) -> Iterator[str]:

@@ -552,7 +552,7 @@ def _declare_shared(
 ) -> None:
     for position, declarator in enumerate(declaration.declarators):
         if not declarator.name:
-            ctx.limits.complete = False
+            ctx.limits.note_partly(ctx.at.line(declaration.lo), "the declaration")
             continue
         declare_type(declaration, declarator, scope.declare_constants())
         index = len(ctx.buffers)

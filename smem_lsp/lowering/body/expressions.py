@@ -875,7 +875,7 @@ def _opaque(ctx: Context, expr: tree.Opaque, scope: LocalScope) -> Value:
         name_buffers(
             ctx, ctx.at.base + expr.lo, ctx.at.base + expr.hi, scope, "used in a statement expression"
         )
-        ctx.limits.complete = False
+        ctx.limits.note_partly(ctx.at.line(expr.lo), "the statement expression")
     for item in expr.operands:
         value(ctx, item, scope)
     return ctx.out.fresh()

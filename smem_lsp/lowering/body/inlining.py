@@ -79,7 +79,7 @@ def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalS
     if ctx.inlining.depth >= MAX_DEPTH or ctx.out.point > MAX_POINTS or parameters is None:
         result = unknown_calls.unknown_call(ctx, expr, scope, "a lambda")
         expressions.escape_closure(ctx, closure, "not inlined")
-        ctx.limits.complete = False
+        ctx.limits.note_partly(ctx.at.line(expr.lo), "the lambda that is called")
         return result
     inner = LocalScope(closure.scope)
     bind(ctx, parameters, expr, scope, inner)

@@ -161,7 +161,7 @@ def line_of(ctx: Context, lo: int) -> int:
 
 def not_understood(ctx: Context, span: tuple[int, int], scope: LocalScope) -> None:
     """Statement outside the grammar: what it names is never moved, and a jump in it makes the flow unknown."""
-    ctx.limits.complete = False
+    ctx.limits.note_partly(line_of(ctx, span[0]))
     effects.name_buffers(ctx, *span, scope, "in a statement that is not understood")
     kinds = ctx.at.body.tokens.kinds[span[0] : span[1]]
     if {"RETURN", "BREAK", "CONTINUE", "GOTO"} & set(kinds) or "STORAGE" in kinds:
@@ -171,7 +171,7 @@ def not_understood(ctx: Context, span: tuple[int, int], scope: LocalScope) -> No
 def _guessed(ctx: Context, span: tuple[int, int], scope: LocalScope) -> None:
     """A statement that can be read in two ways: what it names is never moved, what it computes is not known."""
     if span in ctx.at.body.guessed:
-        ctx.limits.complete = False
+        ctx.limits.note_partly(line_of(ctx, span[0]))
         effects.name_buffers(ctx, *span, scope, "in a statement that can be read in two ways")
 
 

@@ -78,14 +78,18 @@ def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
     lo, hi = node.chunk
     if not ctx.dialect.nvidia:  # of another machine: it may do anything
         effects.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
-        ctx.limits.complete = False
+        ctx.limits.note_partly(
+            ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start), "assembler"
+        )
         ctx.may_synchronise()
         return
     groups = _groups(ctx, lo, hi)
     kinds, texts = ctx.at.body.tokens.kinds, ctx.at.body.tokens.texts
     if groups is None:
         effects.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
-        ctx.limits.complete = False
+        ctx.limits.note_partly(
+            ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start), "assembler"
+        )
         return
     code = "".join(_unquoted(texts[i]) for i in range(*groups[0]) if kinds[i] == "STRING")
     instructions = _instructions(code)
@@ -95,7 +99,9 @@ def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
     operands = _operands(ctx, groups[1:3])
     if operands is None:
         effects.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
-        ctx.limits.complete = False
+        ctx.limits.note_partly(
+            ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start), "assembler"
+        )
         return
     for operand in operands:
         with ctx.at.chunk(operand.at):

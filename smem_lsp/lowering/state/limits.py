@@ -17,7 +17,7 @@ class LimitsFound:
     instantiates a template passes; ``unseen``: names of values that nothing in sight declares; ``passed_over``: a call
     was not followed."""
 
-    complete: bool = True  # every statement parsed, no guess on a declaration, barrier or access
+    partly: list[str] = field(default_factory=list)  # what is not parsed, or only by a guess
     irregular: str | None = None  # why control flow is not known
     unexact: str | None = None  # why the bytes may be others than those declared
     unknown: list[str] = field(default_factory=list)
@@ -30,6 +30,9 @@ class LimitsFound:
     disguised: list[str] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
     passed_over: bool = False
+
+    def note_partly(self, line: int, what: str = "the statement") -> None:
+        self.partly.append(f"{what} at line {line} was not understood")
 
     def note_unknown(self, reason: str, *, accesses: int = 0, barriers: int = 0) -> None:
         self.unknown.append(reason)

@@ -107,7 +107,7 @@ template <typename T> __global__ void k(float* out, T n) {
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("float* z = y + n;", "float* z = n > 8 ? smem : y + n;", "where `z` begins is not followed"),
+        ("float* z = y + n;", "float* z = n > 8 ? smem : y + n;", "`z` points to several places"),
         ("float* z = y + n;", "float* z = smem + m;", "begins first is not known"),
         ("float* z = y + n;", "float* z = y + n; if (m) z = smem;", "points to several places"),
         ("float* z = y + n;", "float* z = smem - n;", ""),

@@ -93,3 +93,23 @@ def test_the_json_document_has_the_reasons() -> None:
     told = json.loads(json.dumps(kernel["unknown"]))["ranges"]
     assert [each["line"] for each in told] == [8]
     assert told[0]["reason"] == "the read through `x` may begin 1,020 B before `smem`"
+
+
+def test_two_pointers_of_one_range_say_which_access_joins_them() -> None:
+    text = KERNEL.replace("x[255 - tid]", "x[2 * tid]").replace("512 *", "1024 *")
+    text = text.replace("  int tid", "  float* z = smem + 512;\n  int tid").replace(
+        "out[tid] = y", "z[tid] = y[tid];\n  out[tid] = y"
+    )
+    text = text.replace("y[tid ^ 1]", "z[tid]")
+    words = "the read through `x` may reach past where `y` begins: they are one range"
+    assert refusals(text) == [(9, words)]
+    (report,) = check(text).kernels
+    assert {"line": 9, "reason": words} in kernel_object(check(text).source, report)["unknown"]["ranges"]
+
+
+def test_a_pointer_with_several_places_is_a_reason_where_nothing_is_divided() -> None:
+    text = KERNEL.replace("smem + 256;", "n > 4 ? smem + 256 : smem + 512;").replace("512 *", "768 *")
+    words = "`y` points to several places"
+    assert refusals(text) == [(8, words), (10, words)]
+    one = KERNEL.replace("smem + 256;", "smem + threadIdx.y;")
+    assert refusals(one) == []
