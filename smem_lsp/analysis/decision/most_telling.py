@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import zip_longest
 
 from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.ways import Open
@@ -12,18 +13,35 @@ from smem_lsp.ir.nodes import Access
 
 
 def most_telling(of: Followed, pairs: Iterable[Open]) -> list[Open]:
-    """First those of one place, whoever comes to it: nothing is left to ask but who does. Then those of different warps
-    before lanes of one; and of those of two statements, which an unrolled loop or another call repeats, one before the
-    others."""
+    """First those of one place, whoever comes to it: nothing is left to ask but who does; in turns with those of two
+    statements of which no data say who comes to them, and where to, which a short question decides. Then the others;
+    those of different warps before lanes of one; and of those of two statements, which an unrolled loop or another call
+    repeats, one before the others."""
     seen = Counter[object]()
-    ranked = list[tuple[bool, bool, int, Open]]()
+    one_place, plain, rest = (list[tuple[bool, int, Open]]() for _ in range(3))
     for pair in pairs:
         lanes, statements = pair.lanes is True, frozenset((_statement(pair.first), _statement(pair.second)))
-        place = _place(of, pair.first)
-        two_places = place is None or place != _place(of, pair.second)
-        ranked.append((two_places, lanes, seen[lanes, statements], pair))
+        again = seen[lanes, statements]
         seen[lanes, statements] += 1
-    return [pair for *_, pair in sorted(ranked, key=lambda each: each[:3])]
+        place = _place(of, pair.first)
+        if place is not None and place == _place(of, pair.second):
+            one_place.append((lanes, again, pair))
+        elif not again and not any(_rests_on_data(of, each) for each in (pair.first, pair.second)):
+            plain.append((lanes, again, pair))
+        else:
+            rest.append((lanes, again, pair))
+    first, second, last = (
+        [pair for *_, pair in sorted(each, key=lambda each: each[:2])] for each in (one_place, plain, rest)
+    )
+    turns = zip_longest(first, second)
+    return [*(each for turn in turns for each in turn if each is not None), *last]
+
+
+def _rests_on_data(of: Followed, access: Access) -> bool:
+    """Does a value that is loaded, and not the same for the block, decide who comes to it or what it touches?"""
+    terms = [each.term for each in of.positions[access.point].conditions]
+    offset = of.values.offset(access, of.kernel.buffers[access.buffer])
+    return offset is None or any(not each.known and not of.levels.uniform(each) for each in (*terms, offset))
 
 
 def _statement(access: Access) -> object:

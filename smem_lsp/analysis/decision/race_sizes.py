@@ -22,13 +22,14 @@ from smem_lsp.analysis.decision.size_conditions import (
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import NotTaken
 from smem_lsp.analysis.decision.witnesses import witness_of
-from smem_lsp.analysis.values.terms import LoopVar, Sym, parts_of
+from smem_lsp.analysis.values.terms import LoopVar, Op, Sym, Term, parts_of
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_THREADS
 
 _ENOUGH = 3  # choices of sizes that show a race
 _LARGE = 2  # of the ordinary choices of sizes, the first ones
+_FEW = 4  # sizes of which each is the largest one, and the smallest one
 _APART = 40  # times as large as another one, a size of another order of magnitude
 
 
@@ -47,7 +48,8 @@ class RaceSizes(Meeting):
         shown: list[Witness] = []
         first: Witness | None = None  # of larger sizes than any that are known to be safe
         too_small = False
-        for turn, chosen in enumerate(ordinary_sizes(everything, self.encoder)):
+        made = made_of_others(self.asker.given())
+        for turn, chosen in enumerate(ordinary_sizes(everything.keys() - made, self.encoder)):
             given = self.as_launched(chosen)
             witness = self.witness(formulas, given)
             if witness is not None:
@@ -82,12 +84,12 @@ class RaceSizes(Meeting):
     def as_launched(self, chosen: dict[str, int]) -> dict[str, int]:
         """Without those sizes that the launches in sight make of the other ones, parameters before places in the grid:
         a grid has as many blocks as an array needs."""
-        facts = list(self.given())
-        if not facts or self.is_possible([*facts, *self.encoder.side], chosen):
+        facts = [*self.given(), *self.encoder.side]
+        if not self.asker.given() or self.is_possible(facts, chosen):
             return chosen
         kept = dict[str, int]()
         for name in sorted(chosen, key=is_parameter, reverse=True):
-            if self.is_possible([*facts, *self.encoder.side], {**kept, name: chosen[name]}):
+            if self.is_possible(facts, {**kept, name: chosen[name]}):
                 kept[name] = chosen[name]
         return kept
 
@@ -283,6 +285,24 @@ class RaceSizes(Meeting):
         return self.asker.solve(self.encoder, list(formulas), wanted=wanted)
 
 
+def made_of_others(facts: Iterable[Term]) -> set[str]:
+    """The parameters that launches compute from others, none of which is made of them in turn: ``m == n * n``."""
+    made = dict[str, set[str]]()
+    for fact in facts:
+        if isinstance(fact, Op) and fact.operator == "==":
+            for one, of in (fact.args, fact.args[::-1]):
+                names = {part.name for part in parts_of(of) if isinstance(part, Sym)}
+                if (
+                    isinstance(one, Sym)
+                    and isinstance(of, Op)
+                    and names
+                    and one.name not in names | made.keys()
+                ):
+                    if not any(one.name in made.get(name, ()) for name in names):
+                        made[one.name] = names
+    return set(made)
+
+
 def ordinary_sizes(names: Collection[str], encoder: Encoder) -> Iterator[dict[str, int]]:
     """Unrelated choices of sizes, large and small ones, and of several sizes also some of different orders of
     magnitude: a radius and a width; one of the first blocks for a place in the grid. Without names there is one."""
@@ -296,8 +316,11 @@ def ordinary_sizes(names: Collection[str], encoder: Encoder) -> Iterator[dict[st
     free = sorted(name for name in names if is_parameter(name))
     if len(free) < 2:
         return
+    orders = [free, free[::-1]]
+    if len(free) <= _FEW:  # a radius, a width and a height: any of them may be the largest, or the smallest
+        orders += [free[start:] + free[:start] for start in range(1, len(free))]
     for turn, first in enumerate((2, 3)):
-        for ordered in (free, free[::-1]):
+        for ordered in [each for at, each in enumerate(orders) if each not in orders[:at]]:
             yield {
                 **{name: _of_grid(name, turn, encoder) for name in names if not is_parameter(name)},
                 **{name: first * _APART**place + turn for place, name in enumerate(ordered)},

@@ -97,3 +97,55 @@ def test_a_race_in_many_instances_with_hard_pairs() -> None:
     (found,) = check(SQUARE.replace(barrier, "    out") + host).findings
     assert (found.code, found.severity) == ("SMEM201", Severity.INFO)
     assert "when the block is 64×1×1 (in k<float>" in found.message
+
+
+SEARCH = """\
+__device__ void winner(const int *sums, int most, int *found, int *before) {{
+  int t = threadIdx.x;
+  *found = *before = 0;
+  __syncthreads();
+  if (t < 31) {{
+    if (sums[t + 1] > most && sums[t] < most) {{ *found = t + 1; *before = sums[t]; }}
+    else if (sums[t] == most && sums[t + 1] > most) {{ *found = t + 1; *before = sums[t]; }}
+  }}
+}}
+__global__ void k(const int *in, int *out, int rows, int cols, int r, int half) {{
+  __shared__ int sums[32];
+  __shared__ int found, before, again, rest;
+  int t = threadIdx.x, share = rows / gridDim.x + (blockIdx.x < rows % gridDim.x);
+  for (int i = share * blockIdx.x; i < min(rows, share * blockIdx.x + share); ++i) {{
+    for (int j = r; j < cols - r; ++j) {{
+      sums[t] = in[i * cols + j + t];
+      __syncthreads();
+      winner(sums, half, &found, &before);
+      __syncthreads();
+      winner(sums, half - before, &again, &rest);
+      __syncthreads();
+      {scan}
+      __syncthreads();
+      out[i * cols + j] = sums[found] + again;
+      __syncthreads();
+    }}
+  }}
+}}
+void go(const int *in, int *out, int rows, int cols, int r, int parts) {{
+  k<<<parts, 32>>>(in, out, rows, cols, r, 2 * r * r + 2 * r);
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("scan", "codes"),
+    [
+        ("if (t >= 2) sums[t] += sums[t - 2];", ["SMEM205"]),
+        (
+            "int v = t >= 2 ? sums[t] + sums[t - 2] : sums[t]; __syncthreads(); sums[t] = v;",
+            [],
+        ),
+    ],
+)
+def test_a_race_beside_many_that_data_decide(scan: str, codes: list[str]) -> None:
+    """Who writes the winner data decide, which takes many questions each; a launch makes one size of another."""
+    report = check(SEARCH.format(scan=scan))
+    found = [each.code for each in report.findings if each.severity is not Severity.INFO]
+    assert [code for code in found if code.startswith("SMEM2")] == codes
