@@ -120,6 +120,16 @@ def test_what_may_hold_a_barrier_is_no_ground_of_a_warning(call: str) -> None:
     assert codes(report(call, functor), among=["SMEM201", "SMEM202"]) == []
 
 
+def test_a_call_that_may_wait_in_a_loop_that_may_run_no_turn() -> None:
+    """They meet where it runs none: that is said of the parameter, and no warning."""
+    text = KERNEL.replace("BETWEEN", "for (int i = 0; i < n; i++) other::sync_all(i);").replace("PRELUDE", "")
+    text = text.replace("void host(float* p, Outside table) { k<<<1, 256>>>(p, p, table, 3); }", "")
+    found = check(text, config=ASKED)
+    assert codes(found, among=["SMEM201", "SMEM202", "SMEM205"]) == []
+    (facts,) = found.facts
+    assert "parameters decide" in kernel_verdict(facts).words
+
+
 def test_a_barrier_ends_what_is_told() -> None:
     found = report("v += other::shifted(v, 3); __syncthreads();")
     assert codes(found) == []

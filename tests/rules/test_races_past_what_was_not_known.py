@@ -181,6 +181,7 @@ def test_the_race_is_told(text: str, severity: Severity) -> None:
     [
         "int turns = 0; while (atomicAdd(&flag[0], 0) == 0 && turns % 8 < 100) turns += 8;",
         "for (int i = 0; i < 2; ++i) { int sum = 0; while (sum < 1) sum += flags[i * n]; }",
+        "for (int i = 0; i < n; ++i) { int sum = 0; while (sum < 1) sum += flags[i * n]; }",  # n is 2
         "for (int i = 0; i < 2; ++i) { int sum = 0; for (int j = 0; sum < 1; ++j) sum += flags[0 * j + i]; }",
         "for (int i = 0; i < 2; ++i) { int seen = flags[i]; while (!seen) seen = flags[i]; }",
     ],

@@ -78,12 +78,17 @@ class Regions:
         found = [self.summary(arm) for arm in _arms(node)]
         if any(each.accesses or each.orders or each.jumps or each.waits for each in found):
             return True
-        last = node.end_point if isinstance(node, Loop) else max(each.last for each in found)
-        return any(node.point < call <= last for call in self.ordering.calls)
+        return self.calls(node)
 
     def orders(self, node: Branch | Loop) -> bool:
-        """Does it hold something that orders accesses, or tells when a copy has landed?"""
-        return any(each.orders or each.waits for each in map(self.summary, _arms(node)))
+        """Does it hold something that orders accesses, or may, or tells when a copy has landed?"""
+        return any(each.orders or each.waits for each in map(self.summary, _arms(node))) or self.calls(node)
+
+    def calls(self, node: Branch | Loop) -> bool:
+        """Does it hold one of the calls, or is it one of the loops, from which on nothing counts that was open?"""
+        last = max(each.last for each in map(self.summary, _arms(node)))
+        last = node.end_point if isinstance(node, Loop) else last
+        return any(node.point < call <= last for call in self.ordering.calls)
 
 
 @record
