@@ -8,6 +8,7 @@ from dataclasses import field
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.grammar_tokens import GrammarToken
+from smem_lsp.syntax.known_names import WAIT_ONLY
 from smem_lsp.syntax.lookahead import Lookahead
 
 _HEADS = {"IF": "COND", "WHILE": "COND", "SWITCH": "COND", "FOR": "HEAD", "CATCH": "HEAD"}
@@ -27,11 +28,12 @@ _BEFORE_BRACE = frozenset(
 @dataclass(slots=True)
 class Chunks:
     """``marks`` for the grammar; ``macros``: unexpanded macro statements; ``open_ended``: statements that lack their
-    `;`; ``repaired``: a brace was implied."""
+    `;`, or go on; ``unfinished``: one surely lacks it; ``repaired``: a brace was implied."""
 
     marks: list[GrammarToken] = field(default_factory=list)
     macros: list[tuple[int, int]] = field(default_factory=list)
     open_ended: list[tuple[int, int]] = field(default_factory=list)
+    unfinished: bool = False
     repaired: bool = False
 
 
@@ -128,7 +130,7 @@ class _Cutter:
             self._put("JUMP", i, i + 1)
             return i + 1
         if kind in ("RETURN", "GOTO"):
-            end = self._end(i + 1, "CHUNK_EXPR")
+            end = i + 1 if self._is_statement(i + 1) else self._end(i + 1, "CHUNK_EXPR")
             self._needs_semicolon(i, end)
             if kind == "GOTO" or end == i + 1:
                 self._put("JUMP", i, end)
@@ -162,8 +164,8 @@ class _Cutter:
                 return j + negated + 1
             if self._kind(j) == "STORAGE":  # if constexpr
                 j += 1
-        if self._kind(j) == "NAME" and self._kind(j + 1) == "LP":  # an attribute macro
-            j += 1
+        if self._kind(j) == "NAME" and self._kind(j + 1) == "LP" and not self._is_statement(j):
+            j += 1  # an attribute macro
         if self._kind(j) == "LP" and self._closed(j):
             self._put(_HEADS[kind], j + 1, self.partner[j])
             return self.partner[j] + 1
@@ -171,7 +173,7 @@ class _Cutter:
         while (
             end < self.hi
             and self.kinds[end] not in ("LC", "SEMI", "RC")
-            and not (self.line_start[end] and end > j)
+            and not (self.line_start[end] and (end > j or self._is_statement(end)))
         ):
             end += 1
         self._put(_HEADS[kind], j, end)
@@ -235,7 +237,9 @@ class _Cutter:
         return end
 
     def _needs_semicolon(self, i: int, end: int) -> None:
-        if self._kind(end) != "SEMI":
+        if self._is_statement(end):
+            self.out.unfinished = True
+        elif self._kind(end) != "SEMI":
             self.out.open_ended.append((i, end))
 
     def _declares(self, i: int) -> bool:
@@ -243,7 +247,7 @@ class _Cutter:
             if self._kind(i + 1) != "LP" or self._kind(i + 2) not in ("STAR", "AMP"):  # T (*rows)[4]
                 return False
         at = self.ahead.declarators_at(i)
-        if at is None or at > self.hi:
+        if at is None or at > self.hi or self._is_statement(at):
             return False
         self.declarators = at
         return True
@@ -290,8 +294,9 @@ class _Cutter:
             elif j > i and kind in _STARTERS and not (declares and kind in ("STORAGE", "TYPEDEF")):
                 if not (kind == "ASM" or (kind == "STORAGE" and self.kinds[j - 1] in ("RB", "RP"))):  # lambda
                     break
-            elif j > declarators and self.line_start[j] and self._starts_statement(i, j, declares):
-                break
+            elif j > i and self.line_start[j]:
+                if self._is_statement(j) or (j > declarators and self._starts_statement(i, j, declares)):
+                    break
             j += 1
         return j
 
@@ -300,6 +305,10 @@ class _Cutter:
         while j < self.hi and self.kinds[j] not in ("SEMI", "LC", "RC") and not self.line_start[j]:
             j += 1
         return j
+
+    def _is_statement(self, j: int) -> bool:
+        """Does a line begin with a barrier? Whatever stands in front of it is not finished."""
+        return self._kind(j + 1) == "LP" and self.line_start[j] and self.texts[j] in WAIT_ONLY
 
     def _starts_statement(self, i: int, j: int, declares: bool) -> bool:
         """A line that cannot continue the statement before it: its `;` is missing."""

@@ -66,6 +66,7 @@ class _Statements:
     root: tree.Block
     macros: list[tuple[int, int]]
     open_ended: list[tuple[int, int]]
+    unfinished: bool
     repaired: bool
     store: Store = field(default_factory=Store)  # facts about them
 
@@ -87,6 +88,7 @@ class Body:
     start: int  # offset of the definition
     symbols: Symbols
     repaired: bool = False
+    unfinished: bool = False  # a statement lacks its `;`
     macros: list[tuple[int, int]] = field(default_factory=list)
     failed: set[tuple[int, int]] = field(default_factory=set)  # chunks that the grammar rejected
     # ambiguous chunks, each with the names that decide how it parses; statements without their `;`
@@ -137,6 +139,7 @@ class Body:
 
     def _noted(self, read: _Statements) -> tree.Block:
         self.repaired = self.repaired or read.repaired
+        self.unfinished = self.unfinished or read.unfinished
         if read.macros:
             self.macros += read.macros
         if read.open_ended:
@@ -210,7 +213,7 @@ def _read_statements(ahead: Lookahead, lo: int, hi: int, line_start: Sequence[bo
     if _nesting(root) > MAX_TREE_DEPTH:
         repaired = True
         root = tree.Block(lo, hi, [tree.Bad(lo, hi)])
-    return _Statements(ahead, root, chunks.macros, chunks.open_ended, repaired)
+    return _Statements(ahead, root, chunks.macros, chunks.open_ended, chunks.unfinished, repaired)
 
 
 def parse_chunk(start: str, kinds: Sequence[str], texts: Sequence[str], symbols: Symbols) -> Any:

@@ -170,3 +170,27 @@ def test_what_an_edit_does_not_touch_is_not_asked_again(typed: str, monkeypatch:
     ANSWERS.forget(PROCESS)
     assert told(changed) == told(check(text, path="typed.cu", cache=Store()))
     assert len(asked) > before
+
+
+def test_a_statement_in_front_of_a_barrier_asks_nothing_while_it_is_typed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = list[PairQuestion]()
+    reply = PairQuestion.reply
+
+    def count(question: PairQuestion) -> Reply:
+        asked.append(question)
+        return reply(question)
+
+    monkeypatch.setattr(PairQuestion, "reply", count)
+    ANSWERS.forget(PROCESS)
+    store, typed = Store(), "float extra = 7.0f * threadIdx.x + blockIdx.x;"
+    check(KERNELS, path="typed.cu", cache=store)
+    before = len(asked)
+    for end in range(1, len(typed) + 1):
+        text = KERNELS.replace(
+            "    __syncthreads();\n    sum", f"    {typed[:end]}\n    __syncthreads();\n    sum"
+        )
+        kernels = check(text, path="typed.cu", cache=store).kernels
+        assert [len(kernel.barriers) for kernel in kernels] == [1, 4, 3]
+        assert len(asked) == before, typed[:end]

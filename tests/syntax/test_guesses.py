@@ -108,6 +108,7 @@ def test_a_declaration_in_sight_removes_the_doubt(
         "s[(x)(y)] = 1;",
         "SHARED float t[4];",
         "int n = 1\n  s[0] = 2;",  # its `;` is missing
+        "int n = 1\n  __syncthreads();",
         "FOR_EACH(i, 4) { s[i] = 1; }",
         "CHECK(s[0])\n  s[1] = 2;",
         "UNROLL\n  for (int i = 0; i < 4; ++i) s[i] = 1;",

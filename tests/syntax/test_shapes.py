@@ -7,7 +7,9 @@ from tree_shapes import shape, shapes
 
 from smem_lsp.source import SourceText
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.known_names import WAIT_ONLY
 from smem_lsp.syntax.parse import parse
+from smem_lsp.targets.dialects import DIALECTS
 
 
 @pytest.mark.parametrize(
@@ -167,6 +169,40 @@ def test_what_follows_a_half_typed_statement_is_read(half: str) -> None:
     found = shapes(f"first();\n{half}\nlast();")
     assert found[0] == "first();"
     assert any("last()" in each for each in found) or "last" in half
+
+
+@pytest.mark.parametrize("barrier", ["__syncthreads();", "__syncwarp();", "__barrier_sync(0);"])
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "const float extra = 7.0f * threadIdx.x",
+        "a[tid] += b[tid + 1] - f(c, d)",
+        "auto& [x, y] = point->at<3>(tid)",
+        "__shared__ int t[4 * N]",
+        "return a ? b : c",
+        "for (int i = 0; i < n; ++i) a[i] = 0",
+        "if (a && b) c = new float[4]{1, 2}",
+    ],
+)
+def test_a_barrier_below_is_read_whatever_is_typed(typed: str, barrier: str) -> None:
+    for end in range(1, len(typed) + 1):
+        found = shapes(f"first();\n{typed[:end]}\n{barrier}\nlast();")
+        assert found[0] == "first();"
+        inside = found[-1].endswith(f"{barrier} last(); }}")
+        assert inside or (found[-2].endswith(barrier) and found[-1] == "last();"), typed[:end]
+
+
+def test_the_barriers_that_return_nothing_are_those_of_the_dialects() -> None:
+    plain = {name for each in DIALECTS for name in (each.block_barrier, each.warp_barrier)}
+    numbered = {name for each in DIALECTS for name in (*each.numbered_barriers, *each.counted_barriers)}
+    assert plain | numbered == WAIT_ONLY
+
+
+@pytest.mark.parametrize(
+    "whole", ["x = f(a,\n  b);", "x = a +\n  votes();", "x = a +\n  __syncthreads_or(b);"]
+)
+def test_a_call_that_returns_something_goes_on(whole: str) -> None:
+    assert len(shapes(whole)) == 1
 
 
 def test_a_missing_semicolon_costs_one_statement() -> None:
