@@ -53,6 +53,8 @@ def _unread(function: Function, counted: _Counted) -> Iterator[Unread]:
         why = "this statement is not understood"
         if (lo, hi) in macros:
             why = f"the macro {body.tokens.texts[lo]} is not known"
+        elif (lo, hi) in body.unfinished and (lo, hi) not in body.failed:
+            why = "this statement has no `;`"
         yield body.site(lo, hi), why, name
     if counted.headless:
         yield function.name_span, "the parameters are not understood", function.name
@@ -63,8 +65,9 @@ def _count(function: Function) -> _Counted:
     nodes = _statements(body.statements)
     if not _DEVICE & function.definition.island.specifiers:
         return _Counted(len(nodes))
-    failed = tuple(chunk for node in nodes for chunk in _failed_chunks(body, node))
-    return _Counted(len(nodes), failed, function.parameters is None)
+    failed = [chunk for node in nodes for chunk in _failed_chunks(body, node)]
+    failed += [(lo, hi) for lo, hi in body.unfinished if not any(lo <= at < hi for at, _ in failed)]
+    return _Counted(len(nodes), tuple(failed), function.parameters is None)
 
 
 def _failed_chunks(body: Body, node: tree.Statement) -> list[tuple[int, int]]:

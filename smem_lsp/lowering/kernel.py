@@ -272,8 +272,9 @@ def _is_complete(ctx: Context) -> bool:
 def _is_read(function: Function) -> bool:
     """Was every statement and the head of a function understood?"""
     body = function.body
-    doubtful = body.repaired or body.unfinished or body.macros or body.failed or body.guessed
-    return not doubtful and function.parameters is not None
+    return (
+        not (body.repaired or body.macros or body.failed or body.guessed) and function.parameters is not None
+    )
 
 
 def _conditional_regions(unit: TranslationUnit, within: Span) -> tuple[Span, ...]:

@@ -15,6 +15,7 @@ _HEADS = {"IF": "COND", "WHILE": "COND", "SWITCH": "COND", "FOR": "HEAD", "CATCH
 _STARTERS = frozenset(
     "IF FOR WHILE DO SWITCH CASE DEFAULT RETURN BREAK CONTINUE GOTO ELSE STORAGE USING TYPEDEF TRY ASM".split()
 )
+_KEYWORDS = _STARTERS - {"STORAGE", "ASM"}  # which never stand in an expression
 _SPECIFIERS = frozenset("TYPENAME TYPE QUALIFIER STORAGE TAG TYPEDEF DECLTYPE ATTRIBUTE".split())
 _AFTER_MACRO = frozenset(
     "NAME IF FOR WHILE RETURN TYPE RC STORAGE LC QUALIFIER DO SWITCH ASM BREAK CONTINUE TAG".split()
@@ -28,12 +29,12 @@ _BEFORE_BRACE = frozenset(
 @dataclass(slots=True)
 class Chunks:
     """``marks`` for the grammar; ``macros``: unexpanded macro statements; ``open_ended``: statements that lack their
-    `;`, or go on; ``unfinished``: one surely lacks it; ``repaired``: a brace was implied."""
+    `;`, or go on; ``unfinished``: those of them that surely lack it; ``repaired``: a brace was implied."""
 
     marks: list[GrammarToken] = field(default_factory=list)
     macros: list[tuple[int, int]] = field(default_factory=list)
     open_ended: list[tuple[int, int]] = field(default_factory=list)
-    unfinished: bool = False
+    unfinished: list[tuple[int, int]] = field(default_factory=list)
     repaired: bool = False
 
 
@@ -237,10 +238,10 @@ class _Cutter:
         return end
 
     def _needs_semicolon(self, i: int, end: int) -> None:
-        if self._is_statement(end):
-            self.out.unfinished = True
-        elif self._kind(end) != "SEMI":
+        if self._kind(end) != "SEMI":
             self.out.open_ended.append((i, end))
+            if self._kind(end) in _KEYWORDS or self._is_statement(end):
+                self.out.unfinished.append((i, end))
 
     def _declares(self, i: int) -> bool:
         if self.kinds[i] == "NAME" and self._kind(i + 1) in ("LP", "LB", "EQ", "DOT", "ASSIGN", "STEP"):

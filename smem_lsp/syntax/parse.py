@@ -66,7 +66,7 @@ class _Statements:
     root: tree.Block
     macros: list[tuple[int, int]]
     open_ended: list[tuple[int, int]]
-    unfinished: bool
+    unfinished: list[tuple[int, int]]
     repaired: bool
     store: Store = field(default_factory=Store)  # facts about them
 
@@ -88,10 +88,9 @@ class Body:
     start: int  # offset of the definition
     symbols: Symbols
     repaired: bool = False
-    unfinished: bool = False  # a statement lacks its `;`
     macros: list[tuple[int, int]] = field(default_factory=list)
     failed: set[tuple[int, int]] = field(default_factory=set)  # chunks that the grammar rejected
-    # ambiguous chunks, each with the names that decide how it parses; statements without their `;`
+    # ambiguous chunks, each with the names that decide how it parses; statements that seem to lack their `;`
     guessed: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict)
     _root: tree.Block | None = None
 
@@ -103,6 +102,11 @@ class Body:
     @property
     def ahead(self) -> Lookahead:
         return self._read.ahead
+
+    @property
+    def unfinished(self) -> Sequence[tuple[int, int]]:
+        """Statements that surely lack their `;`."""
+        return self._read.unfinished
 
     @property
     def store(self) -> Store:
@@ -139,7 +143,6 @@ class Body:
 
     def _noted(self, read: _Statements) -> tree.Block:
         self.repaired = self.repaired or read.repaired
-        self.unfinished = self.unfinished or read.unfinished
         if read.macros:
             self.macros += read.macros
         if read.open_ended:

@@ -184,7 +184,7 @@ def test_a_statement_in_front_of_a_barrier_asks_nothing_while_it_is_typed(
 
     monkeypatch.setattr(PairQuestion, "reply", count)
     ANSWERS.forget(PROCESS)
-    store, typed = Store(), "float extra = 7.0f * threadIdx.x + blockIdx.x;"
+    store, typed = Store(), "float extra = 7.0f * blockIdx.x;"
     check(KERNELS, path="typed.cu", cache=store)
     before = len(asked)
     for end in range(1, len(typed) + 1):

@@ -17,3 +17,25 @@ __global__ void k(float* out) {
 }
 """
     )
+
+
+def test_a_statement_that_lacks_its_semicolon_is_marked() -> None:
+    expect(
+        """
+__global__ void k(float* out, int n) {
+  __shared__ float a[256];
+  float sum = 0
+//^^^^^^^^^^^^^ SMEM001 has no `;`
+  for (int i = 0; i < n; ++i) sum += i;
+  a[threadIdx.x] = sum + out[
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^ SMEM001 not understood
+  __syncthreads();
+  out[threadIdx.x] = a[255 - threadIdx.x] + n
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ SMEM001 has no `;`
+  __syncthreads();
+  if (n > 3) return n +
+//                  ^^^ SMEM001 not understood
+  __syncthreads();
+}
+"""
+    )

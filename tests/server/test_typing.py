@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from server.client import serving, span
 from server.samples import MERGEABLE, PUSH, place
 from server.typing_hands import Screen, recordings, type_statement
 
 FIRST_READ = "  float s = tile[31 - tid / 32][tid % 32];\n"
+KERNELS = Path(__file__).resolve().parents[1] / "kernels"
 BARRIER = "  __syncthreads();\n"
 
 
@@ -68,6 +71,16 @@ def test_typings_of_statements_of_kernels() -> None:
         type_statement(screen, at, statement)
         assert screen.shown() == screen.found()
         assert screen.flickers() == [], statement
+
+
+def test_what_has_no_semicolon_is_not_complete() -> None:
+    """``float acc[4] = {}`` goes on with no loop, though an editor has closed its brace."""
+    text = (KERNELS / "06_gemm_epilogue.wrong.cu").read_text()
+    begun, rest = "float acc[4] = ", "{};"
+    screen, at = Screen(text.replace(begun + rest, "", 1)), text.index(begun + rest)
+    screen.change(at, at, begun, after=3.0)
+    type_statement(screen, at + len(begun), rest)
+    assert screen.flickers() == []
 
 
 def test_the_client_gets_what_stays_and_then_what_is_there() -> None:
