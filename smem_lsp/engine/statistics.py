@@ -65,8 +65,8 @@ def _count(function: Function) -> _Counted:
     nodes = _statements(body.statements)
     if not _DEVICE & function.definition.island.specifiers:
         return _Counted(len(nodes))
-    failed = dict.fromkeys(chunk for node in nodes for chunk in _failed_chunks(body, node))
-    failed |= dict.fromkeys(sorted(body.unfinished))
+    failed = [chunk for node in nodes for chunk in _failed_chunks(body, node)]
+    failed += [(lo, hi) for lo, hi in body.unfinished if not any(lo <= at < hi for at, _ in failed)]
     return _Counted(len(nodes), tuple(failed), function.parameters is None)
 
 

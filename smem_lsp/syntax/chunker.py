@@ -8,8 +8,8 @@ from dataclasses import field
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.grammar_tokens import GrammarToken
+from smem_lsp.syntax.known_names import WAIT_ONLY
 from smem_lsp.syntax.lookahead import Lookahead
-from smem_lsp.targets.dialects import DIALECTS
 
 _HEADS = {"IF": "COND", "WHILE": "COND", "SWITCH": "COND", "FOR": "HEAD", "CATCH": "HEAD"}
 _STARTERS = frozenset(
@@ -23,12 +23,6 @@ _AFTER_MACRO = frozenset(
 _NEVER_AFTER_CALL = frozenset("NAME IF FOR WHILE RETURN TYPE DO SWITCH BREAK CONTINUE".split())
 _BEFORE_BRACE = frozenset(
     "EQ ASSIGN NAME RB RP COMMA LC GT RETURN DOT SHIFT TAG TYPE STEP STORAGE QUALIFIER LP COLON".split()
-)
-# barriers that return nothing: a call of one is no part of an expression, and declares nothing
-_STATEMENTS = frozenset(
-    name
-    for each in DIALECTS
-    for name in (each.block_barrier, each.warp_barrier, *each.numbered_barriers, *each.counted_barriers)
 )
 
 
@@ -315,7 +309,7 @@ class _Cutter:
 
     def _is_statement(self, j: int) -> bool:
         """Does a line begin with a barrier? Whatever stands in front of it is not finished."""
-        return self._kind(j + 1) == "LP" and self.line_start[j] and self.texts[j] in _STATEMENTS
+        return self._kind(j + 1) == "LP" and self.line_start[j] and self.texts[j] in WAIT_ONLY
 
     def _starts_statement(self, i: int, j: int, declares: bool) -> bool:
         """A line that cannot continue the statement before it: its `;` is missing."""

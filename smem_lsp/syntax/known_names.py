@@ -387,3 +387,6 @@ KNOWN_TEMPLATES = frozenset(
     " aligned_size_t is_same_v is_same conditional_t enable_if_t".split()
 )
 """Templates whose headers are rarely in sight."""
+
+WAIT_ONLY = frozenset(("__syncthreads", "__syncwarp", "__barrier_sync", "__barrier_sync_count"))
+"""Barriers that return nothing: a call of one is no part of an expression, and declares nothing."""

@@ -93,7 +93,6 @@ class Body:
     start: int  # offset of the definition
     symbols: Symbols
     repaired: bool = False
-    unfinished: set[tuple[int, int]] = field(default_factory=set)  # chunks that surely lack their `;`
     macros: list[tuple[int, int]] = field(default_factory=list)
     failed: set[tuple[int, int]] = field(default_factory=set)  # chunks that the grammar rejected
     # ambiguous chunks, each with the names that decide how it parses; statements that seem to lack their `;`
@@ -108,6 +107,11 @@ class Body:
     @property
     def ahead(self) -> Lookahead:
         return self._read.ahead
+
+    @property
+    def unfinished(self) -> Sequence[tuple[int, int]]:
+        """Statements that surely lack their `;`."""
+        return self._read.unfinished
 
     @property
     def store(self) -> Store:
@@ -148,7 +152,6 @@ class Body:
             self.macros += read.macros
         if read.open_ended:
             self.guessed.update(dict.fromkeys(read.open_ended, frozenset((";",))))
-            self.unfinished.update(read.unfinished)
         return read.root
 
     def chunk(self, start: str, span: tuple[int, int]) -> Any:

@@ -39,6 +39,9 @@ __global__ void k(float* out, int n) {
   out[threadIdx.x] = a[255 - threadIdx.x] + n
 //^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ SMEM001 has no `;`
   __syncthreads();
+  if (n > 3) return n +
+//                  ^^^ SMEM001 not understood
+  __syncthreads();
 }
 """
     )
