@@ -59,9 +59,11 @@ class Validator:
             kernel = self.kernels[plan.barriers] = _kernel(graph, self.facts)
         # Bytes that nobody touches may lie anywhere.
         used = self.fixed | {access.buffer for access in kernel.flow.accesses.values()}
+        shared = [(a, b) for a, b in shared if a.index in used and b.index in used]
+        at_odds = self.fixed | _at_odds(kernel, shared)
         for a, b in shared:
             checkpoint()
-            if a.index in used and b.index in used:
+            if a.index in at_odds or b.index in at_odds:
                 reasons = [f"{item.name} never shares" for item in (a, b) if item.index in self.fixed]
                 reasons += _lost_values(kernel, a, b) + _lost_values(kernel, b, a)
                 reasons += _no_barrier(kernel, a, b, plan.offsets[a.index] == plan.offsets[b.index])
@@ -172,6 +174,30 @@ class _Kernel:
             starts |= mask(node for node, buffers in self.flow.read.items() if buffer in buffers)
             self.needed[buffer] = reach(self.back, starts, kills)
         return self.needed[buffer]
+
+
+def _at_odds(kernel: _Kernel, shared: Iterable[tuple[Item, Item]]) -> frozenset[int]:
+    """The buffers that may have something against one of those that they share bytes with: all of these are asked about
+    at once."""
+    partners: dict[int, set[int]] = {}
+    for a, b in shared:
+        partners.setdefault(a.index, set()).add(b.index)
+        partners.setdefault(b.index, set()).add(a.index)
+    found = set()
+    for buffer, others in partners.items():
+        checkpoint()
+        ours, theirs = kernel.accesses(buffer), _union(map(kernel.accesses, others))
+        written = kernel.after_writes(buffer)
+        if (
+            _union(kernel.writes.get(other, 0) for other in others) & written & kernel.before_reads(buffer)
+            or kernel.reads.get(buffer, 0) & kernel.onward[0] & ~written
+            or theirs & kernel.open_after(buffer)
+            or any(
+                (one & ours and two & theirs) or (two & ours and one & theirs) for one, two in kernel.beside
+            )
+        ):
+            found.add(buffer)
+    return frozenset(found)
 
 
 def _lost_values(kernel: _Kernel, holder: Item, writer: Item) -> list[str]:

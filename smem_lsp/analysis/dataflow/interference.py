@@ -73,7 +73,8 @@ class Interference:
     interfering: Mapping[int, int]  # bit -> accesses of other buffers, one of the two being a write
     slots: Mapping[int, Footprint | None]  # by bit; equal ones are one object
     steps: tuple[_Step, ...]
-    owned: dict[int, int] = field(default_factory=dict)  # bit -> accesses in own slots with it, once asked
+    # bit -> accesses that were asked about with it, and those of them in own slots
+    owned: dict[int, tuple[int, int]] = field(default_factory=dict)
     apart: dict[tuple[int, int], bool] = field(default_factory=dict)  # two slots (id) -> are they own slots?
     related: dict[frozenset[int], Conflicts] = field(default_factory=dict)  # by the barriers that are added
 
@@ -396,24 +397,22 @@ def _open_pairs(found: Interference, added: frozenset[int]) -> Iterable[tuple[in
     _walk(found.steps, 0, 0, _Walk(found.interfering, added, hits))
     for later, mask in hits.items():
         if mask:
-            owned = mask & _owned(found, later) if found.slots[later] is not None else 0
+            owned = _owned(found, later, mask)
             yield later, (mask & ~owned, owned)
 
 
-def _owned(found: Interference, bit: int) -> int:
-    known = found.owned.get(bit)
-    if known is not None:
-        return known
+def _owned(found: Interference, bit: int, asked: int) -> int:
+    """Those of ``asked`` that touch, as ``bit`` does, only what belongs to one thread."""
+    known, owned = found.owned.get(bit, (0, 0))
     mine = found.slots[bit]
-    mask = 0
-    if mine is not None:
-        for other in bits(found.interfering[bit]):
+    if mine is not None and asked & ~known:
+        for other in bits(asked & ~known):
             slot = found.slots[other]
             if slot is None:
                 continue
             key = (id(slot), id(mine))
             if key not in found.apart:
                 found.apart[key] = own_slots(slot, mine)
-            mask |= found.apart[key] << other
-    found.owned[bit] = mask
-    return mask
+            owned |= found.apart[key] << other
+        found.owned[bit] = known | asked, owned
+    return asked & owned
