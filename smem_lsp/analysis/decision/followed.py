@@ -17,7 +17,7 @@ from smem_lsp.analysis.decision.ways import Ordering, Pair, Way
 from smem_lsp.analysis.threads.uniformity import Control, Levels, control_where
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.pointer_ranges import parts
-from smem_lsp.analysis.values.terms import Term
+from smem_lsp.analysis.values.terms import Const, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
     Access,
@@ -39,6 +39,7 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
 Ways = Mapping[Pair, frozenset[Way]]
+_MANY = 400  # accesses of a kernel
 
 
 @dataclass
@@ -156,8 +157,43 @@ class Followed:
             found = self._ways[ordering] = self._found(accesses, ordering)
         return found
 
+    @cached_property
+    def meetings(self) -> int:
+        """How many accesses of others each access may meet by their kinds and places, of all of them."""
+        return sum(each.bit_count() for each in self._interfering(self.accesses))
+
+    def _interfering(self, accesses: Sequence[Access]) -> list[int]:
+        """Per access those that it may conflict with. Of many accesses only those that are not known to touch other
+        bytes, whoever makes them: else nearly all pairs of a kernel with its state in shared memory are of no matter.
+        """
+        found = interfering_accesses(accesses, storages_of(self.kernel.buffers))
+        if len(accesses) <= _MANY:
+            return found
+        touching = dict[tuple[int, int, int], int]()
+        places = [self._place(each) for each in accesses]
+        for index, place in enumerate(places):
+            if place is not None:
+                touching[place] = touching.get(place, 0) | 1 << index
+        elsewhere = dict[tuple[int, int, int], int]()
+        for buffer, start, end in touching:
+            checkpoint()
+            elsewhere[buffer, start, end] = sum(
+                mine
+                for (other, lo, hi), mine in touching.items()
+                if other == buffer and (hi <= start or end <= lo)
+            )
+        return [each if place is None else each & ~elsewhere[place] for each, place in zip(found, places)]
+
+    def _place(self, access: Access) -> tuple[int, int, int] | None:
+        """Buffer, first byte and end of what an access touches, whoever makes it; None: not known, or not one place."""
+        offset = self.values.offset(access, self.kernel.buffers[access.buffer])
+        told = (access.part, access.start, access.tile) == (None, None, None) and not access.rows
+        if not told or access.width is None or access.asynchronous or not isinstance(offset, Const):
+            return None
+        return access.buffer, offset.n, offset.n + access.width
+
     def _found(self, accesses: Sequence[Access], ordering: Ordering) -> Ways:
-        interfering = interfering_accesses(accesses, storages_of(self.kernel.buffers))
+        interfering = self._interfering(accesses)
         body = self.kernel.body if ordering.calls else self.body  # a call stands between any two nodes
         return ways_between(body, accesses, interfering, ordering)
 

@@ -39,7 +39,8 @@ from smem_lsp.ir.values import Const, Sym
 from smem_lsp.source import Span, checkpoint, listed
 from smem_lsp.source.record import dataclass
 
-_MOST = 400  # accesses of a kernel
+_MOST = 160_000  # meetings of the accesses of a kernel, as ``Followed`` counts them
+_FEW = 400  # accesses that have no more however they meet
 _EFFORT = (
     700_000  # about all pairs of it, shared among the instances of a template: the first one may tell with it
 )
@@ -85,7 +86,7 @@ class Judge:
         """Of all pairs that no proved barrier separates. ``asked``: only of these; ``to_tell``: only of those that may
         be told, with known addresses and nothing unknown that may order them."""
         kernel, accesses = self.of.kernel, self.of.accesses
-        if kernel.irregular is not None or len(accesses) > _MOST:
+        if kernel.irregular is not None or self.is_too_large:
             return
         self.asker.to_tell = to_tell
         if asked is None:
@@ -122,6 +123,11 @@ class Judge:
                 yield decision
 
     @property
+    def is_too_large(self) -> bool:
+        """Are there too many pairs to ask about?"""
+        return len(self.of.accesses) > _FEW and self.of.meetings > _MOST
+
+    @property
     def valid(self) -> Control:
         """The control flow of every run in which no thread misses a barrier that others wait at."""
         control, reached = self.of.control, self.barriers.reached
@@ -150,8 +156,8 @@ class Judge:
         """What the decisions on all pairs come to, under a block that is named, or under every one."""
         kernel = self.of.kernel
         reasons = list(_incomplete(self.of, self.barriers))
-        if len(self.of.accesses) > _MOST:
-            reasons.append(Undecided(kernel.line, f"more than {_MOST} accesses to shared memory"))
+        if self.is_too_large:
+            reasons.append(Undecided(kernel.line, "too many pairs of accesses to shared memory"))
         unsafe = [each for each in decisions if not each.answer.is_safe]
         reasons += _reasons(unsafe)
         racy = any(each.answer.is_race for each in unsafe)
