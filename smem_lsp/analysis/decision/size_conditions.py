@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 
 _HUGE = 1 << 24
 _EFFORT = 30_000  # of a question about some values
-_OF_ALL = (
-    700_000  # about all of them; of 115 that were answered the dearest took 630,000, the others up to 176,000
-)
+_OF_ALL = 1_100_000  # about all of them
 _OF_PRODUCTS = 300_000  # the same, of products of unknown numbers: more of it rarely helps
 _OF_A_CONDITION = 1_500_000  # of all questions about one parameter
 _SHARE = 10  # of which this part is taken from what is left for the kernel: few are asked
