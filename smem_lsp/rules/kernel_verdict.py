@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from smem_lsp.analysis.decision.model import Answer, Decision, Undecided, Verdict, VerdictKind
-from smem_lsp.analysis.decision.verdict import IN_ROWS
 from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.hazards.replayed import NOT_SHOWN
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
@@ -142,7 +141,7 @@ def surely_race_free(facts: KernelFacts) -> bool:
     if kernel.assumed or any(_missing(facts, Exchange)):
         return False
     found = kernel_verdict(facts)
-    return found.kind is VerdictKind.RACE_FREE and found.pairs > 0 and IN_ROWS not in found.assumes
+    return found.kind is VerdictKind.RACE_FREE and found.pairs > 0
 
 
 def _key(decision: Decision) -> tuple[int, int, bool]:

@@ -17,7 +17,6 @@ class Answer(Enum):
     APART = "apart"  # no values make them touch one byte
     IN_BOUNDS = "apart in bounds"  # none that keep both inside their buffer
     SAME_VALUE = "same value"  # they do, and store the same
-    IN_ROWS = "apart in rows"  # none that keep every index inside its dimension, or its member of a class
     UNDECIDED = "undecided"
     PRESUMED = "presumed"  # they do unless a call of which nothing says that it waits orders them
     DATA = "data"  # they do if what threads load is so
@@ -29,11 +28,6 @@ class Answer(Enum):
     @property
     def is_safe(self) -> bool:
         return self in (Answer.APART, Answer.IN_BOUNDS, Answer.SAME_VALUE)
-
-    @property
-    def is_settled(self) -> bool:
-        """Does it keep no kernel from a verdict? What no index may do is named as an assumption there."""
-        return self.is_safe or self is Answer.IN_ROWS
 
     @property
     def is_race(self) -> bool:

@@ -51,7 +51,7 @@ class PairQuestion(RaceSizes):
         if self.at_first or self.prove:
             return None
         found = replace(self, at_first=True).answered()
-        meet = found.answer is not Answer.UNDECIDED and not found.answer.is_settled
+        meet = found.answer is not Answer.UNDECIDED and not found.answer.is_safe
         return found if meet else None
 
     def safe_in_each_case(self) -> Reply | None:
@@ -114,8 +114,6 @@ class PairQuestion(RaceSizes):
             return Reply(Answer.DATA, origin, reasons)
         signed = [*formulas, *encoder.side, *inside, *differ, *encoder.meant]
         leaves = bool(rows) and self.asker.solve(encoder, signed).outcome is solver.Outcome.SOME
-        if leaves and self.shown([*formulas, *encoder.side, *inside, *rows]).outcome is solver.Outcome.NONE:
-            return Reply(Answer.IN_ROWS)
         changed = not leaves and bool(encoder.reread)
         sign = not (leaves or changed)
         return Reply(Answer.UNDECIDED, origin, reasons, leaves_row=leaves, sign=sign, changed=changed)

@@ -54,7 +54,6 @@ _LEAST_OF_BARRIERS = 150_000
 _OF_BARRIERS = 240_000  # effort about the barriers of a kernel
 _OR = ", or "
 TOO_HARD = "too hard within the budget"
-IN_ROWS = "no index leaves its dimension or its member"  # what a verdict takes for granted then
 
 
 @dataclass(slots=True)
@@ -159,7 +158,7 @@ class Judge:
         reasons = list(_incomplete(self.of, self.barriers))
         if self.is_too_large:
             reasons.append(Undecided(kernel.line, "too many pairs of accesses to shared memory"))
-        unsafe = [each for each in decisions if not each.answer.is_settled]
+        unsafe = [each for each in decisions if not each.answer.is_safe]
         reasons += _reasons(unsafe)
         racy = any(each.answer.is_race for each in unsafe)
         kind = VerdictKind.RACY if racy else VerdictKind.UNDECIDED if reasons else VerdictKind.RACE_FREE
@@ -172,7 +171,6 @@ class Judge:
             len(decisions) - len(unsafe),
             (
                 *(("no index leaves its buffer",) if in_bounds else ()),
-                *((IN_ROWS,) if any(each.answer is Answer.IN_ROWS for each in decisions) else ()),
                 *_not_negative(self.asker.not_negative),
             ),
             tuple(reasons),
@@ -436,7 +434,7 @@ def _not_negative(names: Collection[str]) -> Iterator[str]:
 
 def _decision(pair: Open, way: Way, reply: Reply) -> Decision:
     answer, reason = reply.answer, ""
-    if not answer.is_settled:
+    if not answer.is_safe:
         if way not in pair.surely:
             answer, reason = Answer.UNDECIDED, "something that is not known may order the accesses"
         elif pair.first.guess or pair.second.guess:

@@ -208,6 +208,6 @@ def _as_shown(decision: Decision, race: Race | None) -> Decision:
         return replace(decision, answer=Answer.PRESUMED, reason=reason)
     if race is None and decision.answer.is_race:
         return replace(decision, answer=Answer.UNDECIDED, reason=NOT_SHOWN)
-    if race is not None and decision.answer in (Answer.IN_ROWS, Answer.UNDECIDED, Answer.PRESUMED):
+    if race is not None and decision.answer in (Answer.UNDECIDED, Answer.PRESUMED):
         return replace(decision, answer=Answer.LIKELY if race.data else Answer.RACE, reason="")
     return decision
