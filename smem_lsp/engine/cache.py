@@ -17,9 +17,9 @@ from smem_lsp.engine.contexts import Units
 from smem_lsp.engine.measured import Measured, Measurement, as_before, kernel_key, measure, sized
 from smem_lsp.engine.readings import Reading
 from smem_lsp.facts.attempts import Attempts, Limits
-from smem_lsp.facts.nesting import bounded
 from smem_lsp.facts.stopped import Stopped, Why
 from smem_lsp.ir.author_facts import Stated
+from smem_lsp.ir.nesting import bounded
 from smem_lsp.ir.nodes import Kernel, LaunchSite
 from smem_lsp.ir.shift import Moves, Placement, Places, Replaced, Twice, moves, placeless, shift_kernel
 from smem_lsp.lowering.kernel import build_kernel

@@ -74,7 +74,6 @@ from smem_lsp.facts.layouts import (
     sharing,
 )
 from smem_lsp.facts.missing_lanes import decided_lanes, with_lanes
-from smem_lsp.facts.nesting import bounded, flattened
 from smem_lsp.facts.occupied import Bound, Occupied, bounds, occupied
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.passes import Passes, run_once
@@ -83,6 +82,7 @@ from smem_lsp.facts.stopped import Why
 from smem_lsp.facts.term_plans import TermPlan, plans_in_terms, proved_in_terms
 from smem_lsp.facts.term_purposes import TermPurposes, purposes_in_terms
 from smem_lsp.facts.terms import TermLayout
+from smem_lsp.ir.nesting import bounded, flattened
 from smem_lsp.ir.nodes import AddressSpace, Dims, Kernel
 from smem_lsp.source import OutOfBudget, plural
 from smem_lsp.targets.every import MAX_THREADS

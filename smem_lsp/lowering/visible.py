@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TypeVar
 
+from smem_lsp.ir.nesting import bounded
 from smem_lsp.ir.nodes import (
     Access,
     Assign,
@@ -49,7 +50,10 @@ _ROWS = frozenset("yz")
 
 
 def visible(kernel: Kernel) -> Kernel:
-    """``kernel`` without what no analysis can see, and its points, variables and unknown values numbered anew."""
+    """``kernel`` without what no analysis can see, and its points, variables and unknown values numbered anew; as it is
+    where it is nested so deeply that no analysis walks it."""
+    if bounded(kernel) is not kernel:
+        return kernel
     seen = _Seen(kernel)
     bodies = [kernel.body, *(() if kernel.drained is None else (kernel.drained.body,))]
     for body in bodies:

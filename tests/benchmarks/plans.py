@@ -46,8 +46,8 @@ from smem_lsp.analysis.values.block_shape import most_threads
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.facts.dynamic_partition import partition_dynamic
 from smem_lsp.facts.layouts import items_of, kept_buffers, pinned_buffers
-from smem_lsp.facts.nesting import bounded
 from smem_lsp.facts.partition import PartitionLayouts
+from smem_lsp.ir.nesting import bounded
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
