@@ -68,12 +68,17 @@ def _is_ref(name: str) -> bool:
     return path[-1] == "atomic_ref" and path[:-1] in (["cuda"], ["cuda", "std"], ["std"])
 
 
+_PATHS = (".", "->", "::")
+
+
 def _stays(ctx: Context, name: str) -> bool:
     """Are its methods all that the function uses of an object?"""
     kinds, texts = ctx.at.body.tokens.kinds, ctx.at.body.tokens.texts
     uses = [i for i, text in enumerate(texts) if text == name and kinds[i] == "NAME"]
     return bool(name) and all(
-        texts[i + 1] == "." and texts[i + 2] in _VALUES and texts[i - 1] not in (".", "->", "::")
+        texts[i + 1 : i + 2] == ["."]
+        and {*texts[i + 2 : i + 3]} & _VALUES.keys()
+        and texts[i - 1] not in _PATHS
         for i in uses[1:]
     )
 
