@@ -198,14 +198,16 @@ class Body:
         return Span(offsets[lo], offsets[hi - 1] + len(self.tokens.texts[hi - 1]))
 
     def site(self, lo: int, hi: int) -> Span:
-        """Where to point for the tokens ``[lo, hi)``: their text, or the macro invocations they came from."""
+        """Where to point for the tokens ``[lo, hi)``: their text, or the macro invocations they came from; at the last
+        one for what is missing behind it."""
         offsets = self.tokens.offsets
         if not offsets:
             return Span(0, 0)
         lo = min(lo, len(offsets) - 1)
-        first, last = offsets[lo], offsets[max(lo, hi - 1)]
+        at = min(max(lo, hi - 1), len(offsets) - 1)
+        first, last = offsets[lo], offsets[at]
         start = first if first >= 0 else -1 - first
-        end = last + len(self.tokens.texts[max(lo, hi - 1)]) if last >= 0 else max(start, -1 - last)
+        end = last + len(self.tokens.texts[at]) if last >= 0 else max(start, -1 - last)
         return Span(start, max(end, start))
 
 

@@ -292,4 +292,4 @@ def test_a_reason_that_names_a_line_moves_with_its_kernel() -> None:
     check(text, cache=store)
     moved = f"\n\n{text}"
     (now,), (fresh,) = check(moved, cache=store).facts, check(moved).facts
-    assert now.withheld == fresh.withheld == "goto at line 7"
+    assert now.withheld == fresh.withheld == "label back at line 6"
