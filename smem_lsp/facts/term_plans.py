@@ -99,11 +99,17 @@ class TermPlan:
         return {each.index: added(self.begins[each.index], each.begin, -1) for each in self.partition.ranges}
 
     @property
+    def decisive(self) -> tuple[Sum, ...]:
+        """What the rewrite is made of: where ranges begin, before and afterwards, and what it saves. How many bytes the
+        last range has, behind all others, is of no matter to it."""
+        before = tuple(each.begin for each in self.partition.ranges)
+        return (*before, *self.begins.values(), self.saved)
+
+    @property
     def symbols(self) -> tuple[str, ...]:
-        """That sizes are made of, and of these what may be negative though no parameter is."""
-        sums = [each.begin for each in self.partition.ranges] + [self.before]
+        """That these are made of, and of these what may be negative though no parameter is."""
         found: set[str] = set()
-        for name in {symbol for total in sums for product in total for symbol in product}:
+        for name in {symbol for total in self.decisive for product in total for symbol in product}:
             atom = self.partition.atoms.get(name)
             found.update([name] if atom is None else symbols_of(atom))
             if atom is not None and subtracts(atom):
@@ -122,7 +128,7 @@ def plans_in_terms(partition: TermPartition, flow: DataFlow) -> tuple[TermPlan, 
     last = partition.ranges[-1]
     sizes = {**sizes, last.index: _last_size(partition, through[last.index], asker, flow)}
     plans: list[TermPlan] = []
-    doubt: Refusal | None = None
+    doubts: dict[bool, Refusal | None] = {}
     for candidate in _curve(partition, flow, sizes):
         checkpoint()
         found = _columns(partition.ranges, sizes, candidate)
@@ -131,9 +137,12 @@ def plans_in_terms(partition: TermPartition, flow: DataFlow) -> tuple[TermPlan, 
         gained = {} if plan is None else added(plan.saved, least, -1)
         if plan is None or not gained or not is_size(gained) or not _aligned(plan, through, flow):
             continue
-        if not plans:
-            doubt = _doubt(partition, through, sizes, asker)
-        plans.append(replace(plan, doubt=doubt))
+        alone = plan.columns[-1] == (last.index,)
+        if alone not in doubts:
+            doubts[alone] = _doubt(
+                partition, through, {**sizes, **({last.index: None} if alone else {})}, asker
+            )
+        plans.append(replace(plan, doubt=doubts[alone]))
     return tuple(plans)
 
 

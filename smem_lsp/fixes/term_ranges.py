@@ -129,10 +129,9 @@ def _assumed(natural: frozenset[str], *, fits: bool) -> list[str]:
 
 def _are_small(plan: TermPlan) -> bool:
     """Are they sizes of the block, times a number, so that none overflows?"""
-    sums = [plan.before, *(each.begin for each in plan.partition.ranges)]
     return all(
         len(product) < 2 and n <= _SMALL and all(each.startswith("blockDim.") for each in product)
-        for total in sums
+        for total in plan.decisive
         for product, n in total.items()
     )
 

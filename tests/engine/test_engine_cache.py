@@ -287,7 +287,7 @@ def test_targets_that_are_configured_are_no_defaults() -> None:
 
 
 def test_a_reason_that_names_a_line_moves_with_its_kernel() -> None:
-    text = "__global__ void k(int* p) {\n  __shared__ int s[32];\n  s[0] = 1;\nback:\n  if (p[0]++) goto back;\n  p[0] = s[0];\n}\n"
+    text = "__global__ void k(int* p) {\n  __shared__ int s[32];\n  s[0] = 1;\nback:\n  if (p[0]++) goto back;\n}\n"
     store = Store()
     check(text, cache=store)
     moved = f"\n\n{text}"

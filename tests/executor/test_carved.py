@@ -112,7 +112,7 @@ void run(const float* in, float* out, int n) { k<<<2, 96, (8 * 96 + n) * sizeof(
         (PHASES, "8·n → 4·n B", 1, "64, n * sizeof(float)>>>"),
         (TURNS, "8·n → 4·n B", 1, "64, n * sizeof(float)>>>"),
         (TYPES, "16·m·n → 8·m·n B", 0, "2 * n * 3 * sizeof(float) + 64 * sizeof(float)>>>"),
-        (BLOCKS, "32·blockDim.x → 16·blockDim.x B", 0, "96, (4 * 96 + n) * sizeof(float)>>>"),
+        (BLOCKS, "32·blockDim.x + 4·n → 16·blockDim.x + 4·n B", 0, "96, (4 * 96 + n) * sizeof(float)>>>"),
     ],
     ids=["phases", "turns", "types", "blocks"],
 )
