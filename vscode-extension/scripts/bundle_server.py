@@ -25,6 +25,9 @@ FOR_PYODIDE = (
     "--implementation=py --abi=none --platform=pyemscripten_2026_0_wasm32 --python-version=3.14 --only-binary=:all:"
 ).split()
 
+# Parts of packages that nothing imports here: commands, hooks of installers, other formats, a package's old name.
+NOT_IMPORTED = ("lark/tools", "lark/__pyinstaller", "cattrs/preconf", "cattr")
+
 # What pip notes about an installation: absolute paths, and nothing that a licence asks for.
 INSTALLATION_NOTES = ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json")
 
@@ -38,6 +41,8 @@ def main() -> None:
     pip(WEBASSEMBLY, *FOR_PYODIDE, "--require-hashes", "-r", str(FOR_WEBASSEMBLY))
     with tempfile.TemporaryDirectory() as folder:
         pip(LIBS, str(source_tree(Path(folder))))
+    for part in NOT_IMPORTED:
+        shutil.rmtree(LIBS / part)
     leave_out_of_z3(WEBASSEMBLY / "z3")
     clean(LIBS)
     clean(WEBASSEMBLY)
