@@ -4,21 +4,27 @@ jump, whatever the states are."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from smem_lsp.ir.nodes import Branch, Jump, JumpKind, Loop, Node
 from smem_lsp.ir.values import Value
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 T = TypeVar("T")
 
 
-class Ways(NamedTuple, Generic[T]):
+@dataclass(frozen=True, slots=True)
+class Ways(Generic[T]):
     """The states at the end of some nodes, and at the breaks and continues in them."""
 
     end: frozenset[T]
     breaks: frozenset[T]
     continues: frozenset[T]
+
+    @property
+    def every(self) -> frozenset[T]:
+        return self.end | self.breaks | self.continues
 
 
 class PathWalk(Generic[T]):

@@ -85,8 +85,7 @@ class Flights(PathWalk[Flight]):
 
     def left(self, nodes: Iterable[Node]) -> frozenset[int]:
         """The buffers with copies that may be in flight at the end."""
-        end, breaks, continues = self.seq(nodes, frozenset())
-        every = end | breaks | continues | self.returned
+        every = self.seq(nodes, frozenset()).every | self.returned
         return frozenset(buffer for buffer, _, _ in every if buffer != _UNDER_WAY)
 
     def step(self, node: Node, states: _State) -> _State:

@@ -97,10 +97,10 @@ def ends(items: Sequence[Node], bound: Mapping[int, Family | WordPlace]) -> Ends
     every = tuple(walk(Seq(tuple(items))))
     run = _Walk(bound, every)
     try:
-        end, breaks, continues = run.seq(items, frozenset((_Path(),)))
+        found = run.seq(items, frozenset((_Path(),)))
     except _TooManyPaths:
         return Ends({}, frozenset(bound))
-    left = {flight.issue for path in end | breaks | continues | run.returned for flight in path.flights}
+    left = {flight.issue for path in found.every | run.returned for flight in path.flights}
     return Ends({point: frozenset(issues) for point, issues in run.over_at.items()}, frozenset(left))
 
 
@@ -170,7 +170,9 @@ class _Walk(PathWalk[_Path]):
         if node.point not in self.matters:
             return found
         over = self.over_for_others(node, states)
-        return found if not over else Ways(*(_without(each, over) for each in found))
+        if not over:
+            return found
+        return Ways(*(_without(each, over) for each in (found.end, found.breaks, found.continues)))
 
     def over_for_others(self, node: Branch, states: _Paths) -> frozenset[int]:
         """What threads of one arm start, and have landed when those of the other arm have waited (points)."""
