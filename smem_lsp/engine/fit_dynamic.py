@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from smem_lsp.analysis.values.sums import number_of, sum_of
+from smem_lsp.analysis.values.sums import number_of, passed_by, sizes_of
 from smem_lsp.ir.nodes import AddressSpace
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import listed
@@ -46,9 +46,7 @@ def _plans(facts: KernelFacts, passed: Mapping[str, int]) -> Iterator[tuple[int,
     if divided is not None:
         for candidate in divided.best:
             yield len(candidate.plan.barriers), divided.declared.bytes - candidate.plan.bytes
-    dims = (
-        {} if facts.shape is None else dict(zip(("blockDim.x", "blockDim.y", "blockDim.z"), facts.shape.dims))
-    )
+    dims = {} if facts.shape is None else sizes_of(facts.shape.dims)
     for plan in facts.term_plans:
         less = number_of(plan.saved, {**passed, **dims})
         if plan.doubt is None and less is not None:
@@ -62,9 +60,7 @@ def not_passed(facts: KernelFacts, passed: Mapping[str, int]) -> str | None:
     names = listed(f"`{name}`" for name in passed)
     if not _uses(facts):
         return f"no dynamic shared memory, whose bytes {names} could decide"
-    totals = [
-        None if site.dynamic is None else sum_of(site.dynamic.value, {}) for site in facts.kernel.launches
-    ]
+    totals = [passed_by(site) for site in facts.kernel.launches]
     known = [each for each in totals if each is not None]
     if not known or len(known) < len(totals):
         return "no launch in sight passes dynamic bytes in terms of the kernel's parameters"

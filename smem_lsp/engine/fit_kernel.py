@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from smem_lsp.analysis.values.sums import number_of, sum_of
+from smem_lsp.analysis.values.sums import number_of, passed_by, sizes_of
 from smem_lsp.config import Config
 from smem_lsp.engine.check import newest_target, suppressions_of
 from smem_lsp.engine.contexts import read_alone
@@ -121,11 +121,11 @@ def plan(
 
 def _passing(site: LaunchSite, passed: Mapping[str, int]) -> LaunchSite:
     """With the dynamic bytes that these arguments make."""
-    total = None if site.dynamic is None else sum_of(site.dynamic.value, {})
+    total = passed_by(site)
     if total is None:
         return site
-    dims = zip(("blockDim.x", "blockDim.y", "blockDim.z"), site.block or ())
-    return replace(site, dynamic_bytes=number_of(total, {**passed, **dict(dims)}))
+    dims = {} if site.block is None else sizes_of(site.block)
+    return replace(site, dynamic_bytes=number_of(total, {**passed, **dims}))
 
 
 def _alike(a: Binding, b: Binding) -> bool:

@@ -23,7 +23,17 @@ from smem_lsp.analysis.storage.refusals import Refusal
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.values.block_shape import dims_of
 from smem_lsp.analysis.values.pointer_ranges import assignments
-from smem_lsp.analysis.values.sums import Sum, added, is_size, larger, spelled, subtracts, sum_of, symbols_of
+from smem_lsp.analysis.values.sums import (
+    Sum,
+    added,
+    is_size,
+    larger,
+    passed_by,
+    spelled,
+    subtracts,
+    sum_of,
+    symbols_of,
+)
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.facts.data_flow import DataFlow
 from smem_lsp.facts.layouts import Candidate, curve_of
@@ -164,7 +174,7 @@ def _last_size(
     last = partition.ranges[-1]
     choices = [each.size for each in partition.ranges[:-1] if each.size is not None]
     for site in flow.kernel.launches:
-        passed = None if site.dynamic is None else sum_of(site.dynamic.value, {})
+        passed = passed_by(site)
         if passed is not None:
             choices.append(added(passed, last.begin, -1))
     choices += _guarded(flow.kernel, max((each.width or 0 for each in accesses), default=0))

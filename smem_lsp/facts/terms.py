@@ -9,7 +9,7 @@ from smem_lsp.analysis.dataflow.interference import interference, relate
 from smem_lsp.analysis.storage.ranges_in_terms import TermPartition, TermRange
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.analysis.values.sums import Sum, added, larger, spelled, sum_of, total_of
+from smem_lsp.analysis.values.sums import Sum, added, larger, passed_by, spelled, total_of
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.facts.refills import of_parts
@@ -57,7 +57,7 @@ class TermLayout:
 def passed_in_terms(kernel: Kernel) -> Sum | None:
     """The dynamic bytes that all launches in sight pass, in the kernel's own terms; None: there are none, or they
     differ."""
-    found = [None if site.dynamic is None else sum_of(site.dynamic.value, {}) for site in kernel.launches]
+    found = [passed_by(site) for site in kernel.launches]
     return found[0] if found and all(each == found[0] for each in found) else None
 
 

@@ -3,6 +3,7 @@ jump, whatever the states are."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Generic, TypeVar
 
@@ -27,7 +28,7 @@ class Ways(Generic[T]):
         return self.end | self.breaks | self.continues
 
 
-class PathWalk(Generic[T]):
+class PathWalk(ABC, Generic[T]):
     """A subclass says what a node does to the states; ``returned``: those where the thread leaves the kernel."""
 
     apart: ClassVar[bool] = False
@@ -36,9 +37,9 @@ class PathWalk(Generic[T]):
     def __init__(self) -> None:
         self.returned: frozenset[T] = frozenset()
 
+    @abstractmethod
     def step(self, node: Node, states: frozenset[T]) -> frozenset[T]:
         """Behind a node that is no branch, loop or jump."""
-        raise NotImplementedError
 
     def where(self, condition: Value, states: frozenset[T], truth: bool) -> frozenset[T]:
         """The states that a condition may be ``truth`` in."""

@@ -271,10 +271,12 @@ class HiddenValues(Unknowns):
 
     def is_carried(self, term: Term) -> bool:
         """Does a loop carry a number that was loaded, alone or as a part of a sum? Then any number may come of it."""
+        if not isinstance(term, LoopVar):
+            return False
         moves = {
             each.atom: each.next for loop in self.levels.values.loops.values() for each in loop.recurrences
         }
-        if not (isinstance(term, LoopVar) and term in moves):
+        if term not in moves:
             return False
         stack, seen = [moves[term]], set[Term]()
         while stack:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 
+from smem_lsp.ir.nodes import Dims, LaunchSite
 from smem_lsp.ir.values import OF_ADDRESS, Const, Op, Operator, Sym, Value, Var
 from smem_lsp.source import checkpoint
 
@@ -147,6 +148,16 @@ def total_of(sums: Iterable[Sum]) -> Sum:
     for each in sums:
         found = added(found, each)
     return found
+
+
+def passed_by(site: LaunchSite) -> Sum | None:
+    """The dynamic bytes that a launch passes, in the kernel's own terms; None: not known in terms."""
+    return None if site.dynamic is None else sum_of(site.dynamic.value, {})
+
+
+def sizes_of(dims: Dims) -> dict[str, int]:
+    """The values of the symbols that stand for a block."""
+    return dict(zip(("blockDim.x", "blockDim.y", "blockDim.z"), dims))
 
 
 def number_of(total: Sum, known: Mapping[str, int]) -> int | None:
