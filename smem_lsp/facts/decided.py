@@ -30,11 +30,19 @@ def decide_races(flow: DataFlow, found: Sequence[list[Race]]) -> None:
             races.append(race)
 
 
-def verdicts_of(flow: DataFlow, races: Races) -> tuple[Verdict, ...]:
-    """The verdict for each block that is judged, from every pair of accesses. ``races``: those that are shown."""
+def verdicts_of(flow: DataFlow, replayed: Races, searched: Iterable[Race]) -> tuple[Verdict, ...]:
+    """The verdict for each block that is judged, from every pair of accesses. ``replayed``, ``searched``: the races
+    that replays and other runs show."""
+    replays = replayed or [()] * len(flow.judged)
+    others = [race for race in searched if not race.data]
     return tuple(
-        _verdict(flow, shape, verdicts, found) for (shape, verdicts), found in zip(flow.judged, races)
+        _verdict(flow, shape, verdicts, [*(race for race in others if _is_in(shape, race)), *shown])
+        for (shape, verdicts), shown in zip(flow.judged, replays)
     )
+
+
+def _is_in(shape: BlockShape | None, race: Race) -> bool:
+    return shape in race.ground.named if shape is not None else not race.ground.named
 
 
 def not_refuted(flow: DataFlow, shown: Hazards) -> Hazards:
@@ -110,7 +118,7 @@ def judge_of(flow: DataFlow, verdicts: Verdicts, dims: Dims | None, added: Added
 
 def _verdict(flow: DataFlow, shape: BlockShape | None, verdicts: Verdicts, races: Iterable[Race]) -> Verdict:
     judge = judge_of(flow, verdicts, dims_of(shape))
-    return judge.verdict(shape, as_shown(judge.decisions(), races))
+    return judge.verdict(shape, as_shown(judge.decisions(), races, named=shape is not None))
 
 
 def _races(flow: DataFlow, shape: BlockShape | None, verdicts: Verdicts) -> Iterator[Race]:

@@ -417,7 +417,7 @@ class KernelAnalysis(Passes):
     @run_once("verdict", tuple[Verdict, ...](), needs=_is_followed)
     def verdicts(self) -> tuple[Verdict, ...]:
         """From every pair of accesses, for each block that is named; else for every block."""
-        return verdicts_of(self.launched_flow, self._decided or tuple(() for _ in self.launched_flow.judged))
+        return verdicts_of(self.launched_flow, self._decided, self.hazards.races)
 
     @run_once("verdict", None, needs=_is_followed)
     def any_block(self) -> Verdict | None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from smem_lsp.analysis.decision.model import Answer, Decision, Undecided, Verdict, VerdictKind
 from smem_lsp.analysis.hazards.model import Race
-from smem_lsp.analysis.hazards.replayed import NOT_SHOWN
+from smem_lsp.analysis.hazards.replayed import not_shown
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.extents import Extent, extents
 from smem_lsp.ir.nodes import (
@@ -191,12 +191,12 @@ def _undecided(
     """The reasons, each once a line: those that leave every pair open first, then by how many pairs they do. ``told``:
     pairs of points of which a race is told."""
     open_ = {
-        _key(each): each
+        _key(each): (each, bool(verdict.blocks))
         for verdict in verdicts
         for each in verdict.decisions
         if frozenset((each.first.point, each.second.point)) not in told
     }
-    blocked = Counter(_reason(facts, each) for each in open_.values())
+    blocked = Counter(_reason(facts, each, named=named) for each, named in open_.values())
     whole = dict.fromkeys(each for verdict in verdicts for each in verdict.reasons if each not in blocked)
     ordered = [*((each, 0) for each in whole), *blocked.most_common()]
     found: dict[tuple[int, str], int] = {}
@@ -218,14 +218,17 @@ def _missing(facts: KernelFacts, kind: type[Barrier | Exchange]) -> Iterator[int
     yield from (_line(facts, node.line) for node in found.values() if isinstance(node, kind))
 
 
-def _reason(facts: KernelFacts, decision: Decision) -> Undecided:
+def _reason(facts: KernelFacts, decision: Decision, *, named: bool) -> Undecided:
     if not decision.answer.is_race:
         return Undecided(
             decision.second.line, decision.reason or _BY_ANSWER.get(decision.answer, "not decided")
         )
     if not racing.followed(facts):
         return Undecided(decision.second.line, _NOT_FOLLOWED)
-    return Undecided(decision.second.line, NOT_SHOWN if facts.kernel.dialect.nvidia else _IN_STEP)
+    if decision.answer is Answer.LIKELY:
+        return Undecided(decision.second.line, _BY_ANSWER[Answer.DATA])
+    on_nvidia = facts.kernel.dialect.nvidia
+    return Undecided(decision.second.line, not_shown(decision, named=named) if on_nvidia else _IN_STEP)
 
 
 def _line(facts: KernelFacts, line: int) -> int:

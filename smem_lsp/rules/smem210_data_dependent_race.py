@@ -182,6 +182,8 @@ def _message(
         solved = "" if decision.condition.startswith("for some") else f"{decision.condition}, "
         return words + f": {solved}for {listed(values)}, say"
     kinds = {decides[access.point] for access in (first, second) if access.point in decides}
+    if not kinds:  # several threads store one value
+        return words + ": it matters if another value was there before"
     guard = kinds == {Decides.GUARD}
     return words + (
         ": loaded values decide " + ("whether they come there" if guard else "which elements they touch")

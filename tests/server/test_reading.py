@@ -131,7 +131,7 @@ def test_hover_on_a_kernel_without_shared_memory(client: Client) -> None:
 def test_hover_on_a_kernel_whose_bytes_are_not_known(client: Client) -> None:
     assert hover(client, "sized(") == [
         "**`sized`** shared memory: bytes not known: the size of `part` of `[N]` is not known",
-        "Shared memory undecided (1 of 2 pairs): line 35: a race that no run shows",
+        "Shared memory undecided (1 of 2 pairs): line 35: a race in some blocks (33×1×1)",
     ]
 
 

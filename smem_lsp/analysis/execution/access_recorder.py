@@ -135,6 +135,11 @@ class AccessRecorder:
         """Has a thread come to the access?"""
         return point in self._seen
 
+    @property
+    def unseen(self) -> frozenset[int]:
+        """The accesses to which no thread has come; none where not all were recorded."""
+        return self.program.compared - self._seen if self.left > 0 else frozenset()
+
     @contextmanager
     def at_most(self, accesses: int) -> Iterator[None]:
         """Inside, no more than so many accesses are recorded."""

@@ -36,13 +36,15 @@ class Conflict:
 
 @dataclass(slots=True)
 class ConflictingAccesses:
-    """``across``: conflicts between warps; ``within``: conflicts between lanes of one warp; ``asked``: pairs that are
+    """``across``: conflicts between warps; ``within``: conflicts between lanes of one warp; ``of_one_value``: loads
+    beside stores of one value by several threads, which may have been there before; ``asked``: pairs that are
     compared; None: all; ``warp``: lanes of one."""
 
     warp: int = WARP_SIZE
     asked: frozenset[Pair] | None = None
     across: dict[Pair, Conflict] = field(default_factory=dict)
     within: dict[Pair, Conflict] = field(default_factory=dict)
+    of_one_value: dict[Pair, Conflict] = field(default_factory=dict)
 
     @property
     def full(self) -> bool:
@@ -118,6 +120,7 @@ class ConflictingAccesses:
                 if stores and not differ(one, a, other, b):
                     continue
                 if not stores and (_is_one_value(one, cell, b) or _is_one_value(other, cell, a)):
+                    self.of_one_value.setdefault(pair, Conflict(cell * unit, (a, b), data=True))
                     continue
                 data = one.assumes_race_free or other.assumes_race_free
                 if not within:

@@ -307,6 +307,11 @@ class Program:
             found = self._named[symbols] = named(self.bits, symbols)
         return found
 
+    @property
+    def compared(self) -> frozenset[int]:
+        """The accesses that may race with one another."""
+        return frozenset(self.offsets) - self.no_conflict
+
     def only(self, points: frozenset[int]) -> Program:
         """The same without all accesses but those at these points."""
         return replace(self, instructions=tuple(_kept(self.instructions, points, self.slice)))

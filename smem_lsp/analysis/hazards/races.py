@@ -113,7 +113,7 @@ class Search:
 
     ``ground``: what the blocks stand for; ``traced_threads``: of a block whose warps are traced; ``pairwise``: whether
     two accesses race does not depend on what others do in between; ``compared``: the pairs that a run compares; None:
-    all.
+    all; ``idle``: accesses to which no thread of the first block comes.
     """
 
     kernel: Kernel
@@ -127,8 +127,27 @@ class Search:
     compared: frozenset[Pair] | None
     counts: Counts
     evidence: Evidence = field(default_factory=Evidence)
+    idle: frozenset[int] = frozenset()
 
     def hazards(self, samples: Sequence[Dims]) -> Hazards:
+        """What runs of all samples show; of accesses to which no thread of the first one comes, those of the others."""
+        whole = self.program
+        self.idle = whole.compared if samples[1:] and self.pairwise and self.asked is None else frozenset()
+        found = self._common(samples)
+        if not self.idle:
+            return found
+        larger = replace(
+            self,
+            program=whole,
+            ground=replace(self.ground, tried=samples[1]),
+            compared=None,
+            counts=Counts(self.kernel, self.values),
+            evidence=Evidence(),
+        )
+        races = (race for race in larger.hazards(samples[1:]).races if not self.idle.isdisjoint(race.pair))
+        return replace(found, races=(*found.races, *races))
+
+    def _common(self, samples: Sequence[Dims]) -> Hazards:
         """What runs of all samples show."""
         self._run_all(samples)
         if self.asked is not None and not self._answers():
@@ -161,7 +180,10 @@ class Search:
             checkpoint()
             for symbols in self.assignments(dims):
                 first = self.evidence.within is None
-                self._note(self.run(dims, symbols, brief=self.asked is not None), dims)
+                run = self.run(dims, symbols, brief=self.asked is not None)
+                self._note(run, dims)
+                if dims == samples[0]:
+                    self.idle &= run.recorder.unseen
                 if self.asked is not None and not self._answers():
                     return
                 if not (self.evidence.anything or self.counts.found):

@@ -34,7 +34,12 @@ from smem_lsp.source.record import dataclass
 
 _MOST = 12  # pairs of a kernel that are run
 
-NOT_SHOWN = "a race that no run shows"
+
+def not_shown(decision: Decision, *, named: bool) -> str:
+    """Why a race that is decided is not told. ``named``: it is about a block that somebody names."""
+    if named or decision.witness is None:
+        return "a race that no run shows"
+    return f"a race in some blocks ({'×'.join(map(str, decision.witness.dims))})"
 
 
 @dataclass
@@ -65,10 +70,9 @@ class Replay:
         self.left -= 1
         pair = decision.first, decision.second
         for one, other in dict.fromkeys((pair, pair[::-1])):
-            run = self.run(witness, (one.point, other.point))
-            conflict = run.conflicts.across.get((one.point, other.point))
-            if conflict is None:
-                conflict = run.conflicts.within.get((one.point, other.point))
+            points = one.point, other.point
+            found = self.run(witness, points).conflicts
+            conflict = found.across.get(points) or found.within.get(points) or found.of_one_value.get(points)
             if conflict is not None:
                 race = self.race(decision, witness, conflict.byte, conflict.threads, ground)
                 return replace(
@@ -78,6 +82,7 @@ class Replay:
                     data=conflict.data,
                     exchanged=conflict.exchanged,
                     pending=conflict.pending,
+                    untold=found.of_one_value.get(points) is conflict,
                 )
         return None
 
@@ -193,21 +198,24 @@ class Replay:
         return own
 
 
-def as_shown(decisions: Iterable[Decision], shown: Iterable[Race]) -> list[Decision]:
+def as_shown(decisions: Iterable[Decision], shown: Iterable[Race], *, named: bool) -> list[Decision]:
     """The decisions, where a race that no run shows is undecided, and one that a run shows is none less for the blocks
-    for which it is not known."""
+    for which it is not known. ``named``: they are about one block."""
     races = {frozenset(race.pair): race for race in shown}
     return [
-        _as_shown(each, races.get(frozenset((each.first.point, each.second.point)))) for each in decisions
+        _as_shown(each, races.get(frozenset((each.first.point, each.second.point))), named=named)
+        for each in decisions
     ]
 
 
-def _as_shown(decision: Decision, race: Race | None) -> Decision:
+def _as_shown(decision: Decision, race: Race | None, *, named: bool) -> Decision:
     if race is None and decision.answer.is_race and decision.calls:  # a run takes a call for a barrier
         reason = f"{decision.calls[0]}() may order the accesses"
         return replace(decision, answer=Answer.PRESUMED, reason=reason)
     if race is None and decision.answer.is_race:
-        return replace(decision, answer=Answer.UNDECIDED, reason=NOT_SHOWN)
+        return replace(decision, answer=Answer.UNDECIDED, reason=not_shown(decision, named=named))
     if race is not None and decision.answer in (Answer.UNDECIDED, Answer.PRESUMED):
         return replace(decision, answer=Answer.LIKELY if race.data else Answer.RACE, reason="")
+    if race is not None and race.untold and decision.answer is Answer.RACE:
+        return replace(decision, answer=Answer.LIKELY)
     return decision

@@ -110,3 +110,55 @@ def test_a_verdict_counts_what_is_not_told_because_nobody_names_the_block() -> N
 def test_who_returned_in_an_arm_does_not_come_behind_the_branch(leave: str, kind: VerdictKind) -> None:
     found, told = judged(leave + " if (in[t] > 6) s[0] = t; out[t] = s[0];")
     assert (found, bool(told)) == (kind, kind is RACY)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected", "told"),
+    [
+        # several threads store 5, which may be what was there before: the verdict counts it, no rule but SMEM210 does
+        ("int v = s[t + 4]; s[t % 8] = 5; out[t] = v;", RACY, []),
+        ("int v = s[t + 4]; s[t % 8] = t; out[t] = v;", RACY, [Severity.WARNING]),
+        ("int v = s[t % 8]; __syncthreads(); s[t % 8] = 5; __syncthreads(); out[t] = v;", FREE, []),
+    ],
+)
+def test_stores_of_one_value_beside_a_load(body: str, expected: VerdictKind, told: list[Severity]) -> None:
+    report = check(HEAD + body + LAUNCHED.replace("64", "32"))
+    assert [each.kind for each in report.facts[0].analysis.verdicts] == [expected]
+    found = [each for each in report.findings if each.code in ("SMEM201", "SMEM205")]
+    assert [each.severity for each in found] == told
+
+
+REDUCTION = """\
+__global__ void k(const int* in, int* out) {
+  extern __shared__ int s[];
+  unsigned t = threadIdx.x;
+  s[t] = in[t];
+  BARRIER
+  for (unsigned d = blockDim.x / 2; d > 32; d >>= 1) {
+    if (t < d) { s[t] += s[t + d]; }
+    __syncthreads();
+  }
+  if (t == 0) { out[0] = s[0]; }
+}
+"""
+
+
+def test_a_loop_that_small_blocks_skip_is_judged_for_the_others() -> None:
+    report = check(REDUCTION.replace("BARRIER", ""))
+    (found,) = [each for each in report.findings if each.code == "SMEM201"]
+    assert found.severity is Severity.INFO  # a block of 64 threads has no race
+    assert str(found.message).endswith("for every block of more than 64 threads in x, in whole warps")
+    assert [each.kind for each in report.facts[0].analysis.verdicts] == [RACY]
+
+
+def test_a_loop_that_small_blocks_skip_is_race_free_behind_a_barrier() -> None:
+    report = check(REDUCTION.replace("BARRIER", "__syncthreads();"))
+    assert not [each for each in report.findings if each.code in ("SMEM201", "SMEM202")]
+    assert [each.kind for each in report.facts[0].analysis.verdicts] == [FREE]
+
+
+def test_what_races_in_some_blocks_only_is_undecided_and_names_one() -> None:
+    report = check(HEAD + "s[t % 64] += in[t];\n}\n")
+    (verdict,) = report.facts[0].analysis.verdicts
+    assert verdict.kind is UNDECIDED
+    assert [each.reason for each in verdict.reasons] == ["a race in some blocks (65×1×1)"]
