@@ -596,6 +596,15 @@ class InWords:
 
 
 @record
+class ImpossibleSize:
+    """Bytes of dynamic shared memory that no launch has. ``overflow``: the words for a part of the size that is as many
+    in ``int``, which does not hold them."""
+
+    bytes: int
+    overflow: str = ""
+
+
+@record
 class LaunchSite:
     """``kernel<<<grid, block, dynamic>>>(...)`` or ``cudaLaunchKernelEx`` in sight; None where the argument is no
     constant. ``cluster``: blocks of a cluster, where an attribute of the launch says so; ``addends``: what the dynamic
@@ -612,6 +621,7 @@ class LaunchSite:
     grid: Dims | None = None
     cluster: Dims | None = None
     extended: bool = False  # cudaLaunchKernelEx
+    impossible: ImpossibleSize | None = None  # what is passed in place of dynamic bytes
     addends: tuple[int | None, ...] = ()
     path: str | None = None  # of the file that it stands in; None: the kernel's own
     variants: int = 1  # sites of this launch: conditions choose which of them happens
@@ -645,6 +655,7 @@ class LaunchSite:
         return (
             self.block,
             self.dynamic_bytes,
+            self.impossible,
             self.dynamic_expression,
             self.grid,
             self.cluster,

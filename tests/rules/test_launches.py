@@ -131,6 +131,52 @@ def opting_in(call: str) -> str:
     return call.replace("MAX_DYNAMIC", "cudaFuncAttributeMaxDynamicSharedMemorySize")
 
 
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        (
+            "2 * 1500000000 * 4",
+            "`2 * 1500000000` overflows `int` in the dynamic shared memory that a launch asks for",
+        ),
+        (
+            "m * 4",
+            "`m * 4` overflows `int` in the dynamic shared memory that a launch asks for: it is 2,400,000,000",
+        ),
+        ("2 * 1500000000 * sizeof(float)", "`2 * 1500000000` overflows `int`"),
+        ("m * sizeof(float)", "0 B static and 2,400,000,000 B dynamic shared memory: 2,399,767,552 B over"),
+        ("u * 4", "0 B static and 3,410,065,408 B dynamic shared memory"),
+        ("(1 - m) * 2", "-1,199,999,998 B of dynamic shared memory at a launch, where a size has no sign"),
+        (
+            "-16",
+            "-16 B of dynamic shared memory at a launch, where a size has no sign: it is far over the 232,448 B",
+        ),
+    ],
+)
+def test_a_size_that_no_launch_can_have(size: str, said: str) -> None:
+    launch = f"""
+  int m = 600000000;
+  unsigned u = 3000000000u;
+  k<<<1, 128, {size}>>>(in, out, 1);
+"""
+    text = LAUNCHED.format(body="s[t] = in[t];", launch=launch)
+    (finding,) = check(text).findings
+    assert (finding.code, finding.severity) == ("SMEM503", Severity.ERROR)
+    assert said in str(finding.message), finding.message
+    assert text[finding.related[0].span.start :].startswith("k<<<")
+
+
+@pytest.mark.parametrize("size", ["n * 4", "n * n * 4", "unseen(m) * 4", "Unseen(m) * 8", "m * m / m"])
+def test_a_size_that_may_be_right(size: str) -> None:
+    launch = f"""
+  int m = 512;
+  k<<<1, 128, {size}>>>(in, out, 1);
+"""
+    text = LAUNCHED.format(body="s[t] = in[t];", launch=launch).replace(
+        "float* out) {", "float* out, int n) {"
+    )
+    expect(text, among=("SMEM503", *TOO_FEW))
+
+
 def test_findings_at_launches_move_with_them() -> None:
     """The launch moves, the kernel does not: a second check with what the first remembers says the same as a fresh
     one."""
