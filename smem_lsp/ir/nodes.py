@@ -608,7 +608,8 @@ class ImpossibleSize:
 class LaunchSite:
     """``kernel<<<grid, block, dynamic>>>(...)`` or ``cudaLaunchKernelEx`` in sight; None where the argument is no
     constant. ``cluster``: blocks of a cluster, where an attribute of the launch says so; ``addends``: what the dynamic
-    bytes are the sum of, from left to right, where the argument, or the local constant that it is, is a sum. A launch
+    bytes are the sum of, from left to right, where the argument, or the local constant that it is, is a sum, perhaps in
+    brackets that a factor stands beside. A launch
     that host code may reach with different numbers has several sites at one place. ``signature``: what tells the kernel
     from others of its name; None: no other one is in sight, or it may be any of them."""
 
