@@ -26,7 +26,7 @@ from smem_lsp.ir.nodes import Seq
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
-BARRIERS = 3  # more are never proposed
+BARRIERS = 3  # one point of the curve for each number up to it; after them only the end of the curve
 SUBSETS = 3000  # sets of places tried for one number of barriers; beyond it a greedy search
 EVENTS = 300_000  # walked, and pairs of buffers judged, for the same: about half a second
 SOFT = 20_000  # pairs of buffers without a barrier between them; beyond it no barrier is looked for
@@ -38,15 +38,16 @@ def curve(
     body: Seq,
     facts: Facts,
     fixed: frozenset[int],
-    limit: int = BARRIERS,
     found: Interference | None = None,
 ) -> list[Plan]:
-    """The best plan without added barriers, then each that more barriers (up to ``limit``) make smaller.
+    """The best plan without added barriers, then each that up to ``BARRIERS`` make smaller, then the end
+    of the curve: the fewest bytes that any barriers lead to, with none of them that could be left out.
     ``found``: the interference of ``body``, if it has been worked out already.
 
     ``Plan.barriers`` are Place points, ``Plan.cost`` the executions of the added barriers per block. Among
     sets of the same bytes the cheapest is taken, then the one with the later points. Where there are too
-    many sets to try, a greedy search chooses the points; fewer barriers might do, and ``optimal`` is False.
+    many sets to try, a greedy search chooses the points, as for the end of the curve; fewer barriers might do, and
+    ``optimal`` is False.
     """
     if len(items) < 2:
         return [best(items, Conflicts())]
@@ -60,17 +61,16 @@ def curve(
     places = candidates(body, facts, witnesses(work.found, most=most))
     # All candidates at once free the most: no set of them leads to fewer bytes.
     reach = work.plan(places).bytes
-    for count in range(1, min(limit, len(places)) + 1):
+    for count in range(1, min(BARRIERS, len(places)) + 1):
         checkpoint()
         if plans[-1].bytes <= reach:
             break
         exhaustive = comb(len(places), count) <= min(SUBSETS, EVENTS // work.cost)
         chosen = _cheapest(work, places, count, reach) if exhaustive else _greedy(work, places, count)
-        plan = work.plan(chosen)
-        if plan.bytes < plans[-1].bytes:
-            points = tuple(sorted(place.point for place in chosen))
-            cost = sum(place.cost for place in chosen)
-            plans.append(replace(plan, barriers=points, cost=cost, optimal=plan.optimal and exhaustive))
+        if work.plan(chosen).bytes < plans[-1].bytes:
+            plans.append(work.with_barriers(chosen, proved=exhaustive))
+    if plans[-1].bytes > reach and len(places) * work.cost <= EVENTS:
+        plans.append(work.with_barriers(_irredundant(work, places, reach), proved=False))
     return plans
 
 
@@ -96,6 +96,13 @@ class _Work:
                 self.layouts[pairs] = best(self.items, conflicts, self.found.liveness.lives)
             self.graphs[edges] = self.layouts[pairs]
         return self.graphs[edges]
+
+    def with_barriers(self, chosen: Sequence[Candidate], *, proved: bool) -> Plan:
+        """``proved``: no smaller or cheaper set of barriers leads to the same bytes."""
+        plan = self.plan(chosen)
+        points = tuple(sorted(place.point for place in chosen))
+        cost = sum(place.cost for place in chosen)
+        return replace(plan, barriers=points, cost=cost, optimal=plan.optimal and proved)
 
 
 def _cheapest(work: _Work, places: Sequence[Candidate], count: int, reach: int) -> tuple[Candidate, ...]:
@@ -130,4 +137,15 @@ def _greedy(work: _Work, places: Sequence[Candidate], count: int) -> list[Candid
     for _ in range(min(count, len(tried))):
         checkpoint()
         chosen.append(min((place for place in tried if place not in chosen), key=left_over))
+    return chosen
+
+
+def _irredundant(work: _Work, places: Sequence[Candidate], reach: int) -> list[Candidate]:
+    """Of all ``places`` those that it takes for ``reach`` bytes: the costliest and the earliest are left out first."""
+    chosen = sorted(places, key=lambda place: (-place.cost, place.point))
+    for place in tuple(chosen):
+        checkpoint()
+        others = [each for each in chosen if each is not place]
+        if work.plan(others).bytes <= reach:
+            chosen = others
     return chosen

@@ -39,7 +39,7 @@ from smem_lsp.analysis.hazards.redundant_barriers import Redundant, redundant_ba
 from smem_lsp.analysis.repairs.barrier_hoisting import Hoist, possible_hoists
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarriers, find_missing_barriers, warp_places
 from smem_lsp.analysis.storage.dynamic_need import Need, dynamic_need
-from smem_lsp.analysis.storage.refusals import Refusal
+from smem_lsp.analysis.storage.refusals import Refusal, told
 from smem_lsp.analysis.threads.block_shape import evidence, launched_blocks
 from smem_lsp.analysis.threads.divergence import judge
 from smem_lsp.analysis.threads.prove import prove
@@ -361,7 +361,7 @@ class KernelAnalysis(Passes):
         if found:
             return found
         why = kernel.irregular or (_STOPPED if self.stopped else "nothing is read or written through it")
-        return (Refusal(kernel.line, why),)
+        return (told(kernel.line, why),)
 
     # ---- races and barriers
 

@@ -22,8 +22,7 @@ _ATTRIBUTES = (
     "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES",
     "hipFuncAttributeMaxDynamicSharedMemorySize",
 )
-_COUNT = re.compile(r"(\d+)[uUlLzZ]*")
-_FACTOR = re.compile(r"(?<![\w.])(\d+)[uUlLzZ]*(?![\w.])")
+_FACTOR = re.compile(r"(?<![\w.])([1-9]\d*)[uUlLzZ]*(?![\w.])")
 _PRODUCT = re.compile(r"[\w\s*]*(?:sizeof\s*\([^()]*\)[\w\s*]*)?")  # nothing but factors
 _SIZEOF = re.compile(r"sizeof\s*\([^()]*\)")
 _MOST_ADDENDS = 8
@@ -172,25 +171,50 @@ def _less(text: str, launch: LaunchSite, saved: int) -> str | None:
     before, addends = launch.dynamic_bytes or 0, launch.addends
     found = _scaled(text, before, saved)
     if found is not None or not addends:
-        return found
-    parts = _summands(text)
+        return None if found is None else found.text
+    opened, parts, closed = _sum_in(text)
     if None in addends or len(parts) != len(addends) or len(parts) > _MOST_ADDENDS:
         return None
-    if sum(each or 0 for each in addends) != before:
+    own = [each or 0 for each in addends]
+    if sum(own) != before:
         return None
-    for count in range(1, len(parts)):
-        checkpoint()
+    best: tuple[int, list[str]] | None = None
+    for count in range(len(parts)):
         for gone in reversed(
             list(combinations(range(len(parts)), count))
         ):  # what is divided last moves first
-            if sum(addends[at] or 0 for at in gone) == saved:
-                return "+".join(part for at, part in enumerate(parts) if at not in gone).strip()
-    for at, part in enumerate(parts):
-        own = addends[at] or 0
-        less = _scaled(part.strip(), own, saved) if own > saved else None
-        if less is not None:
-            return "+".join((*parts[:at], part.replace(part.strip(), less), *parts[at + 1 :]))
-    return None
+            checkpoint()
+            left, kept = (
+                saved - sum(own[at] for at in gone),
+                [at for at in range(len(parts)) if at not in gone],
+            )
+            if not left:
+                return f"{opened}{'+'.join(parts[at] for at in kept).strip()}{closed}"
+            for at in kept:
+                less = _scaled(parts[at].strip(), own[at], left) if own[at] > left else None
+                if less is not None and (best is None or less.steps < best[0]):
+                    scaled = parts[at].replace(parts[at].strip(), less.text)
+                    best = less.steps, [scaled if each == at else parts[each] for each in kept]
+    return None if best is None else f"{opened}{'+'.join(best[1]).strip()}{closed}"
+
+
+def _sum_in(text: str) -> tuple[str, list[str], str]:
+    """What stands in front of a sum, its parts, and what stands behind it: ``(``, ``n `` and `` m``, ``) * 4``."""
+    parts = _summands(text)
+    opened = text.find("(") if len(parts) == 1 else -1
+    while opened >= 0:
+        depth, closed = 0, opened
+        for closed in range(opened, len(text)):
+            depth += (text[closed] == "(") - (text[closed] == ")")
+            if not depth:
+                break
+        inner = _summands(text[opened + 1 : closed])
+        before, behind = text[:opened].strip(), text[closed + 1 :].strip()
+        factors = before[-1:] in ("", "*") and behind[:1] in ("", "*") and _PRODUCT.fullmatch(before + behind)
+        if len(inner) > 1:
+            return (text[: opened + 1], inner, text[closed:]) if factors else ("", parts, "")
+        opened = text.find("(", closed)
+    return "", parts, ""
 
 
 def _summands(text: str) -> list[str]:
@@ -205,18 +229,24 @@ def _summands(text: str) -> list[str]:
     return parts
 
 
-def _scaled(text: str, before: int, saved: int) -> str | None:
+@dataclass(frozen=True, slots=True)
+class _Scaled:
+    """``steps``: by how much the factor that is another one differs."""
+
+    text: str
+    steps: int
+
+
+def _scaled(text: str, before: int, saved: int) -> _Scaled | None:
     """``3 * N * sizeof(float)`` with another number in the place of 3, for ``saved`` of the ``before`` bytes less."""
     wanted = before - saved
-    literal = _COUNT.fullmatch(text)
-    if literal is not None:
-        return str(wanted) if int(literal[1]) == before else None
     if _PRODUCT.fullmatch(text) is None:
         return None
     for factor in _FACTOR.finditer(_SIZEOF.sub(lambda m: "_" * len(m[0]), text)):
         count = int(factor[1])
         if count and before % count == 0 and wanted % (before // count) == 0:
-            return f"{text[: factor.start()]}{wanted // (before // count)}{text[factor.end() :]}"
+            made = wanted // (before // count)
+            return _Scaled(f"{text[: factor.start()]}{made}{text[factor.end() :]}", abs(count - made))
     return None
 
 

@@ -596,10 +596,20 @@ class InWords:
 
 
 @record
+class ImpossibleSize:
+    """Bytes of dynamic shared memory that no launch has. ``overflow``: the words for a part of the size that is as many
+    in ``int``, which does not hold them."""
+
+    bytes: int
+    overflow: str = ""
+
+
+@record
 class LaunchSite:
     """``kernel<<<grid, block, dynamic>>>(...)`` or ``cudaLaunchKernelEx`` in sight; None where the argument is no
     constant. ``cluster``: blocks of a cluster, where an attribute of the launch says so; ``addends``: what the dynamic
-    bytes are the sum of, from left to right, where the argument, or the local constant that it is, is a sum. A launch
+    bytes are the sum of, from left to right, where the argument, or the local constant that it is, is a sum, perhaps in
+    brackets that a factor stands beside. A launch
     that host code may reach with different numbers has several sites at one place. ``signature``: what tells the kernel
     from others of its name; None: no other one is in sight, or it may be any of them."""
 
@@ -612,6 +622,7 @@ class LaunchSite:
     grid: Dims | None = None
     cluster: Dims | None = None
     extended: bool = False  # cudaLaunchKernelEx
+    impossible: ImpossibleSize | None = None  # what is passed in place of dynamic bytes
     addends: tuple[int | None, ...] = ()
     path: str | None = None  # of the file that it stands in; None: the kernel's own
     variants: int = 1  # sites of this launch: conditions choose which of them happens
@@ -645,6 +656,7 @@ class LaunchSite:
         return (
             self.block,
             self.dynamic_bytes,
+            self.impossible,
             self.dynamic_expression,
             self.grid,
             self.cluster,

@@ -46,7 +46,9 @@ An index that only leaves an inner dimension is left alone: `tile[0][i]` over a 
 shown by a thread of the block that is launched in sight or stated, or by thread 0 of any block. Neither the index nor
 anything that decides whether the access is reached may depend on more than the thread, the block and constants:
 parameters and loaded values are not guessed. Where a launch in sight stays inside, or its block is not known, the
-finding is `likely`, a warning, and names the blocks that leave the object. Dynamic shared memory is SMEM504's.
+finding is `likely`, a warning, and names the blocks that leave the object. Of dynamic shared memory an access in front
+of its first byte is told, and one past the bytes of every launch, where these are as many as the ranges of the kernel
+take together; where they are fewer, the launch passes too few: that is SMEM504's.
 """
 
 from __future__ import annotations
@@ -54,10 +56,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.analysis.hazards.model import Overrun
-from smem_lsp.ir.nodes import Access, walk
+from smem_lsp.analysis.storage.dynamic_need import Touched
+from smem_lsp.ir.nodes import Access, LaunchSite, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.elements import element
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.ground import dims_words, place_of
+from smem_lsp.rules.launch_bytes import bytes_together, highest_used, is_misplaced, lowest_used
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
 from smem_lsp.rules.places import DOES, line_of, related, where
 from smem_lsp.rules.words import Words, said
@@ -77,6 +82,49 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
             continue
         told.add(place)
         yield _finding(facts, overrun, access)
+    for site in facts.kernel.launches:
+        block = "" if site.block is None else dims_words(site.block)
+        for touched in _outside(facts, site):
+            access = nodes[touched.access]
+            place = access.buffer, where(facts, access).start
+            if place not in told:
+                told.add(place)
+                yield _in_dynamic_memory(facts, site, block, touched, access)
+
+
+def _outside(facts: KernelFacts, site: LaunchSite) -> Iterator[Touched]:
+    """Bytes of dynamic shared memory that no launch could pass, or that all launches should not need."""
+    lowest, highest = lowest_used(facts, site), highest_used(facts, site)
+    if lowest is not None and lowest.first < 0:
+        yield lowest
+    if highest is not None and site.dynamic_bytes is not None and highest.end > site.dynamic_bytes:
+        if is_misplaced(facts, highest):
+            yield highest
+
+
+def _in_dynamic_memory(
+    facts: KernelFacts, site: LaunchSite, block: str, touched: Touched, access: Access
+) -> Finding:
+    name, passed = facts.kernel.buffers[access.buffer].name, site.dynamic_bytes
+    message = said(
+        f"the {block} block of ",
+        place_of(site),
+        f" {DOES[access.kind]} bytes {touched.first:,} to {touched.end - 1:,} of `{name}`, ",
+        "in front of its first byte"
+        if touched.first < 0
+        else f"past the {passed:,} B of that launch; its ranges take {bytes_together(facts):,} B together",
+    )
+    return Finding(
+        "SMEM402",
+        message,
+        where(facts, access),
+        Severity.ERROR,
+        kernel=facts.kernel.name,
+        verdict="proved",
+        buffers=(name,),
+        related=related(facts, where(facts, access), [access]),
+        data={"first": touched.first, "end": touched.end, "bytes": passed},
+    )
 
 
 def _finding(facts: KernelFacts, overrun: Overrun, access: Access) -> Finding:

@@ -43,13 +43,15 @@ bytes back.
 ## Limits
 
 Targets that are configured, or that the file is compiled for; without any only what exceeds every target. Static bytes
-have to be known, dynamic ones a constant at a launch in sight.
+have to be known, dynamic ones a constant at a launch in sight. A size that is negative there, or that overflows its
+type, is over every limit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from smem_lsp.ir.nodes import ImpossibleSize
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
 from smem_lsp.targets import TARGETS, target
@@ -61,23 +63,31 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if static is None:
         return
     for site in facts.kernel.launches:
-        if not site.dynamic_bytes:
+        wanted = site.dynamic_bytes if site.impossible is None else site.impossible.bytes
+        if not wanted:
             continue
-        total = static + site.dynamic_bytes
+        total = static + wanted
         limits = {name: target(name).shared_per_block_opt_in for name in facts.targets}
-        exceeded = {name: limit for name, limit in limits.items() if total > limit}
+        exceeded = {name: limit for name, limit in limits.items() if total > limit or wanted < 0}
         if not facts.configured:
             most = max(gpu.shared_per_block_opt_in for gpu in TARGETS.values())
-            exceeded = {"every target": most} if total > most else {}
+            exceeded = {"every target": most} if total > most or wanted < 0 else {}
         for name, limit in exceeded.items():
             yield Finding(
                 "SMEM503",
-                f"{static:,} B static and {site.dynamic_bytes:,} B dynamic shared memory: {total - limit:,} B over the "
-                f"{limit:,} B that a block can get on {name}",
+                f"{_words(static, wanted, site.impossible, limit)} the {limit:,} B that a block can get on {name}",
                 facts.kernel.name_span,
                 Severity.ERROR,
                 kernel=facts.kernel.name,
-                related=(Note(site.span, f"launched here with {site.dynamic_bytes:,} B"),),
+                related=(Note(site.span, f"launched here with {wanted:,} B"),),
                 data={"arch": name, "bytes": total, "limit": limit, "bytes_over": total - limit},
             )
             return
+
+
+def _words(static: int, wanted: int, impossible: ImpossibleSize | None, limit: int) -> str:
+    if impossible is not None and impossible.overflow:
+        return f"{impossible.overflow} in the dynamic shared memory that a launch asks for: it is {wanted:,}, far over"
+    if wanted < 0:
+        return f"{wanted:,} B of dynamic shared memory at a launch, where a size has no sign: it is far over"
+    return f"{static:,} B static and {wanted:,} B dynamic shared memory: {static + wanted - limit:,} B over"

@@ -44,8 +44,10 @@ cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)` before the launch.
 ## Limits
 
 Launches in the same file whose block and bytes are constants. What the kernel uses counts as far as every run does it:
-no index that depends on data, nothing behind a condition on anything but the thread. Without the attribute the finding
-is an error when every use of the kernel's name is in sight, else a hint: another file may set it.
+no index that depends on data, nothing behind a condition on anything but the thread. Where every launch passes what the
+ranges of the kernel take together, and one of them lies past its end, the offset is wrong: that is SMEM402's. Without
+the attribute the finding is an error when every use of the kernel's name is in sight, else a hint: another file may set
+it.
 """
 
 from __future__ import annotations
@@ -55,6 +57,7 @@ from collections.abc import Iterator
 from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.ground import dims_words, place_of
+from smem_lsp.rules.launch_bytes import highest_used, is_misplaced
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
 from smem_lsp.rules.words import Line, said
 from smem_lsp.targets.every import STATIC_LIMIT
@@ -69,23 +72,25 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         passed = site.dynamic_bytes
         if passed is None:
             continue
-        need = None if site.block is None else facts.needs.get(site.block)
-        if site.block is not None and need is not None and need.bytes > passed and kernel.complete:
+        used = highest_used(facts, site)
+        if site.block is not None and used is not None and used.end > passed:
+            if is_misplaced(facts, used):
+                continue
             yield Finding(
                 "SMEM504",
                 said(
                     *(
                         f"{passed:,} B of dynamic shared memory at the launch, but line ",
-                        Line(lines[need.access]),
+                        Line(lines[used.access]),
                     ),
-                    f" of the kernel uses {need.bytes:,} B with the {dims_words(site.block)} block of ",
+                    f" of the kernel uses {used.end:,} B with the {dims_words(site.block)} block of ",
                     place_of(site),
                 ),
                 site.span,
                 Severity.ERROR,
                 kernel=kernel.name,
                 related=(Note(kernel.name_span, f"`{kernel.name}`"),),
-                data={"bytes_passed": passed, "bytes_used": need.bytes, "threads": site.threads},
+                data={"bytes_passed": passed, "bytes_used": used.end, "threads": site.threads},
             )
         elif passed and static is not None and static + passed > STATIC_LIMIT and not kernel.may_opt_in:
             yield Finding(

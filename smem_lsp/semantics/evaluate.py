@@ -72,6 +72,26 @@ def evaluate_value(expr: tree.Expr, scope: Scope) -> TypedConstant:
     return value if plain is value.type else TypedConstant(plain, value.n)
 
 
+def overflow(expr: tree.Expr, scope: Scope) -> tuple[tree.Binary, int, Scalar] | None:
+    """The first sum, difference or product in an expression that its signed type does not hold: it, its number as one
+    without a type, and the type."""
+    match expr:
+        case tree.Cast() | tree.Unary():
+            return overflow(expr.operand, scope)
+        case tree.Binary(operator="+" | "-" | "*" as operator):
+            inner = overflow(expr.left, scope) or overflow(expr.right, scope)
+            if inner is not None:
+                return inner
+            made = evaluate_value(expr, scope)
+            kind = scalar_of(made.type)
+            left, right = evaluate(expr.left, scope), evaluate(expr.right, scope)
+            if made.n is not None or kind is None or kind.kind != "int" or left is None or right is None:
+                return None
+            n = left * right if operator == "*" else left + right if operator == "+" else left - right
+            return expr, n, kind
+    return None
+
+
 def _evaluate(expr: tree.Expr, scope: Scope) -> TypedConstant:
     match expr:
         case tree.Number():

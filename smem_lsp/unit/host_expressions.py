@@ -291,21 +291,31 @@ class Expressions(ABC):
         if a.number is not None and b.number is not None:
             typed = evaluate_value(expr, self.scope(path, expr))
             if typed.n is not None:
-                return Number(constant(typed.n), self._addends(expr.operator, left, right, a, b))
+                return Number(constant(typed.n), self._addends(expr, left, right, a, b))
             kind = scalar_of(plain_type(typed.type))
             if kind is not None and kind.kind != "int":
                 return None
         made = apply(expr.operator, a, b)
-        return None if made is None else Number(made, self._addends(expr.operator, left, right, a, b))
+        return None if made is None else Number(made, self._addends(expr, left, right, a, b))
 
     @staticmethod
     def _addends(
-        operator: str, left: HostValue | None, right: HostValue | None, a: HostTerm, b: HostTerm
+        expr: tree.Binary, left: HostValue | None, right: HostValue | None, a: HostTerm, b: HostTerm
     ) -> tuple[int | None, ...]:
-        if operator != "+":
-            return ()
-        before = left.addends if isinstance(left, Number) else ()
-        return (*(before or (a.number,)), b.number)
+        """Of a sum, and of a sum that is multiplied by a number."""
+        if expr.operator == "+":
+            summed = isinstance(expr.left, tree.Binary) and expr.left.operator == "+"
+            before = left.addends if summed and isinstance(left, Number) else ()
+            return (*(before or (a.number,)), b.number)
+        for side, factor in ((left, b), (right, a)):
+            if (
+                expr.operator == "*"
+                and isinstance(side, Number)
+                and side.addends
+                and factor.number is not None
+            ):
+                return tuple(None if each is None else each * factor.number for each in side.addends)
+        return ()
 
     def _operand(self, path: Path, expr: tree.Expr, value: HostValue | None) -> HostTerm | None:
         if isinstance(value, Number):

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from smem_lsp.ir.host_terms import HostTerm, Symbol, constant
-from smem_lsp.ir.nodes import Dims, HostTerms, LaunchSite
-from smem_lsp.semantics.evaluate import evaluate
+from smem_lsp.ir.nodes import Dims, HostTerms, ImpossibleSize, LaunchSite
+from smem_lsp.semantics.evaluate import evaluate, evaluate_value, overflow
 from smem_lsp.semantics.types import Type
 from smem_lsp.source import Span
 from smem_lsp.source.record import dataclass
@@ -83,6 +83,7 @@ class LaunchFinder(Calls):
             passed,
             text,
             arguments,
+            size=dynamic,
             given=types,
             opening=opening,
         )
@@ -135,16 +136,20 @@ class LaunchFinder(Calls):
         text: str | None,
         arguments: tuple[HostTerm | None, ...],
         *,
+        size: tree.Expr | None = None,
         given: Sequence[Type | None] | None = None,
         cluster: Dims | None = None,
         opening: int | None = None,
         extended: bool = False,
     ) -> None:
-        """``kernels``: one of them is launched; ``given``: types of its arguments."""
+        """``kernels``: one of them is launched; ``size``: what ``passed`` is the value of; ``given``: types of its
+        arguments."""
         frame = self.frame
         span = frame.body.site(frame.base + expr.lo, frame.base + expr.hi)
         n = None if passed is None else passed.term.number
+        impossible: ImpossibleSize | None = None
         if n is not None and not 0 <= n <= _MOST_BYTES:
+            impossible = None if size is None else self._impossible(path, size)
             n, passed = None, None
         terms = (*block, *grid, None if passed is None else passed.term, *arguments)
         symbols: set[Symbol] = set()
@@ -161,6 +166,7 @@ class LaunchFinder(Calls):
             grid=_dims(grid),
             cluster=cluster,
             extended=extended,
+            impossible=impossible,
             addends=() if passed is None else passed.addends,
             open=frame.open,
             terms=HostTerms(
@@ -177,6 +183,18 @@ class LaunchFinder(Calls):
             named = replace(site, kernel=kernel.name, terms=said, in_string=kernel.in_string)
             for each in self._overloaded(named, kernel, given):
                 self.found.append(Found(each, frame.number, named_at, opening))
+
+    def _impossible(self, path: Path, size: tree.Expr) -> ImpossibleSize | None:
+        """None: the types do not say which number it is."""
+        scope = self.scope(path, size)
+        typed = evaluate_value(size, scope)
+        if typed.n is not None:
+            return None if 0 <= typed.n <= _MOST_BYTES else ImpossibleSize(typed.n)
+        found = overflow(size, scope)
+        if found is None:
+            return None
+        part, n, kind = found
+        return ImpossibleSize(n, f"`{self.frame.spelled(part)}` overflows `{kind.name}`")
 
     def _record_any(self, expr: tree.Expr, count: int | None, opening: int | None = None) -> None:
         """A launch through a pointer that is not followed. ``count``: of its arguments."""
@@ -226,7 +244,16 @@ class LaunchFinder(Calls):
         bytes_ = Number(constant(0)) if passed is None else self._number(path, passed)
         text = None if passed is None else self.frame.text(passed.lo, passed.hi)
         self._record(
-            path, expr, kernels, grid, block, bytes_, text, self._pointed(path, arguments), extended=True
+            path,
+            expr,
+            kernels,
+            grid,
+            block,
+            bytes_,
+            text,
+            self._pointed(path, arguments),
+            size=passed,
+            extended=True,
         )
 
     def _addressed(self, path: Path, expr: tree.Expr) -> list[KernelName]:

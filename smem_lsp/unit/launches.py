@@ -526,6 +526,7 @@ def _shared(one: LaunchSite, other: LaunchSite) -> LaunchSite:
         grid=one.grid if one.grid == other.grid else None,
         cluster=one.cluster if one.cluster == other.cluster else None,
         dynamic_bytes=one.dynamic_bytes if one.dynamic_bytes == other.dynamic_bytes else None,
+        impossible=one.impossible if one.impossible == other.impossible else None,
         addends=one.addends if one.addends == other.addends else (),
         open=one.open or other.open,
         caller=one.caller if one.caller == other.caller else None,

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pytest
 from toolchain import nvcc, require
 
-from smem_lsp.allocation.curve import curve
+from smem_lsp.allocation.curve import BARRIERS, curve
 from smem_lsp.allocation.layouts import layouts, task
 from smem_lsp.allocation.validate import validate
 from smem_lsp.engine import check
@@ -128,11 +128,11 @@ def test_every_layout(case: Case) -> None:
         "alias": case.alias,
         "best_fit": case.best_fit,
     }
-    plans = curve(facts.items, body, proved, fixed, limit=5)
+    plans = curve(facts.items, body, proved, fixed)
     assert {len(plan.barriers): plan.bytes for plan in plans} == case.curve
     assert plans[0].lower_bound == case.bound
     for plan in plans:
-        assert plan.optimal
+        assert plan.optimal or len(plan.barriers) > BARRIERS
         assert validate(facts.items, plan, body, proved, fixed) == []
         if plan.barriers:
             assert validate(facts.items, replace(plan, barriers=()), body, proved, fixed) != []

@@ -19,11 +19,9 @@ from .suite import ROWS, Row
 from .trees import Tree, parse
 
 
-def plans(
-    source: str, sizes: dict[str, int], align: int | dict[str, int] = 4, limit: int = 3
-) -> tuple[Tree, list[Plan]]:
+def plans(source: str, sizes: dict[str, int], align: int | dict[str, int] = 4) -> tuple[Tree, list[Plan]]:
     tree = parse(source, tuple(sizes))
-    return tree, curve(tree.items(sizes, align), tree.body, tree.facts, tree.fixed, limit)
+    return tree, curve(tree.items(sizes, align), tree.body, tree.facts, tree.fixed)
 
 
 def points(found: list[Plan]) -> dict[int, int]:
@@ -87,7 +85,7 @@ QUARTERS = dict.fromkeys("abcd", 16384)
     ],
 )
 def test_reference_answers(source: str, sizes: dict[str, int], align: int, expected: dict[int, int]) -> None:
-    _, found = plans(source, sizes, align, limit=5)
+    _, found = plans(source, sizes, align)
     assert points(found) == expected
 
 
@@ -165,7 +163,7 @@ def test_candidates_lose_nothing_against_trying_every_place() -> None:
         if len(places) > 25:
             continue
         tried += 1
-        found = points(curve(items, tree.body, tree.facts, tree.fixed, 2))
+        found = points(curve(items, tree.body, tree.facts, tree.fixed))
         for count in (1, 2):
             least = min(
                 (
@@ -179,10 +177,40 @@ def test_candidates_lose_nothing_against_trying_every_place() -> None:
             assert reached <= least
 
 
+@pytest.mark.parametrize(
+    ("source", "sizes", "expected", "cost"),
+    [
+        # A loop whose tile and three small arrays take turns needs four barriers, one of them over its back edge.
+        (
+            "T4{Wa S ra WT S rT Wb S rb WU S rU}",
+            {"a": 256, "T": 8192, "b": 256, "U": 8192},
+            {0: 8448, 4: 8192},
+            16,
+        ),
+        # In a chain each of the seven barriers frees what no other does.
+        (" ".join(f"W{n} r{n}" for n in "abcdefgh"), dict.fromkeys("abcdefgh", 64), {0: 512, 1: 256}, 7),
+    ],
+)
+def test_the_end_of_the_curve(
+    source: str, sizes: dict[str, int], expected: dict[int, int], cost: int
+) -> None:
+    """Beyond three barriers: as many as the fewest bytes take, and none that could be left out."""
+    tree, found = plans(source, sizes, 16)
+    assert points(found).items() >= expected.items()
+    end = found[-1]
+    assert (end.cost, end.optimal) == (cost, False)
+    for left_out in end.barriers:
+        others = frozenset(end.barriers) - {left_out}
+        assert (
+            best(tree.items(sizes, 16), conflicts(tree.body, tree.facts, tree.fixed, others)).bytes
+            > end.bytes
+        )
+
+
 def test_too_many_sets_of_places_are_searched_greedily(monkeypatch: pytest.MonkeyPatch) -> None:
     source = " ".join(f"W{name} r{name}" for name in SIX)
     monkeypatch.setattr(module, "SUBSETS", 1)
-    tree, found = plans(source, SIX, 16, limit=5)
+    tree, found = plans(source, SIX, 16)
     assert found[0].optimal
     assert found[-1].bytes == 512
     assert not found[-1].optimal

@@ -240,6 +240,29 @@ def test_a_constant_that_is_a_sum(bytes_: str, after: str) -> None:
     assert changes(text, fix)[1:] == [f"const size_t bytes = {after};"]
 
 
+@pytest.mark.parametrize(
+    ("bytes_", "after"),
+    [
+        ("(256 + M + 256) * sizeof(float)", "(256 + M) * sizeof(float)"),
+        ("sizeof(float) * (M * 2 + 128 + 128)", "sizeof(float) * (M * 2)"),
+        ("4 * (2 * M + 100 + 156) * 1", "4 * (2 * M) * 1"),
+        ("(300 + 2 * M - 44) * sizeof(float)", None),  # no sum of what is counted
+        ("(100 + 3 * M - 100) * sizeof(float)", None),
+        ("(2 * 16 * 12 + 64 + 320) * 4", "(1 * 16 * 12 + 320) * 4"),  # a smaller factor and one part less
+        ("(M + 512) * sizeof(float) + 0", None),
+        ("rounded((M + 512) * sizeof(float))", None),
+        ("(M + M) * sizeof(float) + 1024", "(M + M) * sizeof(float)"),
+        ("all * sizeof(float)", None),  # counted elsewhere
+    ],
+)
+def test_a_sum_in_brackets(bytes_: str, after: str | None) -> None:
+    above = f"{CONSTANT}\nconstexpr int all = M + M + M;\nconstexpr size_t rounded(size_t n) {{ return n; }}"
+    text, fix = with_host(f"k<<<1, 256, {bytes_}>>>(in, out);", above=above)
+    launch = [] if after is None else [f"k<<<1, 256, {after}>>>(in, out);"]
+    assert changes(text, fix)[1:] == launch
+    assert (" still passes " in fix.title) is (after is None)
+
+
 def test_a_sum_of_what_is_not_known_stays() -> None:
     host = "const size_t bytes = 2 * M * sizeof(float) + (M > 3 ? 1024 : 0);\nk<<<1, 256, bytes>>>(in, out);"
     text, fix = with_host(host, above="constexpr int M = 256;\nint count();")

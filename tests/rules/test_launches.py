@@ -79,6 +79,63 @@ def test_a_launch_with_too_few_bytes(body: str, launch: str, used: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "launch", "said"),
+    [
+        (
+            """float* far = s + 2048; s[t] = in[t];
+  far[t] = in[t];
+//^^^^^^ SMEM402""",
+            "k<<<1, 128, 1024>>>(in, out, 1);",
+            "the 128×1×1 block of line 10 writes bytes 8,192 to 8,703 of `s`, past the 1,024 B of that launch; "
+            "its ranges take 1,024 B together",
+        ),
+        (
+            """float* far = s + 2048; s[t] = in[t];
+  if (t < 8) far[t + 2] = in[t];
+//           ^^^^^^^^^^ SMEM402""",
+            "k<<<1, 128, 1024>>>(in, out, 1); k<<<1, 128, 4096>>>(in, out, 1);",
+            "past the 1,024 B of that launch",
+        ),
+        (
+            """float* low = s - 32;
+  low[t] = in[t];
+//^^^^^^ SMEM402""",
+            "k<<<1, 128, 1024>>>(in, out, 1);",
+            "the 128×1×1 block of line 10 writes bytes -128 to 383 of `s`, in front of its first byte",
+        ),
+        (
+            """s[100 - t] = in[t];
+//^^^^^^^^^^ SMEM402""",
+            "k<<<1, 128, 1024>>>(in, out, 1);",
+            "writes bytes -108 to 403 of `s`, in front of its first byte",
+        ),
+    ],
+)
+def test_an_offset_that_is_wrong(body: str, launch: str, said: str) -> None:
+    """The launch passes what the ranges take together: it is not the size that is wrong."""
+    report = expect(LAUNCHED.format(body=body, launch=launch), among=("SMEM402", *TOO_FEW))
+    (finding,) = (each for each in report.findings if each.code == "SMEM402")
+    assert finding.severity is Severity.ERROR
+    assert said in str(finding.message), finding.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "unsigned i = t - 32; if (i < 96) s[i] = in[i];",
+        "out[t] = t > 0 ? s[t - 1] : 0.f; if (t == 0 || s[t - 1] > 1.f) out[1] = 1;",
+        "s[(t - 1) & 127] = in[t]; out[t] = s[(t - 1 + 128) % 128] + s[max(t - 1, 0)];",
+        "float* p = s + 32; p[t - 32] = in[t];",
+        "int r = t; while (r >= 64) { r -= 64; s[r] = 0; }",
+        "for (int i = t - 64; i < 64; i += 64) if (i >= 0) s[i] = 0;",
+    ],
+)
+def test_offsets_that_are_right(body: str) -> None:
+    text = LAUNCHED.format(body=body, launch="k<<<1, 128, 512>>>(in, out, 1);")
+    expect(text, among=("SMEM402", *TOO_FEW))
+
+
+@pytest.mark.parametrize(
     ("body", "launch"),
     [
         ("s[t] = in[t];", "k<<<1, 128, 512>>>(in, out, 1);"),
@@ -129,6 +186,52 @@ def test_more_than_48_kib_for_a_kernel_that_has_opted_in(linkage: str, call: str
 
 def opting_in(call: str) -> str:
     return call.replace("MAX_DYNAMIC", "cudaFuncAttributeMaxDynamicSharedMemorySize")
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        (
+            "2 * 1500000000 * 4",
+            "`2 * 1500000000` overflows `int` in the dynamic shared memory that a launch asks for",
+        ),
+        (
+            "m * 4",
+            "`m * 4` overflows `int` in the dynamic shared memory that a launch asks for: it is 2,400,000,000",
+        ),
+        ("2 * 1500000000 * sizeof(float)", "`2 * 1500000000` overflows `int`"),
+        ("m * sizeof(float)", "0 B static and 2,400,000,000 B dynamic shared memory: 2,399,767,552 B over"),
+        ("u * 4", "0 B static and 3,410,065,408 B dynamic shared memory"),
+        ("(1 - m) * 2", "-1,199,999,998 B of dynamic shared memory at a launch, where a size has no sign"),
+        (
+            "-16",
+            "-16 B of dynamic shared memory at a launch, where a size has no sign: it is far over the 232,448 B",
+        ),
+    ],
+)
+def test_a_size_that_no_launch_can_have(size: str, said: str) -> None:
+    launch = f"""
+  int m = 600000000;
+  unsigned u = 3000000000u;
+  k<<<1, 128, {size}>>>(in, out, 1);
+"""
+    text = LAUNCHED.format(body="s[t] = in[t];", launch=launch)
+    (finding,) = check(text).findings
+    assert (finding.code, finding.severity) == ("SMEM503", Severity.ERROR)
+    assert said in str(finding.message), finding.message
+    assert text[finding.related[0].span.start :].startswith("k<<<")
+
+
+@pytest.mark.parametrize("size", ["n * 4", "n * n * 4", "unseen(m) * 4", "Unseen(m) * 8", "m * m / m"])
+def test_a_size_that_may_be_right(size: str) -> None:
+    launch = f"""
+  int m = 512;
+  k<<<1, 128, {size}>>>(in, out, 1);
+"""
+    text = LAUNCHED.format(body="s[t] = in[t];", launch=launch).replace(
+        "float* out) {", "float* out, int n) {"
+    )
+    expect(text, among=("SMEM503", *TOO_FEW))
 
 
 def test_findings_at_launches_move_with_them() -> None:

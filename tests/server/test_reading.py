@@ -445,7 +445,7 @@ __global__ void k(const float* in, float* out, int n, int m) {{
             "Ranges: `smem` from `0`; line 4: how far the read through `smem` reaches is not known: nothing bounds a "
             "loaded value",
         ),
-        ("keep(smem);", "Ranges not known: line 1: line 4: the address of smem escapes (argument of keep)"),
+        ("keep(smem);", "Ranges not known: line 4: the address of smem escapes (argument of keep)"),
     ],
 )
 def test_the_hover_on_dynamic_shared_memory_says_what_is_not_known(statement: str, said: str) -> None:

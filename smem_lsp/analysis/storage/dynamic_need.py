@@ -1,4 +1,4 @@
-"""How many dynamic bytes a block of a given shape surely touches.
+"""Which dynamic bytes a block of a given shape surely touches.
 
 Only accesses in every run of the kernel count: guarded at most by conditions on the thread, the block's shape and
 constants, in loops whose number of iterations is known.
@@ -17,20 +17,28 @@ from smem_lsp.source.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
-    """``bytes``: a lower bound, from the start of dynamic shared memory; ``access``: the point of the access that needs
-    them."""
+class Touched:
+    """By one ``access`` (its point): bytes ``first`` to ``end``, from the start of dynamic shared memory."""
 
-    bytes: int
+    first: int
+    end: int
     access: int
 
 
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What of it begins lowest, and what ends highest."""
+
+    lowest: Touched
+    highest: Touched
+
+
 def dynamic_need(kernel: Kernel, values: ValueFacts, dims: Dims) -> Need | None:
-    """The largest known need; None: unknown."""
+    """As far as it is known; None: unknown."""
     dynamic = {buffer.index for buffer in kernel.buffers if buffer.space is AddressSpace.DYNAMIC}
     if not dynamic or kernel.irregular is not None:
         return None
-    best: Need | None = None
+    need: Need | None = None
     for access, threads in _sure(kernel.body, values, Evaluator(dims)):
         buffer = kernel.buffers[access.buffer]
         width = access.width if access.width is not None else buffer.element_bytes
@@ -38,9 +46,17 @@ def dynamic_need(kernel: Kernel, values: ValueFacts, dims: Dims) -> Need | None:
             continue
         offset, moving = values.offset(access, buffer), asks(access, threads)
         reached = None if offset is None or moving is None else moving.values(offset)
-        if reached and (best is None or max(reached) + width > best.bytes):
-            best = Need(max(reached) + width, access.point)
-    return best
+        if not reached:
+            continue
+        touched = Touched(min(reached), max(reached) + width, access.point)
+        if need is None:
+            need = Need(touched, touched)
+        elif touched.first < need.lowest.first or touched.end > need.highest.end:
+            need = Need(
+                min(need.lowest, touched, key=lambda each: each.first),
+                max(need.highest, touched, key=lambda each: each.end),
+            )
+    return need
 
 
 def _sure(seq: Seq, values: ValueFacts, threads: Evaluator) -> Iterator[tuple[Access, Evaluator]]:

@@ -47,7 +47,7 @@ from smem_lsp.ir.nodes import (
 from smem_lsp.ir.values import Const, Operator, operation
 from smem_lsp.source import checkpoint, listed
 from smem_lsp.source.record import dataclass
-from smem_lsp.targets.every import MAX_BLOCK
+from smem_lsp.targets.every import MAX_BLOCK, MOST_SHARED
 
 _WIDEST = 16  # bytes of an access
 _MOST = 64  # ranges that accesses without a pointer may begin
@@ -320,7 +320,7 @@ def _reached(
             extent = extent_of(kernel, values, here.at(access), access)
             if shape is not None and not shape.fact:
                 shaped = shaped or extent != extent_of(kernel, values, every.at(access), access)
-        reached[access.point] = (-INFINITE, INFINITE) if extent is None else extent
+        reached[access.point] = (-INFINITE, INFINITE) if extent is None else _within_a_block(extent)
         low, high = reached[access.point]
         doubtful = low < 0 or guards.get(access.point) or any(low < edge < high for edge in edges)
         if doubtful and access.within is None and not access.strayed:
@@ -340,6 +340,12 @@ def _reached(
     )
     before = before or any(-INFINITE < low < 0 and high <= 0 for low, high in reached.values())
     return reached, shaped, before, tuple(refused)
+
+
+def _within_a_block(extent: Extent) -> Extent:
+    """More bytes than a block can have are no extent: they come from a type, or from what the device allows at most."""
+    low, high = extent
+    return low, INFINITE if high > MOST_SHARED else high
 
 
 def _here(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from smem_lsp.analysis.values.pointer_ranges import assignments, copied_name, pointers_in
 from smem_lsp.analysis.values.ranges import INFINITE, Bounds
-from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Sym, Term
+from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Sym, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Buffer, Kernel
 from smem_lsp.source import checkpoint, listed, record
+from smem_lsp.targets.every import MOST_SHARED
 
 _MOST = 3  # parts of an index that one refusal names
-_FAR = INFINITE >> 16  # a bound that only an unbounded number can lead to
+_NAMED = re.compile(r"^line (\d+): | at line (\d+)\b")
 _ORIGINS = {
     "load": "a loaded value",
     "call": "the value of a call",
@@ -30,6 +32,15 @@ class Refusal:
     words: str
 
 
+def told(line: int, words: str) -> Refusal:
+    """A reason that may name a line itself, ``line 5: ...`` or ``... at line 5``, which is then the one that counts:
+    ``line`` is that of the kernel."""
+    named = _NAMED.search(words)
+    if named is None:
+        return Refusal(line, words)
+    return Refusal(int(named[1] or named[2]), words[: named.start()] + words[named.end() :])
+
+
 Dynamic = Mapping[int, Buffer]
 """The buffers in dynamic shared memory, by index."""
 
@@ -42,21 +53,19 @@ def unseen(kernel: Kernel, dynamic: Dynamic) -> Iterator[Refusal]:
     if not dynamic:
         return
     if kernel.irregular is not None:
-        yield Refusal(kernel.line, kernel.irregular)
+        yield told(kernel.line, kernel.irregular)
     if kernel.unknown_accesses:
         for reason in kernel.unknown or ("an access is not resolved",):
-            yield Refusal(kernel.line, reason)
+            yield told(kernel.line, reason)
     if kernel.shared_elsewhere:
         yield Refusal(kernel.line, "a call that is not followed may use the same array")
     elif kernel.opaque and kernel.unseen_arrays is not None:
-        yield Refusal(
-            kernel.line, f"a call that is not followed may use the same array: {kernel.unseen_arrays}"
-        )
+        yield told(kernel.line, f"a call that is not followed may use the same array: {kernel.unseen_arrays}")
     for buffer in dynamic.values():
         whole = [each.reason for each in buffer.kept if each.within is None]
         if not buffer.placed and (whole or not buffer.kept):
             unknown = buffer.fixed or f"not every access to `{buffer.name}` is seen"
-            yield Refusal(kernel.line, whole[0] if whole else unknown)
+            yield told(kernel.line, whole[0] if whole else unknown)
 
 
 def unplaced(kernel: Kernel, values: ValueFacts, bounds: Bounds, access: Access, low: int | None) -> Refusal:
@@ -100,12 +109,12 @@ def _told(kernel: Kernel, access: Access) -> str:
 
 
 def _causes(kernel: Kernel, bounds: Bounds, offset: Term) -> Iterator[str]:
-    """The smallest parts of a term without bounds."""
+    """The smallest parts of a term that nothing keeps within a block's bytes."""
     stack, seen = [offset], set[Term]()
     while stack:
         checkpoint()
         term = stack.pop()
-        if term in seen or max(map(abs, bounds.interval(term))) < _FAR:
+        if term in seen:
             continue
         seen.add(term)
         if isinstance(term, Sym):
@@ -115,7 +124,9 @@ def _causes(kernel: Kernel, bounds: Bounds, offset: Term) -> Iterator[str]:
         elif isinstance(term, Opaque):
             yield _ORIGINS.get(term.origin, "a value that is not followed")
         elif isinstance(term, Op):
-            inner = [each for each in reversed(term.args) if max(map(abs, bounds.interval(each))) >= _FAR]
+            varying = [each for each in reversed(term.args) if not isinstance(each, Const)]
+            far = [each for each in varying if max(map(abs, bounds.interval(each))) > MOST_SHARED]
+            inner = far or (varying if len(varying) == 1 else [])
             stack += inner
             if not inner:
                 yield f"the result of `{term.operator}`"

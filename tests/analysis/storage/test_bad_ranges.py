@@ -65,12 +65,46 @@ void go(const float* in, float* out) { k<<<1, 256, 2048>>>(in, out); }
 
 def test_an_offset_behind_the_bytes_of_the_launch_is_told() -> None:
     (found,) = check(WRONG).findings
-    assert found.code == "SMEM504"
-    assert "2,048 B of dynamic shared memory at the launch, but line 7 of the kernel uses 3,072 B" in str(
-        found.message
+    assert found.code == "SMEM402"
+    assert str(found.message) == (
+        "the 256×1×1 block of line 11 writes bytes 2,048 to 3,071 of `smem`, past the 2,048 B of that launch; its "
+        "ranges take 2,048 B together"
     )
     assert not any(each.edits for each in fixes(WRONG))
     assert not check(WRONG.replace("256, 2048", "256, 3072")).findings
+
+
+BEYOND = """\
+__global__ void k(const float* in, float* out) {
+  extern __shared__ float smem[];
+  float* last = smem + 256;
+  if (threadIdx.x == 0) last[WHERE] = in[0];
+  smem[threadIdx.x & 127] = 1;
+  __syncthreads();
+  out[threadIdx.x] = last[WHERE] + smem[127 - (threadIdx.x & 127)];
+}
+void go(const float* in, float* out, int g) { k<<<g, 128, 4096>>>(in, out); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "cause"),
+    [
+        ("blockIdx.x", "`blockIdx.x`"),
+        ("4 * blockIdx.y", "`blockIdx.y`"),
+    ],
+)
+def test_what_no_block_can_hold_is_no_extent(where: str, cause: str) -> None:
+    """The grid may have 2³¹ blocks: that bounds no index into shared memory."""
+    facts = check(BEYOND.replace("WHERE", where)).facts[0]
+    assert facts.dynamic_partition is None
+    terms = facts.dynamic_terms
+    assert terms is not None
+    assert [(each.name, each.size) for each in terms.partition.ranges if each.size is None] == [
+        ("last", None)
+    ]
+    reasons = [each.words for each in terms.partition.doubts]
+    assert f"how far the write through `last` reaches is not known: nothing bounds {cause}" in reasons
 
 
 SQUARE = """\
@@ -102,11 +136,15 @@ def test_that_no_size_overflows_and_none_is_negative_is_assumed() -> None:
 
 
 @pytest.mark.parametrize("size", ["65536 * 65536 * 8", "many * many * 8"])
-def test_a_size_that_an_int_does_not_hold_is_not_known(size: str) -> None:
+def test_a_size_that_an_int_does_not_hold_is_told_and_no_number(size: str) -> None:
     passed = SQUARE.replace("8 * n * n", size).replace("{ k<<<", "{ int many = 65536; k<<<")
     facts = check(passed).facts[0]
     assert [site.dynamic_bytes for site in facts.kernel.launches] == [None]
-    assert not [each for each in check(passed).findings if each.code.startswith("SMEM5")]
+    (found,) = (each for each in check(passed).findings if each.code.startswith("SMEM5"))
+    assert found.code == "SMEM503"
+    assert "overflows `int` in the dynamic shared memory that a launch asks for: it is 4,294,967,296" in str(
+        found.message
+    )
 
 
 CARVED = """\

@@ -49,8 +49,20 @@ def test_known_ranges_refuse_nothing() -> None:
         (
             "__syncthreads();\n  y",
             "keep(smem);\n  y",
-            1,
-            "the address of smem escapes at line 7 (argument of keep)",
+            7,
+            "the address of smem escapes (argument of keep)",
+        ),
+        (
+            "__syncthreads();\n  y",
+            "__syncthreads();\n  @ smem @;\n  y",
+            8,
+            "in a statement that is not understood",
+        ),
+        (
+            "__syncthreads();\n  y",
+            "again: __syncthreads(); if (n) goto again;\n  y",
+            7,
+            "label again",
         ),
         (
             "__syncthreads();\n  y",
