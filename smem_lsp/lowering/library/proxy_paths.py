@@ -208,7 +208,7 @@ class _Walk(PathWalk[_Path]):
         start = _Path(phases, lost, numbers=shared, zone=zone, other=(shared, zone, none, frozenset()))
         over: set[int] = set()
         for issuing, both in self.roles.pairs(node):
-            issues = {each.point for each in walk(issuing) if each.point in self.bound}
+            issues = {each.point for each in walk(issuing) if isinstance(self.bound.get(each.point), tuple)}
             if issues:
                 found = self.seq(both, frozenset((start,)))
                 over |= issues - {each.issue for path in found.end for each in path.flights}
@@ -398,6 +398,8 @@ class _Walk(PathWalk[_Path]):
     def event(self, node: ProxyWait, path: _Path) -> _Path:
         if node.event is ProxyEvent.OTHER:
             return _swapped(path)
+        if path.other is not None and node.event in (ProxyEvent.COMMIT, ProxyEvent.GROUPS):
+            return path  # each thread has groups of its own
         if node.event is ProxyEvent.COMMIT:
             return replace(path, flights=frozenset(_older(each, node.family) for each in path.flights))
         if node.event is ProxyEvent.GROUPS:

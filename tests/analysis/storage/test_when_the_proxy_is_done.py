@@ -92,6 +92,10 @@ GOES_ON = [
     WRITE_A + "int one = 0; if (t == one) { store(out, a, 4096); commit(); } one = n; if (t == one) done<0>(); "
     + USE_B,
     WRITE_A + "if (t == 0) { store(out, a, 4096); commit(); if (n > 3) done<0>(); } " + USE_B,
+    WRITE_A + "if (t == 0) { for (int k = 0; k < n; ++k) { store(out, a, 4096); commit(); } } else { "
+    "for (int k = 0; k < n; ++k) { done<0>(); } } " + USE_B,
+    WRITE_A + "if (t == 0) { for (int k = 0; k < n; ++k) store(out, a, 4096); } else { "
+    "for (int k = 0; k < n; ++k) { commit(); done<0>(); } } " + USE_B,
     LOAD + READ_A + USE_B,
     LOAD + "await(bar, 1);" + READ_A + USE_B,
     LOAD + "await(bar, n);" + READ_A + USE_B,
