@@ -4,26 +4,31 @@ Bulk copies out of shared memory and matrix instructions are waited for in group
 "cp.async.bulk.wait_group", "wgmma.wait_group"). A bulk copy into shared memory counts for the phase of an ``mbarrier``
 in which its thread has arrived once, and has landed when a thread has waited for that phase: for its parity, or with
 the token of the arrival ("mbarrier.try_wait"). All paths of one thread are followed, with what is known of variables
-that words and parities are made of, and of two threads where some issue and others wait (``roles``); what cannot be
-followed is in flight to the end of the kernel.
+that words and parities are made of and of how far counters are from their bounds, and of two threads where some issue
+and others wait (``roles``); what cannot be followed is in flight to the end of the kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import ClassVar, NamedTuple
 
 from smem_lsp.ir.nodes import Access, Assign, Branch, Loop, Node, Seq, walk
 from smem_lsp.ir.paths import PathWalk, Ways
-from smem_lsp.ir.values import READS, Const, Op, Operator, Sym, Thread, Unknown, Value, Var, variables_of
+from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var, parts_of, variables_of
 from smem_lsp.lowering.library.congruences import Number, modulus, number, turned
+from smem_lsp.lowering.library.differences import Zone, differences, joined, lasts, within
+from smem_lsp.lowering.library.live_variables import LiveVariables
 from smem_lsp.lowering.library.roles import Roles, assigned
 from smem_lsp.lowering.state.copies import Family, ProxyEvent, ProxyWait, WordPlace
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
-_ARITHMETIC = READS | set(map(Operator, ("+", "-", "*", "&", "|", "^", "<<", "&&", "||", "!", "~", "neg")))
+_TELL = frozenset(
+    map(Operator, ("==", "!=", "/", "%", "&", "^", ">>"))
+)  # numbers that are known but for a multiple
 
 _MOST_PATHS = 256
 _MOST_TURNS = 64  # of a loop: with more, or an unknown number, its counters are known but for a multiple
@@ -33,6 +38,7 @@ _OLDEST = 9  # groups: an older one is as old as this
 
 _Word = tuple[int, int]  # its buffer, and bytes from its start
 _Numbers = frozenset[tuple[int, Number]]  # of variables
+_Decided = frozenset[tuple[Value, bool]]  # conditions
 
 
 class _Flight(NamedTuple):
@@ -53,16 +59,17 @@ class _Question(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class _Path:
     """``phases``: parity of the phase that the thread waits for next, how often it has arrived in it, and whether that
-    expects bytes of copies; ``numbers``: variables; ``decided``: conditions that hold on it; ``other``: the last three
-    of the other thread."""
+    expects bytes of copies; ``numbers`` and ``zone``: variables; ``decided``: conditions that hold on it; ``other``:
+    the last four of the other thread."""
 
     phases: frozenset[tuple[_Word, int, int, bool]] = frozenset()
     lost: frozenset[int] = frozenset()  # buffers with words that are not followed
     flights: frozenset[_Flight] = frozenset()
     numbers: _Numbers = frozenset()
+    zone: Zone = frozenset()
     asked: frozenset[_Question] = frozenset()
-    decided: frozenset[tuple[Value, bool]] = frozenset()
-    other: tuple[_Numbers, frozenset[_Question], frozenset[tuple[Value, bool]]] | None = None
+    decided: _Decided = frozenset()
+    other: tuple[_Numbers, Zone, frozenset[_Question], _Decided] | None = None
 
     def phase(self, word: _Word) -> tuple[int, int, bool]:
         return next((each[1:] for each in self.phases if each[0] == word), (0, 0, False))
@@ -94,8 +101,7 @@ class Ends:
 
 def ends(items: Sequence[Node], bound: Mapping[int, Family | WordPlace]) -> Ends:
     """``bound``: where work is started (points) -> what its thread waits for."""
-    every = tuple(walk(Seq(tuple(items))))
-    run = _Walk(bound, every)
+    run = _Walk(bound, items)
     try:
         found = run.seq(items, frozenset((_Path(),)))
     except _TooManyPaths:
@@ -119,13 +125,15 @@ def _closed(values: Iterable[Value], assigns: Mapping[int, Sequence[Value]]) -> 
 
 class _Walk(PathWalk[_Path]):
     """``followed``: the variables that words, parities, and the conditions of what decides them are made of;
-    ``matters``: the branches and loops (points) in which something happens."""
+    ``counted``: those of them that a number known but for a multiple tells something of; ``matters``: the branches and
+    loops (points) in which something happens."""
 
     apart: ClassVar[bool] = True
 
-    def __init__(self, bound: Mapping[int, Family | WordPlace], every: Sequence[Node]) -> None:
+    def __init__(self, bound: Mapping[int, Family | WordPlace], items: Sequence[Node]) -> None:
         super().__init__()
         self.bound = bound
+        every = tuple(walk(Seq(tuple(items))))
         self.over_at: dict[int, set[int]] = {}
         self.turns, self.exact = 1, False  # of the loops around that are followed turn by turn; is this one?
         self.matters = frozenset(
@@ -140,16 +148,30 @@ class _Walk(PathWalk[_Path]):
         values = [each[1] for each in words if isinstance(each, tuple)] + [each.parity for each in waits]
         used, variables = _closed([each for each in values if each is not None], assigns)
         self.modulus = modulus(used)
+        around = [node for node in every if isinstance(node, Branch | Loop)]
         conditions = [
             node.condition
-            for node in every
-            if isinstance(node, Branch | Loop)
-            and (
-                node.point in self.matters
-                or any(isinstance(each, Assign) and each.variable in variables for each in walk(Seq((node,))))
-            )
+            for node in around
+            if node.point in self.matters
+            or any(isinstance(each, Assign) and each.variable in variables for each in walk(Seq((node,))))
         ]
         self.followed = frozenset(_closed([*used, *conditions], assigns)[1])
+        told = (part for each in conditions for part in parts_of(each))
+        told = (part for part in told if isinstance(part, Op) and part.operator in _TELL)
+        self.counted = frozenset(_closed([*used, *told], assigns)[1])
+        self.apart_by = differences([node.condition for node in around], conditions, assigns)
+        self.live = LiveVariables(items, self.read_by)
+
+    def read_by(self, node: Node) -> Iterator[int]:
+        """The variables that decide what something that happens is done to."""
+        place = node.word if isinstance(node, ProxyWait) else None
+        if isinstance(node, Access):
+            over = self.bound.get(node.point)
+            place = over if isinstance(over, tuple) else None
+        if place is not None and place[1] is not None:
+            yield from variables_of(place[1])
+        if isinstance(node, ProxyWait) and node.parity is not None:
+            yield from variables_of(node.parity)
 
     def happens(self, node: Node) -> bool:
         return isinstance(node, ProxyWait) or (isinstance(node, Access) and node.point in self.bound)
@@ -158,7 +180,7 @@ class _Walk(PathWalk[_Path]):
         if len(states) > _MOST_PATHS:
             raise _TooManyPaths
         if isinstance(node, Assign):
-            return frozenset(self.assign(node, each) for each in states)
+            return frozenset(made for each in states for made in self.assign(node, each))
         if isinstance(node, ProxyWait):
             return frozenset(self.event(node, each) for each in states)
         if isinstance(node, Access) and node.point in self.bound:
@@ -181,10 +203,12 @@ class _Walk(PathWalk[_Path]):
             return frozenset()
         ((phases, lost),) = known
         shared = frozenset.intersection(*(each.numbers for each in states))
-        start = _Path(phases, lost, numbers=shared, other=(shared, frozenset(), frozenset()))
+        zone = joined(each.zone for each in states)
+        none: frozenset[_Question] = frozenset()
+        start = _Path(phases, lost, numbers=shared, zone=zone, other=(shared, zone, none, frozenset()))
         over: set[int] = set()
         for issuing, both in self.roles.pairs(node):
-            issues = {each.point for each in walk(issuing) if each.point in self.bound}
+            issues = {each.point for each in walk(issuing) if isinstance(self.bound.get(each.point), tuple)}
             if issues:
                 found = self.seq(both, frozenset((start,)))
                 over |= issues - {each.issue for path in found.end for each in path.flights}
@@ -192,29 +216,56 @@ class _Walk(PathWalk[_Path]):
 
     def loop(self, node: Loop, states: _Paths) -> _Paths:
         before = self.turns, self.exact
-        self.exact = node.trips is not None and self.turns * node.trips <= _MOST_TURNS
+        trips = self.most_turns(node, states) if node.trips is None else node.trips
+        self.exact = trips is not None and self.turns * trips <= _MOST_TURNS
         if self.exact:
-            self.turns *= node.trips or 1
+            self.turns *= trips or 1
         found = super().loop(node, states)
         self.turns, self.exact = before
-        return found
+        live = self.live.behind[node.point]
+        return frozenset(_remembering(each, live) for each in found)
+
+    def most_turns(self, node: Loop, states: _Paths) -> int | None:
+        """How many turns a loop makes at most; None: not known."""
+        counters = {
+            variable
+            for variable, values in assigned(node.body).items()
+            if all(map(_adds, repeat(variable), values, repeat(1)))
+        }
+        most = [self.apart_by.turns(each.zone, node.condition, counters) for each in states]
+        known = [each for each in most if each is not None]
+        return max(known, default=0) if len(known) == len(most) else None
 
     def heads(self, node: Loop, entered: _Paths, states: _Paths) -> _Paths:
         if len(states) > _MOST_PATHS:
             raise _TooManyPaths
         assigns = assigned(walk(node.body))
-        first = _least(each.numbers for each in entered)
-        of_other = _least(each.other[0] for each in entered if each.other is not None)
+        counters = {
+            variable for variable, values in assigns.items() if all(map(_adds, repeat(variable), values))
+        }
+        others = [each.other for each in entered if each.other is not None]
+        first, of_other = _least(each.numbers for each in entered), _least(each[0] for each in others)
+        near, near_other = joined(each.zone for each in entered), joined(each[1] for each in others)
         found = set()
         for path in states:
             other = path.other
             if other is not None:
-                other = self.kept(other[0], of_other, assigns), *other[1:]
-            found.add(replace(path, numbers=self.kept(path.numbers, first, assigns), other=other))
+                numbers = self.kept(other[0], of_other, assigns)
+                other = numbers, self.kept_zone(other[1], near_other, assigns, counters), *other[2:]
+            path = _remembering(path, self.live.at_turns[node.point])
+            numbers = self.kept(path.numbers, first, assigns)
+            zone = self.kept_zone(path.zone, near, assigns, counters)
+            found.add(replace(path, numbers=numbers, zone=zone, other=other))
         return frozenset(found)
 
+    def kept_zone(self, zone: Zone, first: Zone, changed: Collection[int], counters: Collection[int]) -> Zone:
+        return zone if self.exact else self.apart_by.kept(zone, first, changed, counters)
+
     def kept(
-        self, known: _Numbers, first: Mapping[int, Number], assigns: Mapping[int, Sequence[Value]]
+        self,
+        known: _Numbers,
+        first: Mapping[int, Number],
+        assigns: Mapping[int, Sequence[Value]],
     ) -> _Numbers:
         """What is known of variables at the beginning of a turn, one of finitely many. ``first``: what they are in the
         first turn at least."""
@@ -224,6 +275,8 @@ class _Walk(PathWalk[_Path]):
                 found[variable] = each
             elif variable in first:
                 counts = all(_adds(variable, value) for value in assigns[variable])
+                if counts and variable not in self.counted:
+                    continue
                 kept = turned(each, first[variable], self.modulus) if counts else each
                 if kept is not None and (counts or abs(each[0]) <= _LARGEST):
                     found[variable] = kept
@@ -231,32 +284,75 @@ class _Walk(PathWalk[_Path]):
 
     def arm(self, node: Branch, states: _Paths, truth: bool) -> _Paths:
         """The paths into an arm of a branch."""
-        paths = self.where(node.condition, states, truth)
-        if node.point not in self.matters or not _lasts(node.condition):
-            return paths
-        decided = (node.condition, truth)
-        contrary = (node.condition, not truth)
+        decides = node.point in self.matters
         return frozenset(
-            replace(each, decided=each.decided | {decided}) for each in paths if contrary not in each.decided
+            found for each in states for found in self.refined(node.condition, each, truth, decides)
         )
 
     def where(self, condition: Value, states: _Paths, truth: bool) -> _Paths:
-        """The paths on which ``condition`` is ``truth``: it may be the answer whether a phase is over."""
-        value, inverted = _literal(condition)
-        found: set[_Path] = set()
-        for path in states:
-            known = number(condition, dict(path.numbers))
-            if known is not None and not known[1] and bool(known[0]) is not truth:
-                continue
-            question = next((each for each in path.asked if each.value == value), None)
-            if question is not None:
-                path = path.unasked(question.word)
-                if truth != (inverted != question.inverted):
-                    path = self.over(path, question.word, question.point)
-            found.add(path)
-        return frozenset(found)
+        return frozenset(found for each in states for found in self.refined(condition, each, truth))
 
-    def assign(self, node: Assign, path: _Path) -> _Path:
+    def refined(self, condition: Value, path: _Path, truth: bool, decides: bool = False) -> list[_Path]:
+        """The paths on which ``condition`` is ``truth``: it may be the answer whether a phase is over. ``decides``:
+        what it is matters further on."""
+        known = number(condition, dict(path.numbers))
+        if known is not None and not known[1]:
+            return [path] if bool(known[0]) is truth else []
+        if isinstance(condition, Op):
+            if condition.operator is Operator.NOT:
+                return self.refined(condition.args[0], path, not truth, decides)
+            if condition.operator in (Operator.AND, Operator.OR):
+                both, (one, other) = condition.operator is Operator.AND, condition.args
+                found = [] if truth is both else self.refined(one, path, truth, decides)
+                for each in self.refined(one, path, both, decides):
+                    found += self.refined(other, each, truth, decides)
+                return found
+        value, inverted = _literal(condition)
+        question = next((each for each in path.asked if each.value == value), None)
+        if question is not None:
+            path = path.unasked(question.word)
+            if truth != (inverted != question.inverted):
+                path = self.over(path, question.word, question.point)
+        apart = self.compared(condition, path, truth) if isinstance(condition, Op) else None
+        if apart is not None:
+            return apart
+        if not decides or not lasts(condition):
+            return [path]
+        decided = path.decided | {(condition, truth)}
+        return [] if (condition, not truth) in path.decided else [replace(path, decided=decided)]
+
+    def compared(self, condition: Op, path: _Path, truth: bool) -> list[_Path] | None:
+        """The paths on which a comparison is ``truth``; None: it is not followed."""
+        found: list[_Path] = []
+        for each, sides in self.chosen(condition.args, path):
+            zones = self.apart_by.where(each.zone, replace(condition, args=sides), truth)
+            if zones is None:
+                return None
+            found += (replace(each, zone=zone) for zone in zones)
+        return found
+
+    def chosen(self, values: Sequence[Value], path: _Path) -> Iterator[tuple[_Path, tuple[Value, ...]]]:
+        """The paths on which it is known which of two each value is."""
+        if not values:
+            yield path, ()
+            return
+        value, *rest = values
+        ways = [(path, value)]
+        if isinstance(value, Op) and self.apart_by.chooses(value):
+            *condition, one, other = value.args
+            limit = Operator.LESS_EQUAL if value.operator is Operator.MIN else Operator.GREATER_EQUAL
+            decides = condition[0] if condition else replace(value, operator=limit)
+            ways = [
+                way
+                for choice, truth in ((one, True), (other, False))
+                for each in self.refined(decides, path, truth)
+                for way in ((made, given[0]) for made, given in self.chosen((choice,), each))
+            ]
+        for each, value in ways:
+            for made, behind in self.chosen(rest, each):
+                yield made, (value, *behind)
+
+    def assign(self, node: Assign, path: _Path) -> Iterator[_Path]:
         variable = node.variable
         path = replace(
             path,
@@ -268,14 +364,23 @@ class _Walk(PathWalk[_Path]):
             if question.value == value:
                 named = question._replace(value=variable, inverted=inverted != question.inverted)
                 path = replace(path, asked=path.asked | {named})
+        given: Iterable[tuple[_Path, tuple[Value, ...]]] = [(path, (node.value,))]
+        if variable in self.apart_by.followed:
+            given = self.chosen((node.value,), path)
+        for each, (made,) in given:
+            zone = self.apart_by.assigned(each.zone, variable, made)
+            yield replace(each, zone=zone, numbers=self.numbered(each.numbers, variable, made))
+
+    def numbered(self, numbers: _Numbers, variable: int, value: Value) -> _Numbers:
+        """What is known of variables behind an assignment."""
         if variable not in self.followed:
-            return path
-        known = dict(path.numbers)
-        of_it = number(node.value, known)
+            return numbers
+        known = dict(numbers)
+        of_it = number(value, known)
         known.pop(variable, None)
         if of_it is not None:
             known[variable] = of_it
-        return replace(path, numbers=frozenset(known.items()))
+        return frozenset(known.items())
 
     def issue(self, node: Access, path: _Path) -> _Path:
         over = self.bound[node.point]
@@ -293,6 +398,8 @@ class _Walk(PathWalk[_Path]):
     def event(self, node: ProxyWait, path: _Path) -> _Path:
         if node.event is ProxyEvent.OTHER:
             return _swapped(path)
+        if path.other is not None and node.event in (ProxyEvent.COMMIT, ProxyEvent.GROUPS):
+            return path  # each thread has groups of its own
         if node.event is ProxyEvent.COMMIT:
             return replace(path, flights=frozenset(_older(each, node.family) for each in path.flights))
         if node.event is ProxyEvent.GROUPS:
@@ -359,21 +466,31 @@ def _without(paths: _Paths, over: frozenset[int]) -> _Paths:
     )
 
 
+def _remembering(path: _Path, live: frozenset[int]) -> _Path:
+    """With what is known of these variables only."""
+    return replace(
+        path,
+        numbers=frozenset(each for each in path.numbers if each[0] in live),
+        zone=within(path.zone, live),
+        decided=frozenset(each for each in path.decided if live.issuperset(variables_of(each[0]))),
+    )
+
+
 def _swapped(path: _Path) -> _Path:
     """As the other thread sees it."""
     assert path.other is not None
-    numbers, asked, decided = path.other
-    own = path.numbers, path.asked, path.decided
-    return replace(path, numbers=numbers, asked=asked, decided=decided, other=own)
+    numbers, zone, asked, decided = path.other
+    own = path.numbers, path.zone, path.asked, path.decided
+    return replace(path, numbers=numbers, zone=zone, asked=asked, decided=decided, other=own)
 
 
-def _adds(variable: int, value: Value) -> bool:
-    """Is it the variable and a number that is not negative?"""
+def _adds(variable: int, value: Value, least: int = 0) -> bool:
+    """Is it the variable and a number of ``least`` or more, none of them negative?"""
     return (
         isinstance(value, Op)
         and value.operator is Operator.ADD
         and Var(variable) in value.args
-        and any(isinstance(each, Const) and each.n >= 0 for each in value.args)
+        and any(isinstance(each, Const) and each.n >= least for each in value.args)
     )
 
 
@@ -390,10 +507,3 @@ def _literal(value: Value) -> tuple[Unknown | int | None, bool]:
     if isinstance(value, Var):
         return value.index, inverted
     return (value if isinstance(value, Unknown) else None), inverted
-
-
-def _lasts(condition: Value) -> bool:
-    """Is it the same until a variable in it is assigned?"""
-    if isinstance(condition, Op):
-        return condition.operator in _ARITHMETIC and all(map(_lasts, condition.args))
-    return isinstance(condition, Const | Thread | Sym | Var)

@@ -66,6 +66,7 @@ OVER = [
     LOAD + "if (!over(bar, 0)) { await(bar, 0); }" + READ_A + USE_B,
     LOAD + "await(bar, 0);" + READ_A + "__syncthreads(); " + LOAD + "await(bar, 1);" + READ_A + USE_B,
     "uint32_t phase = 0; " + MANY + "await(bar, phase); phase ^= 1;" + READ_A + "__syncthreads(); }" + USE_B,
+    "uint32_t phase = 0; " + MANY + "await(bar, phase); if (n > k) phase ^= 1;" + READ_A + "__syncthreads(); }" + USE_B,
     "int phase = 0; " + MANY + "await(bar, phase); phase = 1 - phase;" + READ_A + "__syncthreads(); }" + USE_B,
     "bool phase = false; " + MANY + "while (!over(bar, phase)) {} phase = !phase;"
     + READ_A + "__syncthreads(); }" + USE_B,
@@ -91,6 +92,10 @@ GOES_ON = [
     WRITE_A + "int one = 0; if (t == one) { store(out, a, 4096); commit(); } one = n; if (t == one) done<0>(); "
     + USE_B,
     WRITE_A + "if (t == 0) { store(out, a, 4096); commit(); if (n > 3) done<0>(); } " + USE_B,
+    WRITE_A + "if (t == 0) { for (int k = 0; k < n; ++k) { store(out, a, 4096); commit(); } } else { "
+    "for (int k = 0; k < n; ++k) { done<0>(); } } " + USE_B,
+    WRITE_A + "if (t == 0) { for (int k = 0; k < n; ++k) store(out, a, 4096); } else { "
+    "for (int k = 0; k < n; ++k) { commit(); done<0>(); } } " + USE_B,
     LOAD + READ_A + USE_B,
     LOAD + "await(bar, 1);" + READ_A + USE_B,
     LOAD + "await(bar, n);" + READ_A + USE_B,
@@ -106,7 +111,8 @@ GOES_ON = [
     "if (t == 0) { arrive(bar); pending(bar, 4096); load(a, in, 4096, bar); } await(bar, 0);" + READ_A + USE_B,
     MANY + "await(bar, 0);" + READ_A + "__syncthreads(); }" + USE_B,
     MANY + "await(bar, (k / 2) & 1);" + READ_A + "__syncthreads(); }" + USE_B,
-    "uint32_t phase = 0; " + MANY + "await(bar, phase); if (n > k) phase ^= 1;" + READ_A + "__syncthreads(); }" + USE_B,
+    "uint32_t phase = 0; " + MANY + "await(bar, phase); if (n > k + 2) phase ^= 1;" + READ_A + "__syncthreads(); }"
+    + USE_B,
     "uint32_t phase = 1; " + MANY + "await(bar, phase); phase ^= 1;" + READ_A + "__syncthreads(); }" + USE_B,
     # threads have written there, and nothing tells the proxy
     USE_B + " __syncthreads(); " + LOAD + "await(bar, 0);" + READ_A,
