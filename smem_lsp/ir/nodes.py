@@ -300,13 +300,14 @@ class Barrier:
 @record
 class Exchange:
     """Lanes of a warp exchange values through registers: a shuffle or a vote. It orders no memory. ``mask``: lanes
-    that take part; None: all that are here."""
+    that take part; None: all that are here; ``given``: what each of them hands over, as far as that is known."""
 
     point: int
     span: Span | None
     line: int
     spelling: str  # "__shfl_down_sync"
     mask: Value | None
+    given: tuple[Value, ...] = ()
 
 
 @record

@@ -290,9 +290,11 @@ def values_of(node: Node) -> Iterator[Value]:
                 yield node.tile.start
         case Barrier():
             yield from (each for each in (node.mask, node.number, node.count) if each is not None)
-        case Exchange(mask=one) | Proxy(offset=one):
-            if one is not None:
-                yield one
+        case Exchange():
+            yield from (each for each in (node.mask, *node.given) if each is not None)
+        case Proxy():
+            if node.offset is not None:
+                yield node.offset
         case GlobalAccess():
             yield from (each for each in (node.base, node.index) if each is not None)
 
@@ -393,7 +395,8 @@ class _Numbers:
                 mask, number, count = map(self.maybe, (node.mask, node.number, node.count))
                 return replace(node, point=point, mask=mask, number=number, count=count)
             case Exchange():
-                return replace(node, point=point, mask=self.maybe(node.mask))
+                given = tuple(map(self.value, node.given))
+                return replace(node, point=point, mask=self.maybe(node.mask), given=given)
             case Proxy():
                 return replace(node, point=point, offset=self.maybe(node.offset))
             case _:

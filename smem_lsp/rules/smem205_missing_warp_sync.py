@@ -45,7 +45,8 @@ Where one statement reads and writes, read into a local variable first.
 One finding for each kernel, at the first such pair; the others are related places. Each is one run of one block, as
 for SMEM201, and any `__syncwarp()` between two accesses counts, whatever its mask. What a missing barrier of the
 block (SMEM201) would order too, in this or another instance of a template, is not told twice. Info when a shuffle or
-vote lies between. Nothing is said when two lanes may store the same value.
+vote lies between; nothing is said of a write behind one with a full mask whose operand is made of what the other lane
+has read. Nothing is said when two lanes may store the same value.
 """
 
 from __future__ import annotations

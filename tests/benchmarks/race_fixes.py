@@ -5,7 +5,8 @@ bug, with ``before/``, ``after/`` and ``about.json``: ``kind`` ("race" or "remov
 ``racing_lines_before`` (the two accesses) or ``line`` (the barrier), ``defines`` (macros that its build defines). The
 folders are what its build searches for headers. A race counts as told when a finding,
 or a place that it is related to, stands within three lines of one of its accesses. It counts as still told when a
-finding behind the fix is about one of the same statements.
+finding behind the fix is about one of the same statements, but for races that the fix has left, as ``left`` in
+``about.json`` says: pairs of lines of the file behind it that are known to race, because a later commit mended them.
 """
 
 from __future__ import annotations
@@ -72,7 +73,9 @@ def bug(folder: Path, checkout: Path) -> Bug:
     later, failed_later = findings(folder / "after", name, defines, checkout)
     old, new = (list(_lines(folder / part, name)) for part in ("before", "after"))
     moved = [at for line in lines for at in same_statement(old, new, line)]
-    after = about_lines(later, name, moved, RULES, near=0)
+    left = [{(name, line) for line in pair} for pair in about.get("left", [])]
+    still = [each for each in later if not any(pair.issubset(each.places) for pair in left)]
+    after = about_lines(still, name, moved, RULES, near=0)
     return Bug(folder.name, "race", before, after, failed or failed_later)
 
 

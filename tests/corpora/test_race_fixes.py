@@ -44,6 +44,15 @@ def test_a_race_that_is_not_mended_is_still_told(tmp_path: Path) -> None:
     assert found.after
 
 
+def test_another_race_that_the_fix_has_left_is_not_the_bug(tmp_path: Path) -> None:
+    racy = MENDED.replace("  __syncthreads();\n", "")
+    after = "// no change\n" + racy
+    lines = {"racing_lines_before": [3, 4]}
+    found = bug(folder(tmp_path / "one", "race", racy, after, **lines, left=[[4, 5]]), ROOT)
+    assert found.before and not found.after
+    assert bug(folder(tmp_path / "two", "race", racy, after, **lines, left=[[3, 5]]), ROOT).after
+
+
 def test_a_useless_barrier_is_told(tmp_path: Path) -> None:
     twice = MENDED.replace("__syncthreads();", "__syncthreads();\n  __syncthreads();")
     found = bug(folder(tmp_path / "one", "removed", twice, MENDED, line=5), ROOT)

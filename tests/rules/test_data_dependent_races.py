@@ -213,6 +213,28 @@ def test_no_size_and_no_index_is_taken_to_be_below_zero(label: str, columns: int
     assert bool(found) is told
 
 
+MARKED = """\
+__global__ void k(const int* in, int* out) {{
+  __shared__ int s[65];
+  s[threadIdx.x + {}] = 1;
+  out[threadIdx.x] = s[threadIdx.x];
+}}
+void h(int* p) {{ k<<<1, 64>>>(p, p); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("index", "told"),
+    [
+        ("(in[threadIdx.x] == -1)", True),  # what is compared is no index
+        ("(in[threadIdx.x] < 0 ? 1 : 0)", True),
+        ("(in[threadIdx.x] < 0 ? in[threadIdx.x] : 0)", False),
+    ],
+)
+def test_what_is_compared_may_be_below_zero(index: str, told: bool) -> None:
+    assert bool(codes(check(MARKED.format(index), config=ASKED), among=["SMEM210"])) is told
+
+
 OFFSETS = """\
 __global__ void k(const int* in, int* out, int n, int m) {{
   extern __shared__ int s[];

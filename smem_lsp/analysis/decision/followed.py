@@ -14,10 +14,11 @@ from smem_lsp.analysis.decision.rereads import Earlier, rereads
 from smem_lsp.analysis.decision.routes import ways_between
 from smem_lsp.analysis.decision.slices import Slices
 from smem_lsp.analysis.decision.ways import Ordering, Pair, Way
-from smem_lsp.analysis.threads.uniformity import Control, Levels, control_where
+from smem_lsp.analysis.threads.uniformity import Control, Levels, control_where, undisturbed_loads
+from smem_lsp.analysis.values.delivered_loads import delivered_loads
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.pointer_ranges import parts
-from smem_lsp.analysis.values.terms import Const, Term
+from smem_lsp.analysis.values.terms import Const, Op, Opaque, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
     Access,
@@ -26,6 +27,7 @@ from smem_lsp.ir.nodes import (
     BarrierKind,
     Branch,
     CopyWait,
+    Exchange,
     Jump,
     Kernel,
     Loop,
@@ -127,6 +129,36 @@ class Followed:
         return rereads(self.kernel, self.levels)
 
     @cached_property
+    def undisturbed(self) -> frozenset[int]:
+        """Loads (points) that are stored again, and near which nobody writes; none beside copies that no barrier holds
+        up."""
+        if any(each.asynchronous or each.beside for each in self.accesses):
+            return frozenset()
+        stored = set[int]()
+        stack, seen = [*self.values.stored.values()], set[Term]()
+        while stack:
+            checkpoint()
+            term = stack.pop()
+            if term in seen:
+                continue
+            seen.add(term)
+            if isinstance(term, Op):
+                stack += term.args
+            elif isinstance(term, Opaque):
+                stack += term.sources
+                if term.access is not None:
+                    stored.add(term.access)
+                    stack += self.values.address(term.access) or ()
+        return undisturbed_loads(self.body, self.values, self.kernel.buffers, stored, self.control)
+
+    @cached_property
+    def delivered(self) -> frozenset[tuple[int, int]]:
+        """Exchanges of a warp (points), each with a read (point) that is over there for all lanes."""
+        reads = {each.point for each in self.accesses if each.kind is AccessKind.READ and not each.guess}
+        every = delivered_loads(self.values).items()
+        return frozenset((point, load) for point, loads in every for load in loads & reads)
+
+    @cached_property
     def counters(self) -> Counters:
         """Those that give out places."""
         return counters(self.kernel, self.values, self.nodes, self.positions)
@@ -210,6 +242,6 @@ def _shortened(seq: Seq) -> Seq:
             body = _shortened(node.body)
             if body.items:
                 kept.append(replace(node, body=body))
-        elif isinstance(node, Access | Barrier | CopyWait | Place | Jump):
+        elif isinstance(node, Access | Barrier | CopyWait | Exchange | Place | Jump):
             kept.append(node)
     return Seq(tuple(kept))

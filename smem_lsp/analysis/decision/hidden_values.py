@@ -56,10 +56,8 @@ class HiddenValues(Unknowns):
         self.opaque[name] = term, who
         if not shared and not ahead and self.levels.level(term) <= Level.WARP and self.is_common(term):
             self.tie_in_warp(name, found)
-        tied = self.of_one_address and not (shared or ahead)
-        if tied and isinstance(term, Opaque) and term.steady:
-            if term.lasting or self.is_common(term):
-                self.tie_to_address(term, found, who)
+        if isinstance(term, Opaque) and term.origin == "load" and not (shared or ahead):
+            self.tie_to_address(term, found, who)
         if isinstance(term, Opaque) and term.access is not None and not ahead:
             self.tie_to_earlier(found, self.rereads.get(term.access, ()), (0, 1) if shared else (who,))
         if isinstance(term, Opaque) and term.origin == "load" and term.sources:
@@ -93,14 +91,22 @@ class HiddenValues(Unknowns):
 
     def tie_to_address(self, term: Opaque, found: Expression, who: int) -> None:
         """Two threads load the same from one address of memory that the kernel does not change, and in one turn even
-        where another pointer may lead there."""
-        theirs, whose = self._steady.setdefault(term, (found, who))
-        if whose == who:
+        where another pointer may lead there, or where barriers keep all writes away. Else they do in one turn if nobody
+        races: who writes between the two loads is not ordered with one of them."""
+        if term.access is None:
+            address = term.sources or None
+        else:
+            address = self.levels.values.address(term.access)
+        common = self.is_common(term)
+        steady = term.steady or term.access in self.undisturbed
+        kept = steady and self.of_one_address and (term.lasting or common)
+        if address is None or term.access in self.updates or not (kept or common):
             return
-        own = [each for each in term.sources if not self.is_one_number(each)]
-        self.side.append(
-            either(*self.differ([(each, each) for each in own], whose, who), theirs.equals(found))
-        )
+        theirs, whose = self._steady.setdefault(term, (found, who))
+        if whose != who:
+            own = [(each, each) for each in address if not self.is_one_number(each)]
+            same = either(*self.differ(own, whose, who), theirs.equals(found))
+            (self.side if kept else self.reread).append(same)
 
     def tie_to_loads(self, term: Opaque, found: Expression, who: int) -> None:
         """Most likely nobody writes meanwhile what is loaded, so that one address has one value: for one thread, and

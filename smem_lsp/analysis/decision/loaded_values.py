@@ -19,12 +19,13 @@ _MOST = 200  # terms that are gone through
 class Inputs:
     """``terms``: what is followed and differs between threads, of all that the value rests on; ``loaded``: some of it
     is loaded; ``turning``: a loop has a part in it; ``complete``: all of it is known, and no other thread has a hand in
-    it."""
+    it; ``placed``: it is known of all that is loaded whether two threads load it from one place."""
 
     terms: list[Term] = field(default_factory=list)
     loaded: bool = False
     turning: bool = False
     complete: bool = True
+    placed: bool = True
 
 
 def inputs_of(
@@ -56,7 +57,11 @@ def inputs_of(
             found.loaded = True
             alone = bool(term.sources or address) and term.access not in updates
             found.complete = found.complete and alone
-            stack += term.sources or address or ()
+            place = term.sources or address or ()
+            found.placed = found.placed and not any(
+                made_of(each, values, levels, updates) is Made.UNKNOWN for each in place
+            )
+            stack += place
         elif isinstance(term, Opaque) and term.origin in ("lost", "exit") and term.sources:
             stack += term.sources
         elif isinstance(term, Op) and _is_computed(term.operator):

@@ -7,6 +7,7 @@ from smem_lsp.analysis.decision.formulas import (
     Expression,
     number,
 )
+from smem_lsp.analysis.values.computed_anew import computed_anew
 from smem_lsp.analysis.values.few_values import advanced
 from smem_lsp.analysis.values.orbits import Orbit, orbit_of
 from smem_lsp.analysis.values.terms import (
@@ -40,6 +41,10 @@ class LoopValues(ByNumber):
             return found
         if (orbit := orbit_of(self.levels.values.table, loop, atom)) is not None:
             return self.repeated(loop, orbit, who, ahead)
+        if moves.kind == "other" and not ahead:
+            anew = computed_anew(self.levels.values.table, loop, atom)
+            if anew is not None:
+                return self.value(anew, who)
         if not ahead and self.turns.is_first(atom.loop, who):
             return self.value(moves.init, who)
         if atom.loop == self.turns.crossed and self.turns.next and who == 1 and not ahead:

@@ -47,6 +47,7 @@ class Meeting(TouchedBytes):
             asker.of.updates,
             asker.of.counters,
             asker.of.rereads,
+            asker.of.undisturbed,
             not_negative=asker.not_negative,
             fewest=asker.fewest,
             of_one_address=asker.of_one_address,

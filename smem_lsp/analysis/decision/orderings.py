@@ -26,7 +26,8 @@ def orderings(
     """What surely orders; unless only that is asked for (``prove``): what may; and, if that is another one, what may
     but for calls of which nothing says so. ``proved``, ``uniform`` and ``covering``: as in ``Ordering``; ``more``: what
     surely orders, too; ``meant``: branches and loops (points) that all take alike in a run in which no thread misses a
-    barrier; ``in_warp``: lanes of one warp."""
+    barrier; ``in_warp``: lanes of one warp: what a shuffle or vote has to have read is over behind it, though it orders
+    no memory."""
     yield Ordering(proved | more, uniform, covering=covering)
     if prove:
         return
@@ -42,9 +43,10 @@ def orderings(
     calls, presumed = ordering_calls(of.kernel, of.control), of.kernel.presumed
     said = tuple(each for each in calls if each not in presumed or (in_warp and presumed[each].in_warp))
     meant |= of.control.together
+    delivered = of.delivered if in_warp else frozenset[tuple[int, int]]()
     for each in dict.fromkeys((calls, said)):
         stops = tuple(sorted(spins.union(each)))
-        yield Ordering(proved.union(more, doubtful), meant, stops, spins, covering, locks)
+        yield Ordering(proved.union(more, doubtful), meant, stops, spins, covering, locks, delivered)
 
 
 def orders_a_tile(node: Barrier) -> bool:

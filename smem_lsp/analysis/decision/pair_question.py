@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from smem_lsp.analysis.decision import solver
@@ -9,13 +10,14 @@ from smem_lsp.analysis.decision.effort import AT_FIRST, OF_MANY, TO_PROVE
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.formulas import Formula, concerned
 from smem_lsp.analysis.decision.model import Answer
+from smem_lsp.analysis.decision.operators import ARITHMETIC
 from smem_lsp.analysis.decision.race_sizes import RaceSizes
 from smem_lsp.analysis.decision.reply import Reply
 from smem_lsp.analysis.decision.size_conditions import is_parameter
 from smem_lsp.analysis.decision.touched_bytes import stores
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn
-from smem_lsp.analysis.values.terms import LoopVar, Opaque, Term, parts_of
+from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Term
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.source.record import dataclass
 
@@ -219,7 +221,7 @@ class PairQuestion(RaceSizes):
         found: list[Formula] = []
         for who, access in enumerate((self.first, self.second)):
             offset = values.offset(access, buffers[access.buffer])
-            for part in () if offset is None else parts_of(offset):
+            for part in () if offset is None else _counted(offset):
                 if isinstance(part, Opaque) and part.origin == "load":
                     found.append(self.encoder.value(part, who) >= number)
         return found
@@ -283,3 +285,19 @@ class PairQuestion(RaceSizes):
         values, buffers = self.asker.of.values, self.asker.of.kernel.buffers
         read = values.offset(self.second, buffers[self.second.buffer])
         return read is not None and not self.asker.of.levels.uniform(read) and not self.encoder.gathered
+
+
+def _counted(term: Term) -> Iterator[Term]:
+    """What a number is counted from, and not what only decides about it: what is compared, or given to a function."""
+    waiting, seen = [term], set[Term]()
+    while waiting:
+        each = waiting.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        if not isinstance(each, Op):
+            yield each
+        elif each.operator == "?:":
+            waiting += each.args[1:]
+        elif each.operator in ARITHMETIC:
+            waiting += each.args

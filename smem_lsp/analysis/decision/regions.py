@@ -11,6 +11,7 @@ from smem_lsp.ir.nodes import (
     Barrier,
     Branch,
     CopyWait,
+    Exchange,
     Jump,
     Loop,
     Node,
@@ -30,10 +31,16 @@ class Regions:
     interfering: Sequence[int]
     copying: bool = False
     covering: dict[int, int] = field(init=False)
+    delivering: dict[int, int] = field(
+        default_factory=dict
+    )  # by exchange (point): loads that are over, as bits
     _summaries: dict[int, _Summary] = field(default_factory=dict)  # by the nodes (id)
 
     def __post_init__(self) -> None:
         self.covering = dict(self.ordering.covering)
+        for point, load in self.ordering.delivered:
+            if load in self.index_of:
+                self.delivering[point] = self.delivering.get(point, 0) | 1 << self.index_of[load]
 
     def bit(self, access: Access) -> int:
         index = self.index_of.get(access.point)
@@ -43,7 +50,7 @@ class Regions:
         """What is in it, worked out once."""
         found = self._summaries.get(id(seq))
         if found is None:
-            accesses, orders, jumps, waits, last = 0, False, False, False, -1
+            accesses, orders, jumps, waits, delivers, last = 0, False, False, False, False, -1
             for node in seq.items:
                 last = max(last, node.point)
                 if isinstance(node, Access):
@@ -53,6 +60,8 @@ class Regions:
                     waits = waits or (self.copying and node.point in self.covering)
                 elif isinstance(node, CopyWait):
                     waits = waits or self.copying
+                elif isinstance(node, Exchange):
+                    delivers = delivers or node.point in self.delivering
                 elif isinstance(node, Jump):
                     jumps = True
                 elif isinstance(node, Branch | Loop):
@@ -61,8 +70,9 @@ class Regions:
                         orders = orders or inner.orders
                         jumps = jumps or inner.jumps
                         waits = waits or inner.waits
+                        delivers = delivers or inner.delivers
                         last = max(last, inner.last)
-            found = self._summaries[id(seq)] = _Summary(accesses, orders, jumps, waits, last)
+            found = self._summaries[id(seq)] = _Summary(accesses, orders, jumps, waits, delivers, last)
         return found
 
     def matters(self, node: Node) -> bool:
@@ -73,10 +83,12 @@ class Regions:
             return node.point in self.ordering.clears or node.point in self.covering
         if isinstance(node, CopyWait):
             return self.copying
+        if isinstance(node, Exchange):
+            return node.point in self.delivering
         if not isinstance(node, Branch | Loop):
             return isinstance(node, Jump)
         found = [self.summary(arm) for arm in _arms(node)]
-        if any(each.accesses or each.orders or each.jumps or each.waits for each in found):
+        if any(each.accesses or each.orders or each.jumps or each.waits or each.delivers for each in found):
             return True
         return self.calls(node)
 
@@ -93,13 +105,14 @@ class Regions:
 
 @record
 class _Summary:
-    """Of some nodes: their accesses, as bits; whether anything orders accesses, jumps, or commits copies or waits for
-    them; their last point."""
+    """Of some nodes: their accesses, as bits; whether anything orders accesses, jumps, commits copies or waits for
+    them, or is an exchange of what was loaded; their last point."""
 
     accesses: int
     orders: bool
     jumps: bool
     waits: bool
+    delivers: bool
     last: int
 
 

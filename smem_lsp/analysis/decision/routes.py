@@ -49,6 +49,7 @@ from smem_lsp.ir.nodes import (
     Branch,
     CopyWait,
     CopyWaitKind,
+    Exchange,
     Jump,
     JumpKind,
     Loop,
@@ -120,6 +121,8 @@ class _Walk(Regions):
                     state = in_flight(state)
             elif isinstance(node, CopyWait):
                 state = self.waited_for(node, state)
+            elif isinstance(node, Exchange):
+                state = self.delivered_at(node, state)
             elif isinstance(node, Branch):
                 if self.matters(node):
                     state = self.branch(node, state, beside, left)
@@ -179,6 +182,14 @@ class _Walk(Regions):
             self.hit(open_ & mask, index, way)
         if not any(open_ & self.waited for open_ in state.values()):
             self.hit((beside | 1 << index) & mask, index, SAME_TURN)
+
+    def delivered_at(self, node: Exchange, state: State) -> State:
+        """Loads of this turn for which a lane has waited are over for all lanes that go on."""
+        over = self.delivering.get(node.point, 0)
+        found: State = {}
+        for way, open_ in state.items():
+            add(found, way, open_ & ~over if way.crossed is None else open_)
+        return found
 
     def waited_for(self, node: CopyWait, state: State) -> State:
         """A thread commits its copies, or waits for them: those that have landed are open like any other access."""

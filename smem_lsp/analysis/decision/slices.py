@@ -243,6 +243,7 @@ class Terms:
             int(term.level),
             int(levels.get(term, 3)),
             None if term.access is None else term.access in self.slices.of.updates,
+            term.access in self.slices.of.undisturbed,
             term.steady,
             term.lasting,
             term.one_of,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.formulas import Expression, Formula, either, truth
+from smem_lsp.analysis.decision.loaded_values import inputs_of
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import Way
 from smem_lsp.analysis.values.terms import Const, Level, Op, Opaque, Term
@@ -160,10 +161,8 @@ class TouchedBytes:
     def stores_differ(self) -> Formula | None:
         """For two writes: the values can differ. None: nothing is known of one, or one of the two reads what it has not
         written itself."""
-        terms = [
-            self.asker.of.values.stored.get(each.point)
-            for each in self.asker.left_by(self.first, self.second)
-        ]
+        of = self.asker.of
+        terms = [of.values.stored.get(each.point) for each in self.asker.left_by(self.first, self.second)]
         if not terms or None in terms:
             return None
         if self.store_one_number():
@@ -172,6 +171,10 @@ class TouchedBytes:
             return truth(True)  # other bytes of the values
         before = self.encoder.origin
         one, other = (self.encoder.value(term, who) for who, term in enumerate(terms) if term is not None)
+        if not all(
+            inputs_of(term, of.values, of.levels, of.updates).placed for term in terms if term is not None
+        ):
+            self.encoder.origin |= Origin.UNKNOWN  # perhaps they load from one place
         if Origin.UNKNOWN not in self.encoder.origin ^ before:
             self.encoder.origin = before  # that threads load different values is not asked of the data
         if self.in_elements or self.is_one_member():

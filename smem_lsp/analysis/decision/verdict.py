@@ -202,7 +202,7 @@ class Judge:
         )
         across = [of.ways(accesses, each) for each in plain()]
         within = across
-        if warps or of.kernel.presumed:
+        if warps or of.kernel.presumed or (of.delivered and not prove):
             within = [of.ways(accesses, each) for each in plain(warps, in_warp=True)]
         nodes, ours = {access.point: access for access in accesses}, _collectives(of.accesses)
         tiles = {node.point: node.lanes for node in of.barriers if orders_a_tile(node)}
@@ -354,11 +354,11 @@ def decide(asker: Asker, pair: Open) -> Decision:
             if asker.ask(pair.first, pair.second, way, lanes=False).answer.is_safe:
                 near = asker.ask(pair.first, pair.second, way, lanes=True)
                 reply = near if near.answer is Answer.LIKELY else reply
-        worst = _worse(worst, _decision(pair, way, reply))
+        worst = _worse(worst, _decision(asker.of, pair, way, reply))
         if worst.answer.is_race and worst.answer is not Answer.CONDITION:
             break
     if worst is None:
-        return _decision(pair, next(iter(pair.ways)), Reply(Answer.APART))
+        return _decision(asker.of, pair, next(iter(pair.ways)), Reply(Answer.APART))
     if worst.answer.is_race and asker.of.kernel.presumed:
         way = SAME_TURN if not worst.back else next(each for each in pair.ways if each.crossed is not None)
         return replace(worst, calls=tuple(_named_between(asker.of, pair, way)))
@@ -422,7 +422,7 @@ def _presumed(asker: Asker, pair: Open, way: Way) -> Decision | None:
         if reply.answer.is_race or reply.answer is Answer.DATA:
             calls = _calls_between(asker.of, pair, way)
             reason = f"{calls[0]}() may order the accesses"
-            found = _decision(replace(pair, surely=frozenset((way,)), lanes=lanes), way, reply)
+            found = _decision(asker.of, replace(pair, surely=frozenset((way,)), lanes=lanes), way, reply)
             return replace(found, answer=Answer.PRESUMED, reason=reason, calls=calls)
     return None
 
@@ -432,11 +432,16 @@ def _not_negative(names: Collection[str]) -> Iterator[str]:
         yield f"{listed(sorted(names))} {'is' if len(names) == 1 else 'are'} not negative"
 
 
-def _decision(pair: Open, way: Way, reply: Reply) -> Decision:
+def _what_may_order(of: Followed, pair: Open) -> str:
+    exchanged = pair.lanes and any(load == pair.first.point for _, load in of.delivered)
+    return "a shuffle or vote" if exchanged else "something that is not known"
+
+
+def _decision(of: Followed, pair: Open, way: Way, reply: Reply) -> Decision:
     answer, reason = reply.answer, ""
     if not answer.is_safe:
         if way not in pair.surely:
-            answer, reason = Answer.UNDECIDED, "something that is not known may order the accesses"
+            answer, reason = Answer.UNDECIDED, f"{_what_may_order(of, pair)} may order the accesses"
         elif pair.first.guess or pair.second.guess:
             answer, reason = Answer.UNDECIDED, "it is not certain what is accessed"
         elif answer is Answer.UNDECIDED:

@@ -89,7 +89,8 @@ class Ordering:
     all threads of the block take alike; ``calls``: points, rising, from which on nothing that was open counts any more;
     ``waits``: those of them that may let one thread after the other through; ``locks``: those that do nothing else;
     ``covering``: waits for copies (points)
-    that leave another number of groups open, or that are added at a place."""
+    that leave another number of groups open, or that are added at a place; ``delivered``: exchanges of a warp (points),
+    each with a load that is over there for all lanes."""
 
     clears: frozenset[int]
     uniform: frozenset[int]
@@ -97,6 +98,7 @@ class Ordering:
     waits: frozenset[int] = frozenset()
     covering: frozenset[tuple[int, int]] = frozenset()
     locks: frozenset[int] = frozenset()
+    delivered: frozenset[tuple[int, int]] = frozenset()
 
 
 @record

@@ -136,6 +136,8 @@ class ConflictingAccesses:
             return False
         if not within:
             return not (one.may_be_flag or other.may_be_flag)
+        if a in one.delivered and b in one.delivered:
+            return False
         pair, warp = (one.access.point, other.access.point), a // self.warp
         return pair not in self.within and one.synced.get(warp, 0) == other.synced.get(warp, 0)
 

@@ -95,6 +95,7 @@ class Event:
     last: int = ANY  # nor one behind it
     begin: int | None = None  # first byte of the part of the buffer that its pointer is for
     leaves_part: bool = False  # some thread leaves that part, for sizes that the kernel need not be given
+    delivered: frozenset[int] = frozenset()  # lanes that have since exchanged what each of them has read
     _form: Form | None = None
     _form_known: bool = False
 

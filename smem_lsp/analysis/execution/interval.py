@@ -12,6 +12,7 @@ from dataclasses import field, replace
 
 from smem_lsp.analysis.execution.events import Event
 from smem_lsp.analysis.execution.pending_copies import PendingCopies, PendingCopy
+from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.source.record import dataclass
 
 
@@ -66,6 +67,14 @@ class Interval:
         else:
             warps = {thread // self.warp for thread in threads}
         self.synced = {**self.synced, **{warp: self.synced.get(warp, 0) + 1 for warp in warps}}
+
+    def deliver(self, loads: frozenset[int], threads: Iterable[int]) -> None:
+        """``threads`` have the values of ``loads`` (points), before any of them goes on."""
+        here = frozenset(threads)
+        for events in self.open.values():
+            for index, event in enumerate(events):
+                if event.access.point in loads and event.access.kind is AccessKind.READ:
+                    events[index] = replace(event, delivered=event.delivered | here)
 
     def _land(self, copy: PendingCopy) -> None:
         cells = copy.cells()

@@ -278,7 +278,8 @@ class Program:
     grid; ``no_conflict``: accesses that surely race with none; ``alike``: branches and loops that are uniform in runs
     without a race; ``either``: accesses in one arm of a branch that the other arm makes to the same bytes; ``data``:
     addresses that data decide; ``slice``: the loop variables that matter; ``parts``: access -> the part of its buffer
-    that its pointer is for; ``calls``: points, rising, of calls that may order threads.
+    that its pointer is for; ``calls``: points, rising, of calls that may order threads;
+    ``delivered``: exchange of a warp -> loads that are over there for all its lanes.
     """
 
     instructions: tuple[Instruction, ...]
@@ -298,6 +299,7 @@ class Program:
     dependence: Dependence
     parts: Mapping[int, Extent]
     calls: tuple[int, ...]
+    delivered: Mapping[int, frozenset[int]]
     _named: dict[int, frozenset[str]] = field(default_factory=dict)
 
     def names(self, symbols: int) -> frozenset[str]:

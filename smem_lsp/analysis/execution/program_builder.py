@@ -39,6 +39,7 @@ from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.ordering_calls import ordering_calls
 from smem_lsp.analysis.threads.spin_loops import may_wait, only_waits
 from smem_lsp.analysis.threads.uniformity import Control
+from smem_lsp.analysis.values.delivered_loads import delivered_loads
 from smem_lsp.analysis.values.free_symbols import Dependence, Rests
 from smem_lsp.analysis.values.pointer_ranges import parts
 from smem_lsp.analysis.values.terms import Term
@@ -109,6 +110,7 @@ def build_program(
         Dependence(values),
         parts(kernel),
         ordering_calls(kernel, control),
+        delivered_loads(values),
     )
 
 

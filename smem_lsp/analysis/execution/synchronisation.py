@@ -110,6 +110,9 @@ class Synchronisation:
     def exchange(self, node: Exchange, threads: Evaluator, frame: Frame) -> None:
         """``threads`` exchange values with other lanes of their warps."""
         frame.interval.exchanged += 1
+        loads = self.program.delivered.get(node.point)
+        if loads is not None:
+            frame.interval.deliver(loads, threads.threads)
         self._gather(node, threads, frame)
 
     def other_barrier(self, instruction: OtherBarrierInstruction, threads: Evaluator, frame: Frame) -> None:

@@ -186,6 +186,16 @@ def _together(body: Seq, levels: Levels) -> frozenset[int]:
     return frozenset(point for point in found if levels.uniform(conditions[point]))
 
 
+def undisturbed_loads(
+    body: Seq, values: ValueFacts, buffers: Sequence[Buffer], wanted: Collection[int], control: Control
+) -> frozenset[int]:
+    """The loads among ``wanted`` (points) from one address of which all threads get the same: no write to the bytes can
+    run between the barriers around them."""
+    followed = _followed(buffers)
+    loads = _loads_of(followed, body, wanted)
+    return _agreed_loads(body, values, followed, loads, control) if loads else loads
+
+
 def _loads_of(buffers: Collection[int], body: Seq, points: Collection[int]) -> frozenset[int]:
     """The points in ``points`` of accesses to ``buffers``."""
     accesses = (node for node in walk(body) if isinstance(node, Access))

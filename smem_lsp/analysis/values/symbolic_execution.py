@@ -112,6 +112,7 @@ def propagate(
         walk.moved,
         walk.subscripts,
         walk.added,
+        walk.exchanged,
         tuple(map(walk.followed, given)),
     )
 
@@ -183,6 +184,7 @@ class _Walk:
     moved: dict[int, tuple[Term, Term]] = field(default_factory=dict)
     subscripts: dict[int, tuple[tuple[Term, int], ...]] = field(default_factory=dict)
     added: dict[int, tuple[Term, Term]] = field(default_factory=dict)
+    exchanged: dict[int, tuple[Term, ...]] = field(default_factory=dict)
     guards: list[Term] = field(default_factory=list)
     targets: list[_Target] = field(default_factory=list)
     exits: dict[int, list[Exit]] = field(default_factory=dict)  # loop -> values of its variables behind it
@@ -242,9 +244,12 @@ class _Walk:
             self.added[point] = before, self.term(node.addition.added)
 
     def meeting(self, node: Barrier | Exchange) -> None:
-        """Threads that wait for each other: the mask of lanes, or the number and thread count of a named barrier."""
+        """Threads that wait for each other: the mask of lanes, and what they exchange; the number and thread count of a
+        named barrier."""
         if node.mask is not None:
             self.masks[node.point] = self.term(node.mask)
+        if type(node) is Exchange:
+            self.exchanged[node.point] = tuple([self.term(value) for value in node.given])
         if type(node) is Barrier and node.kind is BarrierKind.NAMED:
             number = None if node.number is None else self.term(node.number)
             self.named[node.point] = number, None if node.count is None else self.term(node.count)

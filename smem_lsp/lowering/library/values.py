@@ -39,7 +39,7 @@ def value_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> V
         values = [ctx.lower.number(ctx, argument, scope) for argument in expr.arguments]
     if ctx.dialect.exchanges.fullmatch(name):
         mask = values[0] if values and name.endswith("_sync") else None
-        ctx.out.exchange(expr.lo, expr.hi, name, mask)
+        ctx.out.exchange(expr.lo, expr.hi, name, mask, () if mask is None else tuple(values[1:]))
     if name in _LOGARITHMS and len(values) == 1:
         power = _exponent(values[0], expr.arguments[0])
         if power is not None:

@@ -108,8 +108,11 @@ class Emitter:
             )
         )
 
-    def exchange(self, lo: int, hi: int, spelling: str, mask: Value | None) -> None:
-        self.emit(Exchange(self.next_point(), self.at.span(lo, hi), self.at.line(lo), spelling, mask))
+    def exchange(
+        self, lo: int, hi: int, spelling: str, mask: Value | None, given: tuple[Value, ...] = ()
+    ) -> None:
+        point, span = self.next_point(), self.at.span(lo, hi)
+        self.emit(Exchange(point, span, self.at.line(lo), spelling, mask, given))
 
     def remote(self, lo: int, hi: int) -> None:
         """Shared memory of another block gets an address here."""

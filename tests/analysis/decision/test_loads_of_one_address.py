@@ -75,3 +75,94 @@ def test_one_address_has_one_value_for_whatever_asks(condition: str, answer: Ans
     """Thread 0 alone stores what all threads read: through different indices it may load the same."""
     body = f"if (row == 0) if (in[t] == 1) if ({condition}) s[t] = t; out[n + row * 64 + t] = s[0];"
     assert decided(body, "const int *__restrict__ in")[1] == {answer}
+
+
+SHARED = """\
+__device__ float *elsewhere(float *);
+__global__ void k(float *g, float *out, int n) {{
+  __shared__ float list[256], worst;
+  __shared__ int count;
+  int t = threadIdx.x;
+  {body}
+  __syncthreads();
+  out[t] = worst;
+}}
+void go(float *g, float *out, int n) {{ k<<<7, 256>>>(g, out, n); }}
+"""
+FILL = "list[t] = g[t]; __syncthreads();"
+
+
+def stored(body: str) -> tuple[VerdictKind, set[tuple[Answer, str]]]:
+    (facts,) = check(SHARED.format(body=body)).facts
+    (found,) = facts.analysis.verdicts
+    return found.kind, {(each.answer, each.reason) for each in found.decisions}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        FILL + "worst = list[n];",
+        FILL + "worst = 2 * list[n] + list[0];",
+        FILL + "if (t == 0) count = n; __syncthreads(); worst = list[count];",
+        FILL + "for (int i = 0; i < n; ++i) { worst = list[i]; __syncthreads(); }",
+        "int at = 0; for (int i = 0; i < n; ++i) { list[t] = g[i] + list[t]; __syncthreads(); "
+        "if (worst < list[i]) at = 1 - at; __syncthreads(); } worst = list[at * n];",
+    ],
+)
+def test_the_same_place_of_shared_memory(body: str) -> None:
+    assert stored(body) == (VerdictKind.RACE_FREE, set())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        FILL + "worst = list[t & 1];",
+        FILL + "worst = t > n ? list[0] : list[1];",
+        FILL + "for (int i = t; i < n; i += 256) worst = list[i];",
+    ],
+)
+def test_other_places_of_shared_memory(body: str) -> None:
+    assert stored(body)[0] is VerdictKind.RACY
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        FILL + "worst = list[n] + t;",
+        FILL + "worst = atomicAdd(&list[n], 1.0f);",
+        "if (t == 0) count = 0; __syncthreads(); list[t] = atomicAdd(&count, 1); __syncthreads(); worst = list[t];",
+        FILL + "for (int i = 0; i < n; ++i) { worst = list[i]; __syncwarp(); out[i] = worst; }",
+    ],
+)
+def test_perhaps_another_value_of_shared_memory(body: str) -> None:
+    kind, answers = stored(body)
+    assert kind is not VerdictKind.RACE_FREE and answers
+
+
+CHANGED = Answer.UNDECIDED, "a value may change between two loads of it"
+PERHAPS = Answer.UNDECIDED, "both write, perhaps the same value"
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("list[t] = g[t]; worst = list[n];", CHANGED),  # what races is told of the first line
+        (FILL + "worst = list[n]; if (t == 1) list[n] = 0;", CHANGED),
+        ("list[t] = atomicAdd(&count, 1); worst = count;", CHANGED),
+        (
+            "worst = g[n]; g[t] = 1;",
+            CHANGED,
+        ),  # nor is memory of all blocks read in two versions without a race
+        ("worst = elsewhere(g)[n];", PERHAPS),  # the pointers may be one
+        ("worst = g[(int)*elsewhere(g)];", PERHAPS),
+    ],
+)
+def test_what_races_with_the_loads_is_the_race(body: str, found: tuple[Answer, str]) -> None:
+    kind, answers = stored(body)
+    assert kind is not VerdictKind.RACE_FREE and found in answers
+
+
+def test_no_barrier_goes_because_loads_agree() -> None:
+    """Each thread reads what it stores itself; that all store one number rests on the race-freedom of others."""
+    report = check(SHARED.format(body=FILL + "worst = list[n];"))
+    assert "SMEM204" not in {each.code for each in report.findings}

@@ -120,3 +120,24 @@ def test_two_collectives_need_a_barrier_for_one_storage() -> None:
     )
     (found,) = check(text).facts[0].analysis.verdicts
     assert found.kind is not VerdictKind.RACE_FREE
+
+
+ANEW = (
+    "int i = t; bool more = {}; while (more) {{ s[i] = in[i]; i += 64; more = {}; }} "
+    "if (t == 1) s[64] = in[0]; __syncthreads(); out[t] = s[64];"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "again", "free"),
+    [
+        ("i < 64", "i < 64", True),
+        ("n > 3 && i < 64", "n > 3 && i < 64", True),
+        ("i < 65", "i < 65", False),
+        ("i < 64", "i < n", False),
+        ("i < 64", "i < 64 + t", False),
+        ("i < 64", "i <= 64", False),
+    ],
+)
+def test_what_is_computed_anew_in_each_turn(before: str, again: str, free: bool) -> None:
+    assert (verdict(ANEW.format(before, again)).kind is VerdictKind.RACE_FREE) is free

@@ -1,0 +1,73 @@
+"""Loads that have come to an end where lanes of a warp exchange values: those that their operands are made of.
+
+A shuffle or vote orders no memory. But no lane goes on from it before all lanes that its mask names have come to it,
+each with its operand; and a lane that has its operand has all that it loaded for it. So no lane writes behind it what
+another one has still to read for it. Of what a lane has written before, and of all other loads, it says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Term
+from smem_lsp.analysis.values.value_facts import Recurrence, ValueFacts
+from smem_lsp.source import checkpoint
+
+_ALL_LANES = 0xFFFFFFFF
+
+
+def delivered_loads(values: ValueFacts) -> Mapping[int, frozenset[int]]:
+    """By exchange (its point) of all lanes of a warp of 32: the loads of shared memory (points) that each lane has the
+    values of, once it is behind it."""
+    if values.table.warp_sizes != (32,):
+        return {}
+    moves = {each.atom: each for loop in values.loops.values() for each in loop.recurrences}
+    found: dict[int, frozenset[int]] = {}
+    for point, operands in values.exchanged.items():
+        mask = values.masks.get(point)
+        if isinstance(mask, Const) and mask.n & _ALL_LANES == _ALL_LANES:
+            loads = _loads_in(operands, values, moves)
+            if loads:
+                found[point] = loads
+    return found
+
+
+def _loads_in(
+    operands: Iterable[Term], values: ValueFacts, moves: Mapping[LoopVar, Recurrence]
+) -> frozenset[int]:
+    """What a loop variable begins with counts if each turn makes its value of that of the one before: none has one
+    without. What the turns before have loaded does not."""
+    found, seen, waiting = set[int](), set[Term](), [*operands]
+    while waiting:
+        checkpoint()
+        term = waiting.pop()
+        if term in seen:
+            continue
+        seen.add(term)
+        waiting += _made_from(term)
+        if isinstance(term, Opaque) and term.access is not None:
+            found.add(term.access)
+            waiting += values.address(term.access) or ()
+        elif isinstance(term, LoopVar) and term in moves and _is_made_of(moves[term].next, term):
+            waiting.append(moves[term].init)
+    return frozenset(found)
+
+
+def _made_from(term: Term) -> tuple[Term, ...]:
+    """What a value is made from, in the turns of the loops around in which it is made."""
+    if isinstance(term, Op):
+        return term.args
+    return term.sources if isinstance(term, Opaque) and term.origin != "exit" else ()
+
+
+def _is_made_of(value: Term, part: Term) -> bool:
+    seen, waiting = set[Term](), [value]
+    while waiting:
+        checkpoint()
+        term = waiting.pop()
+        if term is part:
+            return True
+        if term not in seen:
+            seen.add(term)
+            waiting += _made_from(term)
+    return False
