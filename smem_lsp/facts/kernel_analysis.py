@@ -16,7 +16,7 @@ from smem_lsp.analysis.dataflow.interference import Interference, interference
 from smem_lsp.analysis.dataflow.reaching_writes import unwritten_reads
 from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.mispaired import Mispaired
-from smem_lsp.analysis.decision.model import Verdict
+from smem_lsp.analysis.decision.model import Decision, Verdict
 from smem_lsp.analysis.decision.verdict import Judge
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
 from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount
@@ -49,6 +49,7 @@ from smem_lsp.analysis.values.extents import extents
 from smem_lsp.config import Config
 from smem_lsp.facts.any_block import decide_any_block
 from smem_lsp.facts.attempts import LIMITS, Limits
+from smem_lsp.facts.called_again import called_again
 from smem_lsp.facts.caller_reuse import CallerReuse, plan_caller_reuse
 from smem_lsp.facts.class_partition import partition_classes, purposes_of_pointers
 from smem_lsp.facts.data_dependence import Decides, data_dependences
@@ -428,6 +429,11 @@ class KernelAnalysis(Passes):
     def data_dependences(self) -> Mapping[int, Decides]:
         """By the point of an access: what loaded values decide of it."""
         return data_dependences(self.launched_flow)
+
+    @run_once("two calls in a row", tuple[Decision, ...](), needs=_is_followed)
+    def called_again(self) -> tuple[Decision, ...]:
+        """Of a function that no kernel in sight calls: the accesses that meet if it is called twice in a row."""
+        return called_again(self.launched_flow)
 
     @property
     def hazards(self) -> Hazards:

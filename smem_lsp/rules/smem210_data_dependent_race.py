@@ -9,7 +9,9 @@ decide". The same goes for parameters that may have such values and need not, wh
 holds for all large ones.
 
 So does what a function does whose body is not in sight: most hold no barrier, and nothing in the kernel says so. Where
-only such a call stands between two accesses that meet, the finding names it.
+only such a call stands between two accesses that meet, the finding names it. So does, last, who calls a function of a
+library: where its last reads of an array of its own meet the first writes of its next call, its callers need a barrier
+between the two.
 
 This rule is off by default: `--select SMEM210`, or a severity for it in the settings, switches it on.
 
@@ -62,12 +64,14 @@ loaded from one address count as one value as long as nobody writes it in betwee
 may be any number; a name in capitals that nothing in sight declares is a constant where it is compared. Lanes of one
 warp are told only where threads of different warps cannot meet. A call counts as a barrier where its name, or that of
 what it is handed, speaks of waiting, of a group, or of what a block does together (`sync`, `mutex`, `BlockReduce`), as
-do macros that are not in sight; where a single lane of a warp runs it, it orders nothing.
+do macros that are not in sight; where a single lane of a warp runs it, it orders nothing. Two calls in a row are asked
+about only of functions that no kernel in sight calls, and of static arrays that they declare, for accesses behind the
+last barrier and in front of the first one whichever way the function goes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from smem_lsp.analysis.decision.model import Answer, Decision
 from smem_lsp.analysis.values.block_shape import BlockShape, Ground
@@ -92,7 +96,9 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     decides = facts.analysis.data_dependences
     for decisions in _by_cause(facts, decides):
         checkpoint()
-        yield _finding(facts, decisions, decides)
+        yield _finding(facts, decisions, _message, _ground(facts, decisions))
+    for decisions in _by_buffer(facts.analysis.called_again):
+        yield _finding(facts, decisions, _again, Ground())
 
 
 def _by_cause(facts: KernelFacts, decides: Mapping[int, Decides]) -> Iterator[list[Decision]]:
@@ -115,6 +121,12 @@ def _by_cause(facts: KernelFacts, decides: Mapping[int, Decides]) -> Iterator[li
     yield from causes.values()
 
 
+def _by_buffer(decisions: Sequence[Decision]) -> Iterator[list[Decision]]:
+    """In the next call, all that meet in one array have one cause."""
+    for buffer in dict.fromkeys(each.first.buffer for each in decisions):
+        yield [each for each in decisions if each.first.buffer == buffer]
+
+
 def _rests_on_values(decision: Decision) -> bool:
     """Do data decide, be it data of no special kind that make a race which no block is named for, or parameters that
     have ordinary values, or a call that is presumed to order nothing?"""
@@ -127,14 +139,18 @@ def _pair(decision: Decision) -> tuple[int, int]:
     return decision.first.point, decision.second.point
 
 
-def _finding(facts: KernelFacts, decisions: Sequence[Decision], decides: Mapping[int, Decides]) -> Finding:
+def _finding(
+    facts: KernelFacts,
+    decisions: Sequence[Decision],
+    message: Callable[[KernelFacts, Decision, Access, Access], Words],
+    of: Ground,
+) -> Finding:
     decision, places = decisions[0], _present(facts, decisions)
     first, second = (places[point] for point in _pair(decision))
     others = [places[point] for each in decisions for point in _pair(each)]
     return Finding(
         "SMEM210",
-        _message(facts, decision, first, second, decides)
-        + ground.condition(facts.kernel, _ground(facts, decisions)),
+        message(facts, decision, first, second) + ground.condition(facts.kernel, of),
         where(facts, second),
         Severity.INFO,
         kernel=facts.kernel.name,
@@ -152,9 +168,22 @@ def _present(facts: KernelFacts, decisions: Sequence[Decision]) -> dict[int, Acc
     return {node.point: node for node in nodes if node.point in points}
 
 
-def _message(
-    facts: KernelFacts, decision: Decision, first: Access, second: Access, decides: Mapping[int, Decides]
-) -> Words:
+def _again(facts: KernelFacts, decision: Decision, first: Access, second: Access) -> Words:
+    """Of two calls in a row."""
+    name = named(facts, [facts.kernel.buffers[first.buffer]])
+    or_calls = f", or {_calls(decision.calls)} one" if decision.calls else ""
+    return said(
+        *(f"one thread may {_PLAIN[first.kind]} the element of ", name, " (", line_of(first)),
+        *(
+            f") that another one {DOES[second.kind]} in the next call of `{facts.kernel.name}` (",
+            line_of(second),
+        ),
+        f") with nothing between them unless its caller has a barrier{or_calls}",
+    )
+
+
+def _message(facts: KernelFacts, decision: Decision, first: Access, second: Access) -> Words:
+    decides = facts.analysis.data_dependences
     name = named(facts, [facts.kernel.buffers[first.buffer]])
     who, one = ("lanes of one warp", "one lane of a warp") if decision.lanes else ("threads", "one thread")
     does = _PLAIN[first.kind], DOES[second.kind]

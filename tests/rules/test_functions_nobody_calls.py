@@ -126,7 +126,7 @@ __device__ float summed(float value, int rounds, int shift) {
         # in order
         "part[threadIdx.x] = v; __syncthreads(); v = part[63 - threadIdx.x]; __syncthreads();",
         # its end is not the end of the block: what the caller does behind it is not known
-        "part[threadIdx.x] = v; __syncthreads(); v = part[63 - threadIdx.x];",
+        "q[threadIdx.x] = v; __syncthreads(); v = q[63 - threadIdx.x];",
         "op(v); part[threadIdx.x] = v; op.sync(v); v = part[63 - threadIdx.x]; __syncthreads();",
     ],
 )
@@ -276,3 +276,51 @@ def test_suppressed_where_it_stands() -> None:
     assert line in REVERSE
     text = REVERSE.replace(line, line.replace(";\n", ";  // smem: ignore[SMEM201]\n", 1))
     assert codes(check(text)) == []
+
+
+AGAIN = """
+template <typename T>
+__device__ T total(T value) {{
+  __shared__ T part[32];
+  {before}
+  if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = value;
+  __syncthreads();
+  for (int i = 0; i < blockDim.x / 32; ++i) value += part[i];
+  {after}
+  return value;
+}}
+"""
+
+
+def again(before: str = "", after: str = "", more: str = "") -> list[tuple[Severity, str]]:
+    text = AGAIN.format(before=before, after=after) + more
+    report = check(text, path="total.cuh", config=Config(select=("SMEM2",)))
+    return [(each.severity, each.message) for each in report.findings if each.code in RACES]
+
+
+def test_two_calls_in_a_row() -> None:
+    ((severity, message),) = again()
+    assert severity is Severity.INFO
+    assert (
+        "one thread may read the element of `part` (line 8) that another one writes in the next call of `total`"
+        " (line 6) with nothing between them unless its caller has a barrier" in message
+    )
+    assert again(after="value = shifted(value);")[0][1].count("or `shifted()` holds one") == 1
+    assert check(AGAIN.format(before="", after="")).findings == ()
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        {"after": "__syncthreads();"},
+        {"before": "__syncthreads();"},
+        {"after": "if (value > 0) __syncthreads();"},
+        {"after": "wait_for_all(value);"},
+        # a kernel in sight calls it, and orders the two
+        {
+            "more": "__global__ void k(float* p) { p[0] = total(p[0]); __syncthreads(); p[1] = total(p[1]); }",
+        },
+    ],
+)
+def test_two_calls_that_something_may_order(places: dict[str, str]) -> None:
+    assert again(**places) == []

@@ -196,3 +196,21 @@ __global__ void k(const float* in, float* out, int n) {
     found = race(text)
     assert "1024 threads" not in found.message and ", when the block is " in found.message
     assert found.severity is Severity.INFO
+
+
+def test_a_launch_with_one_thread_stands_for_no_other() -> None:
+    """A helper of the host returns one thread where there is nothing to do, else a number that is not known."""
+    threads = """
+int threads(int n) {
+  if (n == 0) return 1;
+  int most = 256;
+  while (most > n) most >>= 1;
+  return most;
+}
+void h(float* p, int n) { k<<<8, threads(n)>>>(p, p); }
+"""
+    found = race(crossed(threads))
+    assert found.severity is Severity.WARNING
+    assert found.message.endswith(", for every block of more than 32 threads in x, in whole warps")
+    alone = check(crossed("void h(float* p) { k<<<1, 1>>>(p, p); }"))
+    assert not any(each.code == "SMEM201" for each in alone.findings)

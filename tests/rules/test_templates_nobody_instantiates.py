@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import check
+from smem_lsp.rules.kernel_verdict import kernel_verdict
 from smem_lsp.rules.model import Severity
 from smem_lsp.unit.instances import Binding
 
@@ -85,3 +87,58 @@ def test_a_parameter_of_a_class_template_is_copied() -> None:
 
 def test_an_instance_that_is_made_is_no_other_than_one_that_is_not() -> None:
     assert Binding((), "8") != Binding((), "8", made=False)
+
+
+OPEN = """\
+template <typename T> struct Memory {{
+  __device__ operator T*() {{ extern __shared__ int memory[]; return reinterpret_cast<T*>(memory); }}
+}};
+template <typename T> __global__ void k(const T* in, T* out, int n) {{
+  {declared}
+  for (int i = 0; i < n; i++) {{
+    {stored} = in[i * blockDim.x + threadIdx.x];
+    __syncthreads();
+    out[i * blockDim.x + threadIdx.x] = {read};
+{end}  }}
+}}
+"""
+ROW, LAST = "s[threadIdx.x]", "s[blockDim.x - 1 - threadIdx.x]"
+
+
+@pytest.mark.parametrize(
+    ("declared", "stored", "read"),
+    [
+        ("extern __shared__ T s[];", ROW, LAST),
+        ("__shared__ T all[1024]; T* s = all;", ROW, LAST),
+        (
+            "extern __shared__ T s[]; T* t = s + blockDim.x;",
+            "t[threadIdx.x]",
+            "t[blockDim.x - 1 - threadIdx.x]",
+        ),
+        ("extern __shared__ T s[]; T* t = &s[4];", "t[threadIdx.x]", "s[4 + blockDim.x - 1 - threadIdx.x]"),
+        ("T* s = Memory<T>();", ROW, LAST),
+    ],
+)
+def test_elements_of_any_size_are_counted(declared: str, stored: str, read: str) -> None:
+    racy, free = (
+        check(OPEN.format(declared=declared, stored=stored, read=read, end=end))
+        for end in ("", "    __syncthreads();\n")
+    )
+    (finding,) = (each for each in racy.findings if each.code.startswith("SMEM2"))
+    assert finding.code in ("SMEM201", "SMEM202") and finding.severity is Severity.WARNING
+    assert "in the next iteration of the loop in line 6 (line 7)" in finding.message
+    assert not any(each.code.startswith("SMEM2") for each in free.findings)
+    (facts,) = free.facts
+    assert kernel_verdict(facts).kind is VerdictKind.RACE_FREE
+
+
+@pytest.mark.parametrize(
+    ("declared", "other"),
+    [
+        ("extern __shared__ char bytes[]; T* s = (T*)bytes;", "bytes[threadIdx.x + 1]"),
+        ("extern __shared__ T all[]; T* s = (T*)all;", "all[threadIdx.x + 1]"),
+    ],
+)
+def test_bytes_are_not_compared_with_elements_of_any_size(declared: str, other: str) -> None:
+    (facts,) = check(OPEN.format(declared=declared, stored=f"{other} = n; {ROW}", read=ROW, end="")).facts
+    assert kernel_verdict(facts).kind is VerdictKind.UNDECIDED

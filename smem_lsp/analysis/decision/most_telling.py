@@ -3,45 +3,65 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.ways import Open
-from smem_lsp.analysis.values.terms import Const
+from smem_lsp.analysis.values.terms import Const, Opaque, Sym, parts_of
 from smem_lsp.ir.nodes import Access
 
 
-def most_telling(of: Followed, pairs: Iterable[Open]) -> list[Open]:
+def most_telling(of: Followed, pairs: Sequence[Open]) -> list[Open]:
     """First those of one place, whoever comes to it: nothing is left to ask but who does; in turns with those of two
     statements of which no data say who comes to them, and where to, which a short question decides. Then the others;
-    those of different warps before lanes of one; and of those of two statements, which an unrolled loop or another call
-    repeats, one before the others."""
+    those of different warps before lanes of one; those whose addresses are made of the same sizes before those of, as
+    it seems, different arrays; and of those of two statements, which an unrolled loop or another call repeats, one
+    before the others."""
     seen = Counter[object]()
-    one_place, plain, rest = (list[tuple[bool, int, Open]]() for _ in range(3))
+    sizes = {point: _sizes(of, each) for pair in pairs for point, each in _accesses(pair)}
+    one_place, plain, rest = (list[tuple[bool, bool, int, Open]]() for _ in range(3))
     for pair in pairs:
         lanes, statements = pair.lanes is True, frozenset((_statement(pair.first), _statement(pair.second)))
         again = seen[lanes, statements]
         seen[lanes, statements] += 1
         place = _place(of, pair.first)
+        other = sizes[pair.first.point] != sizes[pair.second.point]
         if place is not None and place == _place(of, pair.second):
-            one_place.append((lanes, again, pair))
+            one_place.append((lanes, other, again, pair))
         elif not again and not any(_rests_on_data(of, each) for each in (pair.first, pair.second)):
-            plain.append((lanes, again, pair))
+            plain.append((lanes, other, again, pair))
         else:
-            rest.append((lanes, again, pair))
+            rest.append((lanes, other, again, pair))
     first, second, last = (
-        [pair for *_, pair in sorted(each, key=lambda each: each[:2])] for each in (one_place, plain, rest)
+        [pair for *_, pair in sorted(each, key=lambda each: each[:3])] for each in (one_place, plain, rest)
     )
     turns = zip_longest(first, second)
     return [*(each for turn in turns for each in turn if each is not None), *last]
+
+
+def _accesses(pair: Open) -> Iterator[tuple[int, Access]]:
+    yield pair.first.point, pair.first
+    yield pair.second.point, pair.second
+
+
+def _sizes(of: Followed, access: Access) -> frozenset[str]:
+    """The parameters and extents that its address is made of."""
+    offset = of.values.offset(access, of.kernel.buffers[access.buffer])
+    parts = () if offset is None else parts_of(offset)
+    return frozenset(
+        part.name for part in parts if isinstance(part, Sym) and not part.name.startswith("threadIdx.")
+    )
 
 
 def _rests_on_data(of: Followed, access: Access) -> bool:
     """Does a value that is loaded, and not the same for the block, decide who comes to it or what it touches?"""
     terms = [each.term for each in of.positions[access.point].conditions]
     offset = of.values.offset(access, of.kernel.buffers[access.buffer])
-    return offset is None or any(not each.known and not of.levels.uniform(each) for each in (*terms, offset))
+    if offset is None:
+        return True
+    loaded = (each for each in parts_of(*terms, offset) if isinstance(each, Opaque))
+    return any(not of.levels.uniform(each) for each in loaded)
 
 
 def _statement(access: Access) -> object:

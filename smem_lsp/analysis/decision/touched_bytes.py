@@ -125,6 +125,8 @@ class TouchedBytes:
     def in_bounds(self, who: int, start: Expression, end: Expression) -> list[Formula]:
         access = (self.first, self.second)[who]
         buffer = self.asker.of.kernel.buffers[access.buffer]
+        if self.is_other_layout():
+            return []  # a place in one of the layouts is none in the other
         if access.part is not None:
             return [start >= (access.part.stand_in or 0)]
         found = [start >= 0]

@@ -101,13 +101,11 @@ class Judge:
             share = min(max(share, _LEAST_EFFORT, _OF_A_PAIR * len(opened)), 2 * share)
         self.asker.effort = self._given = share
         hard = 0
+        first, others = self.to_be_told(opened) if asked is None else ([], opened)
         if to_tell:
-            opened = [
-                replace(each, ways=each.surely)
-                for each in opened
-                if each.surely and self.is_followed(each.first) and self.is_followed(each.second)
-            ]
-            opened = most_telling(self.of, opened)
+            opened = [replace(each, ways=each.surely) for each in first]
+        else:
+            opened = [*first, *others]
         for each in opened:
             checkpoint()
             if to_tell and self.asker.effort <= 0:
@@ -121,6 +119,14 @@ class Judge:
                 if settled or hard >= _MOST_HARD:
                     self.asker.effort = min(self.asker.effort, _OF_THE_REST)
                 yield decision
+
+    def to_be_told(self, opened: Sequence[Open]) -> tuple[list[Open], list[Open]]:
+        """The pairs that may be told, with known addresses and nothing unknown that may order them, and all others."""
+        first, others = list[Open](), list[Open]()
+        for each in opened:
+            known = each.surely and self.is_followed(each.first) and self.is_followed(each.second)
+            (first if known else others).append(each)
+        return most_telling(self.of, first), others
 
     @property
     def is_too_large(self) -> bool:

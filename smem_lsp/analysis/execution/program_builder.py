@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -47,7 +48,6 @@ from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
     NO_OBJECT,
     Access,
-    AddressSpace,
     Barrier,
     BarrierKind,
     Branch,
@@ -153,13 +153,13 @@ def _addresses(
     offsets: dict[int, Term | None] = {}
     nowhere: set[int] = set()
     unknown = Unknown(values)
-    whole = _in_elements(kernel, values)
+    whole = _in_elements(kernel, values, storages)
     for node in walk(kernel.body):
         if not isinstance(node, Access):
             continue
         buffer, storage = kernel.buffers[node.buffer], storages[node.buffer]
         size = 1 if node.buffer in whole else buffer.element_bytes
-        offset = values.element(node, buffer) if node.buffer in whole else values.offset(node, buffer)
+        offset = values.only_element(node, buffer) if node.buffer in whole else values.offset(node, buffer)
         width = node.width if node.width is not None else size
         widths[node.point], offsets[node.point] = width, offset
         units[storage] = math.gcd(units.get(storage, 0), width or 0)
@@ -172,14 +172,19 @@ def _addresses(
     return _Addresses(units, widths, offsets, frozenset(nowhere))
 
 
-def _in_elements(kernel: Kernel, values: ValueFacts) -> set[int]:
-    """Buffers whose elements have no known size and are accessed one at a time: each element counts as one byte."""
-    found = {b.index for b in kernel.buffers if b.element_bytes is None and b.space is AddressSpace.STATIC}
+def _in_elements(kernel: Kernel, values: ValueFacts, storages: Mapping[int, int]) -> set[int]:
+    """Buffers whose elements have no known size and are accessed one at a time, and that share their bytes with none
+    of another type: each element counts as one byte."""
+    sharing = Counter(storages[each.index] for each in kernel.buffers)
+    found = {
+        each.index
+        for each in kernel.buffers
+        if each.element_bytes is None and sharing[storages[each.index]] == 1
+    }
     if found:
         for node in walk(kernel.body):
             if isinstance(node, Access) and node.buffer in found:
-                plain = node.width is None and node.part is None and not (node.serves or node.rows)
-                if not plain or values.element(node, kernel.buffers[node.buffer]) is None:
+                if values.only_element(node, kernel.buffers[node.buffer]) is None:
                     found.discard(node.buffer)
     return found
 

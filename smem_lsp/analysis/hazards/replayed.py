@@ -129,20 +129,31 @@ class Replay:
     def byte_of_both(self, decision: Decision, witness: Witness) -> int | None:
         """A byte that both threads touch, by what their conditions and addresses come to where loaded values are those
         of the witness; None: they do not, or it is not known."""
-        one, other = self.touched(decision.first, witness, 0), self.touched(decision.second, witness, 1)
+        pair = decision.first, decision.second
+        buffers = [self.kernel.buffers[each.buffer] for each in pair]
+        elements = [self.values.only_element(each, buffer) for each, buffer in zip(pair, buffers)]
+        counted = all(each.element_bytes is None for each in buffers) and None not in elements
+        one, other = (
+            self.touched(access, witness, who, element if counted else None)
+            for who, (access, element) in enumerate(zip(pair, elements))
+        )
         both = set() if one is None or other is None else set(one) & set(other)
         return min(both) if both else None
 
-    def touched(self, access: Access, witness: Witness, who: int) -> range | None:
-        """The bytes that a thread touches; None: it does not come there, or they are not known."""
+    def touched(
+        self, access: Access, witness: Witness, who: int, element: Term | None = None
+    ) -> range | None:
+        """The bytes that a thread touches; None: it does not come there, or they are not known. ``element``: of an
+        element of unknown size its number, which stands for its bytes."""
         computed = evaluator(witness, who, self.sizes(self._terms, witness))
         for each in self._positions[access.point].conditions:
             truth = computed.constant(each.term)
             if truth is None or bool(truth) != each.truth:
                 return None
         buffer = self.kernel.buffers[access.buffer]
-        if buffer.element_bytes is None and access.part is None and not buffer.dims:
-            return range(1)  # of a variable whose type is not known: all of it
+        if element is not None:
+            number = computed.constant(element)
+            return None if number is None else range(number, number + 1)
         offset = self.values.offset(access, buffer)
         start = None if offset is None else computed.constant(offset)
         width = access.width or buffer.element_bytes or 1  # its first byte, where no more is known

@@ -62,9 +62,11 @@ def named_shapes(
 
 
 def _launched(kernel: Kernel) -> list[Dims]:
-    """The blocks of launches in sight, each once."""
-    blocks = dict.fromkeys(site.block for site in kernel.launches if site.block is not None)
-    return [dims for dims in blocks if 0 < math.prod(dims) <= MAX_THREADS]
+    """The blocks of launches in sight, each once. One thread, which host code often passes where there is nothing to
+    do, stands for no launch whose block is not known."""
+    blocks = dict.fromkeys(site.block for site in kernel.launches)
+    fewest = 2 if None in blocks else 1
+    return [dims for dims in blocks if dims is not None and fewest <= math.prod(dims) <= MAX_THREADS]
 
 
 def _agrees(dims: Dims, assumed: Mapping[str, int]) -> bool:

@@ -211,6 +211,9 @@ def _initial(
         if kind is None and not (declarator.pointers or declarator.dims):
             loaded = unknown_types.first_value(ctx, loaded, declaration, initializer)
         if isinstance(loaded, Ref):
+            unseen = loaded.element is None and loaded.index is None
+            if unseen and declarator.pointers == ["*"] and not declarator.dims:
+                return unknown_types.in_elements(ctx, declaration, loaded, scope) or loaded
             return loaded
         exact = keeps_integers(declaration.words)
         return conversions.assigned(loaded, initializer, kind, scope, exact=exact)

@@ -167,7 +167,9 @@ def _is_whole(expr: tree.Expr, scope: LocalScope) -> bool:
     return isinstance(meaning, Variable) and meaning.plain and meaning.exact and not meaning.array
 
 
-def in_elements(ctx: Context, type_id: tree.TypeId, ref: Ref, scope: LocalScope) -> Ref | None:
+def in_elements(
+    ctx: Context, type_id: tree.TypeId | tree.Declaration, ref: Ref, scope: LocalScope
+) -> Ref | None:
     """The address of elements of a type whose size is not known, a template parameter or a name that nothing in sight
     declares: they are counted, in a layout of our own. None: nothing says that the type is the same wherever the kernel
     spells it like this, or it is no address in the bytes of one buffer."""

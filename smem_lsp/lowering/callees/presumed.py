@@ -25,7 +25,7 @@ _SEQUENTIAL = ("std", "cuda::std", "thrust", "glm")
 _LIBRARIES = frozenset(("std", "cuda", "thrust", "glm"))
 # Words of names: of what waits for other threads, or tells them that they need not wait any more.
 _WAITS = frozenset(
-    "acquire arrive await bar barrier barriers cg consumer cooperative fence group groups join lock mbar mbarrier"
+    "acquire arrive await bar barrier barriers cg consumer cooperative fence group groups lock mbar mbarrier"
     " mutex pipe pipeline poll producer release rendezvous sem semaphore spin sync synchronise synchronize"
     " synchronized syncthreads tile unlock wait waits".split()
 )

@@ -235,16 +235,18 @@ class Context:
             self.may_synchronise()
         single = len(ref.bases) == 1 and not ref.pointer
         for buffer in sorted(ref.bases):
-            known = single and ref.index is not None and len(ref.index) == len(self.buffers[buffer].dims)
+            dims, index = self.buffers[buffer].dims, ref.index if single else None
             part = ref.part_of if single else None
-            if known and part is not None and part.counted and not part.path:
-                part = None  # all of an element, whose index says it
+            if part is not None and part.counted and not (part.path or part.overlaps):
+                if len(dims) == 1 and ref.bytes is None:
+                    index, part = (part.base,), None  # all of an element
+            known = index is not None and len(index) == len(dims)
             self.out.emit(
                 Access(
                     self.out.next_point(),
                     buffer,
                     kind,
-                    ref.index if known else None,
+                    index if known else None,
                     self.at.span(lo, hi),
                     self.at.line(lo),
                     offset=ref.offset if single else None,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from smem_lsp.analysis.decision.model import VerdictKind
+from smem_lsp.analysis.decision.most_telling import most_telling
+from smem_lsp.analysis.decision.verdict import Judge
 from smem_lsp.engine import check
 from smem_lsp.rules.model import Severity
 
@@ -149,3 +151,32 @@ def test_a_race_beside_many_that_data_decide(scan: str, codes: list[str]) -> Non
     report = check(SEARCH.format(scan=scan))
     found = [each.code for each in report.findings if each.severity is not Severity.INFO]
     assert [code for code in found if code.startswith("SMEM2")] == codes
+
+
+TILES = """\
+__global__ void k(const float *in, float *out, const int *first, int w, int n) {
+  extern __shared__ float tile[];
+  float *own = tile + blockDim.x * w, *best = own + blockDim.x * w;
+  const int t = threadIdx.x;
+  for (int i = 0; i < w; ++i) own[t + i * blockDim.x] = in[i];
+  for (int at = first[0]; at < first[1]; at += blockDim.x) {
+    if (at + t < first[1])
+      for (int i = 0; i < w; ++i) tile[t * w + i] = in[at * w + i];
+    __syncthreads();
+    for (int d = 0; d < blockDim.x; ++d)
+      for (int i = 0; i < w; ++i)
+        best[t * n + d % n] += own[t + i * blockDim.x] *
+                               tile[d * w + i];
+  }
+}
+"""
+
+
+def test_pairs_of_one_array_are_asked_about_before_those_of_two() -> None:
+    """The tile is stored under a guard that compares a thread's number with what is loaded alike by all threads."""
+    (facts,) = check(TILES).facts
+    flow = facts.analysis.launched_flow
+    pairs = most_telling(flow.followed, Judge(flow.followed, flow.verdicts, (64, 1, 1)).every_pair())
+    lines = [(each.first.line, each.second.line) for each in pairs]
+    of_two = [at for at, pair in enumerate(lines) if len({*pair} & {5, 8, 12}) == 2]
+    assert lines.index((13, 8)) < min(of_two)
