@@ -12,15 +12,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from smem_lsp.cli.errors import UsageError
-from smem_lsp.engine.report import Report
 from smem_lsp.output.fingerprint import lasting_words
 from smem_lsp.output.json_text import dump
 from smem_lsp.output.version import TOOL, VERSION
 from smem_lsp.rules.model import Finding
 from smem_lsp.source import clipped, read_regular
 from smem_lsp.source.record import dataclass
+
+if TYPE_CHECKING:
+    from smem_lsp.engine.report import Report
 
 Key = tuple[str, str, str]
 """Rule, kernel, words."""

@@ -15,18 +15,18 @@ from typing import TextIO
 
 from smem_lsp.cli import formats
 from smem_lsp.cli.baseline import baseline_text, folder_of, read_baseline
-from smem_lsp.cli.checking import FileChecker, FileOutcome, FileTask, Options, failed
+from smem_lsp.cli.checking import FileChecker
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, UsageError, complain
-from smem_lsp.cli.fixing import FixPolicy, Hidden, hidden_words
+from smem_lsp.cli.fix_policy import FixPolicy, Hidden, hidden_words
+from smem_lsp.cli.outcome import FileOutcome, FileTask, Options, failed
 from smem_lsp.cli.output_file import STDOUT, OutputFile
 from smem_lsp.cli.parser import UNDECIDED
 from smem_lsp.cli.path_settings import Settings, named_codes, rule_names
 from smem_lsp.cli.progress import Progress
-from smem_lsp.cli.reading import named_folders, project_reader
+from smem_lsp.cli.reading import named_folders
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError, GitIgnore
 from smem_lsp.environment import NoCudaError, SourceError, SourceFile, collect, decode, trees
-from smem_lsp.output import verdicts
 from smem_lsp.output.style import Style
 from smem_lsp.rules.model import Severity
 from smem_lsp.source import MAX_BYTES, plural
@@ -299,21 +299,27 @@ def _outcomes(
 
         yield from check_on_cluster(tasks, options, executor)
         return
-    processes = min(
-        wanted or os.cpu_count() or 1, max(1, len(tasks) // (1 if wanted else _FILES_PER_PROCESS))
-    )
-    if processes == 1 or not sys.executable:
-        checker = FileChecker(options)
+    checker = FileChecker(options)
+    if _processes(tasks, wanted) > 1:
+        # What is known is looked up here: to start a process takes longer than to read many results.
+        tasks = [task if isinstance(task, FileOutcome) else checker.known(task) or task for task in tasks]
+    unknown = [task for task in tasks if isinstance(task, FileTask)]
+    processes = _processes(unknown, wanted)
+    if processes == 1:
         for task in tasks:
             yield task if isinstance(task, FileOutcome) else checker.check(task)
         return
     from smem_lsp.cli.pool import check_in_children
 
     if options.reuse:  # else each process would find out for itself
-        project_reader(folders=options.folders).read_projects(
-            task.path for task in tasks if isinstance(task, FileTask)
-        )
+        checker.read_projects(unknown)
     yield from check_in_children(tasks, options, processes)
+
+
+def _processes(tasks: Sequence[object], wanted: int | None) -> int:
+    """How many are to check them."""
+    most = len(tasks) // (1 if wanted else _FILES_PER_PROCESS)
+    return min(wanted or os.cpu_count() or 1, max(1, most)) if sys.executable else 1
 
 
 def _document(outcomes: Sequence[FileOutcome], format: str, limit: Severity) -> str:
@@ -335,7 +341,9 @@ def _print_totals(totals: _RunTotals, options: Options, flags: argparse.Namespac
     if flags.statistics and totals.counts.total():
         told += _statistics(totals)
     if (flags.statistics or flags.fail_on == UNDECIDED) and totals.verdicts.total():
-        told.append(verdicts.summed(totals.verdicts))
+        from smem_lsp.output.verdicts import summed
+
+        told.append(summed(totals.verdicts))
     for line in told:
         print(line, file=stream)
     if flags.quiet:
@@ -405,8 +413,11 @@ def _exit_code(totals: _RunTotals, flags: argparse.Namespace) -> int:
         return EXIT_CLEAN
     if flags.diff:
         return EXIT_FINDINGS if totals.fixed else EXIT_CLEAN
-    if flags.fail_on == UNDECIDED and verdicts.unproved(totals.verdicts):
-        return EXIT_FINDINGS
+    if flags.fail_on == UNDECIDED:
+        from smem_lsp.output.verdicts import unproved
+
+        if unproved(totals.verdicts):
+            return EXIT_FINDINGS
     limit = _limit(flags)
     return EXIT_FINDINGS if any(severity <= limit for severity, _ in totals.counts) else EXIT_CLEAN
 

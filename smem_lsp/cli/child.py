@@ -15,10 +15,11 @@ import time
 from types import FrameType
 from typing import BinaryIO, NoReturn
 
-from smem_lsp.cli.checking import FileChecker, FileTask, Options, failed
+from smem_lsp.cli.checking import FileChecker
 from smem_lsp.cli.errors import internal_error
 from smem_lsp.cli.garbage import collect_seldom
 from smem_lsp.cli.messages import read_message, write_message
+from smem_lsp.cli.outcome import FileTask, Options, failed
 
 _PATIENCE = 0.4  # seconds for a compiler to be killed and a file to be put back
 

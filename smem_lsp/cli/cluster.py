@@ -21,8 +21,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from smem_lsp.cli.checking import FileOutcome, FileTask, Options, failed
 from smem_lsp.cli.errors import UsageError, internal_error
+from smem_lsp.cli.outcome import FileOutcome, FileTask, Options, failed
 from smem_lsp.cli.pool import Child
 from smem_lsp.output.version import VERSION
 from smem_lsp.source import clipped

@@ -11,7 +11,7 @@ from smem_lsp.rules.model import Severity
 
 if TYPE_CHECKING:
     from smem_lsp.engine.report import Report
-    from smem_lsp.output.json_ import JsonObject
+    from smem_lsp.output.json_document import JsonObject
 
 DOCUMENTS = ("json", "sarif", "gitlab", "junit")
 """Those that are one text for all files."""
@@ -64,6 +64,6 @@ def document(
         from smem_lsp.output import junit
 
         return junit.document(findings, files, limit)
-    from smem_lsp.output import json_
+    from smem_lsp.output import json_document
 
-    return json_.document(findings, kernels, functions, files)
+    return json_document.document(findings, kernels, functions, files)

@@ -17,9 +17,9 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from smem_lsp.cli.checking import FileOutcome, FileTask, Options, failed
 from smem_lsp.cli.errors import internal_error
 from smem_lsp.cli.messages import read_message, write_message
+from smem_lsp.cli.outcome import FileOutcome, FileTask, Options, failed
 from smem_lsp.isolation import module_paths
 
 _START = "import sys; sys.path[:] = sys.argv[1:]; from smem_lsp.cli.child import main; main()"

@@ -136,9 +136,10 @@ class Report:
         return tuple(each for each in self.stopped if each.why is not Why.MANY)
 
     @property
-    def cut_short(self) -> bool:
-        """May another run come further?"""
-        return any(each.why in (Why.TIME, Why.MEMORY, Why.DEFECT) for each in self.stopped)
+    def repeatable(self) -> bool:
+        """Is the same to be told of the same text? Not what ended for what other files had left of the memory, nor a
+        defect of ours, which is told until it is mended. Processor time is the file's own: two runs say the same."""
+        return not any(each.why in (Why.MEMORY, Why.DEFECT) for each in self.stopped)
 
     @property
     def defects(self) -> tuple[str, ...]:

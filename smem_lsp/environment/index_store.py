@@ -22,7 +22,7 @@ from smem_lsp.source import read_regular
 from smem_lsp.source.cache_folder import cache_folder, last_used
 from smem_lsp.source.file_summary import VERSION, FileSummary
 
-MOST_PROJECTS = 20  # files; those used last stay
+MOST_PROJECTS = 100  # files; those used last stay
 _MOST_BYTES = 100_000_000  # of one file
 _LINES = 200  # between two steps
 

@@ -20,7 +20,6 @@ from smem_lsp.source.record import dataclass
 from smem_lsp.source.word_set import may_hold
 
 MAX_SUMMARISED = 20_000  # files of one project, CUDA first
-MIN_STORED = 100  # files: fewer are read as fast as the store
 MAX_ROOTS = 32
 MAX_WORDS = 2_000  # that were asked for, with the files that may name each
 ROOTS_BY_NAME = ("include", "src", "csrc")
@@ -118,7 +117,7 @@ class ProjectIndex:
     def _look_at_all(self) -> Iterator[None]:
         paths = _chosen(self.tree)
         yield
-        stored = not self.ready and self.store is not None and len(paths) >= MIN_STORED
+        stored = not self.ready and self.store is not None
         kept = self.store.load(self.tree.root) if stored and self.store is not None else {}
         yield
         there = set(paths)
@@ -132,7 +131,7 @@ class ProjectIndex:
             yield
         if not self.ready:
             yield from self._link_all()
-        if self._unsaved and self.store is not None and len(self.files) >= MIN_STORED:
+        if self._unsaved and self.store is not None:
             held = {path: (f.stamp, f.summary) for path, f in self.files.items() if f.stamp is not None}
             yield from self.store.keep(self.tree.root, held)
             self._unsaved = 0

@@ -109,7 +109,7 @@ def multiplied(left: HostTerm, right: HostTerm) -> HostTerm | None:
     counts: dict[Product, int] = {}
     for product, count in left.products:
         for other, times in right.products:
-            both = tuple(sorted((*product, *other), key=repr))
+            both = tuple(sorted((*product, *other), key=repr)) if product and other else product or other
             counts[both] = counts.get(both, 0) + count * times
     return _made(counts)
 
@@ -242,7 +242,9 @@ def _of_atom(atom: Atom) -> HostTerm:
 
 
 def _made(counts: Mapping[Product, int]) -> HostTerm | None:
-    kept = sorted(((product, count) for product, count in counts.items() if count), key=repr)
+    kept = [(product, count) for product, count in counts.items() if count]
+    if len(kept) > 1:
+        kept.sort(key=repr)
     return HostTerm(tuple(kept)) if len(kept) <= MOST_PRODUCTS else None
 
 

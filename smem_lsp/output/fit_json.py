@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smem_lsp.engine.fit import Combination, FitResult, TargetFit
-from smem_lsp.output.json_ import JsonObject
+from smem_lsp.output.json_document import JsonObject
 from smem_lsp.output.json_text import dump
 from smem_lsp.output.version import TOOL, VERSION
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from smem_lsp.output.fingerprint import in_file
-from smem_lsp.output.json_ import JsonObject
+from smem_lsp.output.json_document import JsonObject
 from smem_lsp.output.json_text import dump
 from smem_lsp.source import printable
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.analysis.values.sums import spelled
@@ -18,34 +18,14 @@ from smem_lsp.facts.terms import TermLayout
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel, LaunchSite
 from smem_lsp.output.fingerprint import fingerprints
-from smem_lsp.output.json_text import dump
-from smem_lsp.output.version import TOOL, VERSION
+from smem_lsp.output.json_document import JsonObject, document
 from smem_lsp.rules.buffers import unsized
 from smem_lsp.rules.contracts import contracts
 from smem_lsp.rules.kernel_verdict import KernelVerdict
 from smem_lsp.rules.model import Finding, Note
 from smem_lsp.source import SourceText, Span
 
-JsonObject = dict[str, object]
 _MOST_REASONS = 20  # of a kernel
-
-
-def document(
-    findings: Iterable[JsonObject],
-    kernels: Iterable[JsonObject],
-    functions: Iterable[JsonObject],
-    files: Iterable[JsonObject],
-) -> str:
-    """The whole object with its line end, from the parts of every file."""
-    whole = {
-        "version": 1,
-        "tool": {"name": TOOL, "version": VERSION},
-        "findings": list(findings),
-        "kernels": list(kernels),
-        "functions": list(functions),
-        "files": list(files),
-    }
-    return dump(whole)
 
 
 def render(report: Report, names: Mapping[str, str]) -> str:
@@ -91,12 +71,6 @@ def file_object(report: Report) -> JsonObject:
         "stopped": [each.words for each in report.stopped],
         "error": next(iter(report.defects), None),
     }
-
-
-def failed_file_object(path: str, error: str) -> JsonObject:
-    """A file that could not be read."""
-    unknown = dict.fromkeys(("lines", "functions", "statements", "unparsed_statements"))
-    return {"path": path, **unknown, "stopped": [], "error": error}
 
 
 def range_object(source: SourceText, span: Span) -> JsonObject:

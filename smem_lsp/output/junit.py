@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from smem_lsp.output.json_ import JsonObject
+from smem_lsp.output.json_document import JsonObject
 from smem_lsp.output.version import TOOL
 from smem_lsp.rules.model import Severity
 from smem_lsp.source import printable

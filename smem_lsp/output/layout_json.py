@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.engine.report import Report
-from smem_lsp.output.json_ import JsonObject, kernel_object
+from smem_lsp.output.json_ import kernel_object
+from smem_lsp.output.json_document import JsonObject
 from smem_lsp.output.json_text import dump
 from smem_lsp.output.memory_map import Drawing, MemoryMap, memory_map
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from smem_lsp.output.json_ import JsonObject
+from smem_lsp.output.json_document import JsonObject
 from smem_lsp.output.json_text import dump
 from smem_lsp.output.version import TOOL, VERSION
 from smem_lsp.rules.model import Rule

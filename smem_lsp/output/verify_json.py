@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from smem_lsp.engine.verify import Row, Verified
-from smem_lsp.output.json_ import JsonObject
+from smem_lsp.output.json_document import JsonObject
 from smem_lsp.output.json_text import dump
 from smem_lsp.output.version import TOOL, VERSION
 

@@ -1,13 +1,15 @@
 """Dataclasses that cost little: to declare, and to create.
 
 The standard ones compile six functions for each class when it is declared, which was half of the time that a check of a
-small file took to start, and a frozen one sets each of its fields by a call. These are declared bare; the standard
-library makes each of their methods when it is first called, and they are frozen for the type checker only.
+small file took to start, and a frozen one sets each of its fields by a call. These are declared bare, and are frozen
+for the type checker only; each of their methods, and what the standard library wants to know of their fields, is made
+when it is first asked for.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import types
 from typing import TYPE_CHECKING, TypeVar
 
 T = TypeVar("T")
@@ -30,16 +32,51 @@ if TYPE_CHECKING:
         """A frozen dataclass with slots, compared and hashed by its fields."""
 
 else:
-    _OF_ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
-    # What the standard library is asked for to make each method.
-    _ASKED = {
-        "__init__": {"init": True},
-        "__repr__": {"repr": True},
-        "__eq__": {"eq": True},
-        "__hash__": {"eq": True, "unsafe_hash": True},
-        **{name: {"eq": True, "order": True} for name in _OF_ORDER},
-    }
-    _NOTHING = {"init": False, "repr": False, "eq": False, "match_args": False}
+    _SPECS = "__record_fields__"  # of a class: its fields by name, those of its bases first
+    _FIELDS = "__dataclass_fields__"  # the same as the standard library has it
+    _MISSING = dataclasses.MISSING
+    _OF_ORDER = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
+
+    class _Spec:
+        """One field."""
+
+        __slots__ = ("compare", "default", "factory", "hash", "init", "kind", "kw_only", "name", "repr")
+
+        def __init__(self, name, kind, default, kw_only):
+            self.name, self.kind, self.kw_only = name, kind, kw_only
+            self.default, self.factory = default, _MISSING
+            self.init = self.repr = self.compare = True
+            self.hash = None
+            if isinstance(default, dataclasses.Field):
+                self.default, self.factory = default.default, default.default_factory
+                self.init, self.repr = default.init, default.repr
+                self.hash, self.compare = default.hash, default.compare
+
+    class _Fields:
+        """What the standard library asks a class for, made then."""
+
+        __slots__ = ("_cls",)
+
+        def __init__(self, cls):
+            self._cls = cls
+
+        def __get__(self, instance, owner=None):
+            fields = []
+            for each in vars(self._cls)[_SPECS].values():
+                given = dataclasses.field(
+                    default=each.default,
+                    default_factory=each.factory,
+                    init=each.init,
+                    repr=each.repr,
+                    hash=each.hash,
+                    compare=each.compare,
+                    kw_only=each.kw_only,
+                )
+                fields.append((each.name, each.kind, given))
+            bare = {"init": False, "repr": False, "eq": False, "match_args": False, "slots": True}
+            found = vars(dataclasses.make_dataclass(self._cls.__name__, fields, **bare))[_FIELDS]
+            setattr(self._cls, _FIELDS, found)
+            return found
 
     def dataclass(cls=None, /, *, repr=True, eq=True, order=False, frozen=False, slots=False, kw_only=False):
         """As ``dataclasses.dataclass``, with each method made when it is first called."""
@@ -50,22 +87,62 @@ else:
 
         def declared(cls):
             if cls.__doc__ is None:
-                cls.__doc__ = cls.__name__  # else the signature is worked out for it
-            made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)
-            own = vars(made)
+                cls.__doc__ = cls.__name__
+            specs = _specs(cls, kw_only)
+            if slots:
+                cls = _with_slots(cls, specs)
+            setattr(cls, _SPECS, specs)
+            setattr(cls, _FIELDS, _Fields(cls))
+            own = vars(cls)
+            if "__match_args__" not in own:
+                cls.__match_args__ = tuple(
+                    each.name for each in specs.values() if each.init and not each.kw_only
+                )
             written = "__eq__" in own
             for name in names:
                 # A class that has __eq__ and no __hash__ is given None for it by Python.
                 if name not in own or (name == "__hash__" and own[name] is None and written):
-                    setattr(made, name, _first(made, name))
+                    setattr(cls, name, _first(cls, name))
             if eq and not frozen and "__hash__" not in own:
-                made.__hash__ = None
-            return made
+                cls.__hash__ = None
+            return cls
 
         return declared if cls is None else declared(cls)
 
+    def _specs(cls, kw_only):
+        """The fields of a class. Those that are given a value by ``field`` lose it, as class attributes."""
+        found = {}
+        for base in cls.__mro__[-1:0:-1]:
+            found.update(vars(base).get(_SPECS, ()))
+        for name, kind in cls.__annotations__.items():
+            if str(kind).startswith(("ClassVar", "typing.ClassVar")):
+                continue
+            default = getattr(cls, name, _MISSING)
+            if isinstance(default, types.MemberDescriptorType):  # a slot of a base
+                default = _MISSING
+            spec = found[name] = _Spec(name, kind, default, kw_only)
+            if default is not spec.default:
+                if spec.default is _MISSING:
+                    delattr(cls, name)
+                else:
+                    setattr(cls, name, spec.default)
+        return found
+
+    def _with_slots(cls, specs):
+        """The class anew: whether it has slots is decided when it is made."""
+        inherited = set()
+        for base in cls.__mro__[1:-1]:
+            inherited.update(vars(base).get("__slots__", ()))
+        namespace = dict(vars(cls))
+        for name in (*specs, "__dict__", "__weakref__"):
+            namespace.pop(name, None)
+        namespace["__slots__"] = tuple(name for name in specs if name not in inherited)
+        made = type(cls)(cls.__name__, cls.__bases__, namespace)
+        made.__qualname__ = cls.__qualname__
+        return made
+
     def _first(cls, name):
-        """A method that puts the one of the standard library into its place when it is called."""
+        """A method that puts the real one into its place when it is called."""
 
         def method(self, *args, **kwargs):
             if vars(cls)[name] is method:
@@ -75,31 +152,59 @@ else:
         return method
 
     def _made(cls, name):
-        """The method that the standard library makes for a class with the fields of ``cls``."""
-        own = dataclasses.fields(cls)
-        fields = [
-            (
-                each.name,
-                each.type,
-                dataclasses.field(
-                    default=each.default,
-                    default_factory=each.default_factory,
-                    init=each.init,
-                    repr=each.repr,
-                    hash=each.hash,
-                    compare=each.compare,
-                    kw_only=each.kw_only,
-                ),
-            )
-            for each in own
-        ]
-        namespace = {"__doc__": cls.__doc__}
-        if hasattr(cls, "__post_init__"):
-            namespace["__post_init__"] = cls.__post_init__
-        # With slots a default that is no argument has to be set, too.
-        slots = name == "__init__" and not all(each.init for each in own)
-        options = {**_NOTHING, **_ASKED[name], "slots": slots}
-        return vars(dataclasses.make_dataclass(cls.__name__, fields, namespace=namespace, **options))[name]
+        """A method, as the standard library writes it."""
+        specs = vars(cls)[_SPECS].values()
+        known = {}
+        if name == "__init__":
+            head, body = _initial(specs, known)
+            if hasattr(cls, "__post_init__"):
+                body.append("self.__post_init__()")
+        elif name == "__repr__":
+            shown = ", ".join(f"{each.name}={{self.{each.name}!r}}" for each in specs if each.repr)
+            head, body = "self", [f'return self.__class__.__qualname__ + f"({shown})"']
+        elif name == "__hash__":
+            kept = (each for each in specs if (each.compare if each.hash is None else each.hash))
+            head, body = "self", [f"return hash({_tuple('self', kept)})"]
+        else:
+            kept = [each for each in specs if each.compare]
+            own, others = _tuple("self", kept), _tuple("other", kept)
+            body = ["if self is other:", " return True"] if name == "__eq__" else []
+            body += [
+                "if other.__class__ is self.__class__:",
+                f" return {own} {_OF_ORDER.get(name, '==')} {others}",
+                "return NotImplemented",
+            ]
+            head = "self, other"
+        exec("\n ".join([f"def {name}({head}):", *body, "pass"]), known)
+        made = known[name]
+        made.__qualname__ = f"{cls.__qualname__}.{name}"
+        return made
+
+    def _initial(specs, known):
+        """The parameters of ``__init__`` and what it does. ``known``: gets what these name."""
+        known["_NONE"] = object()
+        given, named, body = ["self"], [], []
+        for each in specs:
+            name = value = each.name
+            default = ""
+            if each.factory is not _MISSING:
+                known[f"_make_{name}"] = each.factory
+                default = "=_NONE"
+                value = f"_make_{name}() if {name} is _NONE else {name}" if each.init else f"_make_{name}()"
+            elif each.default is not _MISSING:
+                known[f"_of_{name}"] = each.default
+                default = f"=_of_{name}"
+                value = name if each.init else f"_of_{name}"
+            if each.init:
+                (named if each.kw_only else given).append(name + default)
+            elif not default:
+                continue  # whoever uses it sets it
+            body.append(f"self.{name} = {value}")
+        return ", ".join([*given, *["*"][: len(named)], *named]), body
+
+    def _tuple(whose, specs):
+        parts = "".join(f"{whose}.{each.name}, " for each in specs)
+        return f"({parts})"
 
     def record(cls=None, *, order=False):
         return dataclass(cls, frozen=True, slots=True, order=order)

@@ -359,17 +359,17 @@ def is_pack(parameter: tree.Declaration) -> bool:
 
 def nodes_of(root: Any) -> Iterator[Any]:
     """The nodes of a chunk in pre-order, those of lambdas left out."""
-    stack = [root]
+    stack = [] if type(root) in _LEAVES else [root]
     while stack:
         checkpoint()
         node = stack.pop()
         if isinstance(node, (list, tuple)):
-            stack.extend(reversed([each for each in node if not isinstance(each, (int, str))]))
-            continue
-        if node is None or isinstance(node, (int, str, bool)):
+            stack += [each for each in reversed(node) if type(each) not in _LEAVES]
             continue
         yield node
-        if isinstance(node, tree.Lambda):
-            continue
-        slots = getattr(node, "__slots__", ())
-        stack.extend(reversed([getattr(node, slot) for slot in slots]))
+        if not isinstance(node, tree.Lambda):
+            parts = [getattr(node, slot) for slot in reversed(getattr(node, "__slots__", ()))]
+            stack += [each for each in parts if type(each) not in _LEAVES]
+
+
+_LEAVES = frozenset((int, str, bool, type(None)))

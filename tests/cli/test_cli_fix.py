@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from toy_engine import toy_check
 
-from smem_lsp.cli.fixing import FixPolicy, choose_edits, fix_text
+from smem_lsp.cli.fix_policy import FixPolicy
+from smem_lsp.cli.fixing import choose_edits, fix_text
 from smem_lsp.engine.report import Report
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.rules.model import Finding, Severity

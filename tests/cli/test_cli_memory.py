@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 from pathlib import Path
 
-from smem_lsp.cli.checking import FileChecker, FileTask, Options
+from smem_lsp.cli.checking import FileChecker
+from smem_lsp.cli.outcome import FileTask, Options
 from smem_lsp.config import Config
 from smem_lsp.syntax.parse import TranslationUnit
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import smem_lsp.engine
 from smem_lsp.cli.results import NotingReader
 from smem_lsp.engine import Report
 from smem_lsp.environment.result_store import ResultStore
-from smem_lsp.source import FileReader
+from smem_lsp.source import FileReader, OutOfBudget
 
 pytestmark = pytest.mark.real_engine
 
@@ -66,6 +68,41 @@ def test_the_second_run_says_the_same_and_checks_nothing(
     assert checked == ["k.cu"] * 2
 
 
+def test_of_many_files_only_those_that_changed_are_given_to_processes(
+    checked: list[str], smem: Command
+) -> None:
+    names = [f"{name}.cu" for name in "abc"]
+    for name in names:
+        Path(name).write_text(KERNEL)
+    first = smem("check", *names, "--jobs", "1")
+    Path("b.cu").write_text(KERNEL.replace("unused", "unseen"))
+    (code, out, error) = smem("check", *names, "--jobs", "3")
+    assert (code, out.replace("unseen", "unused"), error) == first
+    assert checked == [*names, "b.cu"]  # alone, so that no process was started for it
+
+
+def test_a_run_that_knows_all_results_imports_no_analysis(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(KERNEL)
+    (tmp_path / "size.cuh").write_text("#define SIZE 64\n")
+    (tmp_path / "setup.py").touch()
+    code = (
+        "import sys; from smem_lsp.cli import main; main(['check', *sys.argv[1:]]);"
+        "print([m for m in ('lark', 'smem_lsp.engine', 'smem_lsp.syntax', 'smem_lsp.analysis') if m in sys.modules])"
+    )
+    command = [sys.executable, "-c", code, "--jobs", "2"]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+    def run() -> str:
+        flags = [*command, "--format", "json", "k.cu", "size.cuh"]
+        return subprocess.run(
+            flags, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        ).stdout
+
+    first = run().rsplit("\n", 2)[0]
+    assert "SMEM101" in first
+    assert run() == f"{first}\n[]\n"
+
+
 @pytest.mark.slow(seconds=3)
 def test_whatever_a_result_depends_on_is_looked_at(checked: list[str], smem: Command) -> None:
     def changes(change: Callable[[], object], *flags: str) -> bool:
@@ -88,6 +125,35 @@ def test_whatever_a_result_depends_on_is_looked_at(checked: list[str], smem: Com
     before = len(checked)
     smem("check", "k.cu", "--select", "SMEM101")
     assert len(checked) == before + 1
+
+
+@pytest.mark.parametrize(("reason", "runs"), [("time", 1), ("memory", 2)])
+def test_what_ran_out_of_time_is_told_again_as_it_was(
+    checked: list[str], smem: Command, monkeypatch: pytest.MonkeyPatch, reason: str, runs: int
+) -> None:
+    """How much memory there was depends on the files before, so those are tried again."""
+
+    def raises(*_: object) -> None:
+        raise OutOfBudget(reason)
+
+    monkeypatch.setattr("smem_lsp.facts.kernel_analysis.KernelAnalysis.banks", property(raises))
+    first = smem("check", "k.cu")
+    assert "SMEM004" in first[1] and reason in first[1]
+    assert smem("check", "k.cu") == first
+    assert checked == ["k.cu"] * runs
+
+
+def test_an_analysis_that_failed_is_tried_again(
+    checked: list[str], smem: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def raises(*_: object) -> None:
+        raise KeyError
+
+    monkeypatch.setattr("smem_lsp.facts.kernel_analysis.KernelAnalysis.banks", property(raises))
+    first = smem("check", "k.cu")
+    assert first[0] == 2 and "internal error" in first[2]
+    assert smem("check", "k.cu") == first
+    assert checked == ["k.cu"] * 2
 
 
 def test_a_result_that_is_damaged_counts_as_none(checked: list[str], smem: Command) -> None:

@@ -28,7 +28,7 @@ from smem_lsp.engine import check
 from smem_lsp.environment import DiskReader, SourceError, read_source
 from smem_lsp.facts.attempts import LIMITS, Limits
 from smem_lsp.facts.stopped import Why
-from smem_lsp.output import json_
+from smem_lsp.output import json_, json_document
 from smem_lsp.rules.registry import ALL_NAMES
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
@@ -143,10 +143,12 @@ def _survey_file(path: Path, name: str, config: Config, reader: DiskReader, resu
 
 
 def _as_printed(
-    findings: list[json_.JsonObject], kernels: list[json_.JsonObject], file: json_.JsonObject
+    findings: list[json_document.JsonObject],
+    kernels: list[json_document.JsonObject],
+    file: json_document.JsonObject,
 ) -> dict[str, Any]:
 
-    document: dict[str, Any] = json.loads(json_.document(findings, kernels, [], [file]))
+    document: dict[str, Any] = json.loads(json_document.document(findings, kernels, [], [file]))
     return document
 
 

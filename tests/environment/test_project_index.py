@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from smem_lsp.engine import summarise
-from smem_lsp.environment import DiskReader, Indexing, project_index
+from smem_lsp.environment import DiskReader, Indexing
 from smem_lsp.environment.index_store import IndexStore
 from smem_lsp.source.file_summary import FileSummary
 
@@ -373,11 +373,9 @@ def test_in_the_background_nobody_waits() -> None:
 
 
 @pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def counted() -> list[str]:
     """The texts that are summarised."""
-    seen: list[str] = []
-    monkeypatch.setattr(project_index, "MIN_STORED", 1)
-    yield seen
+    return []
 
 
 def counting(seen: list[str]) -> Callable[[str], FileSummary]:

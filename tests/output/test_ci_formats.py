@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sample_report import NAMES, make_report, span_of
 
-from smem_lsp.output import gitlab, json_, junit, sarif
+from smem_lsp.output import gitlab, json_, json_document, junit, sarif
 from smem_lsp.output.fingerprint import fingerprints, lasting_words
 from smem_lsp.rules.model import Finding, Severity
 from smem_lsp.rules.registry import RULES
@@ -38,7 +38,7 @@ JUNIT = {
 }
 
 
-def objects(*findings: Finding, text: str = "a b c\n", path: str = "k.cu") -> list[json_.JsonObject]:
+def objects(*findings: Finding, text: str = "a b c\n", path: str = "k.cu") -> list[json_document.JsonObject]:
     return json_.finding_objects(make_report(text, findings, path=path), NAMES)
 
 
@@ -46,8 +46,8 @@ def finding(word: str = "a", severity: Severity = Severity.ERROR, message: str =
     return Finding("SMEM201", message, span_of("a b c\n", word), severity, "gemm")
 
 
-def clean(path: str, error: str | None = None) -> json_.JsonObject:
-    return {**json_.failed_file_object(path, ""), "error": error}
+def clean(path: str, error: str | None = None) -> json_document.JsonObject:
+    return {**json_document.failed_file_object(path, ""), "error": error}
 
 
 def judged(text: str) -> ET.Element:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from smem_lsp.cli.checking import unified_diff
+from smem_lsp.cli.analysing import unified_diff
 from smem_lsp.output.coloured import diff, markdown
 from smem_lsp.output.style import PLAIN, Style
 

@@ -11,7 +11,7 @@ from sample_report import GEMM, NAMES, gemm_report, make_report, span_of
 
 from smem_lsp.engine import check
 from smem_lsp.fixes.model import Fix, Safety
-from smem_lsp.output import concise, full, json_
+from smem_lsp.output import concise, full, json_, json_document
 from smem_lsp.output.style import Style
 from smem_lsp.output.version import VERSION
 from smem_lsp.rules.model import Finding, Note, Severity
@@ -96,7 +96,7 @@ def test_json_keeps_to_its_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     whole = json.loads(json_.render(gemm_report(), NAMES))
     jsonschema.validate(whole, SCHEMA, jsonschema.Draft202012Validator)
-    failed = json_.document([], [], [], [json_.failed_file_object("x.cu", "no such file")])
+    failed = json_document.document([], [], [], [json_document.failed_file_object("x.cu", "no such file")])
     jsonschema.validate(json.loads(failed), SCHEMA, jsonschema.Draft202012Validator)
 
 

@@ -8,7 +8,7 @@ import dataclasses
 import pickle
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -55,6 +55,25 @@ class Own:
 
     def __repr__(self) -> str:
         return "own"
+
+
+@dataclass(kw_only=True)
+class Settings:
+    kind: ClassVar[str] = "none"
+    places: dict[str, int] = field(default_factory=dict)
+    width: int
+
+
+def test_fields_by_name_and_those_of_the_class() -> None:
+    settings = Settings(width=3)
+    assert (settings.width, settings.places, Settings.kind) == (3, {}, "none")
+    assert repr(settings) == "Settings(places={}, width=3)"
+    with pytest.raises(TypeError):
+        Settings({}, 3)  # type: ignore[misc]
+    assert dataclasses.asdict(replace(settings, width=4)) == {"places": {}, "width": 4}
+    assert dataclasses.is_dataclass(Settings) and not dataclasses.is_dataclass(ClassVar)
+    default, empty = dataclasses.fields(Point)[1:3]
+    assert (default.default, empty.default_factory, empty.compare) == (0, list, False)
 
 
 def test_fields_defaults_and_words() -> None:

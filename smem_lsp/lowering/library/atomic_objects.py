@@ -41,10 +41,10 @@ def declared(
     ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
 ) -> bool:
     """Is it ``cuda::atomic_ref<int> r{x}``, of which nothing is used but its methods? Then it is declared."""
-    if declarator.pointers or declarator.dims or not _stays(ctx, declarator.name):
+    if declarator.pointers or declarator.dims:
         return False
     given = _referred(declaration, declarator.initializer)
-    if given is None or effects.designated(ctx, given, scope) is not None:
+    if given is None or not _stays(ctx, declarator.name) or effects.designated(ctx, given, scope) is not None:
         return False
     place = ctx.lower.operand(ctx, given, scope)
     variable = ctx.variables.declare(declarator.name)
