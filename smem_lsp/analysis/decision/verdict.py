@@ -101,12 +101,9 @@ class Judge:
             share = min(max(share, _LEAST_EFFORT, _OF_A_PAIR * len(opened)), 2 * share)
         self.asker.effort = self._given = share
         hard = 0
-        first, others = self.to_be_told(opened) if asked is None else ([], opened)
-        if to_tell:
-            opened = [replace(each, ways=each.surely) for each in first]
-        else:
-            opened = [*first, *others]
-        for each in opened:
+        first, others = self.to_be_told(opened)
+        told = (replace(each, ways=each.surely) for each in first)
+        for each in told if to_tell else (*first, *others):
             checkpoint()
             if to_tell and self.asker.effort <= 0:
                 return
