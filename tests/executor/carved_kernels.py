@@ -1,7 +1,8 @@
 """Random kernels that carve dynamic shared memory by numbers that they get when they run.
 
 Phases fill a range and read it, or one that was filled before; what a fill leaves out, and what is read of another
-range through a pointer, is there so that a plan that overlooks it changes what the kernel puts out.
+range through a pointer, is there so that a plan that overlooks it changes what the kernel puts out. No two ranges get
+the same numbers.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import random
 
 NUMBERS = (0, 1, 7, 64, 130)  # what the kernel is carved by
+MORE_NUMBERS = (0, 1, 2, 3, 6, 31, 33, 64, 127, 130)
+INPUTS = 2  # where there are more numbers, too
 
 
 class CarvedKernel:
@@ -29,8 +32,16 @@ class CarvedKernel:
         self.read: set[str] = set()  # since the last barrier
         self.filled: dict[str, None] = {}  # in order
 
-    def host(self) -> str:
-        return f"int main() {{ smem::call_each(run, {{{', '.join(map(str, NUMBERS))}}}); }}\n"
+    def host(self, *, more: bool = False) -> str:
+        """A ``main`` for a test that runs it. ``more``: launches, and other numbers for m."""
+        if not more:
+            return f"int main() {{ smem::call_each(run, {{{', '.join(map(str, NUMBERS))}}}); }}\n"
+        numbers = f"{{{', '.join(map(str, MORE_NUMBERS))}}}"
+        lines = [f"smem::call_each(run, {numbers}, {INPUTS});"]
+        for m in ("0", "2 * n + 5"):
+            call = f"[](const float* in, float* out, int n) {{ call(in, out, n, {m}); }}"
+            lines.append(f"smem::call_each({call}, {numbers});")
+        return f"int main() {{ {' '.join(lines)} }}\n"
 
     def text(self) -> str:
         first = (
@@ -101,7 +112,8 @@ class CarvedKernel:
     def fill(self, name: str, *, whole: bool = False) -> list[str]:
         size, kind = self.sizes[name], self.kind
         head = f"for ({kind} i = threadIdx.x; i < {size}; i += blockDim.x)"
-        value = self.random.choice(("in[i] + v", "v * 0.5f + i", "in[i] * 2.0f"))
+        number = self.random.choice(("in[i] + v", "v * 0.5f + i", "in[i] * 2.0f"))
+        value = f"{number} + {list(self.sizes).index(name)}"
         known = name in self.filled
         self.filled[name] = None
         forms = [f"{head} {name}[i] = {value};", f"{head} {name}[({size}) - 1 - i] = {value};"]
