@@ -16,7 +16,7 @@ memory is that of the original, and every thread has read the values from shared
 memory starts out with the same byte everywhere in each block, 0xFF or 0x7F.
 
 Prints what was run after each batch, and every mismatch with the command that shows it again. Exits with 1 on one. A
-run that is interrupted (SIGINT or SIGTERM) prints what it saw up to then, and how it goes on.
+run that is interrupted (SIGINT or SIGTERM) prints what it saw up to then and how it goes on, and exits with 2.
 
 ``--programs SEEDS``: instead, the reference programs, K1 to K30 and their rewrites, each under so many schedules;
 ``--only k``: of them those whose name begins so, K1 to K30 here.
@@ -32,6 +32,7 @@ import signal
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
@@ -102,7 +103,7 @@ def random_kernels(forms: list[str], kernels: int, first: int, schedules: int, j
         f"{kernels} random kernels of {', '.join(forms)} from seed {first}, {schedules} schedules", flush=True
     )
     totals = {form: Result() for form in forms}
-    started = time.perf_counter()
+    started, cut_off = time.perf_counter(), False
     with ProcessPoolExecutor(
         jobs, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
     ) as pool:
@@ -117,8 +118,9 @@ def random_kernels(forms: list[str], kernels: int, first: int, schedules: int, j
             for form, batch in batches:
                 totals[form].add(batch.result())
                 print(f"{time.perf_counter() - started:.0f} s: {form}: {_summary(totals[form])}", flush=True)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, BrokenProcessPool):  # the second: something ended a process of it
             pool.shutdown(wait=False, cancel_futures=True)
+            cut_off = True
             done = min(total.kernels for total in totals.values())
             print(
                 f"interrupted; goes on with {_again(forms)} --seed {first + done} --kernels {kernels - done}"
@@ -133,7 +135,7 @@ def random_kernels(forms: list[str], kernels: int, first: int, schedules: int, j
     for form, total in [*totals.items(), ("all", everything)]:
         print(f"{form}: {_summary(total)}")
     print(f"{time.perf_counter() - started:.0f} s with {jobs} jobs")
-    return 1 if everything.mismatches or everything.unfit else 0
+    return 1 if everything.mismatches or everything.unfit else 2 if cut_off else 0
 
 
 def _summary(total: Result) -> str:

@@ -402,8 +402,9 @@ def host_program(threads: int, numbers: str = "") -> str:
 
 def launch_numbers(more: bool = False) -> str:
     """What ``launch_each`` and ``call_each`` launch a kernel with."""
-    return f"{_listed(MORE_TRIPS)}, {INPUTS}" if more else _listed(TRIPS)
+    return f"{listed(MORE_TRIPS)}, {INPUTS}" if more else listed(TRIPS)
 
 
-def _listed(numbers: Iterable[int]) -> str:
+def listed(numbers: Iterable[int]) -> str:
+    """In words of C++."""
     return f"{{{', '.join(map(str, numbers))}}}"

@@ -112,7 +112,8 @@ class RefilledKernel:
         ]
         chance = self.random.random()
         if chance < 0.15:
-            counts = [f"min({n}, 8 * n + 3)", f"min({n}, 8 * i + 5)"]
+            by = self.random.choice((8, n // 4 + 1))  # the second is all after four turns
+            counts = [f"min({n}, {by} * n + 3)", f"min({n}, {by} * i + 5)"]
             count = self.random.choice(counts)
             read = count if self.random.random() < 0.6 else self.random.choice(counts)
             return [f"for (int j = tid; j < {count}; j += {step}) {tile}[j] = {value};"], read

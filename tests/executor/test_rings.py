@@ -15,7 +15,7 @@ from executor.ring_kernels import RingKernel
 
 pytest.importorskip("z3")
 
-KERNELS = int(os.environ.get("SMEM_RING_KERNELS", "30"))
+KERNELS = int(os.environ.get("SMEM_RING_KERNELS", "24"))
 FORMS = {
     "an array of stages": r"__shared__ .* ring\d\[[234]\]\[\d+\];",
     "carved": r"float\* ring\d = raw",
