@@ -157,9 +157,11 @@ class Outcome:
     """What one run found.
 
     ``buffers``: the global buffers that a kernel wrote, by the order of their allocation. ``schedule``: a number that
-    two runs share when their threads ran in the same order. ``scattered``: lines at which lanes met in one operation of
-    their warp; ``abandoned``: those of operations in which lanes waited for one that then returned. ``crash``: the
-    signal that ended the run, or 0; nothing else is known then (27: it took too long).
+    two runs share when their threads ran in the same order, ``read`` one that they share when each thread read the
+    same values from shared memory, atomic operations aside (a pointer stands for what it points to). ``scattered``:
+    lines at which lanes met in one operation of their warp; ``abandoned``: those of operations in which lanes waited
+    for one that then returned. ``crash``: the signal that ended the run, or 0; nothing else is known then (27: it took
+    too long).
     """
 
     buffers: dict[int, bytes] = field(default_factory=dict)
@@ -177,6 +179,7 @@ class Outcome:
     barriers: int = 0
     switches: int = 0
     schedule: int = 0
+    read: int = 0
 
     @property
     def race_count(self) -> int:

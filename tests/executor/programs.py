@@ -34,6 +34,7 @@ from .model import (
     Waiting,
 )
 
+_COUNTED = ("launches", "accesses", "barriers", "switches", "schedule", "read")
 BUDGET = 50_000_000  # accesses of one run
 SECONDS = 60  # of processor time, of one run
 
@@ -159,7 +160,7 @@ class Programs:
             deadlock=tuple(Waiting(at, line(place), count) for at, place, count in answer["deadlock"]),
             banks=tuple(Banks(line(place), *counts) for place, *counts in answer["banks"]),
             trap=trap,
-            **{name: answer[name] for name in ("launches", "accesses", "barriers", "switches", "schedule")},
+            **{name: answer[name] for name in _COUNTED},
         )
 
     def _access(self, found: list[Any]) -> Access:

@@ -8,12 +8,14 @@ what it should is seen.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from .actions import Action, Block, Shared, Use, place_barriers
 from .model import Source
 
 TRIPS = (0, 1, 3)  # values of the kernel's argument n, one launch each
+MORE_TRIPS = (-1, 0, 1, 2, 3, 4, 7)
+INPUTS = 3  # where there are more trips, too
 Maker = Callable[[Shared, list[Shared]], Action | None]
 _TYPES = ("float", "int", "double", "unsigned short", "unsigned char")
 
@@ -393,6 +395,16 @@ HELPERS = {
 }
 
 
-def host_program(threads: int) -> str:
+def host_program(threads: int, numbers: str = "") -> str:
     """A ``main`` that launches the kernel with each of ``TRIPS`` for n."""
-    return f"int main() {{ smem::launch_each(k, {threads}, {{{', '.join(map(str, TRIPS))}}}); }}\n"
+    return f"int main() {{ smem::launch_each(k, {threads}, {numbers or launch_numbers()}); }}\n"
+
+
+def launch_numbers(more: bool = False) -> str:
+    """What ``launch_each`` and ``call_each`` launch a kernel with."""
+    return f"{listed(MORE_TRIPS)}, {INPUTS}" if more else listed(TRIPS)
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """In words of C++."""
+    return f"{{{', '.join(map(str, numbers))}}}"

@@ -1,14 +1,14 @@
 """Random kernels whose tiles are filled again in each turn of a loop: whole or in part, in every form of a copy.
 
 Every tile is filled once before the loop, so that a refill that leaves something out leaves an older value there, which
-is read: a plan that takes such a tile for dead changes what the kernel puts out.
+is read: a plan that takes such a tile for dead changes what the kernel puts out. No two tiles get the same numbers.
 """
 
 from __future__ import annotations
 
 import random
 
-from .random_kernels import TRIPS
+from .random_kernels import launch_numbers
 
 
 class RefilledKernel:
@@ -24,8 +24,9 @@ class RefilledKernel:
         self.asynchronous = False
         self.declaring: set[str] = set()
 
-    def host(self) -> str:
-        return f"int main() {{ smem::call_each(run, {{{', '.join(map(str, TRIPS))}}}); }}\n"
+    def host(self, *, more: bool = False) -> str:
+        """A ``main`` for a test that runs it. ``more``: launches."""
+        return f"int main() {{ smem::call_each(run, {launch_numbers(more)}); }}\n"
 
     def text(self) -> str:
         lines = [f"    {line}" for tile in self.tiles for line in self.turn(tile)]
@@ -40,7 +41,7 @@ class RefilledKernel:
         fact = f"// smem: assume(blockDim.x == {self.threads})\n" if self.random.random() < 0.4 else ""
         self.declaring = {*declared, launch}
         head = "#include <cuda_runtime.h>\n" + ("#include <cuda_pipeline.h>\n" if self.asynchronous else "")
-        first = [f"    {tile}[j] = j * 0.25f;" for tile in self.tiles]
+        first = [f"    {tile}[j] = j * 0.25f + {number};" for number, tile in enumerate(self.tiles)]
         body = [
             f"{head}{fact}__global__ void {bounds}k(const float* in, float* out, int n) {{",
             *declared,
@@ -76,24 +77,27 @@ class RefilledKernel:
         lines = [*fill, "__syncthreads();", *self.use(tile, count)]
         return [*lines, "__syncthreads();"] if self.random.random() < 0.4 else lines
 
-    def value(self, index: str) -> str:
-        return self.random.choice((f"v * 0.5f + {index}", f"in[{index}] + i", f"(float)({index} * (i + 1))"))
+    def value(self, index: str, own: int) -> str:
+        number = self.random.choice(
+            (f"v * 0.5f + {index}", f"in[{index}] + i", f"(float)({index} * (i + 1))")
+        )
+        return f"{number} + {own}"
 
     def fill(self, tile: str) -> tuple[list[str], str]:
         """Statements, and how many elements are there then."""
-        t, n, step = self.threads, self.count, self.step
+        t, n, step, own = self.threads, self.count, self.step, self.tiles.index(tile)
         strided = f"for (int j = tid; j < {n}; j += {step})"
-        value = self.value("j")
+        value = self.value("j", own)
         whole = [
             [f"{strided} {tile}[j] = {value};"],
             [f"for (int j = tid; j < {n}; j += {step}) {tile}[{n - 1} - j] = {value};"],
-            [f"for (int q = 0; q < {n // t}; ++q) {tile}[q * {t} + tid] = {self.value('q')};"],
-            [f"for (int q = 0; q < {n // t}; ++q) {tile}[tid * {n // t} + q] = {self.value('q')};"],
+            [f"for (int q = 0; q < {n // t}; ++q) {tile}[q * {t} + tid] = {self.value('q', own)};"],
+            [f"for (int q = 0; q < {n // t}; ++q) {tile}[tid * {n // t} + q] = {self.value('q', own)};"],
             [f"for (int j = tid; j < {n // 4}; j += {step}) *reinterpret_cast<float4*>(&{tile}[4 * j]) = "
-             "*reinterpret_cast<const float4*>(&in[4 * j]);"],
+             f"*reinterpret_cast<const float4*>(&in[4 * j + {4 * own}]);"],
             [f"{strided} {{", f"  if (j + n < {n}) {tile}[j] = {value};", f"  else {tile}[j] = 0.0f;", "}"],
             [f"{strided} {tile}[j / 8 * 8 + (j % 8 ^ j / 8 % 8)] = {value};"],
-            [f"for (int r = tid / 8; r < {n // 8}; r += {t // 8}) {tile}[r * 8 + tid % 8] = {self.value('r')};"],
+            [f"for (int r = tid / 8; r < {n // 8}; r += {t // 8}) {tile}[r * 8 + tid % 8] = {self.value('r', own)};"],
             ["#copy"],
         ]  # fmt: skip
         partial = [
@@ -104,11 +108,12 @@ class RefilledKernel:
             [f"{strided} {{ if (in[j] > 0.5f) {tile}[j] = {value}; }}"],
             [f"{strided} {{ if (j % 3 != i % 3) {tile}[j] = {value}; }}"],
             [f"if (tid < {t // 2}) {{ {strided} {tile}[j] = {value}; }}"],
-            [f"if (tid < n + 20) {tile}[tid] = {self.value('tid')};"],
+            [f"if (tid < n + 20) {tile}[tid] = {self.value('tid', own)};"],
         ]
         chance = self.random.random()
         if chance < 0.15:
-            counts = [f"min({n}, 8 * n + 3)", f"min({n}, 8 * i + 5)"]
+            by = self.random.choice((8, n // 4 + 1))  # the second is all after four turns
+            counts = [f"min({n}, {by} * n + 3)", f"min({n}, {by} * i + 5)"]
             count = self.random.choice(counts)
             read = count if self.random.random() < 0.6 else self.random.choice(counts)
             return [f"for (int j = tid; j < {count}; j += {step}) {tile}[j] = {value};"], read
@@ -116,7 +121,7 @@ class RefilledKernel:
         if lines == ["#copy"]:
             self.asynchronous = True
             lines = [
-                f"{strided} __pipeline_memcpy_async(&{tile}[j], &in[j], 4);",
+                f"{strided} __pipeline_memcpy_async(&{tile}[j], &in[j + {own}], 4);",
                 "__pipeline_commit();",
                 "__pipeline_wait_prior(0);",
             ]

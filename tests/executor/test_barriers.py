@@ -41,6 +41,12 @@ DIVERGENT = {
     ),
 }
 UNIFORM = {
+    "an_array_of_barrier_objects": """
+        __shared__ cuda::barrier<cuda::thread_scope_block> bars[3];
+        if (tid < 3) init(&bars[tid], 64);
+        __syncthreads();
+        for (int i = 0; i < 7; ++i) bars[i % 3].arrive_and_wait();
+    """,
     "a_uniform_branch": """
         if (n > 3) __syncthreads();
         else out[tid] = 1;

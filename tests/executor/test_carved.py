@@ -14,13 +14,14 @@ from harness import compile_cubin
 from executor import Source, build
 from executor.carved_kernels import NUMBERS, CarvedKernel
 from executor.merging import check_kernels
+from executor.random_kernels import listed
 from executor.rewriting import differences, outcomes, rewrites
 from smem_lsp.engine import check
 
 pytest.importorskip("z3")
 
 KERNELS = int(os.environ.get("SMEM_CARVED_KERNELS", "60"))
-_MAIN = f"int main() {{ smem::call_each(run, {{{', '.join(map(str, NUMBERS))}}}); }}\n"
+_MAIN = f"int main() {{ smem::call_each(run, {listed(NUMBERS)}); }}\n"
 
 PHASES = """#include <cuda_runtime.h>
 __global__ void k(const float* in, float* out, int n) {

@@ -12,8 +12,10 @@ import pytest
 from executor import Source, build
 from executor.merging import check_kernels
 from executor.refilled_kernels import RefilledKernel
-from executor.rewriting import differences, outcomes, rewrites
+from executor.rewriting import differences, looked_at, outcomes, rewrites, rewrites_of
 from smem_lsp.engine import check
+from smem_lsp.rules.model import Severity
+from smem_lsp.rules.registry import RULES
 
 pytest.importorskip("z3")
 
@@ -220,6 +222,14 @@ def test_random_tiles_keep_what_the_kernel_puts_out() -> None:
     assert found.mismatches == []
     assert found.races == 0
     assert found.rewritten > KERNELS // 4
+
+
+def test_the_rule_that_is_left_out_has_no_say_in_rewrites() -> None:
+    assert RULES["SMEM204"].severity > Severity.WARNING  # a fix is taken back for what is as severe, or more
+    for text in (STATIC, RefilledKernel(0).text()):
+        everything = check(text)
+        assert not [each for each in looked_at(text).findings if each.code == "SMEM204"]
+        assert [each.text for each in rewrites_of(everything)] == [each.text for each in rewrites(text)]
 
 
 def test_a_refilled_kernel_comes_from_its_seed() -> None:

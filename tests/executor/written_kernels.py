@@ -7,7 +7,7 @@ import re
 
 from .actions import Action, Block, Shared, Use
 from .forms import Scribe, Written
-from .random_kernels import HELPERS, TRIPS, Generator, Maker
+from .random_kernels import HELPERS, Generator, Maker, host_program, launch_numbers
 
 _TAKEN = ("smem", "Smem", "smem_storage", "smem_size", "phase1", "phase2", "mainloop", "epilogue", "smem_2")
 _BARRIERS = ("SYNC();", "cta.sync();", "cg::sync(cta);")
@@ -34,15 +34,12 @@ class WrittenKernel(Generator):
         self.dynamic_bytes = 0
         self.declaring: set[str] = set()
 
-    def host(self) -> str:
-        """A ``main`` for a test that runs it."""
-        trips = f"{{{', '.join(map(str, TRIPS))}}}"
-        call = (
-            f"smem::call_each(run, {trips})"
-            if self.launched
-            else f"smem::launch_each(k, {self.threads}, {trips})"
-        )
-        return f"int main() {{ {call}; }}\n"
+    def host(self, *, more: bool = False) -> str:
+        """A ``main`` for a test that runs it. ``more``: launches."""
+        numbers = launch_numbers(more)
+        if self.launched:
+            return f"int main() {{ smem::call_each(run, {numbers}); }}\n"
+        return host_program(self.threads, numbers)
 
     def new_buffer(self, *, top: bool = False) -> Shared:
         self.names += 1

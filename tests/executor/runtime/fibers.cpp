@@ -165,6 +165,7 @@ void run_block(Index3 shape) {
       impatient ? later.push_back(thread) : queue(thread);
     } else if (fibers[thread].state == State::exited) {
       --left;
+      end_reads_of(thread);
       land_all(thread);
       thread_has_exited(thread);
     }
@@ -236,6 +237,7 @@ void access(const void* pointer, size_t bytes, Kind kind, bool aligned, uint32_t
   }
   if (shared) {
     touch(static_cast<uint32_t>(offset), bytes, kind, machine.current, machine.current, pc);
+    if (kind == Kind::read) note_read(static_cast<const char*>(pointer), bytes);
     if (machine.request.banks) count_banks(static_cast<uint32_t>(offset), bytes, aligned, machine.current, pc);
   }
   impatient = ++since_switch > patience;

@@ -35,15 +35,55 @@ size_t allocated(const void* pointer) {
 }
 
 bool global_access(uintptr_t address, size_t bytes, bool write) {
-  for (Allocation& each : allocations()) {
-    const uintptr_t from = reinterpret_cast<uintptr_t>(each.begin);
-    if (address < from || address + bytes > from + each.size) continue;
-    each.written |= write;
+  std::vector<Allocation>& all = allocations();
+  for (auto each = all.rbegin(); each != all.rend(); ++each) {  // the newest are those of this launch
+    const uintptr_t from = reinterpret_cast<uintptr_t>(each->begin);
+    if (address < from || address + bytes > from + each->size) continue;
+    each->written |= write;
     return true;
   }
   const bool of_program = address >= reinterpret_cast<uintptr_t>(__executable_start) &&
                           address + bytes <= reinterpret_cast<uintptr_t>(_end);
   return of_program || (!write && on_host_stack(address));  // kernel arguments
+}
+
+namespace {
+
+uint64_t mixed(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9E3779B97F4A7C15ull;
+  return hash ^ hash >> 29;
+}
+
+// Where a pointer points, or nothing for one into shared memory or the program: the same for two programs that do the
+// same. Any other number as it is.
+uint64_t without_address(uint64_t value) {
+  if (value - reinterpret_cast<uintptr_t>(arena()) < arena_bytes()) return 0;
+  if (value >= reinterpret_cast<uintptr_t>(__executable_start) && value < reinterpret_cast<uintptr_t>(_end)) return 0;
+  const std::vector<Allocation>& all = allocations();
+  for (size_t i = 0; i < all.size(); ++i)
+    if (value - reinterpret_cast<uintptr_t>(all[i].begin) < all[i].size)
+      return (i + 1) << 32 | (value - reinterpret_cast<uintptr_t>(all[i].begin));
+  return value;
+}
+
+}  // namespace
+
+void note_read(const char* at, size_t bytes) {
+  uint64_t& hash = fibers[machine.current].read;
+  while (bytes != 0) {
+    const size_t piece = bytes < 8 ? bytes : 8;
+    uint64_t value = 0;
+    memcpy(&value, at, piece);
+    hash = mixed(hash, piece == 8 ? without_address(value) : value);
+    at += piece;
+    bytes -= piece;
+  }
+}
+
+void end_reads_of(unsigned thread) {
+  const Index3& block = machine.block_index;
+  const uint64_t who = machine.launches << 32 ^ uint64_t{block.z} << 42 ^ uint64_t{block.y} << 21 ^ block.x;
+  machine.read += mixed(mixed(fibers[thread].read, who), thread);
 }
 
 void plain_access(const void* address, size_t bytes, size_t align, bool write, const void* place) {

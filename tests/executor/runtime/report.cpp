@@ -37,7 +37,8 @@ std::string written_report() {
     out << ",\"trap\":[\"" << the_trap.kind << "\"," << the_trap.pc << "," << the_trap.thread << "," << the_trap.address
         << "," << the_trap.bytes << "," << (the_trap.shared ? "true" : "false") << "]";
   out << ",\"launches\":" << machine.launches << ",\"accesses\":" << machine.accesses << ",\"barriers\":" << machine.barriers
-      << ",\"switches\":" << machine.switches << ",\"schedule\":" << machine.schedule << ",\"buffers\":[";
+      << ",\"switches\":" << machine.switches << ",\"schedule\":" << machine.schedule
+      << ",\"read\":" << machine.read << ",\"buffers\":[";
   bool first = true;
   for (size_t i = 0; i < allocations().size(); ++i) {
     const Allocation& each = allocations()[i];

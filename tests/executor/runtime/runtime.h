@@ -96,6 +96,8 @@ std::vector<Allocation>& allocations();
 bool global_access(uintptr_t address, size_t bytes, bool write);
 // One access of the running thread: traps, races, banks, a point where another thread may go on.
 void access(const void* address, size_t bytes, Kind kind, bool aligned, uint32_t pc);
+void note_read(const char* at, size_t bytes);  // by the running thread, from shared memory
+void end_reads_of(unsigned thread);            // it has come to its end
 
 // ---- threads (fibers.cpp) -------------------------------------------------------------------------------------------
 
@@ -116,6 +118,7 @@ struct Fiber {
   const void* object;          // of a barrier object
   uint32_t named;              // id of a named barrier
   bool queued;                 // it will run without being asked again
+  uint64_t read;               // hash of all that it read from shared memory, in order
 };
 
 struct Machine {
@@ -126,6 +129,7 @@ struct Machine {
   uint32_t preempt = 0;   // an access in this many lets another thread go on; 0: none does
   uint64_t accesses = 0, switches = 0, barriers = 0, launches = 0;
   uint64_t schedule = 1469598103934665603ull;  // hash of who ran when
+  uint64_t read = 0;      // hash of what each thread read from shared memory, whatever the order of the threads
   uint32_t block = 0;     // serial number of the block, from 1
   Index3 block_index{};
   Random random;          // of the schedule

@@ -75,20 +75,33 @@ T* output(size_t count) {
   memset(values, 0, count * sizeof(T));
   return values;
 }
-// A launch of two blocks for each number of trips; the kernel's arguments: numbers, a number for each thread, the trips.
-inline void launch_each(void (*kernel)(const float*, float*, int), unsigned threads, std::initializer_list<int> trips) {
-  for (int n : trips) {
-    const float* in = input<float>(8192);
-    float* out = output<float>(2 * threads);
-    Launch(2, threads)([=] { kernel(in, out, n); });
-  }
+// The first of the inputs is as above; every other one has its own numbers from -1 to 1, so that a condition on one of
+// them is neither always true nor never.
+inline const float* input_number(int which) {
+  constexpr uint32_t count = 8192;
+  float* values = input<float>(count);
+  for (uint32_t i = 0; which != 0 && i < count; ++i)
+    values[i] = static_cast<float>((i + 1 + static_cast<uint32_t>(which) * 40503u) * 2654435761u >> 16 & 2047) / 1024 - 1;
+  return values;
+}
+// A launch of two blocks for each number of trips and each input; the kernel's arguments: numbers, a number for each
+// thread, the trips.
+inline void launch_each(void (*kernel)(const float*, float*, int), unsigned threads, std::initializer_list<int> trips,
+                        int inputs = 1) {
+  for (int which = 0; which < inputs; ++which)
+    for (int n : trips) {
+      const float* in = input_number(which);
+      float* out = output<float>(2 * threads);
+      Launch(2, threads)([=] { kernel(in, out, n); });
+    }
 }
 // The same for a host function that launches by itself, of at most 256 threads, and for two kernels.
-inline void call_each(void (*run)(const float*, float*, int), std::initializer_list<int> trips) {
-  for (int n : trips) {
-    const float* in = input<float>(8192);
-    run(in, output<float>(1024), n);
-  }
+inline void call_each(void (*run)(const float*, float*, int), std::initializer_list<int> trips, int inputs = 1) {
+  for (int which = 0; which < inputs; ++which)
+    for (int n : trips) {
+      const float* in = input_number(which);
+      run(in, output<float>(1024), n);
+    }
 }
 // The same for each pair of trips and extent, the last two arguments of the kernel, with dynamic shared memory.
 // ``mirrored``: once more with large values where there were small ones, so that no condition on one of them is always
