@@ -19,6 +19,7 @@ from smem_lsp.ir.nodes import Access, Assign, Branch, Loop, Node, Seq, walk
 from smem_lsp.ir.paths import PathWalk, Ways
 from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var, parts_of, variables_of
 from smem_lsp.lowering.library.congruences import Number, modulus, number, turned
+from smem_lsp.lowering.library.copy_groups import OPEN, CopyEvent, Wait
 from smem_lsp.lowering.library.differences import Zone, differences, joined, lasts, within
 from smem_lsp.lowering.library.live_variables import LiveVariables
 from smem_lsp.lowering.library.roles import Roles, assigned
@@ -29,6 +30,8 @@ from smem_lsp.source.record import dataclass
 _TELL = frozenset(
     map(Operator, ("==", "!=", "/", "%", "&", "^", ">>"))
 )  # numbers that are known but for a multiple
+
+_OF_GROUPS = (CopyEvent.COMMIT, CopyEvent.GROUPS, CopyEvent.ALL)
 
 _MOST_PATHS = 256
 _MOST_TURNS = 64  # of a loop: with more, or an unknown number, its counters are known but for a multiple
@@ -133,6 +136,7 @@ class _Walk(PathWalk[_Path]):
     def __init__(self, bound: Mapping[int, Family | WordPlace], items: Sequence[Node]) -> None:
         super().__init__()
         self.bound = bound
+        self.groups = Family.COPIES in bound.values()
         every = tuple(walk(Seq(tuple(items))))
         self.over_at: dict[int, set[int]] = {}
         self.turns, self.exact = 1, False  # of the loops around that are followed turn by turn; is this one?
@@ -140,6 +144,13 @@ class _Walk(PathWalk[_Path]):
             node.point
             for node in every
             if isinstance(node, Branch | Loop) and any(map(self.happens, walk(Seq((node,)))))
+        )
+        self.decides = frozenset(
+            node.point
+            for node in every
+            if isinstance(node, Branch)
+            and node.point in self.matters
+            and any(self.tells(each) or self.by_itself(each) for each in walk(Seq((node,))))
         )
         assigns = assigned(every)
         self.roles = Roles(assigns, lambda node: self.happens(node) or node.point in self.matters)
@@ -174,7 +185,17 @@ class _Walk(PathWalk[_Path]):
             yield from variables_of(node.parity)
 
     def happens(self, node: Node) -> bool:
-        return isinstance(node, ProxyWait) or (isinstance(node, Access) and node.point in self.bound)
+        return self.tells(node) or (isinstance(node, Access) and node.point in self.bound)
+
+    def tells(self, node: Node) -> bool:
+        """Does a thread make or wait for something here?"""
+        if isinstance(node, Wait):
+            return self.groups and node.bound == OPEN and node.event in _OF_GROUPS and not node.guess
+        return isinstance(node, ProxyWait)
+
+    def by_itself(self, node: Node) -> bool:
+        """Is work started here that may be waited for wherever another condition holds?"""
+        return self.bound.get(node.point, Family.COPIES) is not Family.COPIES
 
     def step(self, node: Node, states: _Paths) -> _Paths:
         if len(states) > _MOST_PATHS:
@@ -183,6 +204,8 @@ class _Walk(PathWalk[_Path]):
             return frozenset(made for each in states for made in self.assign(node, each))
         if isinstance(node, ProxyWait):
             return frozenset(self.event(node, each) for each in states)
+        if isinstance(node, Wait) and self.tells(node):
+            return frozenset(self.group_event(node, each) for each in states)
         if isinstance(node, Access) and node.point in self.bound:
             return frozenset(self.issue(node, each) for each in states)
         return states
@@ -191,6 +214,7 @@ class _Walk(PathWalk[_Path]):
         found = super().branch(node, states)
         if node.point not in self.matters:
             return found
+        found = Ways(*map(_merged, (found.end, found.breaks, found.continues)))
         over = self.over_for_others(node, states)
         if not over:
             return found
@@ -284,7 +308,7 @@ class _Walk(PathWalk[_Path]):
 
     def arm(self, node: Branch, states: _Paths, truth: bool) -> _Paths:
         """The paths into an arm of a branch."""
-        decides = node.point in self.matters
+        decides = node.point in self.decides
         return frozenset(
             found for each in states for found in self.refined(node.condition, each, truth, decides)
         )
@@ -403,9 +427,7 @@ class _Walk(PathWalk[_Path]):
         if node.event is ProxyEvent.COMMIT:
             return replace(path, flights=frozenset(_older(each, node.family) for each in path.flights))
         if node.event is ProxyEvent.GROUPS:
-            over = {each for each in path.flights if each.by is node.family and each.age > node.left}
-            self.over_at.setdefault(node.point, set()).update(each.issue for each in over)
-            return replace(path, flights=path.flights - over)
+            return self.groups_over(path, node.point, node.family, node.left)
         assert node.word is not None
         word = self.word(node.word, path)
         if word is None or node.event is ProxyEvent.LOST:
@@ -424,6 +446,18 @@ class _Walk(PathWalk[_Path]):
             return self.over(path, word, node.point)
         assert node.answer is not None
         return replace(path, asked=path.asked | {_Question(node.answer, word, node.point)})
+
+    def group_event(self, node: Wait, path: _Path) -> _Path:
+        if node.event is CopyEvent.COMMIT:
+            return replace(path, flights=frozenset(_older(each, Family.COPIES) for each in path.flights))
+        left = -1 if node.event is CopyEvent.ALL else node.left
+        return self.groups_over(path, node.point, Family.COPIES, left)
+
+    def groups_over(self, path: _Path, point: int, family: Family, left: int) -> _Path:
+        """All groups but the ``left`` newest are done; -1: what is in no group yet, too."""
+        over = {each for each in path.flights if each.by is family and each.age > left}
+        self.over_at.setdefault(point, set()).update(each.issue for each in over)
+        return replace(path, flights=path.flights - over)
 
     def over(self, path: _Path, word: _Word, point: int) -> _Path:
         """The phase of a word is over that the thread waits for at ``point``."""
@@ -464,6 +498,15 @@ def _without(paths: _Paths, over: frozenset[int]) -> _Paths:
         replace(path, flights=frozenset(each for each in path.flights if each.issue not in over))
         for path in paths
     )
+
+
+def _merged(paths: _Paths) -> _Paths:
+    """Paths that differ in nothing but what is in flight are one: each of that is over or not whatever the rest is."""
+    found: dict[_Path, frozenset[_Flight]] = {}
+    for path in paths:
+        rest = replace(path, flights=frozenset())
+        found[rest] = found.get(rest, frozenset()) | path.flights
+    return frozenset(replace(rest, flights=flights) for rest, flights in found.items())
 
 
 def _remembering(path: _Path, live: frozenset[int]) -> _Path:
