@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import repeat
 from typing import ClassVar, NamedTuple
 
-from smem_lsp.ir.nodes import Access, Assign, Branch, Loop, Node, Seq, walk
+from smem_lsp.ir.nodes import Access, Assign, Branch, Jump, JumpKind, Loop, Node, Seq, walk
 from smem_lsp.ir.paths import PathWalk, Ways
 from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var, parts_of, variables_of
 from smem_lsp.lowering.library.congruences import Number, modulus, number, turned
@@ -34,6 +34,7 @@ _TELL = frozenset(
 _OF_GROUPS = (CopyEvent.COMMIT, CopyEvent.GROUPS, CopyEvent.ALL)
 
 _MOST_PATHS = 256
+_MOST_OF_GROUPS = 32  # with no words and phases to tell apart
 _MOST_TURNS = 64  # of a loop: with more, or an unknown number, its counters are known but for a multiple
 _LARGEST = 64  # number of a variable that turns of a loop change otherwise
 _OLDEST = 9  # groups: an older one is as old as this
@@ -104,6 +105,8 @@ class Ends:
 
 def ends(items: Sequence[Node], bound: Mapping[int, Family | WordPlace]) -> Ends:
     """``bound``: where work is started (points) -> what its thread waits for."""
+    if not bound:
+        return Ends({}, frozenset())
     run = _Walk(bound, items)
     try:
         found = run.seq(items, frozenset((_Path(),)))
@@ -137,6 +140,7 @@ class _Walk(PathWalk[_Path]):
         super().__init__()
         self.bound = bound
         self.groups = Family.COPIES in bound.values()
+        self.most = _MOST_OF_GROUPS if self.groups else _MOST_PATHS
         every = tuple(walk(Seq(tuple(items))))
         self.over_at: dict[int, set[int]] = {}
         self.turns, self.exact = 1, False  # of the loops around that are followed turn by turn; is this one?
@@ -148,7 +152,7 @@ class _Walk(PathWalk[_Path]):
         self.decides = frozenset(
             node.point
             for node in every
-            if isinstance(node, Branch)
+            if isinstance(node, Branch | Loop)
             and node.point in self.matters
             and any(self.tells(each) or self.by_itself(each) for each in walk(Seq((node,))))
         )
@@ -172,6 +176,7 @@ class _Walk(PathWalk[_Path]):
         self.counted = frozenset(_closed([*used, *told], assigns)[1])
         self.apart_by = differences([node.condition for node in around], conditions, assigns)
         self.live = LiveVariables(items, self.read_by)
+        self.idle = frozenset(node.point for node in around if isinstance(node, Loop) and self.is_idle(node))
 
     def read_by(self, node: Node) -> Iterator[int]:
         """The variables that decide what something that happens is done to."""
@@ -198,9 +203,12 @@ class _Walk(PathWalk[_Path]):
         return self.bound.get(node.point, Family.COPIES) is not Family.COPIES
 
     def step(self, node: Node, states: _Paths) -> _Paths:
-        if len(states) > _MOST_PATHS:
+        if len(states) > self.most:
             raise _TooManyPaths
         if isinstance(node, Assign):
+            concerned = node.variable in self.followed or self.apart_by.concerns(node.variable)
+            if not concerned and not any(each.asked for each in states):
+                return states
             return frozenset(made for each in states for made in self.assign(node, each))
         if isinstance(node, ProxyWait):
             return frozenset(self.event(node, each) for each in states)
@@ -239,15 +247,28 @@ class _Walk(PathWalk[_Path]):
         return frozenset(over)
 
     def loop(self, node: Loop, states: _Paths) -> _Paths:
+        if node.point in self.idle:
+            return states
         before = self.turns, self.exact
         trips = self.most_turns(node, states) if node.trips is None else node.trips
-        self.exact = trips is not None and self.turns * trips <= _MOST_TURNS
+        starts = node.point in self.matters and node.point not in self.decides  # nothing but copies
+        self.exact = trips is not None and self.turns * trips <= _MOST_TURNS and not starts
         if self.exact:
             self.turns *= trips or 1
         found = super().loop(node, states)
         self.turns, self.exact = before
         live = self.live.behind[node.point]
         return frozenset(_remembering(each, live) for each in found)
+
+    def is_idle(self, node: Loop) -> bool:
+        """Does a loop leave all as it is that is followed behind it?"""
+        inside = tuple(walk(node.body))
+        changed = self.live.behind[node.point].intersection(assigned(inside))
+        return (
+            node.point not in self.matters
+            and changed.isdisjoint(self.followed | self.apart_by.followed)
+            and not any(isinstance(each, Jump) and each.kind is JumpKind.RETURN for each in inside)
+        )
 
     def most_turns(self, node: Loop, states: _Paths) -> int | None:
         """How many turns a loop makes at most; None: not known."""
@@ -261,7 +282,7 @@ class _Walk(PathWalk[_Path]):
         return max(known, default=0) if len(known) == len(most) else None
 
     def heads(self, node: Loop, entered: _Paths, states: _Paths) -> _Paths:
-        if len(states) > _MOST_PATHS:
+        if len(states) > self.most:
             raise _TooManyPaths
         assigns = assigned(walk(node.body))
         counters = {
@@ -378,22 +399,19 @@ class _Walk(PathWalk[_Path]):
 
     def assign(self, node: Assign, path: _Path) -> Iterator[_Path]:
         variable = node.variable
-        path = replace(
-            path,
-            decided=frozenset(each for each in path.decided if variable not in variables_of(each[0])),
-            asked=frozenset(each for each in path.asked if each.value != variable),
-        )
-        value, inverted = _literal(node.value)
-        for question in path.asked:
-            if question.value == value:
-                named = question._replace(value=variable, inverted=inverted != question.inverted)
-                path = replace(path, asked=path.asked | {named})
+        decided = frozenset(each for each in path.decided if variable not in variables_of(each[0]))
+        if len(decided) < len(path.decided):
+            path = replace(path, decided=decided)
+        if path.asked:
+            path = replace(path, asked=frozenset(_named(path.asked, node)))
         given: Iterable[tuple[_Path, tuple[Value, ...]]] = [(path, (node.value,))]
         if variable in self.apart_by.followed:
             given = self.chosen((node.value,), path)
         for each, (made,) in given:
             zone = self.apart_by.assigned(each.zone, variable, made)
-            yield replace(each, zone=zone, numbers=self.numbered(each.numbers, variable, made))
+            numbers = self.numbered(each.numbers, variable, made)
+            same = zone == each.zone and numbers == each.numbers
+            yield each if same else replace(each, zone=zone, numbers=numbers)
 
     def numbered(self, numbers: _Numbers, variable: int, value: Value) -> _Numbers:
         """What is known of variables behind an assignment."""
@@ -535,6 +553,17 @@ def _adds(variable: int, value: Value, least: int = 0) -> bool:
         and Var(variable) in value.args
         and any(isinstance(each, Const) and each.n >= least for each in value.args)
     )
+
+
+def _named(asked: Iterable[_Question], node: Assign) -> Iterator[_Question]:
+    """Behind an assignment: the variable is the answer, too, that is assigned to it."""
+    value, inverted = _literal(node.value)
+    for question in asked:
+        if question.value == node.variable:
+            continue
+        yield question
+        if question.value == value:
+            yield question._replace(value=node.variable, inverted=inverted != question.inverted)
 
 
 def _literal(value: Value) -> tuple[Unknown | int | None, bool]:
