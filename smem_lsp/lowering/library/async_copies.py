@@ -12,7 +12,7 @@ those of a stage of a ``cuda::pipeline`` before its consumers have waited for th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from smem_lsp.ir.nodes import Access, AccessKind, Branch, Loop, Node
@@ -28,8 +28,10 @@ from smem_lsp.lowering.library import (
 )
 from smem_lsp.lowering.library.bulk_copies import WIDEST, bytes_of, promised_size
 from smem_lsp.lowering.library.copy_groups import OPEN, CopyEvent, Flights, mark, settled
+from smem_lsp.lowering.library.proxy_paths import ends
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.copies import Family
 from smem_lsp.lowering.state.local_scope import GroupKind, LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.evaluate import evaluate
@@ -244,10 +246,13 @@ def settle(ctx: Context) -> None:
         return
     numbers = {buffer: number for number, buffer in enumerate(sorted(ctx.copies.into), start=1)}
     bulk_flights.settle(ctx, numbers)
+    issues = list(_issues(ctx.out.items))
     flights = Flights(ctx.copies.bound)
     left = flights.left(ctx.out.items)
+    if left:
+        left -= _waited_for(ctx, [each for each in issues if each.buffer in left], flights.covered)
     lines: dict[int, int] = {}
-    for node in _issues(ctx.out.items):
+    for node in issues:
         lines.setdefault(node.buffer, node.line)
     free = frozenset(each for each in left if ctx.buffers.why_pinned(each) is None)
     ctx.copies.with_final_wait = final_wait.drained(ctx, free, numbers)
@@ -256,6 +261,22 @@ def settle(ctx: Context) -> None:
             frozenset((buffer,)), _still(lines[buffer]), seen=True, within=ctx.copies.into[buffer]
         )
     ctx.out.items[:] = settled(ctx.out.items, flights.covered, numbers, ctx.copies.into)
+
+
+def _waited_for(
+    ctx: Context, issues: Collection[Access], covered: dict[int, frozenset[int]]
+) -> frozenset[int]:
+    """The buffers that nothing is in flight into at the end, by all that is known of paths (``proxy_paths``).
+    ``covered``: wait -> buffers, completed by theirs."""
+    other = {each.buffer for each in issues if each.bound != OPEN}
+    groups = {each.point: each.buffer for each in issues if each.buffer not in other}
+    if not groups:
+        return frozenset()
+    found = ends(ctx.out.items, dict.fromkeys(groups, Family.COPIES))
+    free = frozenset(groups.values()) - {groups[issue] for issue in found.left}
+    for wait, over in found.over.items():
+        covered[wait] = covered.get(wait, frozenset()) | (free & {groups[each] for each in over})
+    return free
 
 
 def _issues(nodes: Iterable[Node]) -> Iterable[Access]:

@@ -87,6 +87,10 @@ class Differences:
             and not self.followed.isdisjoint(variables_of(value))
         )
 
+    def concerns(self, variable: int) -> bool:
+        """Does an assignment to it change a zone?"""
+        return variable in self.followed or any(variable in variables_of(each) for each, _ in self.others)
+
     def assigned(self, zone: Zone, variable: int, value: Value) -> Zone:
         """Behind an assignment."""
         gone = {n for (each, _), n in self.others.items() if variable in variables_of(each)}

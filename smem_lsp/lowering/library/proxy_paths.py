@@ -15,10 +15,11 @@ from dataclasses import replace
 from itertools import repeat
 from typing import ClassVar, NamedTuple
 
-from smem_lsp.ir.nodes import Access, Assign, Branch, Loop, Node, Seq, walk
+from smem_lsp.ir.nodes import Access, Assign, Branch, Jump, JumpKind, Loop, Node, Seq, walk
 from smem_lsp.ir.paths import PathWalk, Ways
 from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var, parts_of, variables_of
 from smem_lsp.lowering.library.congruences import Number, modulus, number, turned
+from smem_lsp.lowering.library.copy_groups import OPEN, CopyEvent, Wait
 from smem_lsp.lowering.library.differences import Zone, differences, joined, lasts, within
 from smem_lsp.lowering.library.live_variables import LiveVariables
 from smem_lsp.lowering.library.roles import Roles, assigned
@@ -30,7 +31,10 @@ _TELL = frozenset(
     map(Operator, ("==", "!=", "/", "%", "&", "^", ">>"))
 )  # numbers that are known but for a multiple
 
+_OF_GROUPS = (CopyEvent.COMMIT, CopyEvent.GROUPS, CopyEvent.ALL)
+
 _MOST_PATHS = 256
+_MOST_OF_GROUPS = 32  # with no words and phases to tell apart
 _MOST_TURNS = 64  # of a loop: with more, or an unknown number, its counters are known but for a multiple
 _LARGEST = 64  # number of a variable that turns of a loop change otherwise
 _OLDEST = 9  # groups: an older one is as old as this
@@ -101,6 +105,8 @@ class Ends:
 
 def ends(items: Sequence[Node], bound: Mapping[int, Family | WordPlace]) -> Ends:
     """``bound``: where work is started (points) -> what its thread waits for."""
+    if not bound:
+        return Ends({}, frozenset())
     run = _Walk(bound, items)
     try:
         found = run.seq(items, frozenset((_Path(),)))
@@ -133,6 +139,8 @@ class _Walk(PathWalk[_Path]):
     def __init__(self, bound: Mapping[int, Family | WordPlace], items: Sequence[Node]) -> None:
         super().__init__()
         self.bound = bound
+        self.groups = Family.COPIES in bound.values()
+        self.most = _MOST_OF_GROUPS if self.groups else _MOST_PATHS
         every = tuple(walk(Seq(tuple(items))))
         self.over_at: dict[int, set[int]] = {}
         self.turns, self.exact = 1, False  # of the loops around that are followed turn by turn; is this one?
@@ -140,6 +148,13 @@ class _Walk(PathWalk[_Path]):
             node.point
             for node in every
             if isinstance(node, Branch | Loop) and any(map(self.happens, walk(Seq((node,)))))
+        )
+        self.decides = frozenset(
+            node.point
+            for node in every
+            if isinstance(node, Branch | Loop)
+            and node.point in self.matters
+            and any(self.tells(each) or self.by_itself(each) for each in walk(Seq((node,))))
         )
         assigns = assigned(every)
         self.roles = Roles(assigns, lambda node: self.happens(node) or node.point in self.matters)
@@ -161,6 +176,7 @@ class _Walk(PathWalk[_Path]):
         self.counted = frozenset(_closed([*used, *told], assigns)[1])
         self.apart_by = differences([node.condition for node in around], conditions, assigns)
         self.live = LiveVariables(items, self.read_by)
+        self.idle = frozenset(node.point for node in around if isinstance(node, Loop) and self.is_idle(node))
 
     def read_by(self, node: Node) -> Iterator[int]:
         """The variables that decide what something that happens is done to."""
@@ -174,15 +190,30 @@ class _Walk(PathWalk[_Path]):
             yield from variables_of(node.parity)
 
     def happens(self, node: Node) -> bool:
-        return isinstance(node, ProxyWait) or (isinstance(node, Access) and node.point in self.bound)
+        return self.tells(node) or (isinstance(node, Access) and node.point in self.bound)
+
+    def tells(self, node: Node) -> bool:
+        """Does a thread make or wait for something here?"""
+        if isinstance(node, Wait):
+            return self.groups and node.bound == OPEN and node.event in _OF_GROUPS and not node.guess
+        return isinstance(node, ProxyWait)
+
+    def by_itself(self, node: Node) -> bool:
+        """Is work started here that may be waited for wherever another condition holds?"""
+        return self.bound.get(node.point, Family.COPIES) is not Family.COPIES
 
     def step(self, node: Node, states: _Paths) -> _Paths:
-        if len(states) > _MOST_PATHS:
+        if len(states) > self.most:
             raise _TooManyPaths
         if isinstance(node, Assign):
+            concerned = node.variable in self.followed or self.apart_by.concerns(node.variable)
+            if not concerned and not any(each.asked for each in states):
+                return states
             return frozenset(made for each in states for made in self.assign(node, each))
         if isinstance(node, ProxyWait):
             return frozenset(self.event(node, each) for each in states)
+        if isinstance(node, Wait) and self.tells(node):
+            return frozenset(self.group_event(node, each) for each in states)
         if isinstance(node, Access) and node.point in self.bound:
             return frozenset(self.issue(node, each) for each in states)
         return states
@@ -191,6 +222,7 @@ class _Walk(PathWalk[_Path]):
         found = super().branch(node, states)
         if node.point not in self.matters:
             return found
+        found = Ways(*map(_merged, (found.end, found.breaks, found.continues)))
         over = self.over_for_others(node, states)
         if not over:
             return found
@@ -215,15 +247,28 @@ class _Walk(PathWalk[_Path]):
         return frozenset(over)
 
     def loop(self, node: Loop, states: _Paths) -> _Paths:
+        if node.point in self.idle:
+            return states
         before = self.turns, self.exact
         trips = self.most_turns(node, states) if node.trips is None else node.trips
-        self.exact = trips is not None and self.turns * trips <= _MOST_TURNS
+        starts = node.point in self.matters and node.point not in self.decides  # nothing but copies
+        self.exact = trips is not None and self.turns * trips <= _MOST_TURNS and not starts
         if self.exact:
             self.turns *= trips or 1
         found = super().loop(node, states)
         self.turns, self.exact = before
         live = self.live.behind[node.point]
         return frozenset(_remembering(each, live) for each in found)
+
+    def is_idle(self, node: Loop) -> bool:
+        """Does a loop leave all as it is that is followed behind it?"""
+        inside = tuple(walk(node.body))
+        changed = self.live.behind[node.point].intersection(assigned(inside))
+        return (
+            node.point not in self.matters
+            and changed.isdisjoint(self.followed | self.apart_by.followed)
+            and not any(isinstance(each, Jump) and each.kind is JumpKind.RETURN for each in inside)
+        )
 
     def most_turns(self, node: Loop, states: _Paths) -> int | None:
         """How many turns a loop makes at most; None: not known."""
@@ -237,7 +282,7 @@ class _Walk(PathWalk[_Path]):
         return max(known, default=0) if len(known) == len(most) else None
 
     def heads(self, node: Loop, entered: _Paths, states: _Paths) -> _Paths:
-        if len(states) > _MOST_PATHS:
+        if len(states) > self.most:
             raise _TooManyPaths
         assigns = assigned(walk(node.body))
         counters = {
@@ -284,7 +329,7 @@ class _Walk(PathWalk[_Path]):
 
     def arm(self, node: Branch, states: _Paths, truth: bool) -> _Paths:
         """The paths into an arm of a branch."""
-        decides = node.point in self.matters
+        decides = node.point in self.decides
         return frozenset(
             found for each in states for found in self.refined(node.condition, each, truth, decides)
         )
@@ -354,22 +399,19 @@ class _Walk(PathWalk[_Path]):
 
     def assign(self, node: Assign, path: _Path) -> Iterator[_Path]:
         variable = node.variable
-        path = replace(
-            path,
-            decided=frozenset(each for each in path.decided if variable not in variables_of(each[0])),
-            asked=frozenset(each for each in path.asked if each.value != variable),
-        )
-        value, inverted = _literal(node.value)
-        for question in path.asked:
-            if question.value == value:
-                named = question._replace(value=variable, inverted=inverted != question.inverted)
-                path = replace(path, asked=path.asked | {named})
+        decided = frozenset(each for each in path.decided if variable not in variables_of(each[0]))
+        if len(decided) < len(path.decided):
+            path = replace(path, decided=decided)
+        if path.asked:
+            path = replace(path, asked=frozenset(_named(path.asked, node)))
         given: Iterable[tuple[_Path, tuple[Value, ...]]] = [(path, (node.value,))]
         if variable in self.apart_by.followed:
             given = self.chosen((node.value,), path)
         for each, (made,) in given:
             zone = self.apart_by.assigned(each.zone, variable, made)
-            yield replace(each, zone=zone, numbers=self.numbered(each.numbers, variable, made))
+            numbers = self.numbered(each.numbers, variable, made)
+            same = zone == each.zone and numbers == each.numbers
+            yield each if same else replace(each, zone=zone, numbers=numbers)
 
     def numbered(self, numbers: _Numbers, variable: int, value: Value) -> _Numbers:
         """What is known of variables behind an assignment."""
@@ -403,9 +445,7 @@ class _Walk(PathWalk[_Path]):
         if node.event is ProxyEvent.COMMIT:
             return replace(path, flights=frozenset(_older(each, node.family) for each in path.flights))
         if node.event is ProxyEvent.GROUPS:
-            over = {each for each in path.flights if each.by is node.family and each.age > node.left}
-            self.over_at.setdefault(node.point, set()).update(each.issue for each in over)
-            return replace(path, flights=path.flights - over)
+            return self.groups_over(path, node.point, node.family, node.left)
         assert node.word is not None
         word = self.word(node.word, path)
         if word is None or node.event is ProxyEvent.LOST:
@@ -424,6 +464,18 @@ class _Walk(PathWalk[_Path]):
             return self.over(path, word, node.point)
         assert node.answer is not None
         return replace(path, asked=path.asked | {_Question(node.answer, word, node.point)})
+
+    def group_event(self, node: Wait, path: _Path) -> _Path:
+        if node.event is CopyEvent.COMMIT:
+            return replace(path, flights=frozenset(_older(each, Family.COPIES) for each in path.flights))
+        left = -1 if node.event is CopyEvent.ALL else node.left
+        return self.groups_over(path, node.point, Family.COPIES, left)
+
+    def groups_over(self, path: _Path, point: int, family: Family, left: int) -> _Path:
+        """All groups but the ``left`` newest are done; -1: what is in no group yet, too."""
+        over = {each for each in path.flights if each.by is family and each.age > left}
+        self.over_at.setdefault(point, set()).update(each.issue for each in over)
+        return replace(path, flights=path.flights - over)
 
     def over(self, path: _Path, word: _Word, point: int) -> _Path:
         """The phase of a word is over that the thread waits for at ``point``."""
@@ -466,6 +518,15 @@ def _without(paths: _Paths, over: frozenset[int]) -> _Paths:
     )
 
 
+def _merged(paths: _Paths) -> _Paths:
+    """Paths that differ in nothing but what is in flight are one: each of that is over or not whatever the rest is."""
+    found: dict[_Path, frozenset[_Flight]] = {}
+    for path in paths:
+        rest = replace(path, flights=frozenset())
+        found[rest] = found.get(rest, frozenset()) | path.flights
+    return frozenset(replace(rest, flights=flights) for rest, flights in found.items())
+
+
 def _remembering(path: _Path, live: frozenset[int]) -> _Path:
     """With what is known of these variables only."""
     return replace(
@@ -492,6 +553,17 @@ def _adds(variable: int, value: Value, least: int = 0) -> bool:
         and Var(variable) in value.args
         and any(isinstance(each, Const) and each.n >= least for each in value.args)
     )
+
+
+def _named(asked: Iterable[_Question], node: Assign) -> Iterator[_Question]:
+    """Behind an assignment: the variable is the answer, too, that is assigned to it."""
+    value, inverted = _literal(node.value)
+    for question in asked:
+        if question.value == node.variable:
+            continue
+        yield question
+        if question.value == value:
+            yield question._replace(value=node.variable, inverted=inverted != question.inverted)
 
 
 def _literal(value: Value) -> tuple[Unknown | int | None, bool]:

@@ -29,6 +29,7 @@ class Family(enum.Enum):
 
     BULK = enum.auto()
     MATRICES = enum.auto()
+    COPIES = enum.auto()  # cp.async
 
 
 WordPlace = tuple[
