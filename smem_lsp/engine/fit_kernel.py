@@ -187,6 +187,6 @@ def _launches_like(reading: Reading) -> tuple[LaunchSite, ...]:
     return tuple(
         site
         if any(span.covers(site.span) for span in plain)
-        else replace(site, block=None, dynamic_bytes=None, terms=HostTerms())
+        else replace(site, block=None, dynamic_bytes=None, impossible=None, terms=HostTerms())
         for site in sites
     )
