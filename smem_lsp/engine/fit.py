@@ -9,7 +9,7 @@ from itertools import product
 
 from smem_lsp.config import Config
 from smem_lsp.engine.asserted import broken
-from smem_lsp.engine.fit_dynamic import DynamicBytes, dynamic_bytes, not_passed
+from smem_lsp.engine.fit_dynamic import DynamicBytes, dynamic_bytes, not_passed, uses_dynamic
 from smem_lsp.engine.fit_kernel import Place, choose_kernel, no_kernel, plan
 from smem_lsp.engine.knobs import FitError, Knob, find_knobs
 from smem_lsp.facts.occupied import Occupied
@@ -235,6 +235,8 @@ def _on_target(
         verdict = _verdict(arch, sizes, None, 0)
         if facts.occupied and verdict in FITS:
             verdict = "no"  # a block of that many threads
+        elif verdict in FITS and dynamic is None and uses_dynamic(facts):
+            verdict = "unknown"
         return TargetFit(arch, None, None, "unknown", 0, None, None, None, (), verdict)
     less = [0, 0, 0] if dynamic is None else [dynamic.sizes[0] - size for size in dynamic.sizes]
     held = [replace(row, dynamic_bytes=row.dynamic_bytes - each) for each in less]

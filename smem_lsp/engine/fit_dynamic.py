@@ -23,7 +23,7 @@ class DynamicBytes:
 def dynamic_bytes(facts: KernelFacts, passed: Mapping[str, int]) -> DynamicBytes | None:
     """None: the kernel has none, or how many its launches pass is not known. ``passed``: their arguments."""
     known = [each for each in facts.kernel.passed if each is not None]
-    if not _uses(facts) or not known or None in facts.kernel.passed:
+    if not uses_dynamic(facts) or not known or None in facts.kernel.passed:
         return None
     whole = max(known)
     saved, most, barriers = 0, 0, 0
@@ -58,7 +58,7 @@ def not_passed(facts: KernelFacts, passed: Mapping[str, int]) -> str | None:
     if not passed:
         return None
     names = listed(f"`{name}`" for name in passed)
-    if not _uses(facts):
+    if not uses_dynamic(facts):
         return f"no dynamic shared memory, whose bytes {names} could decide"
     totals = [passed_by(site) for site in facts.kernel.launches]
     known = [each for each in totals if each is not None]
@@ -73,5 +73,5 @@ def not_passed(facts: KernelFacts, passed: Mapping[str, int]) -> str | None:
     return None
 
 
-def _uses(facts: KernelFacts) -> bool:
+def uses_dynamic(facts: KernelFacts) -> bool:
     return any(buffer.space is AddressSpace.DYNAMIC for buffer in facts.kernel.buffers)

@@ -11,7 +11,7 @@ from smem_lsp.config import Config
 from smem_lsp.engine.check import newest_target, suppressions_of
 from smem_lsp.engine.contexts import read_alone
 from smem_lsp.engine.stated import stated_of
-from smem_lsp.ir.nodes import LaunchSite
+from smem_lsp.ir.nodes import HostTerms, LaunchSite
 from smem_lsp.lowering.kernel import build_kernel
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.suppressions import Suppressions
@@ -99,7 +99,8 @@ def plan(
     reading: Reading, given: Mapping[str, int], config: Config, passed: Mapping[str, int] = NOTHING
 ) -> tuple[KernelFacts, Binding | None]:
     """The kernel with the template arguments ``given``, and all of its arguments; the others are those of the instance
-    in sight, or defaults. ``passed``: arguments of its launches, of which their dynamic bytes are made."""
+    in sight, or defaults. ``passed``: arguments of its launches, of which their dynamic bytes are made; an
+    instance that nothing launches gets as many as its ranges take."""
     unit, around, function = reading.unit, reading.around, reading.function
     binding = reading.base
     launches: tuple[LaunchSite, ...] | None = None
@@ -116,7 +117,12 @@ def plan(
     kernel = replace(kernel, siblings=0, more_instances=None)  # nobody asks about the others
     if passed:
         kernel = replace(kernel, launches=tuple(_passing(site, passed) for site in kernel.launches))
-    return KernelFacts.of(0, unit.source, kernel, config), binding
+    facts = KernelFacts.of(0, unit.source, kernel, config)
+    ranges = None if launches is None else facts.analysis.dynamic_partition
+    if ranges is not None:
+        sites = tuple(replace(site, dynamic_bytes=ranges.partition.bytes) for site in kernel.launches)
+        facts = KernelFacts.of(0, unit.source, replace(kernel, launches=sites), config)
+    return facts, binding
 
 
 def _passing(site: LaunchSite, passed: Mapping[str, int]) -> LaunchSite:
@@ -181,6 +187,6 @@ def _launches_like(reading: Reading) -> tuple[LaunchSite, ...]:
     return tuple(
         site
         if any(span.covers(site.span) for span in plain)
-        else replace(site, block=None, dynamic_bytes=None)
+        else replace(site, block=None, dynamic_bytes=None, impossible=None, terms=HostTerms())
         for site in sites
     )

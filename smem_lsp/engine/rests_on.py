@@ -81,7 +81,14 @@ def _without(kernel: Kernel) -> Iterator[tuple[str, Kernel]]:
 def _unknown(site: LaunchSite) -> LaunchSite:
     """The launch, of which nothing is known."""
     return replace(
-        site, block=None, grid=None, dynamic_bytes=None, terms=HostTerms(), equalities=(), conditions=()
+        site,
+        block=None,
+        grid=None,
+        dynamic_bytes=None,
+        impossible=None,
+        terms=HostTerms(),
+        equalities=(),
+        conditions=(),
     )
 
 

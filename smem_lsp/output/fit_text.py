@@ -92,7 +92,8 @@ def _legend(result: FitResult, arrow: str) -> Iterator[str]:
         yield "Nothing fits."
         return
     if any(row.dynamic for row in result.combinations):
-        yield f"dynamic: bytes that the launches pass, declared {arrow} merged {arrow} with added barriers."
+        yield f"dynamic: bytes that the launches pass, declared {arrow} merged {arrow} with added barriers; of an"
+        yield "instance that nothing launches those that its ranges take."
     yield f"Static bytes; blocks/SM declared {arrow} merged {arrow} with added barriers, and what limits them."
     yield "*: keeps the most bytes of buffers on an SM (bytes declared × blocks/SM merged)."
     if any(each.verdict in ("merged", "barriers") for row in result.combinations for each in row.targets):

@@ -459,7 +459,8 @@ class Scope:
     def argument(self, expr: tree.Expr) -> Argument:
         """A template argument: a type, a value, a template, or the name of a function."""
         if isinstance(expr, tree.TypeId):
-            return self.semantics.type_argument(expr, self)
+            value = self._value_named(expr)
+            return self.semantics.type_argument(expr, self) if value is None else value
         if isinstance(expr, tree.Unary) and expr.operator == "&" and isinstance(expr.operand, tree.Name):
             function = self.resolve(expr.operand)
             return function if isinstance(function, Functions) else None
@@ -472,6 +473,13 @@ class Scope:
             return meaning
         value = self.semantics.evaluate_value(expr, self)
         return value if value.n is not None else None
+
+    def _value_named(self, expr: tree.TypeId) -> TypedConstant | None:
+        """The value of what is read as a type because its name is one elsewhere in the file."""
+        if len(expr.names) != 1 or len(expr.words) != 1 or expr.pointers or expr.dims:
+            return None
+        meaning = self.resolve(expr.names[0])
+        return meaning if isinstance(meaning, TypedConstant) and meaning.n is not None else None
 
     def arguments_for(
         self, parameters: tuple[Parameter, ...], given: Sequence[tree.Expr], home: Scope

@@ -190,6 +190,41 @@ void f(float* p) { go<2>(p); }
     assert other.targets[0].threads is None and other.declared == 4 * 4 * 32
 
 
+RING = """\
+template <int S> __global__ void ring(const float* in, float* out, int n) {
+  extern __shared__ float smem[];
+  float sum = 0;
+  for (int k = 0; k < n; ++k) {
+    float* tile = smem + STAGE * 512;
+    for (int i = threadIdx.x; i < 512; i += 128) tile[i] = in[k * 512 + i];
+    __syncthreads();
+    sum += tile[511 - threadIdx.x];
+    __syncthreads();
+  }
+  out[threadIdx.x] = sum;
+}
+template <int S> void go(const float* in, float* out, int n) {
+  ring<S><<<1, 128, S * 512 * sizeof(float)>>>(in, out, n);
+}
+void plain(const float* in, float* out, int n) { LAUNCH; }
+"""
+
+
+@pytest.mark.parametrize("launch", ["go<4>(in, out, n)", "ring<4><<<1, 128, 8192>>>(in, out, n)"])
+def test_an_instance_that_nothing_launches_needs_what_its_ranges_take(launch: str) -> None:
+    text = RING.replace("STAGE", "unsigned(k) % S").replace("LAUNCH", launch)
+    rows = fit(text, "ring", [("S", (2, 4, 40))], config=Config(arch=("sm_80",), threads=128)).combinations
+    assert [row.dynamic for row in rows] == [(4096,) * 3, (8192,) * 3, (81_920,) * 3]
+    assert [row.targets[0].blocks_declared for row in rows] == [16, 16, 2]
+
+
+def test_dynamic_bytes_that_are_not_known_may_not_fit() -> None:
+    text = RING.replace("STAGE", "(int)in[k]").replace("LAUNCH", "go<4>(in, out, n)")
+    seen, other = fit(text, "ring", [("S", (4, 40))], config=Config(arch=("sm_80",))).combinations
+    assert (seen.targets[0].verdict, seen.dynamic) == ("declared", (8192,) * 3)
+    assert (other.targets[0].verdict, other.dynamic) == ("unknown", None)
+
+
 def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(
         capsys, "k.cu:pipe", "--vary", "STAGES=2,5,8", "--arch", "sm_90", "--registers", "32"
@@ -228,7 +263,8 @@ carve (c.cu:1)
 1024  512         0   10,240 → 6,144  8 warps+registers
 8192  512         0  67,584 → 34,816  3 → 6 shared *
 
-dynamic: bytes that the launches pass, declared → merged → with added barriers.
+dynamic: bytes that the launches pass, declared → merged → with added barriers; of an
+instance that nothing launches those that its ranges take.
 Static bytes; blocks/SM declared → merged → with added barriers, and what limits them.
 *: keeps the most bytes of buffers on an SM (bytes declared × blocks/SM merged).
 """

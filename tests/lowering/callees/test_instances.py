@@ -43,6 +43,14 @@ def test_every_instance_of_a_member_is_followed() -> None:
     assert sum(isinstance(node, Access) for node in walk(kernel.body)) == 12
 
 
+def test_a_value_may_have_the_name_of_a_type_elsewhere() -> None:
+    text = TREE.replace("template <int N> struct", "template <int N, int scale> struct")
+    text = text.replace("NEXT", "N / 2, scale").replace("N == 1", "N == scale").replace("<64>", "<64, 2>")
+    kernel = lowered(f"namespace other {{ template <class T> struct scale {{ T x; }}; }}\n{text}")
+    assert kernel.unknown == ()
+    assert sum(isinstance(node, Barrier) for node in walk(kernel.body)) == 10
+
+
 @pytest.mark.parametrize("next_", ["N", "N + 1"])
 def test_a_recursion_is_not_followed(next_: str) -> None:
     kernel = lowered(TREE.replace("NEXT", next_))
