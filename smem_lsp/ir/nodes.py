@@ -174,11 +174,13 @@ class Tile:
 
 
 @record
-class Addition:
-    """An atomic addition: what it adds, and what was there before (key of an ``Unknown``)."""
+class Atomic:
+    """An atomic operation: what was there before (key of an ``Unknown``), and what it adds to an integer; None: it does
+    something else. ``compares``: it writes only where a certain value stands."""
 
-    added: Value
     before: int
+    added: Value | None = None
+    compares: bool = False
 
 
 @record
@@ -209,7 +211,7 @@ class Access:
     width: int | None = None
     part: MemberPart | None = None  # of a class whose layout is not known
     stored: Value | None = None
-    addition: Addition | None = None  # of an update that adds an integer
+    atomic: Atomic | None = None
     plain: bool = False
     asynchronous: bool = False  # a copy is issued here, or has landed: an update of any of its bytes
     rows: int = 0

@@ -284,8 +284,8 @@ def values_of(node: Node) -> Iterator[Value]:
             )
             if node.part is not None:
                 yield node.part.base
-            if node.addition is not None:
-                yield node.addition.added
+            if node.atomic is not None and node.atomic.added is not None:
+                yield node.atomic.added
             if node.tile is not None and node.tile.start is not None:
                 yield node.tile.start
         case Barrier():
@@ -424,7 +424,7 @@ class _Numbers:
         )
 
     def access(self, node: Access, point: int) -> Access:
-        part, tile, addition = node.part, node.tile, node.addition
+        part, tile, atomic = node.part, node.tile, node.atomic
         return replace(
             node,
             point=point,
@@ -434,9 +434,9 @@ class _Numbers:
             part=None if part is None else replace(part, base=self.value(part.base)),
             tile=None if tile is None else replace(tile, start=self.maybe(tile.start)),
             stored=self.maybe(node.stored),
-            addition=None
-            if addition is None
-            else replace(addition, added=self.value(addition.added), before=self.key(addition.before)),
+            atomic=None
+            if atomic is None
+            else replace(atomic, added=self.maybe(atomic.added), before=self.key(atomic.before)),
             start=self.maybe(node.start),
             length=self.maybe(node.length),
             issues=tuple(map(self.point, node.issues)),

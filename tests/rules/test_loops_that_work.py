@@ -56,3 +56,51 @@ def test_a_loop_with_an_end_of_its_own(loop: str) -> None:
 )
 def test_a_loop_that_may_wait(loop: str) -> None:
     assert told(loop) == []
+
+
+TABLE = """\
+__global__ void __launch_bounds__(256) k(const int* in, int* out, int n) {{
+  __shared__ int s[256], keys[512];
+  int t = threadIdx.x;
+  for (int i = t; i < 512; i += 256) keys[i] = -1;
+  __syncthreads();
+  s[t] = in[t];
+  int key = in[t + n], slot = key & 511;
+  {loop}
+  out[t] = s[255 - t];
+}}
+void host(int* p, int n) {{ k<<<1, 256>>>(p, p, n); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "found"),
+    [
+        (
+            "while (true) { int old = atomicCAS(&keys[slot], -1, key); if (old == -1 || old == key) break; "
+            "slot = (slot + 1) % 512; }",
+            ["SMEM201"],
+        ),
+        ("while (atomicCAS(keys + slot, -1, key) != -1) slot = (slot + 7) & 511;", ["SMEM201"]),
+        ("while (atomicCAS(&keys[slot], -1, key) != -1) { ++slot; if (slot >= n) slot = 0; }", ["SMEM201"]),
+        (
+            "int old = -1, seen; do { seen = old; old = atomicCAS(keys, seen, max(seen, key)); } while (seen != old);",
+            ["SMEM201"],
+        ),
+        # at one place until it is free
+        ("while (atomicCAS(&keys[slot], -1, key) != -1) { }", []),
+        ("while (atomicCAS(&keys[slot], -1, key) != -1) slot = (slot + 512) % 512;", []),
+        # places that are given back
+        (
+            "while (atomicCAS(&keys[slot], -1, key) != -1) slot = (slot + 1) % 512; out[0] = t; "
+            "atomicExch(&keys[slot], -1);",
+            [],
+        ),
+        (
+            "while (atomicCAS(&keys[slot], -1, key) != -1) slot = (slot + 1) % 512; out[0] = t; keys[slot] = -1;",
+            [],
+        ),
+    ],
+)
+def test_a_loop_that_takes_a_place_in_a_table(loop: str, found: list[str]) -> None:
+    assert codes(check(TABLE.format(loop=loop), config=ASKED)) == found

@@ -18,6 +18,7 @@ from smem_lsp.analysis.threads.uniformity import Control, Levels, control_where,
 from smem_lsp.analysis.values.delivered_loads import delivered_loads
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.pointer_ranges import parts
+from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import Const, Op, Opaque, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
@@ -150,6 +151,32 @@ class Followed:
                     stored.add(term.access)
                     stack += self.values.address(term.access) or ()
         return undisturbed_loads(self.body, self.values, self.kernel.buffers, stored, self.control)
+
+    @cached_property
+    def kept(self) -> frozenset[int]:
+        """Atomic operations (points) that take a place of an array if nobody has it, where nobody gives one back before
+        all threads have met: as keys are put into a hash table, and unlike a lock."""
+        taking = [each for each in self.accesses if each.atomic is not None and each.atomic.compares]
+        if not taking:
+            return frozenset()
+        storages, limits = storages_of(self.kernel.buffers), Bounds(self.values.loops)
+        given = {storages[each.buffer] for each in self.accesses if self._may_give_back(each, limits)}
+        ordering = Ordering(self.control.barriers, self.control.uniform)
+        meeting = set(self.ways(self.accesses, ordering))
+        written = {each.point for each in self.accesses if each.kind is AccessKind.WRITE}
+        beside = {one for pair in meeting for one, other in (pair, pair[::-1]) if other in written}
+        return frozenset(
+            each.point for each in taking if storages[each.buffer] not in given and each.point not in beside
+        )
+
+    def _may_give_back(self, access: Access, limits: Bounds) -> bool:
+        """Is it an atomic operation that may make a place free?"""
+        if access.kind is not AccessKind.UPDATE or access.lands:
+            return False
+        if access.atomic is None or access.atomic.compares:
+            return access.atomic is None
+        found = self.values.added.get(access.point)
+        return found is None or limits.interval(found[1])[0] < 0
 
     @cached_property
     def delivered(self) -> frozenset[tuple[int, int]]:

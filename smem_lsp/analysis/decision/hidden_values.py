@@ -34,6 +34,7 @@ from smem_lsp.targets.every import WARP_SIZE
 Made = TypeVar("Made")
 
 _CARRIED = frozenset(("+", "-", "?:"))  # operators that make any number of one
+_ROUND = frozenset("%&")  # and these any of some
 _OCTET = 255  # the largest unsigned number of 8 bits
 _MOST_TIED = 8  # loads through one pointer to which each other one is held
 
@@ -244,6 +245,7 @@ class HiddenValues(Unknowns):
 
     def note(self, term: Term, *, agreed: bool) -> None:
         load = self.is_loaded(term) or self.is_computed(term) or (self.choosing and self.rests_on_loads(term))
+        load = load or self.is_found(term)
         if agreed:
             self.origin |= Origin.AGREED_DATA if load else Origin.SIZES
         elif load or self.is_carried(term):
@@ -254,6 +256,12 @@ class HiddenValues(Unknowns):
 
     def is_loaded(self, term: Term) -> bool:
         return isinstance(term, Opaque) and term.origin == "load" and term.access not in self.updates
+
+    def is_found(self, term: Term) -> bool:
+        """Is it what stands in a place that a thread takes if nobody has it: the key of others?"""
+        found = self.levels.values.found.get(term) in self.kept
+        self.gathered = self.gathered or found
+        return found
 
     def is_computed(self, term: Term) -> bool:
         """Is it a number with a point, one in another type, or what lanes get that exchange values, made of what is
@@ -276,15 +284,14 @@ class HiddenValues(Unknowns):
         return loaded and not (cast and own)
 
     def is_carried(self, term: Term) -> bool:
-        """Does a loop carry a number that was loaded, alone or as a part of a sum? Then any number may come of it."""
+        """Does a loop carry a number that was loaded, alone or as a part of a sum, or on from it round some places?
+        Then any number may come of it."""
         if not isinstance(term, LoopVar):
             return False
-        moves = {
-            each.atom: each.next for loop in self.levels.values.loops.values() for each in loop.recurrences
-        }
+        moves = {each.atom: each for loop in self.levels.values.loops.values() for each in loop.recurrences}
         if term not in moves:
             return False
-        stack, seen = [moves[term]], set[Term]()
+        stack, seen = list[Term]([term]), set[Term]()
         while stack:
             checkpoint()
             each = stack.pop()
@@ -295,9 +302,11 @@ class HiddenValues(Unknowns):
                 self.gathered = True
                 return True
             if isinstance(each, LoopVar) and each in moves:
-                stack.append(moves[each])
+                stack += (moves[each].init, moves[each].next)
             elif isinstance(each, Op) and each.operator in _CARRIED:
                 stack += each.args[each.operator == "?:" :]
+            elif isinstance(each, Op) and each.operator in _ROUND:
+                stack.append(each.args[0])
         return False
 
     def rests_on_loads(self, term: Term) -> bool:

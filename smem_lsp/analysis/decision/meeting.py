@@ -48,6 +48,7 @@ class Meeting(TouchedBytes):
             asker.of.counters,
             asker.of.rereads,
             asker.of.undisturbed,
+            asker.of.kept,
             not_negative=asker.not_negative,
             fewest=asker.fewest,
             of_one_address=asker.of_one_address,

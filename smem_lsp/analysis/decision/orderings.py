@@ -38,7 +38,7 @@ def orderings(
     }
     doubtful.update(node.point for node in of.nodes if _is_doubtful_wait(node))
     loops = [node for node in of.nodes if isinstance(node, Loop)]
-    spins = frozenset(node.end_point for node in loops if waits(node, of.values))
+    spins = frozenset(node.end_point for node in loops if waits(node, of.values, of.kept))
     locks = frozenset(node.end_point for node in loops if only_waits(node, of.values))
     calls, presumed = ordering_calls(of.kernel, of.control), of.kernel.presumed
     said = tuple(each for each in calls if each not in presumed or (in_warp and presumed[each].in_warp))

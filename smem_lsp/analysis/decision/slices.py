@@ -244,6 +244,7 @@ class Terms:
             int(levels.get(term, 3)),
             None if term.access is None else term.access in self.slices.of.updates,
             term.access in self.slices.of.undisturbed,
+            self.slices.of.values.found.get(term) in self.slices.of.kept,
             term.steady,
             term.lasting,
             term.one_of,

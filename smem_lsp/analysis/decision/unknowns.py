@@ -90,6 +90,7 @@ class Unknowns(ABC):
     counters: Counters = field(default_factory=Counters)
     rereads: Mapping[int, Earlier] = field(default_factory=dict)  # as in ``Followed``
     undisturbed: frozenset[int] = frozenset()  # as in ``Followed``
+    kept: frozenset[int] = frozenset()  # as in ``Followed``
     choosing: bool = False  # it is asked who comes to a place, not what is touched there
     gathered: bool = False  # loops have made what loaded values decide
     loosened: bool = False  # something was

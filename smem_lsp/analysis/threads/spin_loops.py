@@ -1,7 +1,9 @@
 """Loops that may wait for another thread to change shared memory: a flag, a lock, a counter.
 
 A loop that counts up to a number it reads does not wait, nor one that reads another element in every iteration, of a
-ring buffer, too, nor one that works its way to an end, whatever else ends it earlier: an error of another thread, say.
+ring buffer, too, or goes on to another one with an atomic operation, as where a key is put into a hash table; nor one
+that tries again with what it has found, nor one that works its way to an end, whatever else ends it earlier: an error
+of another thread, say.
 """
 
 from __future__ import annotations
@@ -16,12 +18,13 @@ from smem_lsp.source import checkpoint, record
 _COMPARISONS = frozenset(("<", "<=", ">", ">=", "!="))
 
 
-def waits(node: Loop, values: ValueFacts) -> bool:
-    """May one thread after the other leave it, each when another has done something?"""
+def waits(node: Loop, values: ValueFacts, kept: Collection[int] = ()) -> bool:
+    """May one thread after the other leave it, each when another has done something? ``kept``: atomic operations
+    (points) on places that nobody gives back: a loop that goes on to another one does not wait for one."""
     facts = values.loops.get(node.point)
     if facts is None or facts.once or _works(node, facts):
         return False
-    return may_wait(node, values) or may_poll(node, values)
+    return may_wait(node, values, kept) or may_poll(node, values, kept)
 
 
 def only_waits(node: Loop, values: ValueFacts) -> bool:
@@ -30,11 +33,11 @@ def only_waits(node: Loop, values: ValueFacts) -> bool:
     return facts is not None and not facts.recurrences and waits(node, values)
 
 
-def may_wait(node: Loop, values: ValueFacts) -> bool:
-    """May it run until another thread has written something?"""
+def may_wait(node: Loop, values: ValueFacts, kept: Collection[int] = ()) -> bool:
+    """May it run until another thread has written something? ``kept``: as in ``waits``."""
     facts = values.loops[node.point]
     counters = _counters(facts)
-    deciding = [term for term in (facts.head, facts.again, *_exits(facts)) if not _counts(term, counters)]
+    deciding = [term for term in _ends(facts) if not _counts(term, counters)]
     if all(term.known for term in deciding):
         return False  # nothing is read
     inside = {each.point: each.kind for each in walk(node.body) if isinstance(each, Access)}
@@ -43,17 +46,19 @@ def may_wait(node: Loop, values: ValueFacts) -> bool:
         address = values.address(access)
         if address is None or not any(_moves(term, counters) for term in address):
             return True
-    return AccessKind.UPDATE in inside.values() and _polls(facts)
+    return AccessKind.UPDATE in inside.values() and _polls(facts, values, kept)
 
 
-def may_poll(node: Loop, values: ValueFacts) -> bool:
+def may_poll(node: Loop, values: ValueFacts, kept: Collection[int] = ()) -> bool:
     """May it, or a loop in it, wait for what another thread does anywhere: to a lock or a flag in global memory, too?
 
     What decides it then rests on a call, an atomic operation, or a load that another thread's write may change. A load
-    from memory that nobody writes does not, nor one that reads another element in every iteration.
+    from memory that nobody writes does not, nor one that reads another element in every iteration. ``kept``: as in
+    ``waits``.
     """
     inner = [each for each in walk(node.body) if isinstance(each, Loop)]
-    return any(_polls(values.loops[each.point]) for each in (node, *inner) if each.point in values.loops)
+    every = (values.loops.get(each.point) for each in (node, *inner))
+    return any(_polls(each, values, kept) for each in every if each is not None)
 
 
 def _works(node: Loop, facts: LoopFacts) -> bool:
@@ -88,12 +93,11 @@ def _reaches(condition: Term, steps: Collection[Term]) -> bool:
     )
 
 
-def _polls(facts: LoopFacts) -> bool:
+def _polls(facts: LoopFacts, values: ValueFacts, kept: Collection[int]) -> bool:
     moves = {each.atom: each for each in facts.recurrences}
     counters = _counters(facts)
-    stack: list[Term] = [
-        term for term in (facts.head, facts.again, *_exits(facts)) if not _counts(term, counters)
-    ]  # what a variable is in front of the loop was found out once
+    # what a variable is in front of the loop was found out once
+    stack: list[Term] = [term for term in _ends(facts) if not _counts(term, counters)]
     seen: set[Term] = set()
     while stack:
         checkpoint()
@@ -109,6 +113,11 @@ def _polls(facts: LoopFacts) -> bool:
         elif isinstance(each, Opaque) and each.origin != "unset":
             if each.serial <= facts.begins:
                 continue  # read once, in front of the loop
+            atomic = values.found.get(each)
+            if atomic is not None and atomic in kept:
+                address = values.address(atomic)
+                if address is not None and any(_moves(term, counters) for term in address):
+                    continue
             steady = each.origin == "load" and (
                 each.level <= Level.BLOCK or any(_moves(source, counters) for source in each.sources)
             )
@@ -118,26 +127,30 @@ def _polls(facts: LoopFacts) -> bool:
     return False
 
 
-def _exits(facts: LoopFacts) -> Iterator[Term]:
-    """Without ``if (next == at) break;``: while it goes on ``at`` becomes another one, so it walks, down a heap say."""
+def _ends(facts: LoopFacts) -> Iterator[Term]:
+    """What decides whether it goes on. Without ``if (next == at) break;``, and ``while (next != at)``: while it goes on
+    ``at`` becomes another one, so it walks, down a heap say, or tries again with what it has found."""
     steps = {(each.atom, each.next) for each in facts.recurrences}
-    for term in facts.exits:
-        pair = term.args if isinstance(term, Op) and term.operator == "==" else ()
-        if len(pair) != 2 or not ({pair, pair[::-1]} & steps):
-            yield term
+    for terms, operator in (((facts.head, facts.again), "!="), (facts.exits, "==")):
+        for term in terms:
+            pair = term.args if isinstance(term, Op) and term.operator == operator else ()
+            if len(pair) != 2 or not ({pair, pair[::-1]} & steps):
+                yield term
 
 
 @record
 class _Counters:
-    """Variables that a loop moves by the same step in every iteration, each with the step; what was known before it
-    ``begins`` (number of a term) stays as it is, and so does what loops around it (``point``) move."""
+    """Variables that a loop moves by the same step in every iteration, each with the step, and what it moves ``round``,
+    before and behind; what was known before it ``begins`` (number of a term) stays as it is, and so does what loops
+    around it (``point``) move."""
 
     steps: Mapping[LoopVar, Term | None]
+    round: frozenset[Term]
     begins: int
     point: int
 
     def __contains__(self, term: Term) -> bool:
-        return term in self.steps
+        return term in self.steps or term in self.round
 
 
 def _counters(facts: LoopFacts) -> _Counters:
@@ -146,7 +159,32 @@ def _counters(facts: LoopFacts) -> _Counters:
         for each in facts.recurrences
         if each.kind == "affine" and not (isinstance(each.by, Const) and each.by.n == 0)
     }
-    return _Counters(steps, facts.begins, facts.point)
+    round_ = [each for each in facts.recurrences if _is_round(each)]
+    moved = frozenset(term for each in round_ for term in (each.atom, each.next))
+    return _Counters(steps, moved, facts.begins, facts.point)
+
+
+def _is_round(moves: Recurrence) -> bool:
+    """Does it go on to another of some places, and behind the last one to the first: ``(i + 1) % n``, ``(i + 1) & m``,
+    ``i + 1 == n ? 0 : i + 1``?"""
+    following = moves.next
+    if not isinstance(following, Op):
+        return False
+    if following.operator in ("%", "&"):
+        place, places = following.args
+        if not _goes_on(Recurrence(moves.atom, moves.init, place, moves.kind)):
+            return False
+        assert isinstance(place, Op)
+        (step, *more) = [each for each in place.args if each is not moves.atom] or [moves.atom]
+        if not isinstance(places, Const):
+            return not more and not isinstance(places, Opaque)
+        count = places.n + (following.operator == "&")
+        return not more and count > 1 and not (isinstance(step, Const) and step.n % count == 0)
+    if following.operator != "?:":
+        return False
+    arms = following.args[1:]
+    on = [_goes_on(Recurrence(moves.atom, moves.init, each, moves.kind)) for each in arms]
+    return sorted(on) == [False, True] and isinstance(arms[on.index(False)], Const)
 
 
 def _counts(condition: Term, counters: _Counters) -> bool:
@@ -160,6 +198,8 @@ def _counts(condition: Term, counters: _Counters) -> bool:
 
 def _moves(term: Term, counters: _Counters) -> bool:
     """Does the term change in every iteration?"""
+    if term in counters:
+        return True
     if isinstance(term, Op) and len(term.args) == 2:
         moving = [_moves(arg, counters) for arg in term.args]
         still = [arg for arg, moves in zip(term.args, moving) if not moves]
@@ -171,7 +211,7 @@ def _moves(term: Term, counters: _Counters) -> bool:
         if term.operator in ("&", "%") and isinstance(other, Const) and other is term.args[1]:
             return _goes_round(term.args[0], other.n + (term.operator == "&"), counters)
         return term.operator == "*" and getattr(other, "n", 1) != 0 and _stays(other, counters)
-    return term in counters
+    return False
 
 
 def _stays(term: Term, counters: _Counters) -> bool:
@@ -190,7 +230,7 @@ def _goes_round(term: Term, places: int, counters: _Counters) -> bool:
 def _step(term: Term, counters: _Counters) -> int | None:
     """By how much a term that moves does so in each iteration; None: not known."""
     if isinstance(term, LoopVar):
-        by = counters.steps[term]
+        by = counters.steps.get(term)
         return by.n if isinstance(by, Const) else None
     assert isinstance(term, Op)
     (moving,) = (arg for arg in term.args if _moves(arg, counters))

@@ -24,12 +24,15 @@ def delivered_loads(values: ValueFacts) -> Mapping[int, frozenset[int]]:
     moves = {each.atom: each for loop in values.loops.values() for each in loop.recurrences}
     found: dict[int, frozenset[int]] = {}
     for point, operands in values.exchanged.items():
-        mask = values.masks.get(point)
-        if isinstance(mask, Const) and mask.n & _ALL_LANES == _ALL_LANES:
+        if _is_every_lane(values.masks.get(point)):
             loads = _loads_in(operands, values, moves)
             if loads:
                 found[point] = loads
     return found
+
+
+def _is_every_lane(mask: Term | None) -> bool:
+    return isinstance(mask, Const) and mask.n & _ALL_LANES == _ALL_LANES
 
 
 def _loads_in(
@@ -54,9 +57,11 @@ def _loads_in(
 
 
 def _made_from(term: Term) -> tuple[Term, ...]:
-    """What a value is made from, in the turns of the loops around in which it is made."""
+    """What a value is made from, in the turns of the loops around in which it is made; what lanes have exchanged before
+    was over there."""
     if isinstance(term, Op):
-        return term.args
+        exchanged = term.operator.endswith("_sync()") and bool(term.args) and _is_every_lane(term.args[0])
+        return () if exchanged else term.args
     return term.sources if isinstance(term, Opaque) and term.origin != "exit" else ()
 
 

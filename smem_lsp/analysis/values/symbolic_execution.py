@@ -112,6 +112,7 @@ def propagate(
         walk.moved,
         walk.subscripts,
         walk.added,
+        walk.found,
         walk.exchanged,
         tuple(map(walk.followed, given)),
     )
@@ -184,6 +185,7 @@ class _Walk:
     moved: dict[int, tuple[Term, Term]] = field(default_factory=dict)
     subscripts: dict[int, tuple[tuple[Term, int], ...]] = field(default_factory=dict)
     added: dict[int, tuple[Term, Term]] = field(default_factory=dict)
+    found: dict[Term, int] = field(default_factory=dict)
     exchanged: dict[int, tuple[Term, ...]] = field(default_factory=dict)
     guards: list[Term] = field(default_factory=list)
     targets: list[_Target] = field(default_factory=list)
@@ -239,9 +241,11 @@ class _Walk:
             self.copied[point] = self.term(node.tile.start)
         if node.stored is not None:
             self.stored[point] = self.term(node.stored)
-        if node.addition is not None:
-            before = self.unknown(ir.Unknown(node.addition.before))
-            self.added[point] = before, self.term(node.addition.added)
+        if node.atomic is not None:
+            before = self.unknown(ir.Unknown(node.atomic.before))
+            self.found[before] = point
+            if node.atomic.added is not None:
+                self.added[point] = before, self.term(node.atomic.added)
 
     def meeting(self, node: Barrier | Exchange) -> None:
         """Threads that wait for each other: the mask of lanes, and what they exchange; the number and thread count of a

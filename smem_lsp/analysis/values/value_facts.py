@@ -77,6 +77,7 @@ class ValueFacts:
     # of accesses without an index: the subscripts of arrays on the way, each with how many elements the array has
     subscripts: Mapping[int, tuple[tuple[Term, int], ...]]
     added: Mapping[int, tuple[Term, Term]]  # of atomic additions: what was there before, and what they add
+    found: Mapping[Term, int]  # what atomic operations find, by which of them: their points
     exchanged: Mapping[int, tuple[Term, ...]]  # what a lane hands over to the others of its warp
     given: tuple[Term, ...] = ()  # what is true of every launch
 

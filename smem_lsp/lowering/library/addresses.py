@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.ir.nodes import AccessKind, Addition
-from smem_lsp.ir.values import Operator, Unknown, Value, operation
+from smem_lsp.ir.nodes import AccessKind, Atomic
+from smem_lsp.ir.values import Operator, Value, operation
 from smem_lsp.lowering.callees.intrinsics import EFFECTS
 from smem_lsp.lowering.library import wmma
 from smem_lsp.lowering.library.values import result_of
@@ -27,18 +27,19 @@ def atomic(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value
     for number, (argument, result) in enumerate(zip(expr.arguments, given)):
         if number == 0 and isinstance(result, Ref):
             place = result.place()
-            addition = _addition(name, place, given[1:], before)
-            ctx.access(place, AccessKind.UPDATE, argument.lo, argument.hi, addition=addition)
+            added = _added(name, place, given[1:])
+            done = Atomic(before.key, added, compares=name.startswith("atomicCAS"))
+            ctx.access(place, AccessKind.UPDATE, argument.lo, argument.hi, atomic=done)
         elif number == 0 and not isinstance(result, Ref):
             ctx.outside.hand_out(result)
         else:
-            added = effects.number(result)
-            if isinstance(added, Ref):
-                ctx.escape(added, argument.lo, "argument of an atomic operation")
+            operand = effects.number(result)
+            if isinstance(operand, Ref):
+                ctx.escape(operand, argument.lo, "argument of an atomic operation")
     return before
 
 
-def _addition(name: str, place: Ref, operands: Sequence[Value | Ref], before: Unknown) -> Addition | None:
+def _added(name: str, place: Ref, operands: Sequence[Value | Ref]) -> Value | None:
     """What an atomic operation adds to an integer."""
     kind = scalar_of(place.kind)
     if len(operands) != 1 or kind is None or kind.kind != "int":
@@ -47,7 +48,7 @@ def _addition(name: str, place: Ref, operands: Sequence[Value | Ref], before: Un
     if isinstance(added, Ref) or not name.startswith(("atomicAdd", "atomicSub")):
         return None
     falls = name.startswith("atomicSub")
-    return Addition(operation(Operator.NEGATE, added) if falls else added, before.key)
+    return operation(Operator.NEGATE, added) if falls else added
 
 
 def effects_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from smem_lsp.ir.nodes import Access, AccessKind, Addition
+from smem_lsp.ir.nodes import Access, AccessKind, Atomic
 from smem_lsp.ir.values import Op, Operator, Value, operation
 from smem_lsp.lowering.library.values import made_by
 from smem_lsp.lowering.state import effects
@@ -124,9 +124,9 @@ def _apply(
     if not callee.name.startswith("notify"):
         lo, hi = callee.base.lo, callee.base.hi
         if isinstance(place, Ref):
-            addition = _addition(callee.name, place, given, before.key)
+            done = Atomic(before.key, _added(callee.name, place, given))
             first = len(ctx.out.items)
-            ctx.access(place, AccessKind.UPDATE, lo, hi, addition=addition, method=True)
+            ctx.access(place, AccessKind.UPDATE, lo, hi, atomic=done, method=True)
             if callee.name == "load":
                 _only_reads(ctx, first)
         else:
@@ -145,13 +145,13 @@ def _only_reads(ctx: Context, first: int) -> None:
             ctx.out.items[number] = replace(item, guess=True)
 
 
-def _addition(name: str, place: Ref, given: Sequence[Value], key: int) -> Addition | None:
+def _added(name: str, place: Ref, given: Sequence[Value]) -> Value | None:
     """What a method adds to an integer."""
     kind = scalar_of(place.kind)
     if name not in _ADDS or kind is None or kind.kind != "int":
         return None
     (added,) = given
-    return Addition(added if name == "fetch_add" else operation(Operator.NEGATE, added), key)
+    return added if name == "fetch_add" else operation(Operator.NEGATE, added)
 
 
 def _is_relaxed(ctx: Context, orders: Sequence[tree.Expr]) -> bool:
