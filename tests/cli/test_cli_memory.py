@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 from pathlib import Path
 
+import pytest
+
 from smem_lsp.cli.checking import FileChecker
 from smem_lsp.cli.outcome import FileTask, Options
 from smem_lsp.config import Config
@@ -12,6 +14,8 @@ from smem_lsp.semantics.function_scope import _PARAMETERS
 from smem_lsp.source.queries import PROCESS
 from smem_lsp.syntax.parse import TranslationUnit
 from smem_lsp.unit.instances import _INSTANCES
+
+pytestmark = pytest.mark.real_engine
 
 KERNEL = """\
 struct Own{0} {{ float x; }};
