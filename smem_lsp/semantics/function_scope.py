@@ -24,7 +24,7 @@ from smem_lsp.semantics.declarations import (
 )
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.source import checkpoint
-from smem_lsp.source.queries import PROCESS, Query, remembered
+from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.lookahead import Symbols
@@ -47,7 +47,21 @@ def function_scope(top: Scope, function: Function, bound: dict[str, Argument] | 
 
 def parameters_of(function: Function) -> tuple[Parameter, ...]:
     """The template parameters of a function, in order."""
-    return _parameters(function.definition, function.symbols)
+    definition, symbols = function.definition, function.symbols
+
+    def find() -> tuple[Parameter, ...]:
+        head = definition.head
+        return tuple(template_parameters(head.kinds, head.texts, symbols))
+
+    return _PARAMETERS.of(PROCESS, (definition, symbols), find)
+
+
+_PARAMETERS = Query[tuple[Definition, Symbols], tuple[Parameter, ...]]("template parameters", most=256)
+
+
+def forget_parameters() -> None:
+    """Drop those of files that are done: each keeps the text of its function, and what its file declares."""
+    _PARAMETERS.forget(PROCESS)
 
 
 def counts(parameter: Parameter) -> bool:
@@ -59,12 +73,6 @@ def counts(parameter: Parameter) -> bool:
 
 _SHORT = frozenset(("short", "char", "*", "&"))
 _INTEGERS = frozenset(("int", "unsigned", "uint32_t", "int32_t", "size_t", "int64_t", "uint64_t", "long"))
-
-
-@remembered(most=1024)
-def _parameters(definition: Definition, symbols: Symbols) -> tuple[Parameter, ...]:
-    head = definition.head
-    return tuple(template_parameters(head.kinds, head.texts, symbols))
 
 
 def _qualifiers(function: Function) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import field
 from functools import partial
 
 from smem_lsp.source import FileReader, SourceText, checkpoint
-from smem_lsp.source.queries import PROCESS, Query, remembered
+from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.functions import has_unknown_specifier
 from smem_lsp.syntax.lexer import DIRECTIVE
@@ -194,13 +194,15 @@ def keep_effect(path: str, effect: Effect) -> None:
     _EFFECTS.keep(PROCESS, path, kept, sum(each.size for each in kept))
 
 
-@remembered(most=1024)
 def directives_of(text: str) -> tuple[str, ...]:
     """All directives of a header, active or not."""
-    return tuple(found for _, found in _DIRECTIVES.findall("\n" + text) if found)
+
+    def find() -> tuple[str, ...]:
+        return tuple(found for _, found in _DIRECTIVES.findall("\n" + text) if found)
+
+    return _DIRECTIVES_OF.of(PROCESS, text, find, weigh=lambda _: len(text))
 
 
-@remembered(most=1024)
 def guarded(text: str) -> bool:
     """Does a header guard itself against being read twice?"""
     directives = directives_of(text)
@@ -208,11 +210,19 @@ def guarded(text: str) -> bool:
     return first.startswith(("#ifndef", "#if!defined", "#pragmaonce"))
 
 
-@remembered(most=1024)
 def words_of(text: str) -> frozenset[str]:
     """All identifiers in a text, keywords included."""
-    checkpoint()
-    return frozenset(_WORD.findall(text))
+
+    def find() -> frozenset[str]:
+        checkpoint()
+        return frozenset(_WORD.findall(text))
+
+    return _WORDS_OF.of(PROCESS, text, find, weigh=lambda _: len(text))
+
+
+_MOST_OF_TEXTS = 4_000_000  # code points: a text that is remembered stays
+_DIRECTIVES_OF = Query[str, tuple[str, ...]]("directives of a header", most=_MOST_OF_TEXTS)
+_WORDS_OF = Query[str, frozenset[str]]("identifiers of a header", most=_MOST_OF_TEXTS)
 
 
 def used_macros(

@@ -102,7 +102,12 @@ def find_instances(unit: TranslationUnit, top: Scope) -> Mapping[int, Instances]
     return _INSTANCES.of(PROCESS, key, search.run)
 
 
-_INSTANCES = Query[tuple[object, ...], Mapping[int, Instances]]("instances of a file's templates", most=32)
+_INSTANCES = Query[tuple[object, ...], Mapping[int, Instances]]("instances of a file's templates", most=16)
+
+
+def forget_instances() -> None:
+    """Drop those of all files: each keeps what its file and its headers declare."""
+    _INSTANCES.forget(PROCESS)
 
 
 class _Search:

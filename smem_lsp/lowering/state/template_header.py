@@ -9,17 +9,20 @@ from smem_lsp.syntax.parse import Function
 
 def template_parameters(function: Function) -> frozenset[str]:
     """Names in the template header of the function: the same for every thread."""
-    return _template_parameters(function.definition)
+    return _of_header(function.definition)
+
+
+def _of_header(definition: Definition) -> frozenset[str]:
+    head = definition.head
+    # by the tokens: a definition would keep its body
+    return _named(tuple(head.kinds), tuple(head.texts)) if "TEMPLATE" in head.kinds else frozenset()
 
 
 @remembered(most=4096)
-def _template_parameters(definition: Definition) -> frozenset[str]:
-    head = definition.head
-    if "TEMPLATE" not in head.kinds:
-        return frozenset()
+def _named(kinds: tuple[str, ...], texts: tuple[str, ...]) -> frozenset[str]:
     depth = 0
     names: set[str] = set()
-    for kind, text in zip(head.kinds, head.texts):
+    for kind, text in zip(kinds, texts):
         if kind == "LT":
             depth += 1
         elif text and set(text) == {">"}:
@@ -31,10 +34,9 @@ def _template_parameters(definition: Definition) -> frozenset[str]:
     return frozenset(names)
 
 
-@remembered(most=4096)
 def type_parameters(definition: Definition) -> frozenset[str]:
     """Those names in the template header that stand for types."""
     head = definition.head
-    return _template_parameters(definition) & {
+    return _of_header(definition) & {
         name for word, name in zip(head.texts, head.texts[1:]) if word in ("typename", "class")
     }
