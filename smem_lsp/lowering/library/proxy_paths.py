@@ -13,15 +13,32 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from smem_lsp.ir.nodes import Access, Assign, Branch, Jump, JumpKind, Loop, Node, Seq, walk
 from smem_lsp.ir.paths import PathWalk, Ways
-from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var, parts_of, variables_of
+from smem_lsp.ir.values import Const, Op, Operator, Value, Var, parts_of, variables_of
 from smem_lsp.lowering.library.congruences import Number, modulus, number, turned
 from smem_lsp.lowering.library.copy_groups import OPEN, CopyEvent, Wait
-from smem_lsp.lowering.library.differences import Zone, differences, joined, lasts, within
+from smem_lsp.lowering.library.differences import Zone, differences, joined, lasts
 from smem_lsp.lowering.library.live_variables import LiveVariables
+from smem_lsp.lowering.library.path_state import (
+    Flight,
+    Numbers,
+    Path,
+    Paths,
+    Question,
+    Word,
+    least,
+    literal,
+    lose,
+    merged,
+    named,
+    older,
+    remembering,
+    swapped,
+    without,
+)
 from smem_lsp.lowering.library.roles import Roles, assigned
 from smem_lsp.lowering.state.copies import Family, ProxyEvent, ProxyWait, WordPlace
 from smem_lsp.source import checkpoint
@@ -37,57 +54,6 @@ _MOST_PATHS = 256
 _MOST_OF_GROUPS = 32  # with no words and phases to tell apart
 _MOST_TURNS = 64  # of a loop: with more, or an unknown number, its counters are known but for a multiple
 _LARGEST = 64  # number of a variable that turns of a loop change otherwise
-_OLDEST = 9  # groups: an older one is as old as this
-
-
-_Word = tuple[int, int]  # its buffer, and bytes from its start
-_Numbers = frozenset[tuple[int, Number]]  # of variables
-_Decided = frozenset[tuple[Value, bool]]  # conditions
-
-
-class _Flight(NamedTuple):
-    issue: int  # its point
-    by: Family | _Word | None  # what waits for it; None: not known
-    age: int = 0  # groups that were committed since, its own included
-
-
-class _Question(NamedTuple):
-    """Is the phase of a word over? It is where the value is true, or false where ``inverted``."""
-
-    value: Unknown | int  # a variable by its number
-    word: _Word
-    point: int
-    inverted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Path:
-    """``phases``: parity of the phase that the thread waits for next, how often it has arrived in it, and whether that
-    expects bytes of copies; ``numbers`` and ``zone``: variables; ``decided``: conditions that hold on it; ``other``:
-    the last four of the other thread."""
-
-    phases: frozenset[tuple[_Word, int, int, bool]] = frozenset()
-    lost: frozenset[int] = frozenset()  # buffers with words that are not followed
-    flights: frozenset[_Flight] = frozenset()
-    numbers: _Numbers = frozenset()
-    zone: Zone = frozenset()
-    asked: frozenset[_Question] = frozenset()
-    decided: _Decided = frozenset()
-    other: tuple[_Numbers, Zone, frozenset[_Question], _Decided] | None = None
-
-    def phase(self, word: _Word) -> tuple[int, int, bool]:
-        return next((each[1:] for each in self.phases if each[0] == word), (0, 0, False))
-
-    def at(self, word: _Word, parity: int, arrivals: int = 0, *, expects: bool = False) -> _Path:
-        rest = frozenset(each for each in self.phases if each[0] != word)
-        return replace(self, phases=rest | {(word, parity, arrivals, expects)})
-
-    def unasked(self, word: _Word) -> _Path:
-        """Nothing is asked of a word any more."""
-        return replace(self, asked=frozenset(each for each in self.asked if each.word != word))
-
-
-_Paths = frozenset[_Path]
 
 
 class _TooManyPaths(Exception):
@@ -109,7 +75,7 @@ def ends(items: Sequence[Node], bound: Mapping[int, Family | WordPlace]) -> Ends
         return Ends({}, frozenset())
     run = _Walk(bound, items)
     try:
-        found = run.seq(items, frozenset((_Path(),)))
+        found = run.seq(items, frozenset((Path(),)))
     except _TooManyPaths:
         return Ends({}, frozenset(bound))
     left = {flight.issue for path in found.every | run.returned for flight in path.flights}
@@ -129,7 +95,7 @@ def _closed(values: Iterable[Value], assigns: Mapping[int, Sequence[Value]]) -> 
     return every, found
 
 
-class _Walk(PathWalk[_Path]):
+class _Walk(PathWalk[Path]):
     """``followed``: the variables that words, parities, and the conditions of what decides them are made of;
     ``counted``: those of them that a number known but for a multiple tells something of; ``matters``: the branches and
     loops (points) in which something happens."""
@@ -202,7 +168,7 @@ class _Walk(PathWalk[_Path]):
         """Is work started here that may be waited for wherever another condition holds?"""
         return self.bound.get(node.point, Family.COPIES) is not Family.COPIES
 
-    def step(self, node: Node, states: _Paths) -> _Paths:
+    def step(self, node: Node, states: Paths) -> Paths:
         if len(states) > self.most:
             raise _TooManyPaths
         if isinstance(node, Assign):
@@ -218,17 +184,17 @@ class _Walk(PathWalk[_Path]):
             return frozenset(self.issue(node, each) for each in states)
         return states
 
-    def branch(self, node: Branch, states: _Paths) -> Ways[_Path]:
+    def branch(self, node: Branch, states: Paths) -> Ways[Path]:
         found = super().branch(node, states)
         if node.point not in self.matters:
             return found
-        found = Ways(*map(_merged, (found.end, found.breaks, found.continues)))
+        found = Ways(*map(merged, (found.end, found.breaks, found.continues)))
         over = self.over_for_others(node, states)
         if not over:
             return found
-        return Ways(*(_without(each, over) for each in (found.end, found.breaks, found.continues)))
+        return Ways(*(without(each, over) for each in (found.end, found.breaks, found.continues)))
 
-    def over_for_others(self, node: Branch, states: _Paths) -> frozenset[int]:
+    def over_for_others(self, node: Branch, states: Paths) -> frozenset[int]:
         """What threads of one arm start, and have landed when those of the other arm have waited (points)."""
         known = {(each.phases, each.lost) for each in states}
         if len(known) != 1 or any(each.other is not None for each in states):
@@ -236,8 +202,8 @@ class _Walk(PathWalk[_Path]):
         ((phases, lost),) = known
         shared = frozenset.intersection(*(each.numbers for each in states))
         zone = joined(each.zone for each in states)
-        none: frozenset[_Question] = frozenset()
-        start = _Path(phases, lost, numbers=shared, zone=zone, other=(shared, zone, none, frozenset()))
+        none: frozenset[Question] = frozenset()
+        start = Path(phases, lost, numbers=shared, zone=zone, other=(shared, zone, none, frozenset()))
         over: set[int] = set()
         for issuing, both in self.roles.pairs(node):
             issues = {each.point for each in walk(issuing) if isinstance(self.bound.get(each.point), tuple)}
@@ -246,7 +212,7 @@ class _Walk(PathWalk[_Path]):
                 over |= issues - {each.issue for path in found.end for each in path.flights}
         return frozenset(over)
 
-    def loop(self, node: Loop, states: _Paths) -> _Paths:
+    def loop(self, node: Loop, states: Paths) -> Paths:
         if node.point in self.idle:
             return states
         before = self.turns, self.exact
@@ -258,7 +224,7 @@ class _Walk(PathWalk[_Path]):
         found = super().loop(node, states)
         self.turns, self.exact = before
         live = self.live.behind[node.point]
-        return frozenset(_remembering(each, live) for each in found)
+        return frozenset(remembering(each, live) for each in found)
 
     def is_idle(self, node: Loop) -> bool:
         """Does a loop leave all as it is that is followed behind it?"""
@@ -270,7 +236,7 @@ class _Walk(PathWalk[_Path]):
             and not any(isinstance(each, Jump) and each.kind is JumpKind.RETURN for each in inside)
         )
 
-    def most_turns(self, node: Loop, states: _Paths) -> int | None:
+    def most_turns(self, node: Loop, states: Paths) -> int | None:
         """How many turns a loop makes at most; None: not known."""
         counters = {
             variable
@@ -281,7 +247,7 @@ class _Walk(PathWalk[_Path]):
         known = [each for each in most if each is not None]
         return max(known, default=0) if len(known) == len(most) else None
 
-    def heads(self, node: Loop, entered: _Paths, states: _Paths) -> _Paths:
+    def heads(self, node: Loop, entered: Paths, states: Paths) -> Paths:
         if len(states) > self.most:
             raise _TooManyPaths
         assigns = assigned(walk(node.body))
@@ -289,7 +255,7 @@ class _Walk(PathWalk[_Path]):
             variable for variable, values in assigns.items() if all(map(_adds, repeat(variable), values))
         }
         others = [each.other for each in entered if each.other is not None]
-        first, of_other = _least(each.numbers for each in entered), _least(each[0] for each in others)
+        first, of_other = least(each.numbers for each in entered), least(each[0] for each in others)
         near, near_other = joined(each.zone for each in entered), joined(each[1] for each in others)
         found = set()
         for path in states:
@@ -297,7 +263,7 @@ class _Walk(PathWalk[_Path]):
             if other is not None:
                 numbers = self.kept(other[0], of_other, assigns)
                 other = numbers, self.kept_zone(other[1], near_other, assigns, counters), *other[2:]
-            path = _remembering(path, self.live.at_turns[node.point])
+            path = remembering(path, self.live.at_turns[node.point])
             numbers = self.kept(path.numbers, first, assigns)
             zone = self.kept_zone(path.zone, near, assigns, counters)
             found.add(replace(path, numbers=numbers, zone=zone, other=other))
@@ -308,10 +274,10 @@ class _Walk(PathWalk[_Path]):
 
     def kept(
         self,
-        known: _Numbers,
+        known: Numbers,
         first: Mapping[int, Number],
         assigns: Mapping[int, Sequence[Value]],
-    ) -> _Numbers:
+    ) -> Numbers:
         """What is known of variables at the beginning of a turn, one of finitely many. ``first``: what they are in the
         first turn at least."""
         found: dict[int, Number] = {}
@@ -327,17 +293,17 @@ class _Walk(PathWalk[_Path]):
                     found[variable] = kept
         return frozenset(found.items())
 
-    def arm(self, node: Branch, states: _Paths, truth: bool) -> _Paths:
+    def arm(self, node: Branch, states: Paths, truth: bool) -> Paths:
         """The paths into an arm of a branch."""
         decides = node.point in self.decides
         return frozenset(
             found for each in states for found in self.refined(node.condition, each, truth, decides)
         )
 
-    def where(self, condition: Value, states: _Paths, truth: bool) -> _Paths:
+    def where(self, condition: Value, states: Paths, truth: bool) -> Paths:
         return frozenset(found for each in states for found in self.refined(condition, each, truth))
 
-    def refined(self, condition: Value, path: _Path, truth: bool, decides: bool = False) -> list[_Path]:
+    def refined(self, condition: Value, path: Path, truth: bool, decides: bool = False) -> list[Path]:
         """The paths on which ``condition`` is ``truth``: it may be the answer whether a phase is over. ``decides``:
         what it is matters further on."""
         known = number(condition, dict(path.numbers))
@@ -352,7 +318,7 @@ class _Walk(PathWalk[_Path]):
                 for each in self.refined(one, path, both, decides):
                     found += self.refined(other, each, truth, decides)
                 return found
-        value, inverted = _literal(condition)
+        value, inverted = literal(condition)
         question = next((each for each in path.asked if each.value == value), None)
         if question is not None:
             path = path.unasked(question.word)
@@ -366,9 +332,9 @@ class _Walk(PathWalk[_Path]):
         decided = path.decided | {(condition, truth)}
         return [] if (condition, not truth) in path.decided else [replace(path, decided=decided)]
 
-    def compared(self, condition: Op, path: _Path, truth: bool) -> list[_Path] | None:
+    def compared(self, condition: Op, path: Path, truth: bool) -> list[Path] | None:
         """The paths on which a comparison is ``truth``; None: it is not followed."""
-        found: list[_Path] = []
+        found: list[Path] = []
         for each, sides in self.chosen(condition.args, path):
             zones = self.apart_by.where(each.zone, replace(condition, args=sides), truth)
             if zones is None:
@@ -376,7 +342,7 @@ class _Walk(PathWalk[_Path]):
             found += (replace(each, zone=zone) for zone in zones)
         return found
 
-    def chosen(self, values: Sequence[Value], path: _Path) -> Iterator[tuple[_Path, tuple[Value, ...]]]:
+    def chosen(self, values: Sequence[Value], path: Path) -> Iterator[tuple[Path, tuple[Value, ...]]]:
         """The paths on which it is known which of two each value is."""
         if not values:
             yield path, ()
@@ -397,14 +363,14 @@ class _Walk(PathWalk[_Path]):
             for made, behind in self.chosen(rest, each):
                 yield made, (value, *behind)
 
-    def assign(self, node: Assign, path: _Path) -> Iterator[_Path]:
+    def assign(self, node: Assign, path: Path) -> Iterator[Path]:
         variable = node.variable
         decided = frozenset(each for each in path.decided if variable not in variables_of(each[0]))
         if len(decided) < len(path.decided):
             path = replace(path, decided=decided)
         if path.asked:
-            path = replace(path, asked=frozenset(_named(path.asked, node)))
-        given: Iterable[tuple[_Path, tuple[Value, ...]]] = [(path, (node.value,))]
+            path = replace(path, asked=frozenset(named(path.asked, node)))
+        given: Iterable[tuple[Path, tuple[Value, ...]]] = [(path, (node.value,))]
         if variable in self.apart_by.followed:
             given = self.chosen((node.value,), path)
         for each, (made,) in given:
@@ -413,7 +379,7 @@ class _Walk(PathWalk[_Path]):
             same = zone == each.zone and numbers == each.numbers
             yield each if same else replace(each, zone=zone, numbers=numbers)
 
-    def numbered(self, numbers: _Numbers, variable: int, value: Value) -> _Numbers:
+    def numbered(self, numbers: Numbers, variable: int, value: Value) -> Numbers:
         """What is known of variables behind an assignment."""
         if variable not in self.followed:
             return numbers
@@ -424,32 +390,32 @@ class _Walk(PathWalk[_Path]):
             known[variable] = of_it
         return frozenset(known.items())
 
-    def issue(self, node: Access, path: _Path) -> _Path:
+    def issue(self, node: Access, path: Path) -> Path:
         over = self.bound[node.point]
         by = self.word(over, path) if isinstance(over, tuple) else over
         if isinstance(by, tuple):
             _, arrivals, expects = path.phase(by)
             by = by if expects or not arrivals else None  # the phase may be over before the copy
-        return replace(path, flights=path.flights | {_Flight(node.point, by)})
+        return replace(path, flights=path.flights | {Flight(node.point, by)})
 
-    def word(self, place: WordPlace, path: _Path) -> _Word | None:
+    def word(self, place: WordPlace, path: Path) -> Word | None:
         buffer, at = place
         known = None if at is None else number(at, dict(path.numbers))
         return None if known is None or known[1] or buffer in path.lost else (buffer, known[0])
 
-    def event(self, node: ProxyWait, path: _Path) -> _Path:
+    def event(self, node: ProxyWait, path: Path) -> Path:
         if node.event is ProxyEvent.OTHER:
-            return _swapped(path)
+            return swapped(path)
         if path.other is not None and node.event in (ProxyEvent.COMMIT, ProxyEvent.GROUPS):
             return path  # each thread has groups of its own
         if node.event is ProxyEvent.COMMIT:
-            return replace(path, flights=frozenset(_older(each, node.family) for each in path.flights))
+            return replace(path, flights=frozenset(older(each, node.family) for each in path.flights))
         if node.event is ProxyEvent.GROUPS:
             return self.groups_over(path, node.point, node.family, node.left)
         assert node.word is not None
         word = self.word(node.word, path)
         if word is None or node.event is ProxyEvent.LOST:
-            return _lose(path, node.word[0])
+            return lose(path, node.word[0])
         parity, arrivals, expects = path.phase(word)
         if node.event is ProxyEvent.EXPECT:
             return path.at(word, parity, arrivals, expects=expects or not arrivals)
@@ -457,92 +423,34 @@ class _Walk(PathWalk[_Path]):
             return path.at(word, parity, min(arrivals + 1, 2), expects=expects)
         asked = (parity, 0) if node.parity is None else number(node.parity, dict(path.numbers))
         if asked is None or asked[1] % 2 or any(each.word == word for each in path.asked):
-            return _lose(path, word[0])  # it may be the next phase that the thread waits for from now on
+            return lose(path, word[0])  # it may be the next phase that the thread waits for from now on
         if asked[0] & 1 != parity:
             return path  # the phase before is over
         if node.event is ProxyEvent.PHASE:
             return self.over(path, word, node.point)
         assert node.answer is not None
-        return replace(path, asked=path.asked | {_Question(node.answer, word, node.point)})
+        return replace(path, asked=path.asked | {Question(node.answer, word, node.point)})
 
-    def group_event(self, node: Wait, path: _Path) -> _Path:
+    def group_event(self, node: Wait, path: Path) -> Path:
         if node.event is CopyEvent.COMMIT:
-            return replace(path, flights=frozenset(_older(each, Family.COPIES) for each in path.flights))
+            return replace(path, flights=frozenset(older(each, Family.COPIES) for each in path.flights))
         left = -1 if node.event is CopyEvent.ALL else node.left
         return self.groups_over(path, node.point, Family.COPIES, left)
 
-    def groups_over(self, path: _Path, point: int, family: Family, left: int) -> _Path:
+    def groups_over(self, path: Path, point: int, family: Family, left: int) -> Path:
         """All groups but the ``left`` newest are done; -1: what is in no group yet, too."""
         over = {each for each in path.flights if each.by is family and each.age > left}
         self.over_at.setdefault(point, set()).update(each.issue for each in over)
         return replace(path, flights=path.flights - over)
 
-    def over(self, path: _Path, word: _Word, point: int) -> _Path:
+    def over(self, path: Path, word: Word, point: int) -> Path:
         """The phase of a word is over that the thread waits for at ``point``."""
         parity, arrivals, _ = path.phase(word)
         if arrivals > 1:
-            return _lose(path, word[0])
+            return lose(path, word[0])
         over = {each for each in path.flights if each.by == word} if arrivals else set()
         self.over_at.setdefault(point, set()).update(each.issue for each in over)
         return replace(path, flights=path.flights - over).at(word, 1 - parity)
-
-
-def _lose(path: _Path, buffer: int) -> _Path:
-    return replace(
-        path,
-        phases=frozenset(each for each in path.phases if each[0][0] != buffer),
-        asked=frozenset(each for each in path.asked if each.word[0] != buffer),
-        flights=frozenset(
-            each._replace(by=None) if isinstance(each.by, tuple) and each.by[0] == buffer else each
-            for each in path.flights
-        ),
-        lost=path.lost | {buffer},
-    )
-
-
-def _older(flight: _Flight, family: Family) -> _Flight:
-    return flight._replace(age=min(flight.age + 1, _OLDEST)) if flight.by is family else flight
-
-
-def _least(numbers: Iterable[_Numbers]) -> Mapping[int, Number]:
-    """The smallest number of each variable that is known on all paths."""
-    every = [dict(each) for each in numbers]
-    shared = set.intersection(*map(set, every)) if every else set()
-    return {variable: min(each[variable] for each in every) for variable in shared}
-
-
-def _without(paths: _Paths, over: frozenset[int]) -> _Paths:
-    return frozenset(
-        replace(path, flights=frozenset(each for each in path.flights if each.issue not in over))
-        for path in paths
-    )
-
-
-def _merged(paths: _Paths) -> _Paths:
-    """Paths that differ in nothing but what is in flight are one: each of that is over or not whatever the rest is."""
-    found: dict[_Path, frozenset[_Flight]] = {}
-    for path in paths:
-        rest = replace(path, flights=frozenset())
-        found[rest] = found.get(rest, frozenset()) | path.flights
-    return frozenset(replace(rest, flights=flights) for rest, flights in found.items())
-
-
-def _remembering(path: _Path, live: frozenset[int]) -> _Path:
-    """With what is known of these variables only."""
-    return replace(
-        path,
-        numbers=frozenset(each for each in path.numbers if each[0] in live),
-        zone=within(path.zone, live),
-        decided=frozenset(each for each in path.decided if live.issuperset(variables_of(each[0]))),
-    )
-
-
-def _swapped(path: _Path) -> _Path:
-    """As the other thread sees it."""
-    assert path.other is not None
-    numbers, zone, asked, decided = path.other
-    own = path.numbers, path.zone, path.asked, path.decided
-    return replace(path, numbers=numbers, zone=zone, asked=asked, decided=decided, other=own)
 
 
 def _adds(variable: int, value: Value, least: int = 0) -> bool:
@@ -553,29 +461,3 @@ def _adds(variable: int, value: Value, least: int = 0) -> bool:
         and Var(variable) in value.args
         and any(isinstance(each, Const) and each.n >= least for each in value.args)
     )
-
-
-def _named(asked: Iterable[_Question], node: Assign) -> Iterator[_Question]:
-    """Behind an assignment: the variable is the answer, too, that is assigned to it."""
-    value, inverted = _literal(node.value)
-    for question in asked:
-        if question.value == node.variable:
-            continue
-        yield question
-        if question.value == value:
-            yield question._replace(value=node.variable, inverted=inverted != question.inverted)
-
-
-def _literal(value: Value) -> tuple[Unknown | int | None, bool]:
-    """(what decides whether a value is not zero, whether it is so where that is zero)."""
-    inverted = False
-    while isinstance(value, Op):
-        zero = len(value.args) == 2 and value.args[1] == Const(0)
-        if value.operator is Operator.NOT or (zero and value.operator is Operator.EQUAL):
-            inverted = not inverted
-        elif value.operator is not Operator.CAST and not (zero and value.operator is Operator.NOT_EQUAL):
-            return None, False
-        value = value.args[0]
-    if isinstance(value, Var):
-        return value.index, inverted
-    return (value if isinstance(value, Unknown) else None), inverted

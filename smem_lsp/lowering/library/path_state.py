@@ -1,0 +1,150 @@
+"""What is known on one path of a thread that starts work of the asynchronous proxy and waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from smem_lsp.ir.nodes import Assign
+from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var, variables_of
+from smem_lsp.lowering.library.congruences import Number
+from smem_lsp.lowering.library.differences import Zone, within
+from smem_lsp.lowering.state.copies import Family
+from smem_lsp.source.record import dataclass
+
+_OLDEST = 9  # groups: an older one is as old as this
+
+
+Word = tuple[int, int]  # its buffer, and bytes from its start
+Numbers = frozenset[tuple[int, Number]]  # of variables
+Decided = frozenset[tuple[Value, bool]]  # conditions
+
+
+class Flight(NamedTuple):
+    issue: int  # its point
+    by: Family | Word | None  # what waits for it; None: not known
+    age: int = 0  # groups that were committed since, its own included
+
+
+class Question(NamedTuple):
+    """Is the phase of a word over? It is where the value is true, or false where ``inverted``."""
+
+    value: Unknown | int  # a variable by its number
+    word: Word
+    point: int
+    inverted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """``phases``: parity of the phase that the thread waits for next, how often it has arrived in it, and whether that
+    expects bytes of copies; ``numbers`` and ``zone``: variables; ``decided``: conditions that hold on it; ``other``:
+    the last four of the other thread."""
+
+    phases: frozenset[tuple[Word, int, int, bool]] = frozenset()
+    lost: frozenset[int] = frozenset()  # buffers with words that are not followed
+    flights: frozenset[Flight] = frozenset()
+    numbers: Numbers = frozenset()
+    zone: Zone = frozenset()
+    asked: frozenset[Question] = frozenset()
+    decided: Decided = frozenset()
+    other: tuple[Numbers, Zone, frozenset[Question], Decided] | None = None
+
+    def phase(self, word: Word) -> tuple[int, int, bool]:
+        return next((each[1:] for each in self.phases if each[0] == word), (0, 0, False))
+
+    def at(self, word: Word, parity: int, arrivals: int = 0, *, expects: bool = False) -> Path:
+        rest = frozenset(each for each in self.phases if each[0] != word)
+        return replace(self, phases=rest | {(word, parity, arrivals, expects)})
+
+    def unasked(self, word: Word) -> Path:
+        """Nothing is asked of a word any more."""
+        return replace(self, asked=frozenset(each for each in self.asked if each.word != word))
+
+
+Paths = frozenset[Path]
+
+
+def lose(path: Path, buffer: int) -> Path:
+    return replace(
+        path,
+        phases=frozenset(each for each in path.phases if each[0][0] != buffer),
+        asked=frozenset(each for each in path.asked if each.word[0] != buffer),
+        flights=frozenset(
+            each._replace(by=None) if isinstance(each.by, tuple) and each.by[0] == buffer else each
+            for each in path.flights
+        ),
+        lost=path.lost | {buffer},
+    )
+
+
+def older(flight: Flight, family: Family) -> Flight:
+    return flight._replace(age=min(flight.age + 1, _OLDEST)) if flight.by is family else flight
+
+
+def least(numbers: Iterable[Numbers]) -> Mapping[int, Number]:
+    """The smallest number of each variable that is known on all paths."""
+    every = [dict(each) for each in numbers]
+    shared = set.intersection(*map(set, every)) if every else set()
+    return {variable: min(each[variable] for each in every) for variable in shared}
+
+
+def without(paths: Paths, over: frozenset[int]) -> Paths:
+    return frozenset(
+        replace(path, flights=frozenset(each for each in path.flights if each.issue not in over))
+        for path in paths
+    )
+
+
+def merged(paths: Paths) -> Paths:
+    """Paths that differ in nothing but what is in flight are one: each of that is over or not whatever the rest is."""
+    found: dict[Path, frozenset[Flight]] = {}
+    for path in paths:
+        rest = replace(path, flights=frozenset())
+        found[rest] = found.get(rest, frozenset()) | path.flights
+    return frozenset(replace(rest, flights=flights) for rest, flights in found.items())
+
+
+def remembering(path: Path, live: frozenset[int]) -> Path:
+    """With what is known of these variables only."""
+    return replace(
+        path,
+        numbers=frozenset(each for each in path.numbers if each[0] in live),
+        zone=within(path.zone, live),
+        decided=frozenset(each for each in path.decided if live.issuperset(variables_of(each[0]))),
+    )
+
+
+def swapped(path: Path) -> Path:
+    """As the other thread sees it."""
+    assert path.other is not None
+    numbers, zone, asked, decided = path.other
+    own = path.numbers, path.zone, path.asked, path.decided
+    return replace(path, numbers=numbers, zone=zone, asked=asked, decided=decided, other=own)
+
+
+def named(asked: Iterable[Question], node: Assign) -> Iterator[Question]:
+    """Behind an assignment: the variable is the answer, too, that is assigned to it."""
+    value, inverted = literal(node.value)
+    for question in asked:
+        if question.value == node.variable:
+            continue
+        yield question
+        if question.value == value:
+            yield question._replace(value=node.variable, inverted=inverted != question.inverted)
+
+
+def literal(value: Value) -> tuple[Unknown | int | None, bool]:
+    """(what decides whether a value is not zero, whether it is so where that is zero)."""
+    inverted = False
+    while isinstance(value, Op):
+        zero = len(value.args) == 2 and value.args[1] == Const(0)
+        if value.operator is Operator.NOT or (zero and value.operator is Operator.EQUAL):
+            inverted = not inverted
+        elif value.operator is not Operator.CAST and not (zero and value.operator is Operator.NOT_EQUAL):
+            return None, False
+        value = value.args[0]
+    if isinstance(value, Var):
+        return value.index, inverted
+    return (value if isinstance(value, Unknown) else None), inverted
