@@ -31,8 +31,8 @@ def decide_races(flow: DataFlow, found: Sequence[list[Race]]) -> None:
 
 
 def verdicts_of(flow: DataFlow, replayed: Races, searched: Iterable[Race]) -> tuple[Verdict, ...]:
-    """The verdict for each block that is judged, from every pair of accesses. ``replayed``, ``searched``: the races
-    that replays and other runs show."""
+    """The verdict for each block that is judged, from every pair of accesses. ``replayed``: the races that replays
+    show; ``searched``: those that other runs do, in a block that somebody names or in every one above some size."""
     replays = replayed or [()] * len(flow.judged)
     others = [race for race in searched if not race.data]
     return tuple(

@@ -418,7 +418,9 @@ class KernelAnalysis(Passes):
     @run_once("verdict", tuple[Verdict, ...](), needs=_is_followed)
     def verdicts(self) -> tuple[Verdict, ...]:
         """From every pair of accesses, for each block that is named; else for every block."""
-        return verdicts_of(self.launched_flow, self._decided, self.hazards.races)
+        grounds = ((race, self.ground(race)) for race in self.hazards.races)
+        proved = [race for race, on in grounds if on.is_certain or on.above is not None]
+        return verdicts_of(self.launched_flow, self._decided, proved)
 
     @run_once("verdict", None, needs=_is_followed)
     def any_block(self) -> Verdict | None:

@@ -236,7 +236,8 @@ def _line(facts: KernelFacts, line: int) -> int:
 
 
 def _races(facts: KernelFacts, verdicts: Sequence[Verdict]) -> list[Race]:
-    """Races that are decided, and those that runs show, in a block that somebody names or in most of them."""
+    """Races that are decided, and those that runs show, in a block that somebody names or in most of them. Where data
+    decide, too, a block that was only tried is no ground."""
     decided = {
         frozenset((each.first.point, each.second.point))
         for verdict in verdicts
@@ -245,9 +246,9 @@ def _races(facts: KernelFacts, verdicts: Sequence[Verdict]) -> list[Race]:
     }
 
     def counts(race: Race) -> bool:
-        if frozenset(race.pair) in decided:
-            return True
         on = facts.ground(race)
+        if frozenset(race.pair) in decided and not (race.data and on.above is None and on.tried is not None):
+            return True
         return on.is_certain or on.covers_most or on.above == 0
 
     return [race for race in facts.hazards.races if counts(race) and _may_tell(facts, lanes=race.lanes)]

@@ -3,7 +3,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 
 const PACKAGE = path.join(import.meta.dirname, '..', 'node_modules', 'pyodide');
-const FILES = ['pyodide.mjs', 'pyodide.asm.mjs', 'pyodide.asm.wasm', 'python_stdlib.zip', 'pyodide-lock.json', 'package.json'];
+const FILES = ['pyodide.mjs', 'pyodide.asm.mjs', 'pyodide.asm.wasm', 'python_stdlib.zip', 'package.json'];
+const LOCK = 'pyodide-lock.json';
 
 export function copyPyodide(folder) {
   fs.rmSync(folder, { recursive: true, force: true });
@@ -12,4 +13,7 @@ export function copyPyodide(folder) {
     fs.copyFileSync(path.join(PACKAGE, file), path.join(folder, file));
     fs.chmodSync(path.join(folder, file), 0o644);
   }
+  // Of the packages that it lists none is loaded: the server's are bundled.
+  const lock = JSON.parse(fs.readFileSync(path.join(PACKAGE, LOCK), 'utf8'));
+  fs.writeFileSync(path.join(folder, LOCK), JSON.stringify({ ...lock, packages: {} }), { mode: 0o644 });
 }
