@@ -115,12 +115,12 @@ def _report(
             dialects = {around.dialect for around in setting.units.read}
             rules = [rule for rule in rules if any(map(rule.holds_in, dialects))]
         judged = [] if setting is None else judge_kernels(setting, rules, attempts, every=whole)
-        in_functions = list[tuple[Rule, Finding]]()
+        uncalled = list[JudgedKernel]()
         if setting is not None:
             named = partial(
                 readings_of_functions, source, setting.units, reader, config, newest_target(config)
             )
-            in_functions += judge_functions(setting, rules, named, of_functions)
+            uncalled += judge_functions(setting, rules, named, of_functions)
         counted = None
         if setting is not None and (whole or any(rule.on_file is not None for rule in rules)):
             counted = attempts.run(
@@ -137,7 +137,7 @@ def _report(
     facts = FileFacts(source, unit, unread, suppressions, host=host)
     whole = not any(each.what in ("everything", "findings") for each in attempts.stopped)
     told = [(kernel, each.findings) for each in judged for kernel in each.instances[:1]]
-    of_kernels = [*join_kernels(told, whole=whole), *in_functions]
+    of_kernels = [*join_kernels(told, whole=whole), *(told for each in uncalled for told in each.findings)]
     attempts.stopped += of_functions.stopped
     findings = _judge(facts, of_kernels, rules, config, attempts)
     return Report(
@@ -153,6 +153,7 @@ def _report(
         find_fixes=partial(fixes, fixer),
         ended=lambda: tuple(dict.fromkeys((*attempts.stopped, *_stopped_in(judged)))),
         facts=LazySequence(len(kernels), lambda index: kernels[index].facts),
+        functions=LazySequence(len(uncalled), lambda index: uncalled[index].instances[0].facts),
         unit=unit,
         host=host,
         more_contexts=setting is not None and setting.units.more,

@@ -71,19 +71,21 @@ def judge_kernels(
 
 def judge_functions(
     setting: Setting, rules: Sequence[Rule], read: Read, attempts: Attempts
-) -> Iterator[tuple[Rule, Finding]]:
-    """What the rules find in the device functions of ``read`` that no kernel calls. A barrier of the block tells that
-    all its threads call a function together, one of a warp tells that of its lanes. How they are called is not known,
-    so no remedy is offered."""
+) -> list[JudgedKernel]:
+    """The device functions of ``read`` that no kernel calls. A barrier of the block tells that all its threads call a
+    function together, one of a warp tells that of its lanes. How they are called is not known, so no remedy is
+    offered."""
     of_functions = tuple(rule for rule in rules if rule.of_functions)
-    if not of_functions:
-        return
-    for judged in _judged(setting, of_functions, read, attempts, every=False):
-        kinds = _barriers(judged.instances[0].known.facts.kernel)
-        for rule, finding in judged.findings:
-            if BarrierKind.BLOCK in kinds or (rule.in_warps and BarrierKind.WARP in kinds):
-                yield rule, replace(finding, remedy=None)
-        attempts.stopped += judged.stopped
+    found = _judged(setting, of_functions, read, attempts, every=False) if of_functions else []
+    attempts.stopped += (stop for judged in found for stop in judged.stopped)
+    return [replace(judged, findings=tuple(_of_callers(judged))) for judged in found]
+
+
+def _of_callers(judged: JudgedKernel) -> Iterator[tuple[Rule, Finding]]:
+    kinds = _barriers(judged.instances[0].known.facts.kernel)
+    for rule, finding in judged.findings:
+        if BarrierKind.BLOCK in kinds or (rule.in_warps and BarrierKind.WARP in kinds):
+            yield rule, replace(finding, remedy=None)
 
 
 def _barriers(kernel: Kernel) -> set[BarrierKind]:

@@ -105,6 +105,7 @@ class Report:
     statistics: FileStatistics
     find_fixes: Callable[[Finding, Report], tuple[Fix, ...]]
     facts: Sequence[KernelFacts] = ()  # of the same kernels, for who needs more than the report
+    functions: Sequence[KernelFacts] = ()  # of the device functions that no kernel calls
     unit: TranslationUnit | None = None  # None: the file could not be read
     host: HostCode | None = None  # its host functions, each looked at when it is asked for
     more_contexts: bool = False  # a header that other files include, too, which were not read this time

@@ -44,7 +44,7 @@ def kernel_objects(report: Report) -> list[JsonObject]:
 
 
 def function_objects(report: Report) -> list[JsonObject]:
-    """The device functions that touch shared memory and that a kernel of the file is seen to call."""
+    """The device functions that touch shared memory."""
     return [
         {
             "path": report.source.path,
@@ -56,7 +56,7 @@ def function_objects(report: Report) -> list[JsonObject]:
                 "all_threads": each.all_threads,
             },
         }
-        for each in contracts(report.facts)
+        for each in contracts((*report.facts, *report.functions))
     ]
 
 

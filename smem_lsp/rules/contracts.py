@@ -1,7 +1,7 @@
 """The synchronisation contracts of `__device__` functions that touch shared memory, as their callers have to keep them.
 
-Read off the kernels of the file in which a call of the function was followed: a function that no such kernel reaches
-has none.
+Read off the kernels of the file in which a call of the function was followed, and off the functions that no kernel
+calls themselves.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from smem_lsp.analysis.dataflow.outer_intervals import after_last, before_first, between
-from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, InlinedCall, Seq, walk
+from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, InlinedCall, Node, Seq, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.places import DOES
 from smem_lsp.source import Span, listed, record
@@ -57,8 +57,11 @@ def contracts(kernels: Iterable[KernelFacts]) -> list[Contract]:
     """By line. What the calls of one function do is put together, up to some in one kernel: they are the same text."""
     found: dict[tuple[str, int], Contract] = {}
     for facts in kernels:
-        if facts.withheld or not facts.kernel.inlined:
+        if facts.withheld:
             continue
+        own = _of_function(facts)
+        if own is not None:
+            found[own.name, own.line] = own
         looked_at: Counter[tuple[str, int]] = Counter()
         for call in facts.kernel.inlined:
             key = call.name, call.line
@@ -71,9 +74,21 @@ def contracts(kernels: Iterable[KernelFacts]) -> list[Contract]:
     return sorted(found.values(), key=lambda each: each.line)
 
 
+def _of_function(facts: KernelFacts) -> Contract | None:
+    """None: a kernel, or a function without a barrier of the block, whose pointers may lead to any memory."""
+    kernel = facts.kernel
+    waits = any(isinstance(node, Barrier) and node.kind is BarrierKind.BLOCK for node in walk(kernel.body))
+    if not (kernel.uncalled and waits):
+        return None
+    return _of(facts, InlinedCall(kernel.name, kernel.line, kernel.span, 0, 0), kernel.body.items)
+
+
 def _of_call(facts: KernelFacts, call: InlinedCall) -> Contract | None:
-    """None: it touches no shared memory."""
-    items = between(facts.kernel.body, call.first, call.last)
+    return _of(facts, call, between(facts.kernel.body, call.first, call.last))
+
+
+def _of(facts: KernelFacts, call: InlinedCall, items: Sequence[Node]) -> Contract | None:
+    """Of what a function does: its nodes ``items``. None: it touches no shared memory."""
     inside = list(walk(Seq(tuple(items))))
     if not any(isinstance(node, Access) for node in inside):
         return None

@@ -75,9 +75,10 @@ def _function(report: Report, word: Span) -> Hover | None:
     name = report.source.slice(word)
     if _CALLED.match(report.source.text, word.end) is None:
         return None
-    if not any(call.name == name for facts in report.facts for call in facts.kernel.inlined):
+    named = [facts for facts in report.functions if facts.kernel.name == name]
+    if not named and not any(call.name == name for facts in report.facts for call in facts.kernel.inlined):
         return None
-    found = [each for each in contracts(report.facts) if each.name == name]
+    found = [each for each in contracts((*report.facts, *named)) if each.name == name]
     here = report.source.line_number(word.start)
     shown = next((each for each in found if each.line == here), found[0] if len(found) == 1 else None)
     return None if shown is None else Hover(shown.lines, word)

@@ -97,3 +97,35 @@ def test_json_names_the_function_and_its_line() -> None:
             "contract": {"before": ["writes s[…]"], "after": ["writes s[…]"], "all_threads": False},
         }
     ]
+
+
+def of_uncalled(text: str) -> list[Contract]:
+    report = check(text)
+    assert not report.kernels
+    return contracts((*report.facts, *report.functions))
+
+
+def test_a_function_that_no_kernel_calls_has_one() -> None:
+    (found,) = of_uncalled("""\
+template <int N>
+__device__ float
+f(float* s, float v) {
+  s[threadIdx.x] = v;
+  __syncthreads();
+  return s[N - 1 - threadIdx.x];
+}
+""")
+    assert (found.name, found.line, found.all_threads) == ("f", 3, True)
+    assert (found.before, found.after) == (("writes s[…]",), ("reads s[…]",))
+
+
+def test_memory_by_pointer_is_nobodys_without_a_barrier() -> None:
+    assert not of_uncalled("__device__ void f(float* s, float v) { s[threadIdx.x] = v; }\n")
+    warp = "__device__ float f(float* s, float v) { s[threadIdx.x] = v; __syncwarp(); return s[0]; }\n"
+    assert not of_uncalled(warp)
+
+
+def test_the_contracts_of_a_header_stand_in_json_and_hover() -> None:
+    text = "__device__ float f(float* s) { s[threadIdx.x] = 1; __syncthreads(); return s[0]; }\n"
+    (found,) = json_.function_objects(check(text))
+    assert found["contract"] == {"before": ["writes s[…]"], "after": ["reads s[…]"], "all_threads": True}

@@ -157,6 +157,9 @@ __global__ void k(float* out) {
         ]
         for line, column in ((0, 17), (6, 4)):
             assert (client.hover(URI, line, column) or "").split("  \n") == wanted
+        library = URI.replace(".cu", "_library.cuh")
+        client.open(library, text[: text.index("__global__")])  # where nothing calls it
+        assert (client.hover(library, 0, 17) or "").split("  \n") == wanted
 
 
 def test_hover_on_barriers(client: Client) -> None:
