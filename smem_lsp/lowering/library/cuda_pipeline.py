@@ -98,9 +98,10 @@ def _call_around(body: Body, argument: int) -> tuple[str, int]:
         number += texts[i] == ","
         i -= 1
     i -= 1
-    if i > 0 and texts[i] == ">":  # f<0>(
-        while i > 0 and kinds[i] != "NAME":
+    if i > 0 and texts[i] == ">":  # f<N - 1>(
+        while i > 0 and texts[i] != "<":
             i -= 1
+        i -= 1
     return (texts[i], number) if i >= 0 and kinds[i] == "NAME" else ("", 0)
 
 
@@ -110,25 +111,28 @@ def method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope
     if variable is None or callee.operator != "." or callee.name not in _METHODS:
         return None
     if callee.name == "producer_commit":
-        copy_groups.mark(ctx, CopyEvent.STAGE, expr.lo, key(variable))
+        copy_groups.mark(ctx, CopyEvent.STAGE, expr.lo, copy_groups.pipeline(variable))
     elif callee.name == "consumer_wait":
-        copy_groups.mark(ctx, CopyEvent.STAGE_DONE, expr.lo, key(variable))
+        copy_groups.mark(ctx, CopyEvent.STAGE_DONE, expr.lo, copy_groups.pipeline(variable))
     if callee.name == ("consumer_wait" if ctx.copies.pipelines[variable] else "consumer_release"):
-        copy_groups.mark(ctx, CopyEvent.RELEASE, expr.lo, key(variable))
+        copy_groups.mark(ctx, CopyEvent.RELEASE, expr.lo, copy_groups.pipeline(variable))
     _meets_others(ctx, variable, expr.lo, waits=callee.name == "consumer_wait")
     return ctx.out.fresh()
 
 
 def wait_prior(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:
-    """``cuda::pipeline_consumer_wait_prior<0>(pipe)``; None: something else."""
+    """``cuda::pipeline_consumer_wait_prior<N>(pipe)``; None: something else."""
     variable = _pipeline(ctx, expr.arguments[0], scope) if name == _PRIOR and expr.arguments else None
     if variable is None:
         return None
     assert isinstance(expr.callee, tree.Name)
     given = expr.callee.arguments[-1] if expr.callee.arguments else None
-    every = given and evaluate(given[0], scope.constant_scope()) == 0
-    # <N> makes N stages count as under way, be it more than there are
-    copy_groups.mark(ctx, CopyEvent.EVERY_STAGE if every else CopyEvent.UNCOUNTED, expr.lo, key(variable))
+    left = evaluate(given[0], scope.constant_scope()) if given else None
+    if left is None or left < 0:
+        copy_groups.mark(ctx, CopyEvent.UNCOUNTED, expr.lo, copy_groups.pipeline(variable))
+    else:  # makes so many stages count as under way, be it more than there are
+        event = CopyEvent.OLDER_STAGES if left else CopyEvent.EVERY_STAGE
+        copy_groups.mark(ctx, event, expr.lo, copy_groups.pipeline(variable), left=left)
     _meets_others(ctx, variable, expr.lo, waits=True)
     return ctx.out.fresh()
 
@@ -146,18 +150,17 @@ def hand_over(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """What is done to a pipeline from here on is not known: stages that are committed there, and waits."""
     variable = _pipeline(ctx, expr, scope)
     if variable is not None:
-        copy_groups.mark(ctx, CopyEvent.UNCOUNTED, expr.lo, key(variable))
+        copy_groups.mark(ctx, CopyEvent.UNCOUNTED, expr.lo, copy_groups.pipeline(variable))
         copy_groups.mark(ctx, CopyEvent.UNKNOWN, expr.lo)
-
-
-def key(variable: int) -> int:
-    """What stands for a pipeline among the objects that copies are bound to."""
-    return -10 - variable
 
 
 def bound_to(ctx: Context, value: object) -> int | None:
     """The key of a value that is a pipeline; None: it is none that is followed."""
-    return key(value.index) if isinstance(value, Var) and value.index in ctx.copies.pipelines else None
+    return (
+        copy_groups.pipeline(value.index)
+        if isinstance(value, Var) and value.index in ctx.copies.pipelines
+        else None
+    )
 
 
 def _pipeline(ctx: Context, expr: tree.Expr, scope: LocalScope) -> int | None:
