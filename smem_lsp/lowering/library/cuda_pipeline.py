@@ -8,11 +8,13 @@ the stages that were committed; the next wait is for the one after it, in a pipe
 
 from __future__ import annotations
 
+from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.library import copy_groups
 from smem_lsp.lowering.library.copy_groups import CopyEvent
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
+from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function
@@ -37,12 +39,22 @@ def declared(
         or not _stays(ctx, declarator.name)
     ):
         return False
-    value = ctx.lower.value(ctx, made, scope)
+    for argument in made.arguments:
+        _share(ctx, argument, ctx.lower.operand(ctx, argument, scope))
     variable = ctx.variables.declare(declarator.name)
     scope.names[declarator.name] = Variable(variable, exact=False, plain=False, of_class="pipeline")
-    ctx.assign(variable, value)
+    ctx.assign(variable, ctx.out.fresh())
     ctx.copies.pipelines[variable] = not made.arguments
     return True
+
+
+def _share(ctx: Context, argument: tree.Expr, given: object) -> None:
+    """The state that threads of a pipeline share is prepared by one of them, and the others wait for it."""
+    if isinstance(given, Ref) and given.pointer:
+        why = f"{{}} is the state of a pipeline that is made at line {ctx.at.line(argument.lo)}"
+        ctx.buffers.pin(given.bases, why, within=given.within)
+        ctx.access(given.lost().place(), AccessKind.UPDATE, argument.lo, argument.hi)
+        ctx.may_synchronise()
 
 
 def _stays(ctx: Context, name: str) -> bool:

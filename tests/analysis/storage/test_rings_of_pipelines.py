@@ -49,6 +49,12 @@ ROLES = (
     + f"else {{ {LOOP}{{ {USE.replace('__syncthreads();', '')} }} }}"
 )
 
+SIGNAL = (
+    "for (int j = 0; j < STAGES; ++j) for (int i = t; i < 512; i += 128) ring[j][i] = in[i]; "
+    "pipe.producer_acquire(); pipe.producer_commit(); "
+    "pipe.consumer_wait(); v = ring[STAGES - 1][511 - t]; pipe.consumer_release();"
+)
+
 OVER = [
     OWN + USED,
     OF_BLOCK + USED,
@@ -104,7 +110,7 @@ def test_with_any_number_of_stages(stages: int) -> None:
         assert not shares(pipe + body.replace("k < n;", "k < n - 1;"), stages, head=HEAD)
 
 
-@pytest.mark.parametrize("body", [OVER[0], OVER[5], OVER[9], GOES_ON[0], GOES_ON[5]])
+@pytest.mark.parametrize("body", [*OVER[:2], OVER[6], OVER[9], *GOES_ON[:2], GOES_ON[5]])
 def test_ranges_of_dynamic_memory_are_told_as_arrays_are(body: str) -> None:
     divided = kernel_facts(text_of(body, DYNAMIC, head=HEAD)).dynamic_partition
     assert divided is not None
@@ -112,7 +118,15 @@ def test_ranges_of_dynamic_memory_are_told_as_arrays_are(body: str) -> None:
     assert min(candidate.plan.bytes for candidate in divided.best) == (8192 if free else 16384)
 
 
-@pytest.mark.parametrize("body", OVER)
+@pytest.mark.parametrize(
+    "body",
+    [
+        *OVER,
+        ROLES,
+        ROLES.replace(EACH.replace("4 * t", "8 * t"), "ring[j % STAGES][8 * t] = in[j * 512 + t];"),
+        OF_BLOCK + SIGNAL,
+    ],
+)
 def test_no_race_is_told(body: str) -> None:
     assert not codes(check(text_of(body, head=HEAD)), among=("SMEM1", "SMEM2", "SMEM4"))
 
