@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from carets import codes
-from copy_ring_texts import DYNAMIC, LOOP, READ, assert_compiled, shares, text_of
+from copy_ring_texts import DYNAMIC, LOOP, READ, STATIC, assert_compiled, shares, text_of
 from harness import kernel_facts
 
 from smem_lsp.engine import check
@@ -110,7 +110,7 @@ def test_with_any_number_of_stages(stages: int) -> None:
         assert not shares(pipe + body.replace("k < n;", "k < n - 1;"), stages, head=HEAD)
 
 
-@pytest.mark.parametrize("body", [*OVER[:2], OVER[6], OVER[9], *GOES_ON[:2], GOES_ON[5]])
+@pytest.mark.parametrize("body", [*OVER[:5], OVER[6], OVER[9], *GOES_ON[:2], GOES_ON[5]])
 def test_ranges_of_dynamic_memory_are_told_as_arrays_are(body: str) -> None:
     divided = kernel_facts(text_of(body, DYNAMIC, head=HEAD)).dynamic_partition
     assert divided is not None
@@ -129,6 +129,21 @@ def test_ranges_of_dynamic_memory_are_told_as_arrays_are(body: str) -> None:
 )
 def test_no_race_is_told(body: str) -> None:
     assert not codes(check(text_of(body, head=HEAD)), among=("SMEM1", "SMEM2", "SMEM4"))
+
+
+def test_a_copy_of_the_block_is_in_the_range_that_its_bytes_are_of() -> None:
+    long = (OF_BLOCK + USED).replace(EACH, TOGETHER.replace("2048", "2052"))
+    divided = kernel_facts(text_of(long, DYNAMIC, head=HEAD)).dynamic_partition
+    assert divided is None or min(candidate.plan.bytes for candidate in divided.best) == 16384
+    copy = (
+        "pipe.producer_acquire(); cuda::memcpy_async(block, tile, in, 2048, pipe); pipe.producer_commit(); "
+    )
+    wait = "pipe.consumer_wait(); pipe.consumer_release(); __syncthreads(); "
+    ring = "for (int s = 0; s < STAGES; ++s) for (int i = t; i < 512; i += 128) ring[s][i] = in[i]; __syncthreads(); "
+    for arrays in (STATIC, DYNAMIC):
+        for read in ("ring[STAGES - 1][511 - t]", "tile[511 - t]"):
+            late = text_of(f"{OWN}{ring}{copy} v = {read}; {wait}", arrays, head=HEAD)
+            assert codes(check(late), among=("SMEM2",)) == (["SMEM206"] if "tile" in read else [])
 
 
 def test_other_threads_copies_need_a_barrier_behind_the_wait() -> None:
