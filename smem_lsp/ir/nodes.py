@@ -257,6 +257,11 @@ class Access:
         return self.part is not None and self.part.stand_in is None
 
     @property
+    def together(self) -> bool:
+        """Is a copy of ``size`` bytes from ``start`` on issued here, by several threads?"""
+        return self.start is not None and self.size > 0 and self.asynchronous
+
+    @property
     def serves(self) -> bool:
         """Is it the storage of a collective of the block?"""
         return self.start is not None and not self.asynchronous

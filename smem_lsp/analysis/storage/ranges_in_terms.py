@@ -309,6 +309,8 @@ def _is_carried(variable: int, assigned: Mapping[int, list[Value]]) -> bool:
 
 
 def _offset(access: Access, buffer: Buffer) -> Value | None:
+    if access.together:
+        return access.start
     if access.offset is not None or access.index is None:
         return access.offset
     if len(access.index) > 1:

@@ -42,6 +42,8 @@ def extent_of(kernel: Kernel, values: ValueFacts, bounds: Bounds, access: Access
     buffer = kernel.buffers[access.buffer]
     width = access.width if access.width is not None else buffer.element_bytes
     offset = values.offset(access, buffer)
+    if access.together:
+        width, offset = access.size, values.copied.get(access.point)
     if access.guess or access.part is not None or width is None or offset is None or not offset.known:
         return None
     low, high = bounds.interval(offset)

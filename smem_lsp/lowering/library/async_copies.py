@@ -5,9 +5,9 @@ buffer that may be in flight there: the buffer is live from the one to the other
 thread waits for its own copies only; for those of other threads a barrier has to follow, as after any write. Where a
 copy may still be in flight at the end of the kernel, its buffer keeps its bytes.
 
-``cp.async`` is waited for in groups (PTX ISA, "cp.async.wait_group"): a copy belongs to none before the next commit,
-and only a wait that leaves no group open is followed. Copies bound to a ``cuda::barrier`` land before its phase ends,
-those of a stage of a ``cuda::pipeline`` before its consumers have waited for the stage.
+``cp.async`` is waited for in groups (PTX ISA, "cp.async.wait_group"): a copy belongs to none before the next commit.
+Copies bound to a ``cuda::barrier`` land before its phase ends, those of a stage of a ``cuda::pipeline`` before its
+consumers have waited for the stage.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from smem_lsp.lowering.library import (
     mbarriers,
 )
 from smem_lsp.lowering.library.bulk_copies import WIDEST, bytes_of, promised_size
-from smem_lsp.lowering.library.copy_groups import OPEN, CopyEvent, Flights, mark, settled
+from smem_lsp.lowering.library.copy_groups import OPEN, CopyEvent, Flights, in_stages, mark, settled
 from smem_lsp.lowering.library.proxy_paths import ends
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
@@ -246,37 +246,42 @@ def settle(ctx: Context) -> None:
         return
     numbers = {buffer: number for number, buffer in enumerate(sorted(ctx.copies.into), start=1)}
     bulk_flights.settle(ctx, numbers)
-    issues = list(_issues(ctx.out.items))
-    flights = Flights(ctx.copies.bound)
-    left = flights.left(ctx.out.items)
-    if left:
-        left -= _waited_for(ctx, [each for each in issues if each.buffer in left], flights.covered)
+    issues = [each for each in _issues(ctx.out.items) if each.point in ctx.copies.bound]
+    left, covered = _landings(ctx, issues)
     lines: dict[int, int] = {}
     for node in issues:
         lines.setdefault(node.buffer, node.line)
     free = frozenset(each for each in left if ctx.buffers.why_pinned(each) is None)
-    ctx.copies.with_final_wait = final_wait.drained(ctx, free, numbers)
+    bound = {each.point: each.bound for each in issues if each.buffer in left}
+    ctx.copies.with_final_wait = final_wait.drained(ctx, free, bound, covered, numbers)
     for buffer in sorted(left):
         ctx.buffers.pin(
             frozenset((buffer,)), _still(lines[buffer]), seen=True, within=ctx.copies.into[buffer]
         )
-    ctx.out.items[:] = settled(ctx.out.items, flights.covered, numbers, ctx.copies.into)
+    ctx.out.items[:] = settled(ctx.out.items, covered, numbers, ctx.copies.into)
 
 
-def _waited_for(
-    ctx: Context, issues: Collection[Access], covered: dict[int, frozenset[int]]
-) -> frozenset[int]:
-    """The buffers that nothing is in flight into at the end, by all that is known of paths (``proxy_paths``).
-    ``covered``: wait -> buffers, completed by theirs."""
-    other = {each.buffer for each in issues if each.bound != OPEN}
-    groups = {each.point: each.buffer for each in issues if each.buffer not in other}
-    if not groups:
-        return frozenset()
-    found = ends(ctx.out.items, dict.fromkeys(groups, Family.COPIES))
-    free = frozenset(groups.values()) - {groups[issue] for issue in found.left}
+def _landings(ctx: Context, issues: Collection[Access]) -> tuple[frozenset[int], dict[int, frozenset[int]]]:
+    """(buffers that copies may be in flight into at the end, wait -> buffers that copies land in there), by all that is
+    known of paths (``proxy_paths``) where no simple account of them is enough."""
+    flights = Flights({point: by for point, by in ctx.copies.bound.items() if not in_stages(by)})
+    doubtful = flights.left(ctx.out.items)
+    objects = doubtful & {each.buffer for each in issues if each.bound >= 0}
+    groups = doubtful - objects
+    followed = {
+        each.point: each
+        for each in issues
+        if in_stages(each.bound) or (each.bound == OPEN and each.buffer in groups)
+    }
+    kinds = {point: Family.COPIES if each.bound == OPEN else each.bound for point, each in followed.items()}
+    found = ends(ctx.out.items, kinds)
+    left = objects | {followed[issue].buffer for issue in found.left}
+    covered = dict(flights.covered)
     for wait, over in found.over.items():
-        covered[wait] = covered.get(wait, frozenset()) | (free & {groups[each] for each in over})
-    return free
+        landing = (followed[issue] for issue in over)
+        buffers = {each.buffer for each in landing if each.bound != OPEN or each.buffer not in left}
+        covered[wait] = covered.get(wait, frozenset()) | buffers
+    return left, covered
 
 
 def _issues(nodes: Iterable[Node]) -> Iterable[Access]:

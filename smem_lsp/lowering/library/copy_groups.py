@@ -1,7 +1,6 @@
 """Which asynchronous copies a wait covers, path by path of one thread.
 
-A copy of a pipeline is committed as the last of the stages that are under way, and a wait is for the oldest of them.
-Where paths with different numbers of stages meet, both are followed: a copy lands late, never early.
+Groups of which the newest are left open and stages of pipelines need more to be known of a path: ``proxy_paths``.
 """
 
 from __future__ import annotations
@@ -43,6 +42,7 @@ class CopyEvent(enum.Enum):
     STAGE = enum.auto()  # commits one more stage
     STAGE_DONE = enum.auto()  # waits for the oldest stage
     EVERY_STAGE = enum.auto()  # waits for all stages
+    OLDER_STAGES = enum.auto()  # waits for all but the newest stages
     RELEASE = enum.auto()  # the oldest stage makes way
     UNCOUNTED = enum.auto()  # how many stages are under way is no longer known
 
@@ -58,19 +58,17 @@ _KINDS: Mapping[CopyEvent, CopyWaitKind] = {
     CopyEvent.STAGE: CopyWaitKind.STAGE,
     CopyEvent.STAGE_DONE: CopyWaitKind.OLDEST,
     CopyEvent.EVERY_STAGE: CopyWaitKind.GROUPS,
+    CopyEvent.OLDER_STAGES: CopyWaitKind.UNKNOWN,
     CopyEvent.RELEASE: CopyWaitKind.RELEASE,
     CopyEvent.UNCOUNTED: CopyWaitKind.UNKNOWN,
 }
 
 OPEN = NO_OBJECT
 _IN_GROUP = -2
+_PIPELINES = -10  # the first, and those behind it
 
-_UNDER_WAY = -1  # in the place of a buffer: a stage that is committed, be there copies in it or not
-_MOST_STAGES = 8
-_NEVER = 99  # stages: more than are counted
-
-# buffer; object that the copy is bound to, OPEN or _IN_GROUP; of a pipeline: stages until it has landed, 0: it is not
-# committed; of a barrier object: the arrival before which it was issued, 0: none that is followed
+# buffer; barrier object that the copy is bound to, OPEN or _IN_GROUP; of a barrier object: the arrival before which it
+# was issued, 0: none that is followed
 Flight = tuple[int, int, int]
 _State = frozenset[Flight]
 
@@ -86,7 +84,7 @@ class Flights(PathWalk[Flight]):
     def left(self, nodes: Iterable[Node]) -> frozenset[int]:
         """The buffers with copies that may be in flight at the end."""
         every = self.seq(nodes, frozenset()).every | self.returned
-        return frozenset(buffer for buffer, _, _ in every if buffer != _UNDER_WAY)
+        return frozenset(buffer for buffer, _, _ in every)
 
     def step(self, node: Node, states: _State) -> _State:
         if isinstance(node, Access) and node.point in self.bound:
@@ -96,23 +94,14 @@ class Flights(PathWalk[Flight]):
     def wait(self, node: Wait, state: _State) -> _State:
         if node.event is CopyEvent.COMMIT:
             return frozenset((buffer, _IN_GROUP if by == OPEN else by, at) for buffer, by, at in state)
-        if node.event is CopyEvent.UNKNOWN or node.left:
+        if node.event is CopyEvent.UNKNOWN or node.left or in_stages(node.bound):
             return state
         own = frozenset(each for each in state if each[1] == node.bound)
         if node.event is CopyEvent.ARRIVE:
             return (state - own) | {(buffer, by, at or node.arrival) for buffer, by, at in own}
-        if node.event is CopyEvent.STAGE:
-            return (state - own) | _committed(own, node.bound)
-        if node.event is CopyEvent.RELEASE:
-            return (state - own) | _released(own)
-        if node.event is CopyEvent.UNCOUNTED:
-            far = frozenset((buffer, by, at and _NEVER) for buffer, by, at in own)
-            return (state - own) | far | {(_UNDER_WAY, node.bound, _NEVER)}
         done = frozenset(each for each in state if _lands(node, each))
         known = self.covered.get(node.point, frozenset())
-        self.covered[node.point] = known | {buffer for buffer, _, _ in done if buffer != _UNDER_WAY}
-        if node.event is CopyEvent.STAGE_DONE:  # the stage is under way until it is released
-            done = frozenset(each for each in done if each[0] != _UNDER_WAY)
+        self.covered[node.point] = known | {buffer for buffer, _, _ in done}
         return state - done
 
 
@@ -126,25 +115,17 @@ def _lands(node: Wait, flight: Flight) -> bool:
         return False
     if node.event is CopyEvent.BARRIER:
         return True
-    if node.event is CopyEvent.TOKEN:
-        return at == node.arrival
-    return at == 1 if node.event is CopyEvent.STAGE_DONE else at > 0
+    return node.event is CopyEvent.TOKEN and at == node.arrival
 
 
-def _committed(own: _State, by: int) -> _State:
-    """A stage more is under way, with all that was not committed."""
-    at = 1 + max((at for _, _, at in own), default=0)
-    at = at if at <= _MOST_STAGES else _NEVER
-    moved = frozenset((buffer, by, at if old == 0 else old) for buffer, _, old in own)
-    return moved | {(_UNDER_WAY, by, at)}
+def pipeline(variable: int) -> int:
+    """What stands for a pipeline among the objects that copies are bound to."""
+    return _PIPELINES - variable
 
 
-def _released(own: _State) -> _State:
-    """The oldest stage makes way; what it did not wait for is never known to have landed."""
-    left = frozenset(each for each in own if each[::2] != (_UNDER_WAY, 1))
-    return frozenset(
-        (buffer, by, at if at in (0, _NEVER) else _NEVER if at == 1 else at - 1) for buffer, by, at in left
-    )
+def in_stages(bound: int) -> bool:
+    """Is it a pipeline that a copy is bound to?"""
+    return bound <= _PIPELINES
 
 
 def settled(

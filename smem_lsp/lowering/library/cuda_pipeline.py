@@ -8,11 +8,13 @@ the stages that were committed; the next wait is for the one after it, in a pipe
 
 from __future__ import annotations
 
+from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.library import copy_groups
 from smem_lsp.lowering.library.copy_groups import CopyEvent
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
+from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function
@@ -37,12 +39,22 @@ def declared(
         or not _stays(ctx, declarator.name)
     ):
         return False
-    value = ctx.lower.value(ctx, made, scope)
+    for argument in made.arguments:
+        _share(ctx, argument, ctx.lower.operand(ctx, argument, scope))
     variable = ctx.variables.declare(declarator.name)
     scope.names[declarator.name] = Variable(variable, exact=False, plain=False, of_class="pipeline")
-    ctx.assign(variable, value)
+    ctx.assign(variable, ctx.out.fresh())
     ctx.copies.pipelines[variable] = not made.arguments
     return True
+
+
+def _share(ctx: Context, argument: tree.Expr, given: object) -> None:
+    """The state that threads of a pipeline share is prepared by one of them, and the others wait for it."""
+    if isinstance(given, Ref) and given.pointer:
+        why = f"{{}} is the state of a pipeline that is made at line {ctx.at.line(argument.lo)}"
+        ctx.buffers.pin(given.bases, why, within=given.within)
+        ctx.access(given.lost().place(), AccessKind.UPDATE, argument.lo, argument.hi)
+        ctx.may_synchronise()
 
 
 def _stays(ctx: Context, name: str) -> bool:
@@ -98,9 +110,10 @@ def _call_around(body: Body, argument: int) -> tuple[str, int]:
         number += texts[i] == ","
         i -= 1
     i -= 1
-    if i > 0 and texts[i] == ">":  # f<0>(
-        while i > 0 and kinds[i] != "NAME":
+    if i > 0 and texts[i] == ">":  # f<N - 1>(
+        while i > 0 and texts[i] != "<":
             i -= 1
+        i -= 1
     return (texts[i], number) if i >= 0 and kinds[i] == "NAME" else ("", 0)
 
 
@@ -110,25 +123,28 @@ def method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope
     if variable is None or callee.operator != "." or callee.name not in _METHODS:
         return None
     if callee.name == "producer_commit":
-        copy_groups.mark(ctx, CopyEvent.STAGE, expr.lo, key(variable))
+        copy_groups.mark(ctx, CopyEvent.STAGE, expr.lo, copy_groups.pipeline(variable))
     elif callee.name == "consumer_wait":
-        copy_groups.mark(ctx, CopyEvent.STAGE_DONE, expr.lo, key(variable))
+        copy_groups.mark(ctx, CopyEvent.STAGE_DONE, expr.lo, copy_groups.pipeline(variable))
     if callee.name == ("consumer_wait" if ctx.copies.pipelines[variable] else "consumer_release"):
-        copy_groups.mark(ctx, CopyEvent.RELEASE, expr.lo, key(variable))
+        copy_groups.mark(ctx, CopyEvent.RELEASE, expr.lo, copy_groups.pipeline(variable))
     _meets_others(ctx, variable, expr.lo, waits=callee.name == "consumer_wait")
     return ctx.out.fresh()
 
 
 def wait_prior(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:
-    """``cuda::pipeline_consumer_wait_prior<0>(pipe)``; None: something else."""
+    """``cuda::pipeline_consumer_wait_prior<N>(pipe)``; None: something else."""
     variable = _pipeline(ctx, expr.arguments[0], scope) if name == _PRIOR and expr.arguments else None
     if variable is None:
         return None
     assert isinstance(expr.callee, tree.Name)
     given = expr.callee.arguments[-1] if expr.callee.arguments else None
-    every = given and evaluate(given[0], scope.constant_scope()) == 0
-    # <N> makes N stages count as under way, be it more than there are
-    copy_groups.mark(ctx, CopyEvent.EVERY_STAGE if every else CopyEvent.UNCOUNTED, expr.lo, key(variable))
+    left = evaluate(given[0], scope.constant_scope()) if given else None
+    if left is None or left < 0:
+        copy_groups.mark(ctx, CopyEvent.UNCOUNTED, expr.lo, copy_groups.pipeline(variable))
+    else:  # makes so many stages count as under way, be it more than there are
+        event = CopyEvent.OLDER_STAGES if left else CopyEvent.EVERY_STAGE
+        copy_groups.mark(ctx, event, expr.lo, copy_groups.pipeline(variable), left=left)
     _meets_others(ctx, variable, expr.lo, waits=True)
     return ctx.out.fresh()
 
@@ -146,18 +162,17 @@ def hand_over(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """What is done to a pipeline from here on is not known: stages that are committed there, and waits."""
     variable = _pipeline(ctx, expr, scope)
     if variable is not None:
-        copy_groups.mark(ctx, CopyEvent.UNCOUNTED, expr.lo, key(variable))
+        copy_groups.mark(ctx, CopyEvent.UNCOUNTED, expr.lo, copy_groups.pipeline(variable))
         copy_groups.mark(ctx, CopyEvent.UNKNOWN, expr.lo)
-
-
-def key(variable: int) -> int:
-    """What stands for a pipeline among the objects that copies are bound to."""
-    return -10 - variable
 
 
 def bound_to(ctx: Context, value: object) -> int | None:
     """The key of a value that is a pipeline; None: it is none that is followed."""
-    return key(value.index) if isinstance(value, Var) and value.index in ctx.copies.pipelines else None
+    return (
+        copy_groups.pipeline(value.index)
+        if isinstance(value, Var) and value.index in ctx.copies.pipelines
+        else None
+    )
 
 
 def _pipeline(ctx: Context, expr: tree.Expr, scope: LocalScope) -> int | None:

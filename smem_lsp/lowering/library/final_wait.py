@@ -13,9 +13,17 @@ from smem_lsp.lowering.library.copy_groups import OPEN, CopyEvent, Flights, Wait
 from smem_lsp.lowering.state.context import Context
 
 
-def drained(ctx: Context, left: Collection[int], numbers: Mapping[int, int]) -> WithFinalWait | None:
+def drained(
+    ctx: Context,
+    left: Collection[int],
+    bound: Mapping[int, int],
+    covered: Mapping[int, frozenset[int]],
+    numbers: Mapping[int, int],
+) -> WithFinalWait | None:
     """``ctx``: with its waits as they were lowered; ``left``: buffers with copies in flight at the end, that nothing
-    else keeps from sharing bytes; ``numbers``: how many points behind a wait the copies of a buffer land."""
+    else keeps from sharing bytes; ``bound``: the issues of all copies into buffers with some in flight there -> what
+    these are bound to; ``covered``: wait -> buffers; ``numbers``: how many points behind a wait the copies of a buffer
+    land."""
     at = _behind(ctx.out.items)
     if not left or at is None or len(numbers) > ctx.copies.landings:
         return None
@@ -25,9 +33,10 @@ def drained(ctx: Context, left: Collection[int], numbers: Mapping[int, int]) -> 
     for event in (CopyEvent.GROUPS, CopyEvent.ALL):
         wait = wait_for(point, event, place.line, OPEN)
         items = [*ctx.out.items[:at], wait, *ctx.out.items[at:]]
-        flights = Flights(ctx.copies.bound)
+        flights = Flights(bound)
         if not flights.left(items):
-            body = Seq(tuple(settled(items, flights.covered, numbers, ctx.copies.into)))
+            landing = {**covered, point: flights.covered[point]}
+            body = Seq(tuple(settled(items, landing, numbers, ctx.copies.into)))
             return WithFinalWait(place.point, event is CopyEvent.ALL, frozenset(left), body)
     return None
 

@@ -10,10 +10,11 @@ from smem_lsp.ir.nodes import Assign
 from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var, variables_of
 from smem_lsp.lowering.library.congruences import Number
 from smem_lsp.lowering.library.differences import Zone, within
-from smem_lsp.lowering.state.copies import Family
+from smem_lsp.lowering.state.copies import Sequence
 from smem_lsp.source.record import dataclass
 
 _OLDEST = 9  # groups: an older one is as old as this
+UNCOUNTED = -1  # stages: not known how many
 
 
 Word = tuple[int, int]  # its buffer, and bytes from its start
@@ -23,7 +24,7 @@ Decided = frozenset[tuple[Value, bool]]  # conditions
 
 class Flight(NamedTuple):
     issue: int  # its point
-    by: Family | Word | None  # what waits for it; None: not known
+    by: Sequence | Word | None  # what waits for it; None: not known
     age: int = 0  # groups that were committed since, its own included
 
 
@@ -39,12 +40,13 @@ class Question(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Path:
     """``phases``: parity of the phase that the thread waits for next, how often it has arrived in it, and whether that
-    expects bytes of copies; ``numbers`` and ``zone``: variables; ``decided``: conditions that hold on it; ``other``:
-    the last four of the other thread."""
+    expects bytes of copies; ``stages``: pipelines, and how many stages of each are under way, if any; ``numbers`` and
+    ``zone``: variables; ``decided``: conditions that hold on it; ``other``: the last four of the other thread."""
 
     phases: frozenset[tuple[Word, int, int, bool]] = frozenset()
     lost: frozenset[int] = frozenset()  # buffers with words that are not followed
     flights: frozenset[Flight] = frozenset()
+    stages: frozenset[tuple[int, int]] = frozenset()
     numbers: Numbers = frozenset()
     zone: Zone = frozenset()
     asked: frozenset[Question] = frozenset()
@@ -57,6 +59,22 @@ class Path:
     def at(self, word: Word, parity: int, arrivals: int = 0, *, expects: bool = False) -> Path:
         rest = frozenset(each for each in self.phases if each[0] != word)
         return replace(self, phases=rest | {(word, parity, arrivals, expects)})
+
+    def under_way(self, pipeline: int) -> int:
+        return dict(self.stages).get(pipeline, 0)
+
+    def with_stages(self, pipeline: int, count: int) -> Path:
+        rest = frozenset(each for each in self.stages if each[0] != pipeline)
+        count = count if count <= _OLDEST else UNCOUNTED
+        return replace(self, stages=rest | {(pipeline, count)} if count else rest)
+
+    def committed(self, sequence: Sequence) -> Path:
+        """A group more: what is in flight is one older."""
+        flights = (
+            each._replace(age=min(each.age + 1, _OLDEST)) if each.by == sequence else each
+            for each in self.flights
+        )
+        return replace(self, flights=frozenset(flights))
 
     def unasked(self, word: Word) -> Path:
         """Nothing is asked of a word any more."""
@@ -77,10 +95,6 @@ def lose(path: Path, buffer: int) -> Path:
         ),
         lost=path.lost | {buffer},
     )
-
-
-def older(flight: Flight, family: Family) -> Flight:
-    return flight._replace(age=min(flight.age + 1, _OLDEST)) if flight.by is family else flight
 
 
 def least(numbers: Iterable[Numbers]) -> Mapping[int, Number]:

@@ -23,6 +23,7 @@ from smem_lsp.lowering.library.copy_groups import OPEN, CopyEvent, Wait
 from smem_lsp.lowering.library.differences import Zone, differences, joined, lasts
 from smem_lsp.lowering.library.live_variables import LiveVariables
 from smem_lsp.lowering.library.path_state import (
+    UNCOUNTED,
     Flight,
     Numbers,
     Path,
@@ -34,13 +35,13 @@ from smem_lsp.lowering.library.path_state import (
     lose,
     merged,
     named,
-    older,
     remembering,
     swapped,
     without,
 )
 from smem_lsp.lowering.library.roles import Roles, assigned
 from smem_lsp.lowering.state.copies import Family, ProxyEvent, ProxyWait, WordPlace
+from smem_lsp.lowering.state.copies import Sequence as Groups
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
@@ -49,6 +50,7 @@ _TELL = frozenset(
 )  # numbers that are known but for a multiple
 
 _OF_GROUPS = (CopyEvent.COMMIT, CopyEvent.GROUPS, CopyEvent.ALL)
+_OF_STAGES = (CopyEvent.EVERY_STAGE, CopyEvent.OLDER_STAGES)
 
 _MOST_PATHS = 256
 _MOST_OF_GROUPS = 32  # with no words and phases to tell apart
@@ -69,7 +71,7 @@ class Ends:
     left: frozenset[int]
 
 
-def ends(items: Sequence[Node], bound: Mapping[int, Family | WordPlace]) -> Ends:
+def ends(items: Sequence[Node], bound: Mapping[int, Groups | WordPlace]) -> Ends:
     """``bound``: where work is started (points) -> what its thread waits for."""
     if not bound:
         return Ends({}, frozenset())
@@ -102,11 +104,12 @@ class _Walk(PathWalk[Path]):
 
     apart: ClassVar[bool] = True
 
-    def __init__(self, bound: Mapping[int, Family | WordPlace], items: Sequence[Node]) -> None:
+    def __init__(self, bound: Mapping[int, Groups | WordPlace], items: Sequence[Node]) -> None:
         super().__init__()
         self.bound = bound
         self.groups = Family.COPIES in bound.values()
-        self.most = _MOST_OF_GROUPS if self.groups else _MOST_PATHS
+        self.pipelines = frozenset(each for each in bound.values() if isinstance(each, int))
+        self.most = _MOST_OF_GROUPS if self.groups or self.pipelines else _MOST_PATHS
         every = tuple(walk(Seq(tuple(items))))
         self.over_at: dict[int, set[int]] = {}
         self.turns, self.exact = 1, False  # of the loops around that are followed turn by turn; is this one?
@@ -160,13 +163,16 @@ class _Walk(PathWalk[Path]):
 
     def tells(self, node: Node) -> bool:
         """Does a thread make or wait for something here?"""
+        if isinstance(node, Wait) and node.bound == OPEN:
+            return self.groups and node.event in _OF_GROUPS and not node.guess
         if isinstance(node, Wait):
-            return self.groups and node.bound == OPEN and node.event in _OF_GROUPS and not node.guess
+            return node.bound in self.pipelines
         return isinstance(node, ProxyWait)
 
     def by_itself(self, node: Node) -> bool:
         """Is work started here that may be waited for wherever another condition holds?"""
-        return self.bound.get(node.point, Family.COPIES) is not Family.COPIES
+        over = self.bound.get(node.point, Family.COPIES)
+        return over is not Family.COPIES and not isinstance(over, int)
 
     def step(self, node: Node, states: Paths) -> Paths:
         if len(states) > self.most:
@@ -179,7 +185,8 @@ class _Walk(PathWalk[Path]):
         if isinstance(node, ProxyWait):
             return frozenset(self.event(node, each) for each in states)
         if isinstance(node, Wait) and self.tells(node):
-            return frozenset(self.group_event(node, each) for each in states)
+            happens = self.group_event if node.bound == OPEN else self.stage_event
+            return frozenset(happens(node, each) for each in states)
         if isinstance(node, Access) and node.point in self.bound:
             return frozenset(self.issue(node, each) for each in states)
         return states
@@ -409,7 +416,7 @@ class _Walk(PathWalk[Path]):
         if path.other is not None and node.event in (ProxyEvent.COMMIT, ProxyEvent.GROUPS):
             return path  # each thread has groups of its own
         if node.event is ProxyEvent.COMMIT:
-            return replace(path, flights=frozenset(older(each, node.family) for each in path.flights))
+            return path.committed(node.family)
         if node.event is ProxyEvent.GROUPS:
             return self.groups_over(path, node.point, node.family, node.left)
         assert node.word is not None
@@ -433,13 +440,30 @@ class _Walk(PathWalk[Path]):
 
     def group_event(self, node: Wait, path: Path) -> Path:
         if node.event is CopyEvent.COMMIT:
-            return replace(path, flights=frozenset(older(each, Family.COPIES) for each in path.flights))
+            return path.committed(Family.COPIES)
         left = -1 if node.event is CopyEvent.ALL else node.left
         return self.groups_over(path, node.point, Family.COPIES, left)
 
-    def groups_over(self, path: Path, point: int, family: Family, left: int) -> Path:
+    def stage_event(self, node: Wait, path: Path) -> Path:
+        """What a thread does with a pipeline. In front of a wait for a stage all those are done that are older, too:
+        copies of a thread land in the order of their groups (CCCL, cuda/pipeline)."""
+        count, event = path.under_way(node.bound), CopyEvent.UNCOUNTED if node.guess else node.event
+        if event in _OF_STAGES:
+            found = self.groups_over(path, node.point, node.bound, node.left)
+            return found.with_stages(node.bound, node.left)
+        if event is CopyEvent.STAGE:
+            path, count = path.committed(node.bound), count if count == UNCOUNTED else count + 1
+        elif event is CopyEvent.STAGE_DONE:
+            return self.groups_over(path, node.point, node.bound, count - 1) if count > 0 else path
+        elif event is CopyEvent.RELEASE:
+            count -= count > 0
+        else:
+            count = UNCOUNTED
+        return path.with_stages(node.bound, count)
+
+    def groups_over(self, path: Path, point: int, of: Groups, left: int) -> Path:
         """All groups but the ``left`` newest are done; -1: what is in no group yet, too."""
-        over = {each for each in path.flights if each.by is family and each.age > left}
+        over = {each for each in path.flights if each.by == of and each.age > left}
         self.over_at.setdefault(point, set()).update(each.issue for each in over)
         return replace(path, flights=path.flights - over)
 

@@ -32,6 +32,10 @@ class Family(enum.Enum):
     COPIES = enum.auto()  # cp.async
 
 
+Sequence = (
+    Family | int
+)  # groups that are waited for in the order of their commits; of a pipeline, by its key: stages
+
 WordPlace = tuple[
     int, Value | None
 ]  # of an ``mbarrier``: its buffer, and bytes from its start; None: not known
