@@ -470,7 +470,7 @@ def _retargeted(
 
 def _access(access: Access, to: Range) -> Access:
     """The same access to a range of the buffer."""
-    if access.start is not None and access.together:
+    if access.start is not None:
         access = replace(access, start=operation(Operator.SUBTRACT, access.start, Const(to.offset)))
     if access.offset is None or access.part is not None:
         return replace(access, buffer=to.index, index=None, offset=None)

@@ -41,6 +41,8 @@ def declared(
         return False
     for argument in made.arguments:
         _share(ctx, argument, ctx.lower.operand(ctx, argument, scope))
+    if made.arguments:
+        ctx.may_synchronise()
     variable = ctx.variables.declare(declarator.name)
     scope.names[declarator.name] = Variable(variable, exact=False, plain=False, of_class="pipeline")
     ctx.assign(variable, ctx.out.fresh())
@@ -49,12 +51,11 @@ def declared(
 
 
 def _share(ctx: Context, argument: tree.Expr, given: object) -> None:
-    """The state that threads of a pipeline share is prepared by one of them, and the others wait for it."""
+    """The state that threads of a pipeline share is used by each of its methods."""
     if isinstance(given, Ref) and given.pointer:
         why = f"{{}} is the state of a pipeline that is made at line {ctx.at.line(argument.lo)}"
         ctx.buffers.pin(given.bases, why, within=given.within)
         ctx.access(given.lost().place(), AccessKind.UPDATE, argument.lo, argument.hi)
-        ctx.may_synchronise()
 
 
 def _stays(ctx: Context, name: str) -> bool:

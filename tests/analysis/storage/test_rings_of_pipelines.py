@@ -71,6 +71,10 @@ OVER = [
     OWN + AHEAD,
     OWN + USED.replace("j < n", "t < 64 && j < n").replace("4 * t", "8 * t"),
     "const int turns = n / 16; " + OWN + USED.replace("< n", "< turns"),
+    OWN + f"for (int r = 0; r < n; ++r) {{ {USED} }}",
+    f"for (int r = 0; r < n; ++r) {{ {OWN} {USED} }}",
+    OWN + "pipe.consumer_wait(); " + USED,
+    OWN + USED.replace("j < n", "j < n && in[j] > 0"),
 ]
 GOES_ON = [
     OWN + USED.replace("pipe.consumer_wait();", "if (k + 1 < n) pipe.consumer_wait();"),
@@ -89,6 +93,10 @@ GOES_ON = [
     OWN + USED.replace("__syncthreads(); v", "__syncthreads(); if (v > 9) break; v"),
     OWN + USED.replace("pipe.consumer_wait();", "if (t < 64) pipe.consumer_wait();"),
     OWN + USED.replace("pipe.consumer_wait();", "__syncthreads();"),
+    OWN + f"for (int r = 0; r < n; ++r) {{ {USED} }}".replace("k < n;", "k < n - 1;"),
+    OWN + "for (int j = 0; j < 12; ++j) pipe.producer_commit(); " + USED,
+    OWN + USED.replace("__syncthreads(); v", "__syncthreads(); if (v > 9) { pipe.quit(); break; } v"),
+    OWN + USED.replace("pipe.consumer_wait();", "if (in[k] > 3) continue; pipe.consumer_wait();"),
     ROLES,
 ]
 
