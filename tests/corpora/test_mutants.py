@@ -11,7 +11,7 @@ from robustness.mutants import SLOW, Tally, judge, sources
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 FIRST = 10_000_000  # seeds that the benchmark does not come to
-EACH = 500
+EACH = 250
 
 
 @pytest.mark.defects  # they are counted here

@@ -18,7 +18,7 @@ from smem_lsp.engine import Report, apply, check
 from smem_lsp.source import Span
 
 FULL = os.environ.get("SMEM_FULL") == "1"
-BEGINNINGS = 30  # of each text
+BEGINNINGS = 20  # of each text
 EDITS = 1000
 TIMEOUT = 60.0  # seconds for one text: far more than it takes
 
