@@ -24,6 +24,7 @@ from smem_lsp.analysis.decision.slices import Name, Terms, name_of
 from smem_lsp.analysis.decision.touched_bytes import are_other_members, stores
 from smem_lsp.analysis.decision.unknowns import Origin, Turns
 from smem_lsp.analysis.decision.ways import SAME_TURN, Way
+from smem_lsp.analysis.values.enumerated import SEVERAL, by_thread
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import Op, Opaque, Term, parts_of
 from smem_lsp.ir.nodes import Access, Axes, Dims
@@ -60,6 +61,9 @@ class Asker:
     meant: frozenset[int] = frozenset()
     _known: dict[object, Reply] = field(default_factory=dict)
     _own: dict[int, Access] | None = None
+    _bytes: Mapping[int, Mapping[int, int]] | None = (
+        None  # as in ``by_thread``, from where the solver has given up
+    )
     # of one access, of two positions: what is so, and what it took whom to find it
     _facts: dict[object, tuple[bool, Effects, object]] = field(default_factory=dict)
     _bound: tuple[Mapping[str, int], Effects, object] | None = None
@@ -229,11 +233,26 @@ class Asker:
     ) -> Reply:
         if are_other_members(self.of.values, first, second) or self._are_of_one_thread(first, second):
             return Reply(Answer.APART)
+        if self._bytes is not None and self._are_enumerated_apart(first, second):
+            return Reply(Answer.APART)
         if self.effort <= 0:
             return Reply(Answer.UNDECIDED, out_of_effort=True)
         self.spend(TO_ASK)
-        pair = PairQuestion(self, first, second, way, lanes, prove, tile)
-        return pair.reply()
+        found = PairQuestion(self, first, second, way, lanes, prove, tile).reply()
+        if found.out_of_effort and self._bytes is None and self._are_enumerated_apart(first, second):
+            return Reply(Answer.APART)
+        return found
+
+    def _are_enumerated_apart(self, first: Access, second: Access) -> bool:
+        """Are they apart by what every thread of the block does? Asked where the solver gives up, and from then on."""
+        if self.dims is None or first.buffer != second.buffer:
+            return False
+        if self._bytes is None:
+            self._bytes = by_thread(self.of.kernel, self.of.values, self.dims, self.of.accesses)
+        one, other = self._bytes.get(first.point), self._bytes.get(second.point)
+        if one is None or other is None:
+            return False
+        return all(one[byte] == other[byte] != SEVERAL for byte in one.keys() & other.keys())
 
     def _are_of_one_thread(self, first: Access, second: Access) -> bool:
         """Do both belong to one certain thread, that waits for what it does?"""

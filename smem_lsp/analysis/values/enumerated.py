@@ -6,7 +6,7 @@ end or a condition, is taken as anything, so the result holds whatever jumps the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import field
 
 from smem_lsp.analysis.values.evaluate import Evaluator, Work, iterations
@@ -18,6 +18,9 @@ from smem_lsp.source.record import dataclass
 
 _MAX_WORK = 1 << 19  # values that are computed
 _MAX_TURNS = 256
+_MAX_BYTES = 1 << 16  # that one access touches
+
+SEVERAL = -1  # in place of a thread
 
 
 def touched(
@@ -28,6 +31,24 @@ def touched(
     walked = _Walk(kernel, values, wanted)
     walked.run(kernel.body, Evaluator(dims, work=Work(_MAX_WORK)))
     return walked.found
+
+
+def by_thread(
+    kernel: Kernel, values: ValueFacts, dims: Dims, accesses: Collection[Access]
+) -> Mapping[int, Mapping[int, int]]:
+    """Access (its point) -> byte of its buffer -> the one thread that touches it, in whatever turns of the loops around
+    it, ``SEVERAL`` if several do. Left out is what is not known, and what is no access of each thread to bytes of its
+    own choice."""
+    plain = frozenset(
+        each.point
+        for each in accesses
+        if each.part is None
+        and each.start is None
+        and not (each.guess or each.rows or each.serves or each.asynchronous or each.beside)
+    )
+    walked = _ByThread(kernel, values, plain)
+    walked.run(kernel.body, Evaluator(dims, work=Work(_MAX_WORK)))
+    return {point: found for point in plain if (found := walked.bytes_of(point)) is not None}
 
 
 @dataclass(slots=True)
@@ -78,3 +99,34 @@ class _Walk:
         low, high = self.found.get(access.point, (min(starts), max(starts) + width)) or (None, None)
         if low is not None and high is not None:
             self.found[access.point] = min(low, *starts), max(high, max(starts) + width)
+
+
+@dataclass(slots=True)
+class _ByThread(_Walk):
+    """``starts``: of each access, the first bytes that it is at, with the thread; None: they are not known."""
+
+    starts: dict[int, set[tuple[int, int]] | None] = field(default_factory=dict)
+    widths: dict[int, int] = field(default_factory=dict)
+
+    def add(self, access: Access, threads: Evaluator) -> None:
+        buffer = self.kernel.buffers[access.buffer]
+        width = access.width if access.width is not None else buffer.element_bytes
+        offset = self.values.offset(access, buffer)
+        found = None if offset is None else threads.values(offset)
+        known = self.starts.setdefault(access.point, set())
+        if found is None or not width or known is None or len(known) > _MAX_BYTES // width:
+            self.starts[access.point] = None
+            return
+        self.widths[access.point] = width
+        known.update(zip(found, threads.threads))
+
+    def bytes_of(self, point: int) -> dict[int, int] | None:
+        starts = self.starts.get(point, set())
+        if starts is None:
+            return None
+        found: dict[int, int] = {}
+        for start, thread in starts:
+            checkpoint()
+            for byte in range(start, start + self.widths[point]):
+                found[byte] = thread if found.get(byte, thread) == thread else SEVERAL
+        return found

@@ -177,3 +177,24 @@ void go(const int *in, int *out) {{ k<<<1, 256>>>(in, out); }}
 def test_columns_that_are_turned_about_by_their_row(column: str, *, free: bool) -> None:
     (found,) = check(SWIZZLED.format(size=1032, column=column)).facts[0].analysis.verdicts
     assert found.kind is (VerdictKind.RACE_FREE if free else VerdictKind.RACY), found.reasons
+
+
+SUMMED_SWIZZLE = """\
+__global__ void __launch_bounds__(128) k(const uint4* in, uint4* out) {
+  __shared__ uint4 s[512];
+  int t = threadIdx.x;
+  for (int i = 0; i < 4; ++i) {
+    s[i * 128 + (t >> 3) * 8 + ((((t & 63) >> 5) + ((t & 7) >> 2)) & 1) * 4
+      + ((((t & 31) >> 4) + ((t & 3) >> 1)) & 1) * 2 + ((((t & 15) >> 3) + (t & BITS)) & 1)] = in[i * 128 + t];
+  }
+  __syncthreads();
+  for (int i = 0; i < 4; ++i) { out[i * 128 + t] = s[511 - i * 128 - t]; }
+}
+void run(const uint4* in, uint4* out) { k<<<1, 128>>>(in, out); }
+"""
+
+
+@pytest.mark.parametrize(("bits", "kind"), [("1", VerdictKind.RACE_FREE), ("2", VerdictKind.RACY)])
+def test_a_swizzle_of_sums_is_decided_in_a_known_block(bits: str, kind: VerdictKind) -> None:
+    (verdict,) = check(SUMMED_SWIZZLE.replace("BITS", bits)).facts[0].analysis.verdicts
+    assert verdict.kind is kind
