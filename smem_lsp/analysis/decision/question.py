@@ -61,9 +61,7 @@ class Asker:
     meant: frozenset[int] = frozenset()
     _known: dict[object, Reply] = field(default_factory=dict)
     _own: dict[int, Access] | None = None
-    _bytes: Mapping[int, Mapping[int, int]] | None = (
-        None  # as in ``by_thread``, from where the solver has given up
-    )
+    _bytes: Mapping[int, Mapping[int, int]] | None = None  # as in ``by_thread``
     # of one access, of two positions: what is so, and what it took whom to find it
     _facts: dict[object, tuple[bool, Effects, object]] = field(default_factory=dict)
     _bound: tuple[Mapping[str, int], Effects, object] | None = None
@@ -91,6 +89,8 @@ class Asker:
             found = self._answered(first, second, way, lanes, tile, prove=prove)
             if self.effort > 0:  # else more may be found with more of it
                 self._known[key] = found
+        if found.out_of_effort and self._are_enumerated_apart(first, second):
+            return Reply(Answer.APART)  # kept for no other pair: who is asked about alike may stand elsewhere
         return found
 
     def _answered(
@@ -233,18 +233,14 @@ class Asker:
     ) -> Reply:
         if are_other_members(self.of.values, first, second) or self._are_of_one_thread(first, second):
             return Reply(Answer.APART)
-        if self._bytes is not None and self._are_enumerated_apart(first, second):
-            return Reply(Answer.APART)
         if self.effort <= 0:
             return Reply(Answer.UNDECIDED, out_of_effort=True)
         self.spend(TO_ASK)
-        found = PairQuestion(self, first, second, way, lanes, prove, tile).reply()
-        if found.out_of_effort and self._bytes is None and self._are_enumerated_apart(first, second):
-            return Reply(Answer.APART)
-        return found
+        pair = PairQuestion(self, first, second, way, lanes, prove, tile)
+        return pair.reply()
 
     def _are_enumerated_apart(self, first: Access, second: Access) -> bool:
-        """Are they apart by what every thread of the block does? Asked where the solver gives up, and from then on."""
+        """Are they apart by what every thread of the block does? Asked where the solver gives up."""
         if self.dims is None or first.buffer != second.buffer:
             return False
         if self._bytes is None:
