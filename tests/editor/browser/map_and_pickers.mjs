@@ -58,6 +58,7 @@ const declared = lines.findIndex((line) => line.includes(' d['));
 const buffer = [declared + 1, lines[declared].indexOf('d[') + 1];
 await goTo(...buffer);
 await map.locator('h1', { hasText: 'four' }).waitFor();
+await map.locator('.facts:visible', { hasText: 'sm_90' }).first().waitFor(); // drawn after the title
 seen.followed = await mapOf();
 note('followed');
 
