@@ -19,7 +19,7 @@ from smem_lsp.analysis.values.delivered_loads import delivered_loads
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.pointer_ranges import parts
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import Const, Op, Opaque, Term
+from smem_lsp.analysis.values.terms import Const, Opaque, Term, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
     Access,
@@ -135,21 +135,8 @@ class Followed:
         up."""
         if any(each.asynchronous or each.beside for each in self.accesses):
             return frozenset()
-        stored = set[int]()
-        stack, seen = [*self.values.stored.values()], set[Term]()
-        while stack:
-            checkpoint()
-            term = stack.pop()
-            if term in seen:
-                continue
-            seen.add(term)
-            if isinstance(term, Op):
-                stack += term.args
-            elif isinstance(term, Opaque):
-                stack += term.sources
-                if term.access is not None:
-                    stored.add(term.access)
-                    stack += self.values.address(term.access) or ()
+        read = parts_of(*self.values.stored.values(), inside=self.values.sources)
+        stored = {each.access for each in read if isinstance(each, Opaque) and each.access is not None}
         return undisturbed_loads(self.body, self.values, self.kernel.buffers, stored, self.control)
 
     @cached_property

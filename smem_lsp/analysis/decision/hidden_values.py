@@ -26,6 +26,7 @@ from smem_lsp.analysis.values.terms import (
     Opaque,
     Sym,
     Term,
+    parts_of,
 )
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
@@ -291,23 +292,18 @@ class HiddenValues(Unknowns):
         moves = {each.atom: each for loop in self.levels.values.loops.values() for each in loop.recurrences}
         if term not in moves:
             return False
-        stack, seen = list[Term]([term]), set[Term]()
-        while stack:
-            checkpoint()
-            each = stack.pop()
-            if each in seen:
-                continue
-            seen.add(each)
-            if self.is_loaded(each):
-                self.gathered = True
-                return True
-            if isinstance(each, LoopVar) and each in moves:
-                stack += (moves[each].init, moves[each].next)
-            elif isinstance(each, Op) and each.operator in _CARRIED:
-                stack += each.args[each.operator == "?:" :]
-            elif isinstance(each, Op) and each.operator in _ROUND:
-                stack.append(each.args[0])
-        return False
+
+        def inside(part: Term) -> tuple[Term, ...]:
+            if isinstance(part, LoopVar) and part in moves:
+                return moves[part].init, moves[part].next
+            if isinstance(part, Op) and part.operator in _CARRIED:
+                return part.args[part.operator == "?:" :]
+            return part.args[:1] if isinstance(part, Op) and part.operator in _ROUND else ()
+
+        if not any(self.is_loaded(each) for each in parts_of(term, inside=inside)):
+            return False
+        self.gathered = True
+        return True
 
     def rests_on_loads(self, term: Term) -> bool:
         """Is it computed from loaded values, in whatever way? Any truth may come of it, but not any number."""

@@ -17,7 +17,7 @@ from smem_lsp.analysis.decision.size_conditions import is_parameter
 from smem_lsp.analysis.decision.touched_bytes import stores
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn
-from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Term
+from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Term, parts_of
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.source.record import dataclass
 
@@ -289,15 +289,10 @@ class PairQuestion(RaceSizes):
 
 def _counted(term: Term) -> Iterator[Term]:
     """What a number is counted from, and not what only decides about it: what is compared, or given to a function."""
-    waiting, seen = [term], set[Term]()
-    while waiting:
-        each = waiting.pop()
-        if each in seen:
-            continue
-        seen.add(each)
-        if not isinstance(each, Op):
-            yield each
-        elif each.operator == "?:":
-            waiting += each.args[1:]
-        elif each.operator in ARITHMETIC:
-            waiting += each.args
+
+    def inside(term: Term) -> tuple[Term, ...]:
+        if not isinstance(term, Op):
+            return ()
+        return term.args[1:] if term.operator == "?:" else term.args if term.operator in ARITHMETIC else ()
+
+    return (each for each in parts_of(term, inside=inside) if not isinstance(each, Op))

@@ -76,21 +76,8 @@ class Slices:
         return found
 
     def _unknown(self) -> set[Opaque]:
-        values = self.of.values
-        found, waiting, seen = set[Opaque](), list(self._roots()), set[Term]()
-        while waiting:
-            checkpoint()
-            term = waiting.pop()
-            if term in seen:
-                continue
-            seen.add(term)
-            if isinstance(term, Op):
-                waiting += term.args
-            elif isinstance(term, Opaque):
-                found.add(term)
-                waiting += term.sources
-                waiting += (None if term.access is None else values.address(term.access)) or ()
-        return found
+        every = parts_of(*self._roots(), inside=self.of.values.sources)
+        return {each for each in every if isinstance(each, Opaque)}
 
     def _roots(self) -> Iterator[Term]:
         values = self.of.values

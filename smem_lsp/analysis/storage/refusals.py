@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 
 from smem_lsp.analysis.values.pointer_ranges import assignments, copied_name, pointers_in
 from smem_lsp.analysis.values.ranges import INFINITE, Bounds
-from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Sym, Term
+from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Sym, Term, operands_of, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Buffer, Kernel
-from smem_lsp.source import checkpoint, listed, record
+from smem_lsp.source import listed, record
 from smem_lsp.targets.every import MOST_SHARED
 
 _MOST = 3  # parts of an index that one refusal names
@@ -110,23 +110,18 @@ def _told(kernel: Kernel, access: Access) -> str:
 
 def _causes(kernel: Kernel, bounds: Bounds, offset: Term) -> Iterator[str]:
     """The smallest parts of a term that nothing keeps within a block's bytes."""
-    stack, seen = [offset], set[Term]()
-    while stack:
-        checkpoint()
-        term = stack.pop()
-        if term in seen:
-            continue
-        seen.add(term)
+
+    def inside(term: Term) -> list[Term]:
+        varying = [each for each in reversed(operands_of(term)) if not isinstance(each, Const)]
+        far = [each for each in varying if max(map(abs, bounds.interval(each))) > MOST_SHARED]
+        return far or (varying if len(varying) == 1 else [])
+
+    for term in parts_of(offset, inside=inside):
         if isinstance(term, Sym):
             yield f"`{term.name}`"
         elif isinstance(term, LoopVar):
             yield f"`{kernel.variables[term.variable].removesuffix(' in bytes')}`, which a loop changes"
         elif isinstance(term, Opaque):
             yield _ORIGINS.get(term.origin, "a value that is not followed")
-        elif isinstance(term, Op):
-            varying = [each for each in reversed(term.args) if not isinstance(each, Const)]
-            far = [each for each in varying if max(map(abs, bounds.interval(each))) > MOST_SHARED]
-            inner = far or (varying if len(varying) == 1 else [])
-            stack += inner
-            if not inner:
-                yield f"the result of `{term.operator}`"
+        elif isinstance(term, Op) and not inside(term):
+            yield f"the result of `{term.operator}`"

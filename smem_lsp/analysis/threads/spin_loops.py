@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Op, Opaque, Term, parts_of
+from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Op, Opaque, Term, operands_of, parts_of
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence, ValueFacts
 from smem_lsp.ir.nodes import Access, AccessKind, GlobalAccess, Loop, walk
 from smem_lsp.source import checkpoint, record
@@ -245,16 +245,7 @@ def _step(term: Term, counters: _Counters) -> int | None:
 
 def _loads(terms: Collection[Term]) -> set[int]:
     """Points of the shared-memory loads in ``terms``."""
-    stack, seen, found = list(terms), set[Term](), set[int]()
-    while stack:
-        each = stack.pop()
-        if each in seen:
-            continue
-        seen.add(each)
-        if isinstance(each, Opaque):
-            if each.access is not None:
-                found.add(each.access)
-            stack.extend(each.sources)
-        elif isinstance(each, Op):
-            stack.extend(each.args)
-    return found
+    every = parts_of(
+        *terms, inside=lambda each: each.sources if isinstance(each, Opaque) else operands_of(each)
+    )
+    return {each.access for each in every if isinstance(each, Opaque) and each.access is not None}

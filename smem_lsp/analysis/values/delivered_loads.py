@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Term
+from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Term, parts_of
 from smem_lsp.analysis.values.value_facts import Recurrence, ValueFacts
-from smem_lsp.source import checkpoint
 
 _ALL_LANES = 0xFFFFFFFF
 
@@ -40,20 +39,15 @@ def _loads_in(
 ) -> frozenset[int]:
     """What a loop variable begins with counts if each turn makes its value of that of the one before: none has one
     without. What the turns before have loaded does not."""
-    found, seen, waiting = set[int](), set[Term](), [*operands]
-    while waiting:
-        checkpoint()
-        term = waiting.pop()
-        if term in seen:
-            continue
-        seen.add(term)
-        waiting += _made_from(term)
-        if isinstance(term, Opaque) and term.access is not None:
-            found.add(term.access)
-            waiting += values.address(term.access) or ()
-        elif isinstance(term, LoopVar) and term in moves and _is_made_of(moves[term].next, term):
-            waiting.append(moves[term].init)
-    return frozenset(found)
+
+    def inside(term: Term) -> tuple[Term, ...]:
+        if isinstance(term, LoopVar) and term in moves and _is_made_of(moves[term].next, term):
+            return (moves[term].init,)
+        address = values.address(term.access) if isinstance(term, Opaque) and term.access is not None else ()
+        return (*_made_from(term), *(address or ()))
+
+    every = parts_of(*operands, inside=inside)
+    return frozenset(each.access for each in every if isinstance(each, Opaque) and each.access is not None)
 
 
 def _made_from(term: Term) -> tuple[Term, ...]:
@@ -66,13 +60,4 @@ def _made_from(term: Term) -> tuple[Term, ...]:
 
 
 def _is_made_of(value: Term, part: Term) -> bool:
-    seen, waiting = set[Term](), [value]
-    while waiting:
-        checkpoint()
-        term = waiting.pop()
-        if term is part:
-            return True
-        if term not in seen:
-            seen.add(term)
-            waiting += _made_from(term)
-    return False
+    return any(each is part for each in parts_of(value, inside=_made_from))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 
-from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Sym, Term, parts_of
+from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Sym, Term, operands_of, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
 _PLACE = ("blockDim.", "blockIdx.", "gridDim.")  # of a block: no sizes
@@ -37,21 +36,13 @@ class Dependence:
         return not found.isdisjoint(names)
 
     def _names(self, term: Term) -> frozenset[str]:
-        loops, found = self.values.loops, set[str]()
-        seen: set[Term] = set()
-        stack = [term]
-        while stack:
-            checkpoint()
-            for part in parts_of(stack.pop()):
-                if part in seen:
-                    continue
-                seen.add(part)
-                if isinstance(part, Sym):
-                    found.add(part.name)
-                elif isinstance(part, LoopVar) and part.loop in loops:
-                    own = (each for each in loops[part.loop].recurrences if each.atom is part)
-                    stack += [each for recurrence in own for each in (recurrence.init, recurrence.next)]
-        return frozenset(found)
+        return frozenset(each.name for each in parts_of(term, inside=self._inside) if isinstance(each, Sym))
+
+    def _inside(self, term: Term) -> Iterable[Term]:
+        if not isinstance(term, LoopVar) or term.loop not in self.values.loops:
+            return operands_of(term)
+        own = (each for each in self.values.loops[term.loop].recurrences if each.atom is term)
+        return [each for recurrence in own for each in (recurrence.init, recurrence.next)]
 
 
 def symbols_of(term: Term) -> set[str]:

@@ -9,7 +9,7 @@ levels are computed later.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import field
 from enum import IntEnum
 from typing import Final
@@ -493,14 +493,18 @@ def is_free(term: Term) -> bool:
     )
 
 
-def parts_of(*terms: Term) -> Iterator[Term]:
-    """Some terms and all their subterms, each once."""
+def operands_of(term: Term) -> tuple[Term, ...]:
+    """What it is computed from."""
+    return term.args if isinstance(term, Op) else ()
+
+
+def parts_of(*terms: Term, inside: Callable[[Term], Iterable[Term]] = operands_of) -> Iterator[Term]:
+    """Some terms and all their subterms, each once; ``inside``: what counts as part of a term."""
     stack, seen = list(terms), set[Term]()
     while stack:
+        checkpoint()
         each = stack.pop()
-        if each in seen:
-            continue
-        seen.add(each)
-        yield each
-        if isinstance(each, Op):
-            stack.extend(each.args)
+        if each not in seen:
+            seen.add(each)
+            yield each
+            stack += inside(each)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from smem_lsp.analysis.values.terms import LoopVar, Op, Table, Term
+from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Table, Term
 from smem_lsp.ir.nodes import Access, Buffer
 from smem_lsp.source import record
 
@@ -101,6 +101,15 @@ class ValueFacts:
         if access in self.indices:
             return self.indices[access]
         return (self.offsets[access],) if access in self.offsets else None
+
+    def sources(self, term: Term) -> tuple[Term, ...]:
+        """What it is computed from, or what was loaded for it, and from where."""
+        if isinstance(term, Op):
+            return term.args
+        if not isinstance(term, Opaque):
+            return ()
+        address = None if term.access is None else self.address(term.access)
+        return (*term.sources, *(address or ()))
 
     def element(self, access: Access, buffer: Buffer) -> Term | None:
         """Row-major number of the accessed element; None: unknown."""
