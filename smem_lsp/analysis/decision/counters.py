@@ -15,8 +15,8 @@ from dataclasses import field
 
 from smem_lsp.analysis.decision.conditions import Position
 from smem_lsp.analysis.decision.operators import COMPARISONS
-from smem_lsp.analysis.values.ranges import ANY, INFINITE, Bounds, Interval
-from smem_lsp.analysis.values.terms import Const, Op, Sym, Term, Thread, parts_of
+from smem_lsp.analysis.values.ranges import Bounds
+from smem_lsp.analysis.values.terms import Const, Op, Term
 from smem_lsp.analysis.values.value_facts import LoopFacts, ValueFacts
 from smem_lsp.ir.nodes import (
     Access,
@@ -32,7 +32,6 @@ from smem_lsp.source import record
 from smem_lsp.source.record import dataclass
 
 _MOST_ADDED = 1 << 16  # at once
-_FAR = 1 << 30  # from where a number wraps
 _PLAIN_BARRIERS = (BarrierKind.BLOCK, BarrierKind.WARP)
 
 
@@ -50,11 +49,9 @@ class Ticket:
 
 @dataclass(slots=True)
 class Counters:
-    """Of one kernel. ``tickets``: by what they find; ``bounds``: of these, where it is known what the counter
-    begins with."""
+    """Of one kernel. ``tickets``: by what they find."""
 
     tickets: Mapping[Term, Ticket] = field(default_factory=dict)
-    bounds: Mapping[Term, Interval] = field(default_factory=dict)
     _stops: tuple[int, ...] = ()  # points of barriers and of calls that may wait
     _resets: Mapping[int, Sequence[int]] = field(default_factory=dict)  # buffer -> points of other writes
     _ranges: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # loop -> its points
@@ -92,20 +89,16 @@ def counters(
         elif isinstance(node, Access) and not node.lands:
             accesses.append(node)
     storages = storages_of(kernel.buffers)
-    tickets, bounds, resets = dict[Term, Ticket](), dict[Term, Interval](), dict[int, list[int]]()
+    tickets, resets = dict[Term, Ticket](), dict[int, list[int]]()
     for buffer in kernel.buffers:
         if buffer.index not in {each.buffer for each in accesses if each.point in values.added}:
             continue
         of_storage = [each for each in accesses if storages[each.buffer] == storages[buffer.index]]
         found = _tickets(kernel, values, of_storage, around)
-        own = [each for each in found if each.access.buffer == buffer.index]
-        tickets |= {each.before: each for each in own}
+        tickets |= {each.before: each for each in found if each.access.buffer == buffer.index}
         writes = [each for each in of_storage if each.kind.writes and each.point not in values.added]
         resets[buffer.index] = [each.point for each in writes]
-        least = _least(kernel, values, own, writes, around) if own and own[0].rises else None
-        if least is not None:
-            bounds |= {each.before: (least, INFINITE) for each in own}
-    return Counters(tickets, bounds, tuple(stops), resets, ranges, around)
+    return Counters(tickets, tuple(stops), resets, ranges, around)
 
 
 def _tickets(
@@ -167,56 +160,3 @@ def _is_moved(term: Term, atoms: Collection[Term]) -> bool:
         moved = [each for each in term.args if not isinstance(each, Const)]
         return len(moved) == 1 and moved[0] in atoms
     return term in atoms
-
-
-def _least(
-    kernel: Kernel,
-    values: ValueFacts,
-    tickets: Sequence[Ticket],
-    writes: Iterable[Access],
-    around: Mapping[int, Position],
-) -> int | None:
-    """What each addition finds at least: what the counter begins with. Other writes to its array miss it, if only
-    because the places that it gives out lie behind it; None: not known."""
-    limits = Bounds(values.loops)
-    begins, others = dict[int, int](), list[Access]()
-    size = kernel.buffers[tickets[0].access.buffer].element_bytes or 0
-    for write in writes:
-        if write.buffer != tickets[0].access.buffer:
-            return None
-        stored = values.stored.get(write.point)
-        low, high = ANY if stored is None else limits.interval(stored)
-        if write.kind is AccessKind.WRITE and write.width in (None, size) and -_FAR <= low <= high <= _FAR:
-            begins[write.point] = low
-        else:
-            others.append(write)
-    for each in tickets:
-        before = around[each.access.point]
-        if not any(_is_in_front(around[point], before) and point < each.access.point for point in begins):
-            return None
-    least = min(begins.values())
-    given = Bounds(values.loops, given={each.before: (least, INFINITE) for each in tickets})
-    cells = [given.interval(each.cell) for each in tickets]
-    for write in others:
-        offset = values.offset(write, kernel.buffers[write.buffer])
-        if offset is None or write.is_unplaced or write.start is not None:
-            return None
-        width = size if write.width is None else write.width
-        first, last = given.interval(offset)
-        if not all(last + width <= low or first >= high + size for low, high in cells):
-            return None
-    return least
-
-
-def _is_in_front(outer: Position, inner: Position) -> bool:
-    """Does some thread come to ``outer`` first, wherever a thread comes to ``inner``?"""
-    if inner.loops[: len(outer.loops)] != outer.loops:
-        return False
-    return all(each in inner.conditions or _chooses(each.term) for each in outer.conditions)
-
-
-def _chooses(term: Term) -> bool:
-    """Is it a question to the number of a thread alone?"""
-    parts = list(parts_of(term))
-    known = all(not isinstance(part, Sym) or part.name.startswith("blockDim.") for part in parts)
-    return term.known and not term.carried and known and any(isinstance(part, Thread) for part in parts)

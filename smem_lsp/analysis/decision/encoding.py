@@ -79,8 +79,9 @@ class Encoder(LoopValues):
 
     def tie(self, term: Term) -> None:
         """Loop variables on which the block agrees may be so though each thread starts at its own: those that do not
-        come to the same number are not here."""
-        new = [each for each in term.carried if isinstance(each, LoopVar) and each not in self._tied]
+        come to the same number are not here. Threads may agree on a term and on none that it is made of: ``i / 32``."""
+        atoms = (each for each in term.carried if isinstance(each, LoopVar) and each not in self._tied)
+        new = [each for each in atoms if self.levels.uniform(each)]
         for atom in sorted(new, key=lambda each: each.serial) if len(new) > 1 else new:
             self._tied.add(atom)
             loop = self.levels.values.loops.get(atom.loop)

@@ -13,12 +13,13 @@ from smem_lsp.analysis.decision.loaded_values import Made, made_of
 from smem_lsp.analysis.decision.rereads import Earlier, rereads
 from smem_lsp.analysis.decision.routes import ways_between
 from smem_lsp.analysis.decision.slices import Slices
+from smem_lsp.analysis.decision.start_values import start_values
 from smem_lsp.analysis.decision.ways import Ordering, Pair, Way
 from smem_lsp.analysis.threads.uniformity import Control, Levels, control_where, undisturbed_loads
 from smem_lsp.analysis.values.delivered_loads import delivered_loads
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.pointer_ranges import parts
-from smem_lsp.analysis.values.ranges import Bounds
+from smem_lsp.analysis.values.ranges import Bounds, Interval
 from smem_lsp.analysis.values.terms import Const, Opaque, Term, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
@@ -28,6 +29,7 @@ from smem_lsp.ir.nodes import (
     BarrierKind,
     Branch,
     CopyWait,
+    Dims,
     Exchange,
     Jump,
     Kernel,
@@ -55,6 +57,7 @@ class Followed:
     levels: Levels
     _ways: dict[Ordering, Ways] = field(default_factory=dict)
     _controls: dict[frozenset[int], Control] = field(default_factory=dict)
+    _begun: dict[Dims | None, Mapping[Term, Interval]] = field(default_factory=dict)
 
     @cached_property
     def nodes(self) -> Sequence[Node]:
@@ -176,6 +179,15 @@ class Followed:
     def counters(self) -> Counters:
         """Those that give out places."""
         return counters(self.kernel, self.values, self.nodes, self.positions)
+
+    def begun(self, dims: Dims | None) -> Mapping[Term, Interval]:
+        """Bounds of what additions to them find, in a block of ``dims``; None: in every block."""
+        if not self.counters.tickets:
+            return {}
+        found = self._begun.get(dims)
+        if found is None:
+            found = self._begun[dims] = start_values(self, dims)
+        return found
 
     def control_where(self, taken: frozenset[int]) -> Control:
         """The control flow, where all threads decide alike at the branches and loops ``taken`` (points)."""

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from smem_lsp.analysis.decision.conditions import Position
 from smem_lsp.analysis.decision.followed import Followed
-from smem_lsp.ir.nodes import Access, AccessKind
+from smem_lsp.ir.nodes import Access, AccessKind, storages_of
 
 
 def own_writes(of: Followed) -> dict[int, Access]:
-    """For each read (point) of a buffer that the kernel writes in one place: that write, where every thread that reads
-    has run it in the same turn of all loops around it, and it touches the very bytes that are read."""
+    """For each read (point) of a buffer of which the kernel writes the storage in one place: that write, where every
+    thread that reads has run it in the same turn of all loops around it, and it touches the very bytes that are read.
+    """
+    storages = storages_of(of.kernel.buffers)
     writes: dict[int, list[Access]] = {}
     for access in of.accesses:
         if access.kind.writes:
-            writes.setdefault(access.buffer, []).append(access)
+            writes.setdefault(storages[access.buffer], []).append(access)
     found: dict[int, Access] = {}
     for access in of.accesses:
-        (write, *others) = writes.get(access.buffer, [access])
+        (write, *others) = writes.get(storages[access.buffer], [access])
         if access.kind is AccessKind.READ and write.kind is AccessKind.WRITE and not others:
             if of.kernel.buffers[access.buffer].seen and _is_behind(of, write, access):
                 found[access.point] = write

@@ -302,7 +302,7 @@ def _grid(kernel: Kernel, dims: Dims | None, of_all: Callable[[list[int]], int])
 def asker_of(of: Followed, dims: Dims | None, effort: int = 0) -> Asker:
     """Asks about the kernel in a block of ``dims``; None: in any block."""
     most = most_threads(of.kernel) if dims is None else dims
-    bounds = Bounds(of.values.loops, most, exact=dims is not None, given=of.counters.bounds)
+    bounds = Bounds(of.values.loops, most, exact=dims is not None, given=of.begun(dims))
     passed = tuple(_passed(of.kernel, dims))
     grid = _grid(of.kernel, dims, max)
     fewest = _grid(of.kernel, dims, min)

@@ -105,6 +105,84 @@ def test_places_behind_what_the_counter_begins_with() -> None:
     assert _verdict(unset.format(start=1, place="at")) != "race-free"
 
 
+_ADDED = "__syncthreads(); int at = atomicAdd(&s[0], 1); s[at] = in[t];"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (t == 127) s[0] = 1;" + _ADDED,
+        "s[0] = 1;" + _ADDED,
+        "if (t < 64) { if (t % 32 == 5) s[0] = 2; }" + _ADDED,
+        "if (t == 0) { if (t / 8 > 0) return; s[0] = 1; }" + _ADDED,
+        "if (n > 5) { if (t == 0) s[0] = 1;" + _ADDED + " }",
+        "if (n > 5) return; if (t == 0) s[0] = 1;" + _ADDED,
+        "for (int i = 0; i < n; i++) { __syncthreads(); if (t == 0) s[0] = 1;" + _ADDED + " }",
+        "for (int i = 0; i < n; i++) { if (in[i] == t) break; } if (t == 0) s[0] = 1;" + _ADDED,
+        """if (t < 4) s[t] = 4; __syncthreads();
+        int b = in[t] & 3; int at = atomicAdd(&s[b], 1); if (at < 128) s[b * 128 + at] = in[t];""",
+    ],
+)
+def test_a_start_that_some_thread_surely_stores(body: str) -> None:
+    assert _verdict(body) == "race-free"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (t == 128) s[0] = 1;" + _ADDED,
+        "if (t < 64) { if (t % 32 == 5 && t > 64) s[0] = 2; }" + _ADDED,
+        "if (t == 0) { if (t / 8 < 1) return; s[0] = 1; }" + _ADDED,
+        "if (n > 5) { if (t == 0) s[0] = 1; }" + _ADDED,
+        "if (n > 5) { if (t == 0) s[0] = 1; } else {" + _ADDED + " }",
+        "int v = in[t]; if (v > 5) { if (t == 0) s[0] = 1; }" + _ADDED,
+        "for (int i = 0; i < n; i++) if (t == 0) s[0] = 1;" + _ADDED,
+        "for (int i = 0; i < n; i++) { if (t == 0 && i > 3) s[0] = 1;" + _ADDED + " __syncthreads(); }",
+        "for (int i = 0; i < n; i++) { if (in[i] == t) return; } if (t == 0) s[0] = 1;" + _ADDED,
+        "if (t == 0) s[5] = 1;" + _ADDED,
+        """if (t < 3) s[t] = 4; __syncthreads();
+        int b = in[t] & 3; int at = atomicAdd(&s[b], 1); if (at < 128) s[b * 128 + at] = in[t];""",
+    ],
+)
+def test_no_start_where_perhaps_nobody_stores_it(body: str) -> None:
+    assert _verdict(body) != "race-free"
+
+
+_ANY_BLOCK = """
+__global__ void k(const int* in, int* out) {{
+  __shared__ int s[2048];
+  const int t = threadIdx.x, every = blockDim.x;
+  if ({who}) s[0] = 1;
+  __syncthreads();
+  int at = atomicAdd(&s[0], 1);
+  s[at] = in[{number}];
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("who", "free"),
+    [
+        ("t == 0", True),
+        ("t < 5", True),
+        ("t * every == 0", True),
+        ("t == 5", False),
+        ("t == every", False),
+        ("t > 0", False),
+    ],
+)
+def test_a_start_that_is_stored_in_every_block(who: str, free: bool) -> None:
+    (kernel,) = check(_ANY_BLOCK.format(who=who, number="t")).kernels
+    assert kernel.verdict is not None
+    assert (kernel.verdict.kind.value == "race-free") is free
+
+
+def test_the_first_thread_of_a_block_of_two_axes() -> None:
+    number = "threadIdx.x + threadIdx.y * blockDim.x"
+    (kernel,) = check(_ANY_BLOCK.format(who=f"{number} == 0", number=number)).kernels
+    assert kernel.verdict is not None and kernel.verdict.kind.value == "race-free"
+
+
 @pytest.mark.parametrize(
     "body", ["if (last == 127) out[0] = s[in[t] & 127];", "if (last == 127 && t < 9) s[0] = 5;"]
 )

@@ -51,3 +51,14 @@ def test_equal_values_are_safe(body: str) -> None:
 @pytest.mark.parametrize("body", UNSAFE.values(), ids=UNSAFE)
 def test_values_that_may_differ_are_not(body: str) -> None:
     assert kind(body) is not VerdictKind.RACE_FREE
+
+
+@pytest.mark.parametrize(
+    ("other", "safe"), [("__shared__ int b[1];", True), ("extern __shared__ int b[];", False)]
+)
+def test_a_store_under_another_name_changes_what_a_thread_has_stored_itself(other: str, safe: bool) -> None:
+    text = "__global__ void k(int* out) {\n extern __shared__ int a[];\n " + other
+    text += "\n a[0] = 5;\n b[0] = threadIdx.x;\n out[threadIdx.x] = a[0];\n}\n"
+    (found,) = check(text).facts[0].analysis.verdicts
+    left = {(each.first.line, each.second.line) for each in found.decisions}
+    assert ((4, 6) not in left) is safe

@@ -54,6 +54,8 @@ RACE_FREE = {
 }
 
 RACY = {
+    "turns that agree on a number and not on what it is made of": "for (int i = t; i < 32; i += 64) s[i / 32] = i;",
+    "the first threads of a loop in one place": "for (int i = t; i < 2; i += 64) { s[t] = 0; s[max(i, 1) >> 1] = 5; }",
     "a stage that stays": STAGES.format("0", "b"),
     "two pointers that stay": SWAPPED.format("if (n < 0) { int* c = a; a = b; b = c; }").replace(
         "s + 64", "s"
