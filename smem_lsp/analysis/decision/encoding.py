@@ -23,7 +23,7 @@ from smem_lsp.analysis.decision.operators import (
     SHUFFLES,
     TRUTH,
 )
-from smem_lsp.analysis.decision.unknowns import Origin
+from smem_lsp.analysis.decision.unknowns import WITH_FIRST, Origin
 from smem_lsp.analysis.values.few_values import few_values
 from smem_lsp.analysis.values.terms import (
     Const,
@@ -48,7 +48,12 @@ class Encoder(LoopValues):
     """Formulas about two threads, 0 and 1, from the terms of a kernel."""
 
     def value(self, term: Term, who: int, ahead: int = 0) -> Expression:
-        """``ahead`` 1: in the turn before the one of thread ``who``, of the loop that is crossed."""
+        """``ahead``: as ``Unknowns`` says."""
+        if ahead == WITH_FIRST:
+            if self.is_of_first(term):
+                who = ahead = 0
+            elif self.is_of_before(term):
+                ahead = 0
         if who and not ahead and self.levels.uniform(term) and self.is_common(term):
             self.tie(term)
             who = 0

@@ -10,6 +10,7 @@ from smem_lsp.analysis.dataflow.interfering import interfering_accesses
 from smem_lsp.analysis.decision.conditions import Position, positions
 from smem_lsp.analysis.decision.counters import Counters, counters
 from smem_lsp.analysis.decision.loaded_values import Made, made_of
+from smem_lsp.analysis.decision.passed_turns import Exits, Leaving, loop_exits, not_taken, passed_loops
 from smem_lsp.analysis.decision.rereads import Earlier, rereads
 from smem_lsp.analysis.decision.routes import ways_between
 from smem_lsp.analysis.decision.slices import Slices
@@ -81,6 +82,23 @@ class Followed:
     def positions(self) -> Mapping[int, Position]:
         """Of all accesses and barriers, by point."""
         return positions(self.kernel.body, self.values)
+
+    @cached_property
+    def exits(self) -> Mapping[int, Exits]:
+        """The jumps out of each loop, by point."""
+        return loop_exits(self.kernel.body, self.values, self.positions)
+
+    def passed(self, first: Access, second: Access, way: Way) -> tuple[int, ...]:
+        """The loops whose turns that the thread of ``first`` is in that of ``second`` has gone through."""
+        if way.crossed is None and first.point >= second.point:
+            return ()
+        around, theirs = (self.positions[each.point].loops for each in (first, second))
+        common = sum(one == other for one, other in zip(around, theirs))
+        return passed_loops(self.exits, self.control.uniform, around, common, way.crossed)
+
+    def not_taken(self, first: Access, second: Access, way: Way) -> Sequence[Leaving]:
+        """In these turns: what does not hold, all of it, for the thread of ``second``."""
+        return tuple(not_taken(self.exits, self.passed(first, second, way), way.crossed))
 
     @cached_property
     def of_block(self) -> frozenset[tuple[Term, bool]]:

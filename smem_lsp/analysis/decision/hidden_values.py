@@ -16,7 +16,7 @@ from smem_lsp.analysis.decision.loaded_values import inputs_of
 from smem_lsp.analysis.decision.operators import FOLLOWED
 from smem_lsp.analysis.decision.ranks import handed_out, is_count, rank_of
 from smem_lsp.analysis.decision.rereads import Arm, Earlier
-from smem_lsp.analysis.decision.unknowns import Origin, Unknowns
+from smem_lsp.analysis.decision.unknowns import BEFORE, WITH_FIRST, Origin, Unknowns
 from smem_lsp.analysis.values.ranges import INFINITE
 from smem_lsp.analysis.values.terms import (
     POINTS,
@@ -47,7 +47,7 @@ class HiddenValues(Unknowns):
     def free(self, term: Term, who: int, ahead: int) -> Expression:
         """A variable for a value that is not known: one for both threads where the block agrees on it."""
         agreed = self.levels.uniform(term)
-        if ahead and agreed and self.turns.next:
+        if ahead == BEFORE and agreed and self.turns.next:
             return self.free(term, 0, 0)  # what the first thread has in its turn
         shared = agreed and not ahead and self.is_common(term)
         name = f"u{term.serial}" if shared else f"u{term.serial}.{who}.{ahead}"
@@ -68,6 +68,8 @@ class HiddenValues(Unknowns):
                 self.typed += [found >= 0, found <= _OCTET]
             if not ahead:
                 self.tie_to_loads(term, found, 0 if shared else who)
+        if ahead == WITH_FIRST and isinstance(term, Opaque) and term.origin == "load":
+            self.tie_to_turns(term, found, who)
         if _is_cast(term):
             (source,) = _operands(term)
             self.natural.append(self.unnoted(lambda: found.equals(self.value(source, who, ahead))))
@@ -79,6 +81,35 @@ class HiddenValues(Unknowns):
             self.give_out(term, found, who)
         self.note(term, agreed=agreed)
         return found
+
+    def tie_to_turns(self, term: Opaque, found: Expression, who: int) -> None:
+        """What the thread loads in the turn of the first one is what that one loads from the same address; and most
+        likely what it loads from there in its own turn, if the memory is not shared."""
+        address = term.sources if term.access is None else self.levels.values.address(term.access)
+        if not address or term.access in self.updates:
+            return
+        kept = self.of_one_address and (term.steady or term.access in self.undisturbed)
+        self.tie_to(term, found, who, 0, address, self.side if kept else self.reread)
+        if term.access is None:
+            self.tie_to(term, found, who, who, address, self.unwritten)
+
+    def tie_to(
+        self,
+        term: Term,
+        found: Expression,
+        who: int,
+        whose: int,
+        address: Iterable[Term],
+        facts: list[Formula],
+    ) -> None:
+        theirs = self.variables.get(f"u{term.serial}.{whose}.0")
+        if theirs is not None:
+            apart = self.unnoted(
+                lambda: [
+                    self.value(each, who, WITH_FIRST).differs(self.value(each, whose)) for each in address
+                ]
+            )
+            facts.append(either(*apart, theirs.equals(found)))
 
     def any_lane(self, term: Op, who: int, ahead: int) -> Expression:
         """Whether a lane of the warp votes for it: surely where the thread does. What is told rests on that alone."""

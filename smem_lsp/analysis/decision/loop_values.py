@@ -7,6 +7,7 @@ from smem_lsp.analysis.decision.formulas import (
     Expression,
     number,
 )
+from smem_lsp.analysis.decision.unknowns import BEFORE, WITH_FIRST
 from smem_lsp.analysis.values.computed_anew import computed_anew
 from smem_lsp.analysis.values.few_values import advanced
 from smem_lsp.analysis.values.orbits import Orbit, orbit_of
@@ -45,16 +46,16 @@ class LoopValues(ByNumber):
             anew = computed_anew(self.levels.values.table, loop, atom)
             if anew is not None:
                 return self.value(anew, who)
-        if not ahead and self.turns.is_first(atom.loop, who):
-            return self.value(moves.init, who)
+        if ahead != BEFORE and self.turns.is_first(atom.loop, 0 if ahead else who):
+            return self.value(moves.init, who, ahead)
         if atom.loop == self.turns.crossed and self.turns.next and who == 1 and not ahead:
             self.turn(atom.loop, who)
             return self.value(moves.next, who, 1)
         return self.free(atom, who, ahead)
 
     def turn_of(self, loop: LoopFacts, who: int, ahead: int) -> Expression:
-        turn = self.turn(loop.point, who)
-        if ahead and loop.point == self.turns.crossed:
+        turn = self.turn(loop.point, 0 if ahead == WITH_FIRST else who)
+        if ahead == BEFORE and loop.point == self.turns.crossed:
             turn = turn - 1
         if loop.trips is not None:
             self.side.append(turn < loop.trips)

@@ -8,7 +8,7 @@ from smem_lsp.analysis.decision.conditions import Condition
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.formulas import Expression, Formula, both, either, negated, truth
 from smem_lsp.analysis.decision.touched_bytes import TouchedBytes
-from smem_lsp.analysis.decision.unknowns import Origin, Turns
+from smem_lsp.analysis.decision.unknowns import WITH_FIRST, Origin, Turns
 from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn, LastTurn, NotTaken, Way
 from smem_lsp.analysis.values.terms import Sym, parts_of
 from smem_lsp.analysis.values.value_facts import LoopFacts
@@ -35,7 +35,10 @@ class Meeting(TouchedBytes):
             inside = [(loop, who) for who, loops in enumerate((one, other)) for loop in loops]
             known |= {each: 0 for each in inside if each[0] != self.way.crossed and each not in known}
         left = asker.of.left_behind(frozenset(common), frozenset((*one, *other)))
-        turns = Turns(frozenset(common), self.way.crossed, self.way.several, self.way.turns, known, left)
+        passed = asker.of.passed(self.first, self.second, self.way)
+        turns = Turns(
+            frozenset(common), self.way.crossed, self.way.several, self.way.turns, known, left, passed
+        )
         return Encoder(
             asker.of.levels,
             asker.bounds,
@@ -105,6 +108,7 @@ class Meeting(TouchedBytes):
                     encoder.origin = before | Origin.AGREED_DATA
             formulas += self.takes_part(access, who)
             formulas += self.goes_on(access, who)
+        formulas += self.stayed()
         decided = [*self.decisions(), *self.given()]
         encoder.choosing = False
         return [*formulas, *decided, self.meet]
@@ -134,8 +138,8 @@ class Meeting(TouchedBytes):
             differ = negated(encoder.group(0, self.tile).equals(encoder.group(1, self.tile)))
         return both(differ, same) if self.lanes else negated(same)
 
-    def holds(self, condition: Condition, who: int) -> Formula:
-        found = self.encoder.holds(condition.term, who)
+    def holds(self, condition: Condition, who: int, ahead: int = 0) -> Formula:
+        found = self.encoder.holds(condition.term, who, ahead)
         return found if condition.truth else negated(found)
 
     def goes_on(self, access: Access, who: int) -> Iterator[Formula]:
@@ -145,6 +149,15 @@ class Meeting(TouchedBytes):
             loop = self.asker.of.values.loops.get(point)
             if loop is not None and not loop.tested and loop.head.known:
                 yield either(self.encoder.turn(point, who).equals(0), self.encoder.holds(loop.head, who))
+
+    def stayed(self) -> Iterator[Formula]:
+        """In the turn that the first thread is in, the second one did not jump out of the loop."""
+        of, encoder = self.asker.of, self.encoder
+        for leaving in of.not_taken(self.first, self.second, self.way):
+            before = encoder.origin
+            yield either(*(negated(self.holds(each, 1, WITH_FIRST)) for each in leaving))
+            if any((each.term, not each.truth) in of.of_block for each in leaving):
+                encoder.origin = before
 
     def takes_part(self, access: Access, who: int) -> list[Formula]:
         """Only the first lanes of a warp give addresses to a matrix instruction."""

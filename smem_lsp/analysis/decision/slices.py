@@ -23,6 +23,7 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
 if TYPE_CHECKING:
+    from smem_lsp.analysis.decision.conditions import Condition
     from smem_lsp.analysis.decision.followed import Followed
 
 Name = bytes
@@ -320,12 +321,16 @@ class Terms:
             of = self.slices.of
             position = of.positions[point]
             loops = [self.slices.loops.get(each) for each in position.loops]
-            conditions = []
-            for each in position.conditions:
-                asked = each.term, each.truth
-                what = asked in of.of_block, asked in of.agreed, asked in of.meant, each.branch in meant
-                conditions.append((self.name(each.term), each.truth, *what))
+            conditions = self._conditions(position.conditions, meant)
             found = self._positions[key] = name_of(loops, conditions)
+        return found
+
+    def _conditions(self, conditions: Iterable[Condition], meant: frozenset[int]) -> list[object]:
+        of, found = self.slices.of, list[object]()
+        for each in conditions:
+            asked, opposite = (each.term, each.truth), (each.term, not each.truth)
+            what = asked in of.of_block, asked in of.agreed, asked in of.meant, each.branch in meant
+            found.append((self.name(each.term), each.truth, *what, opposite in of.of_block))
         return found
 
     def reached(self, terms: Iterable[Term]) -> tuple[frozenset[int], frozenset[LoopVar]]:
@@ -354,6 +359,10 @@ class Terms:
             terms += (each for each in parts if each is not None)
             own.append((_fields(of, access), [self.name(each) for each in parts]))
             own.append(self.position(access.point, meant))
+        jumps = []
+        for leaving in of.not_taken(first, second, way):
+            terms += (each.term for each in leaving)
+            jumps.append(self._conditions(leaving, meant))
         decided = []
         for mark in way.in_order:
             condition = values.conditions.get(mark.point)
@@ -376,7 +385,7 @@ class Terms:
             left,
             first is second,
             first.buffer == second.buffer,
-            (crossed, way.several, way.turns, way.flight, decided),
+            (crossed, way.several, way.turns, way.flight, decided, jumps),
             self.whole(around.union(loops), atoms),
         )
 

@@ -33,6 +33,9 @@ from smem_lsp.ir.nodes import Axes, Dims
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_THREADS
 
+BEFORE = 1  # ``ahead``: in the turn before the one of the thread
+WITH_FIRST = 2  # in the turn that the first thread is in
+
 
 class Origin(Flag):
     """What the freedom in a formula stands for."""
@@ -49,7 +52,8 @@ class Turns:
     """In which turns of the loops around two accesses they stand to each other. ``common``: loops (points) in whose one
     turn both happen; ``crossed``: the loop whose back edge lies between, ``apart`` times; ``several``: perhaps more
     often; ``known``: the number (from 0 on) of the turn that a thread is in, by loop and thread; ``left``: what loops
-    that are over have left in front of both."""
+    that are over have left in front of both; ``passed``: loops around the first access, the outermost first, whose
+    turns that it is in the second thread has gone through."""
 
     common: frozenset[int]
     crossed: int | None = None
@@ -57,6 +61,7 @@ class Turns:
     apart: int = 1
     known: Mapping[tuple[int, int], int] = field(default_factory=dict)
     left: frozenset[Term] = frozenset()
+    passed: tuple[int, ...] = ()
 
     def fixed(self, loop: int, who: int) -> int | None:
         """The number of the turn that a thread is in; None: any."""
@@ -286,9 +291,20 @@ class Unknowns(ABC):
             self._of_turn[term] = found
         return found
 
+    def is_of_first(self, term: Term) -> bool:
+        """Is it the same for both threads in the turn that the first one is in?"""
+        moving = {each.loop for each in term.carried if isinstance(each, LoopVar)}
+        return self.levels.uniform(term) and moving <= self.turns.common.union(self.turns.passed)
+
+    def is_of_before(self, term: Term) -> bool:
+        """Was it made before the loops that are passed began?"""
+        loops = self.levels.values.loops
+        return all(each in loops and term.serial <= loops[each].begins for each in self.turns.passed)
+
     @abstractmethod
     def value(self, term: Term, who: int, ahead: int = 0) -> Expression:
-        """``ahead`` 1: in the turn before the one of thread ``who``, of the loop that is crossed."""
+        """``ahead`` BEFORE: in the turn before the one of thread ``who``, of the loop that is crossed; WITH_FIRST: in
+        the turn of the first thread, of the loops that are passed."""
 
     @abstractmethod
     def holds(self, term: Term, who: int, ahead: int = 0) -> Formula:

@@ -72,12 +72,19 @@ def _read(encoder: Encoder, named: Mapping[str, int], loops: Mapping[tuple[Term,
     )
     given: tuple[dict[Term, int], ...] = ({}, {})
     for name, (term, who) in encoder.opaque.items():
+        if _is_of_other(name):
+            continue
         for each in (0, 1) if "." not in name else (who,):
             given[each][term] = named[name]
     for (term, who), value in loops.items():
         given[who][term] = value
     sizes = {**encoder.bound, **{name: named[name] for name in encoder.sizes}}
     return Witness((x, y, z), (one, other), sizes, given=given)
+
+
+def _is_of_other(name: str) -> bool:
+    """Is the variable with this name a value in another turn than that of its thread?"""
+    return "." in name and not name.endswith(".0")
 
 
 def is_any_number(encoder: Encoder) -> bool:
@@ -97,7 +104,7 @@ def _operands(encoder: Encoder, witness: Witness) -> dict[str, list[Formula]]:
     what they compute to: operands of which one is neutral, so that the other one is that number."""
     found = dict[str, list[Formula]]()
     for name, (term, who) in list(encoder.opaque.items()):
-        if term.known or not isinstance(term, Op) or term.operator not in _NEUTRAL or name.endswith(".1"):
+        if term.known or not isinstance(term, Op) or term.operator not in _NEUTRAL or _is_of_other(name):
             continue
         value = evaluator(witness, who, witness.sizes).constant(term)
         if value is not None and value != witness.given[who][term]:
@@ -120,7 +127,7 @@ def _miscomputed(encoder: Encoder, witness: Witness) -> list[Formula] | None:
         bound = {atom: given[atom] for atom in term.carried if isinstance(atom, LoopVar) and atom in given}
         threads = (witness.threads[who],)
         value = Evaluator(witness.dims, witness.sizes, bound=bound, threads=threads).constant(term)
-        if value is None or name.endswith(".1"):  # in the turn before
+        if value is None or _is_of_other(name):
             return None
         if value != given[term]:
             sizes = {part.name for part in parts_of(term) if isinstance(part, Sym)} & witness.sizes.keys()

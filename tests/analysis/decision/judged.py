@@ -6,6 +6,7 @@ that the program may make; a race that is told must have one.
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections import Counter
@@ -81,10 +82,12 @@ class Tally:
 
 @dataclass(frozen=True)
 class Seen:
-    """``shown``: conflicts by launch; ``divergent``: a launch in which threads wait at different barriers."""
+    """``shown``: conflicts by launch; ``divergent``: a launch in which threads wait at different barriers; ``came``:
+    statements that threads came to before a launch did what C does not define."""
 
     shown: Sequence[tuple[Launch, Sequence[Conflict]]]
     divergent: Launch | None
+    came: frozenset[Site] = frozenset()
 
 
 def judge(seeds: Iterable[int]) -> Tally:
@@ -118,20 +121,25 @@ def one(seed: int, kernel: Program, tally: Tally) -> None:
         tally.wrong.append((seed, wrong))
 
 
-def watched(kernel: Program, launches: Iterable[Launch], *, strays: bool = False) -> Seen:
-    """What the launches show; those that a program may not make are left out, unless ``strays``."""
+def watched(
+    kernel: Program, launches: Iterable[Launch], *, strays: bool = False, mixed: bool = False
+) -> Seen:
+    """What the launches show; those that a program may not make are left out, unless ``strays``. ``mixed``: other
+    threads come between two accesses of one."""
     shown: list[tuple[Launch, Sequence[Conflict]]] = []
     divergent = None
+    came = set[Site]()
     for launch in launches:
         try:
-            found: Run = run(kernel.python, kernel.arrays, launch, strays=strays)
+            found: Run = run(kernel.python, kernel.arrays, launch, strays=strays, mixed=mixed)
         except Undefined:
             continue
         except Divergent:
             divergent = launch
             continue
         shown.append((launch, tuple(found.conflicts.values())))
-    return Seen(shown, divergent)
+        came |= found.came
+    return Seen(shown, divergent, frozenset(came))
 
 
 def _count(verdicts: Sequence[Verdict], tally: Tally) -> bool:
@@ -227,24 +235,29 @@ def _false(seed: int, kernel: Program, facts: KernelFacts, seen: Seen, tally: Ta
         if not any(_is_of(race, each) for _, found in seen.shown for each in found):
             left.setdefault(dims, []).append(race)
     for dims, unshown in left.items():
-        x, y, z = dims
-        counted = False
-        if x * y * z <= _MOST_THREADS:
-            for launch in _launches(seed, kernel, facts, dims, unshown):
-                shown = watched(kernel, [launch], strays=True).shown
-                counted = counted or bool(shown)
+        came = set[Site]()
+        if math.prod(dims) <= _MOST_THREADS:
+            for number, launch in enumerate(_launches(seed, kernel, facts, dims, unshown)):
+                found = watched(kernel, [launch], strays=True, mixed=number % 2 == 1)
+                came |= found.came
                 unshown = [
-                    r for r in unshown if not any(_is_of(r, each) for _, found in shown for each in found)
+                    race
+                    for race in unshown
+                    if not any(_is_of(race, each) for _, conflicts in found.shown for each in conflicts)
                 ]
                 if not unshown:
                     break
-        if (
-            not counted or seen.divergent is not None
-        ):  # behind a barrier that not all come to nothing is certain
-            tally.unshown += len(unshown)
-            continue
         for race in unshown:
-            yield f"no run shows the race of lines {race.first.line} and {race.second.line}, block {dims}"
+            if _could_be_seen(race, came):
+                yield f"no run shows the race of lines {race.first.line} and {race.second.line}, block {dims}"
+            else:
+                tally.unshown += 1
+
+
+def _could_be_seen(race: Race | Decision, came: Iterable[Site]) -> bool:
+    """Did threads come to each of the two accesses? Where every launch is undefined in front of them, or waits at
+    different barriers, none can speak against the race."""
+    return all(any(_stands(access, site) for site in came) for access in (race.first, race.second))
 
 
 def _claimed(facts: KernelFacts, races: Iterable[Race]) -> Iterator[tuple[Race | Decision, Dims]]:
@@ -271,6 +284,8 @@ def _launches(
         if each.witness is not None and each.witness.sizes not in sizes and len(sizes) < _MOST_WITNESSES:
             sizes.append(each.witness.sizes)
     asked = [int(number) for number in re.findall(r"\b\d+\b", kernel.text)]  # what a guard may compare with
+    threads = math.prod(dims)
+    places = sorted({*asked, threads + 1, 3 * threads})  # of blocks
     for number, launch in enumerate(kernel.launches(chance, _AGAIN + _OF_A_WITNESS * len(sizes))):
         given = dict(launch.arguments)
         block, grid = launch.block, launch.grid
@@ -287,8 +302,9 @@ def _launches(
         if kernel.by_argument:
             given["n"] = dims[0]
         if not kernel.grid:
-            grid = named.get("gridDim.x", max(grid, block + 1))
-            block = named.get("blockIdx.x", block % grid)
+            place = places[number // 3 % len(places)] if number % 3 == 0 else block
+            grid = named.get("gridDim.x", max(grid, place + 1))
+            block = named.get("blockIdx.x", place % grid)
             grid = max(grid, block + 1)
         yield Launch(dims, given, launch.data, block, grid)
 

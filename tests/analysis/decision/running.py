@@ -1,7 +1,8 @@
 """All threads of a block run, and the conflicts between their accesses to shared memory.
 
 A thread is a Python generator that stops at each barrier. Between two barriers the threads run one after the other, in
-an order drawn at random: one of the schedules that a GPU may choose, so that every address is one that can come about.
+an order drawn at random, or in steps of one or some accesses (``mixed``): one of the schedules that a GPU may
+choose, so that every address and every value is one that can come about.
 Two accesses conflict when they touch one byte, one of them writes, no barrier orders them, and, of two writes, the
 values differ. Lanes of one warp are ordered by ``__syncwarp`` alone.
 """
@@ -10,18 +11,21 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 Dims = tuple[int, int, int]
 Pointer = tuple[int, int]  # number of the array, first element
-Barrier = tuple[str, int]  # "block" or "warp", line
+Barrier = tuple[str, int]  # "block" or "warp", or "step" in front of an access; line
 Thread = Generator[Barrier, None, None]
 
 _MOST_STEPS = 30_000  # of one launch
 _MOST_OF_ALL = 150_000  # of one with ``strays``, shared among its threads
 _GLOBAL = 1 << 20  # elements behind a pointer of the host
+_STRETCHES = (1, 1, 2, 5, 20, 100)  # accesses of one thread before another one goes on
+_ACCESSES = re.compile(r"^( *)(?! |if |elif |while |def )(?=.*\b[RWA]\()", re.MULTILINE)
 
 
 class Undefined(Exception):
@@ -91,11 +95,15 @@ class Array:
 @dataclass(slots=True)
 class Run:
     """One launch. ``strays``: an access outside of its array does nothing, instead of ending the run; ``events``: per
-    array and element, who touched it how since the last barrier of the block."""
+    array and element, who touched it how since the last barrier of the block; ``came``: statements that threads came to
+    while all that was done since then, and before, was defined."""
 
     arrays: Sequence[Array]
     launch: Launch
     strays: bool = False
+    mixed: bool = False
+    came: set[Site] = field(default_factory=set)
+    defined: bool = True
     conflicts: dict[tuple[Site, Site, bool], Conflict] = field(default_factory=dict)
     memory: list[list[int]] = field(default_factory=list)
     events: dict[tuple[int, int], list[tuple[int, int, Site, int]]] = field(default_factory=dict)
@@ -109,17 +117,23 @@ class Run:
         self.taken[self.thread] += 1
         if self.strays:
             if self.taken[self.thread] > _MOST_OF_ALL // math.prod(self.launch.dims):
+                self.defined = False
                 raise Stopped
         elif self.steps > _MOST_STEPS:
             raise Undefined
+
+    def stray(self) -> None:
+        """A thread does what C does not define."""
+        if not self.strays:
+            raise Undefined
+        self.defined = False
 
     def note(self, pointer: Pointer, index: int, line: int, kind: str, value: int, call: int) -> int | None:
         """The element; None: outside."""
         number, element = pointer[0], pointer[1] + index
         self.tick()
         if not 0 <= element < self.arrays[number].elements:
-            if not self.strays:
-                raise Undefined
+            self.stray()
             return None
         self.events.setdefault((number, element), []).append(
             (self.thread, self.phase, Site(line, kind, call), value)
@@ -146,8 +160,8 @@ class Run:
 
     def load(self, index: int) -> int:
         """From global memory."""
-        if not 0 <= index < _GLOBAL and not self.strays:
-            raise Undefined
+        if not 0 <= index < _GLOBAL:
+            self.stray()
         return loaded(index, self.launch.data)
 
     def run(self, kernel: Callable[..., Thread]) -> None:
@@ -164,39 +178,63 @@ class Run:
         while left:
             chance.shuffle(warps)
             waiting: set[int] = set()
-            for warp in warps:
-                waiting |= self._warp([number for number in warp if number in left], left, chance)
+            going = [
+                self._warp([number for number in warp if number in left], left, chance) for warp in warps
+            ]
+            while going:
+                warp = chance.choice(going) if self.mixed else going[0]
+                try:
+                    next(warp)
+                except StopIteration as end:
+                    waiting |= end.value
+                    going.remove(warp)
             self.settle()
             if len(waiting) > 1:
                 raise Divergent
 
-    def _warp(self, lanes: list[int], left: dict[int, Thread], chance: random.Random) -> set[int]:
-        """The barriers (lines) at which its lanes wait."""
-        self.phase = 0
+    def _warp(
+        self, lanes: list[int], left: dict[int, Thread], chance: random.Random
+    ) -> Generator[None, None, set[int]]:
+        """The barriers (lines) at which its lanes wait. Others go on where it stops."""
+        phase = 0
+        stretches = _STRETCHES if self.mixed and self.launch.data % 2 else ()
         while True:
             chance.shuffle(lanes)
             at: dict[int, Barrier] = {}
-            for lane in lanes:
-                self.thread = lane
-                try:
-                    barrier = next(left[lane], None)
-                except Stopped:
-                    barrier = None  # the others go on, so that all have their share of the run
+            running = [*lanes]
+            while running:
+                lane = chance.choice(running) if stretches else running[0]
+                barrier: Barrier | None = ("step", 0)
+                for _ in range(chance.choice(stretches) if stretches else 1):
+                    self.thread, self.phase = lane, phase
+                    try:
+                        barrier = next(left[lane], None)
+                    except Stopped:
+                        barrier = None  # the others go on, so that all have their share of the run
+                    if barrier is None or barrier[0] != "step":
+                        break
                 if barrier is None:
                     del left[lane]
-                else:
+                elif barrier[0] != "step":
                     at[lane] = barrier
+                running.remove(lane)
+                if lane in left and lane not in at:
+                    running.append(lane)  # each makes one access, if there is no other order
+                    yield
             lanes = list(at)
             kinds = {kind for kind, _ in at.values()}
             if "warp" not in kinds:
                 return {line for _, line in at.values()}
             if len(set(at.values())) > 1:
+                self.defined = False  # not all have come as far as the others
                 raise Divergent
-            self.phase += 1
+            phase += 1
 
     def settle(self) -> None:
         """All that happened between two barriers of the block."""
         by_word = self.events
+        if self.defined:
+            self.came.update(site for events in by_word.values() for _, _, site, _ in events)
         for (number, element), events in by_word.items():
             if len(events) > 1 and any(site.kind != "R" for _, _, site, _ in events):
                 self._compare(number, element, list(dict.fromkeys(events)))
@@ -296,11 +334,14 @@ def loaded(index: int, data: int) -> int:
     return (index * 2654435761 + data * 40503 >> 7) % 11
 
 
-def run(python: str, arrays: Sequence[Array], launch: Launch, *, strays: bool = False) -> Run:
+def run(
+    python: str, arrays: Sequence[Array], launch: Launch, *, strays: bool = False, mixed: bool = False
+) -> Run:
     """The conflicts of one launch of the kernel whose generator function is called ``kernel`` in ``python``.
-    ``strays``: accesses outside of their arrays are left out, and a run that goes wrong shows what it did until then.
-    Raises Undefined, or Divergent where threads wait at different barriers."""
-    found = Run(arrays, launch, strays)
+    ``strays``: accesses outside of their arrays are left out, and a run that goes wrong shows what it did until then;
+    ``mixed``: other threads come between two accesses of one: each makes one access, or as many as is drawn. Raises
+    Undefined, or Divergent where threads wait at different barriers."""
+    found = Run(arrays, launch, strays, mixed)
     names: dict[str, object] = {
         "tick": found.tick,
         "R": found.read,
@@ -309,12 +350,9 @@ def run(python: str, arrays: Sequence[Array], launch: Launch, *, strays: bool = 
         "G": found.load,
         **ARITHMETIC,
     }
-    if strays:  # any result will do
-        names["over"] = lambda one, other: over(one, other or 1)
-        names["rest"] = lambda one, other: rest(one, other or 1)
-        names["shift"] = lambda by, bits: by % bits
-        names["whole"] = fits
-    exec(compiled(python), names)
+    if strays:
+        names |= {name: _any_result(found, name) for name in _ANY}
+    exec(compiled(in_steps(python) if mixed else python), names)
     kernel = names["kernel"]
     assert callable(kernel)
     try:
@@ -326,13 +364,39 @@ def run(python: str, arrays: Sequence[Array], launch: Launch, *, strays: bool = 
     return found
 
 
+# what stands for a result that is not defined: any will do
+_ANY: Mapping[str, Callable[..., int]] = {
+    "over": lambda one, other: over(one, other or 1),
+    "rest": lambda one, other: rest(one, other or 1),
+    "shift": lambda by, bits: by % bits,
+    "whole": fits,
+}
+
+
+def _any_result(found: Run, name: str) -> Callable[..., int]:
+    def result(*args: int) -> int:
+        try:
+            return ARITHMETIC[name](*args)
+        except Undefined:
+            found.stray()
+            return _ANY[name](*args)
+
+    return result
+
+
+def in_steps(python: str) -> str:
+    """The text of a kernel whose threads stop in front of every access, too."""
+    return _ACCESSES.sub(lambda found: f"{found[1]}yield ('step', 0)\n{found[1]}", python)
+
+
 _compiled: dict[str, object] = {}
 
 
 def compiled(python: str) -> str:
-    """``python`` as code; that of the last kernel is kept."""
+    """``python`` as code; that of the last kernel is kept, in steps and without."""
     code = _compiled.get(python)
     if code is None:
-        _compiled.clear()
+        if len(_compiled) > 1:
+            _compiled.clear()
         code = _compiled[python] = compile(python, "<kernel>", "exec")
     return code  # type: ignore[return-value]

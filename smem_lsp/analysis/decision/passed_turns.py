@@ -1,0 +1,119 @@
+"""What is true of a thread that has gone through a turn of a loop: it took none of the jumps that leave the loop.
+
+Two accesses that meet over the back edge of a loop, or one of which stands behind it, are those of one thread in a turn
+and of another one that has that turn behind it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+
+from smem_lsp.analysis.decision.conditions import Condition, Position, conditions_of
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.nodes import Branch, Jump, JumpKind, Loop, Seq
+from smem_lsp.source import checkpoint, record
+from smem_lsp.source.record import dataclass
+
+Leaving = tuple[Condition, ...]
+"""What holds for a thread that jumps out of a loop."""
+
+
+@record
+class Exits:
+    """``outside``: of the conditions of the jumps, how many hold in front of the first turn already; ``leaving``: for
+    each jump in a turn; ``breaks``: does one of all its jumps lead right behind the loop? ``reached``: it is known who
+    comes to the loop."""
+
+    outside: int
+    leaving: tuple[Leaving, ...]
+    breaks: bool
+    reached: bool
+
+
+def loop_exits(body: Seq, values: ValueFacts, positions: Mapping[int, Position]) -> Mapping[int, Exits]:
+    """By loop (point). A jump that stands in an inner loop, or under a condition that is not known, is left out."""
+    found = _Finder(values, positions)
+    found.seq(body, None, known=True, reached=True, once=False)
+    return {
+        point: Exits(
+            outside,
+            () if point in found.unclear else tuple(found.leaving[point]),
+            point in found.breaks,
+            point in found.reached,
+        )
+        for point, outside in found.outside.items()
+    }
+
+
+@dataclass(slots=True)
+class _Finder:
+    values: ValueFacts
+    positions: Mapping[int, Position]
+    outside: dict[int, int] = field(default_factory=dict)
+    leaving: defaultdict[int, list[Leaving]] = field(default_factory=lambda: defaultdict(list))
+    breaks: set[int] = field(default_factory=set)
+    reached: set[int] = field(default_factory=set)
+    unclear: set[int] = field(default_factory=set)  # loops of which a turn may end where no condition says so
+
+    def seq(self, seq: Seq, loop: int | None, *, known: bool, reached: bool, once: bool) -> None:
+        """``loop``: the innermost one; ``known``: are all conditions in it on the way here known? ``reached``: those
+        around it, too? ``once``: does something stand around that a ``break`` leaves, and that is no loop?"""
+        for node in seq.items:
+            checkpoint()
+            if isinstance(node, Branch):
+                asked = node.point in self.values.conditions
+                for arm in (node.then, node.otherwise):
+                    self.seq(arm, loop, known=known and asked, reached=reached and asked, once=once)
+            elif isinstance(node, Loop):
+                facts = self.values.loops.get(node.point)
+                if facts is not None and facts.once:
+                    self.seq(node.body, loop, known=known, reached=reached, once=True)
+                    continue
+                if facts is not None:
+                    head = [*conditions_of(facts.head, True, node.point)] if facts.tested else []
+                    self.outside[node.point] = len(self.positions[node.point].conditions) + len(head)
+                    self.reached.update((node.point,) if reached else ())
+                known_here = facts is not None
+                self.seq(node.body, node.point, known=known_here, reached=reached and known_here, once=False)
+            elif isinstance(node, Jump) and loop is not None:
+                self.jump(node, loop, known=known, once=once)
+
+    def jump(self, node: Jump, loop: int, *, known: bool, once: bool) -> None:
+        if node.kind is JumpKind.CONTINUE and once:
+            self.unclear.add(loop)
+        if node.kind is JumpKind.CONTINUE or (node.kind is JumpKind.BREAK and once):
+            return
+        if node.kind is JumpKind.BREAK:
+            self.breaks.add(loop)
+        if known and loop in self.outside:
+            self.leaving[loop].append(self.positions[node.point].conditions)
+
+
+def passed_loops(
+    exits: Mapping[int, Exits],
+    uniform: frozenset[int],
+    around: tuple[int, ...],
+    common: int,
+    crossed: int | None,
+) -> tuple[int, ...]:
+    """Of the loops ``around`` a first access those whose turns a second thread has behind it: the one that is crossed,
+    and inner ones that all threads run alike. ``common``: how many of them both accesses stand in."""
+    start = common if crossed is None else around.index(crossed) if crossed in around else len(around)
+    found = list[int]()
+    for loop in around[start:]:
+        inside = exits.get(loop)
+        alike = inside is not None and inside.reached and not inside.breaks and loop in uniform
+        if loop != crossed and not alike:
+            break
+        found.append(loop)
+    return tuple(found)
+
+
+def not_taken(exits: Mapping[int, Exits], passed: tuple[int, ...], crossed: int | None) -> Iterator[Leaving]:
+    """What does not hold, all of it, for a thread that has passed turns of these loops."""
+    known = exits[crossed].outside if crossed in exits and crossed is not None else 0
+    for loop in passed:
+        if loop in exits:
+            yield from (each[known:] for each in exits[loop].leaving)
