@@ -19,6 +19,7 @@ from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Access, AccessKind, Dims
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.kernel_verdict import kernel_verdict
 from smem_lsp.rules.model import Severity
 
 from .random_programs import Program, program
@@ -115,6 +116,11 @@ def one(seed: int, kernel: Program, tally: Tally) -> None:
     tally.settled += bool(seen.shown) and decided
     tally.conflicts += bool(racing_launches)
     tally.found += bool(racing_launches) and _is(verdicts, VerdictKind.RACY)
+    if (
+        kernel_verdict(facts).kind is VerdictKind.RACE_FREE
+    ):  # that of the kernel counts lanes that miss a mask, too
+        for wrong in _waiting_apart(verdicts, seen):
+            tally.wrong.append((seed, wrong))
     for wrong in _missed(kernel, verdicts, seen, racing_launches):
         tally.wrong.append((seed, wrong))
     for wrong in _false(seed, kernel, facts, seen, tally):
@@ -162,6 +168,13 @@ def _is(verdicts: Sequence[Verdict], kind: VerdictKind) -> bool:
     return any(each.kind is kind for each in verdicts)
 
 
+def _waiting_apart(verdicts: Sequence[Verdict], seen: Seen) -> Iterator[str]:
+    for verdict in verdicts:
+        free = verdict.kind is VerdictKind.RACE_FREE
+        if free and seen.divergent is not None and _speaks_of(verdict, seen.divergent.dims):
+            yield f"race-free, but threads wait at different barriers: {seen.divergent.words()}"
+
+
 def _missed(
     kernel: Program,
     verdicts: Sequence[Verdict],
@@ -171,8 +184,6 @@ def _missed(
     """Conflicts of what is taken to be safe. A race may make threads do what they do not without it."""
     for verdict in verdicts:
         free = verdict.kind is VerdictKind.RACE_FREE
-        if free and seen.divergent is not None and _speaks_of(verdict, seen.divergent.dims):
-            yield f"race-free, but threads wait at different barriers: {seen.divergent.words()}"
         if not free and not verdict.pairs:
             continue  # no pair was asked about
         known: set[object] = set()
