@@ -483,6 +483,9 @@ class KernelAnalysis(Passes):
         found = self._redundant
         if found and (self.caller_reuse is not None or any(map(_saves, self.class_partitions))):
             return tuple(replace(each, merging=True) for each in found)
+        dynamic = self.dynamic_partition if found else None
+        if (dynamic is not None and _saves(dynamic)) or (found and self.term_plans):
+            return tuple(replace(each, ranges=True) for each in found)
         return found
 
     @run_once("redundant barriers", tuple[Redundant, ...](), needs=_is_free_of_hazards)

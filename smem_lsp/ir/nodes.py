@@ -320,7 +320,8 @@ class Exchange:
 @record
 class GlobalAccess:
     """A thread reads or writes memory that is not shared, at ``base[index]``; None: somewhere. ``line``: of the
-    statement, 1-based; ``width``: bytes of an element; None: not known."""
+    statement, 1-based; ``width``: bytes of an element; None: not known; ``signals``: it may tell other blocks what was
+    done before, or be told."""
 
     point: int
     kind: AccessKind
@@ -328,6 +329,7 @@ class GlobalAccess:
     index: Value | None
     line: int
     width: int | None = None
+    signals: bool = False
 
 
 class CopyWaitKind(enum.Enum):
@@ -814,6 +816,7 @@ class Kernel:
     presumed: Mapping[int, PresumedCall] = field(
         default_factory=dict
     )  # those of which nothing says that they do
+    volatile_elsewhere: bool = False  # a function of a header that was followed has volatile objects
     # a call is not followed, and a function of the file that is no kernel declares or names shared arrays
     shared_elsewhere: bool = False
     helper_bytes: tuple[Buffer, ...] = field(default=())  # arrays of the __device__ functions it reaches

@@ -151,6 +151,7 @@ class Unknown:
     uniform: bool = False  # the same for all threads of a block though its value is not known
     access: int | None = None  # what was read by the access at this point
     escaped: bool = False  # the variable that gets it may change at any time from now on
+    own: bool = False  # an address of memory that only its thread has, and that holds no addresses
 
 
 Value = Const | Thread | Sym | Var | Op | Unknown

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
 from smem_lsp.ir.nodes import FEWEST_LANDINGS, FunctionPart, InlinedCall, Kernel, Seq
@@ -225,6 +226,7 @@ def _finished(
         unknown_barriers=limits.unknown_barriers,
         opaque=tuple(limits.opaque),
         presumed=dict(limits.presumed),
+        volatile_elsewhere=any(map(_has_volatile, ctx.inlining.done.values())),
         shared_elsewhere=limits.passed_over and _shared_elsewhere(unit, ctx.dialect),
         helper_bytes=helper_bytes,
         unreferable=dict(ctx.buffers.unreferable),
@@ -236,6 +238,14 @@ def _finished(
         uncalled=not function.is_kernel,
         names=tuple(ctx.buffers.names),
         identifiers=frozenset((*_names(function.body.tokens), *_names(function.head))),
+    )
+
+
+def _has_volatile(function: Function) -> bool:
+    """Does a function of a header declare anything volatile? Assembler may be so, too, which says nothing."""
+    texts = function.definition.tokens.texts
+    return function.number < 0 and any(
+        text == "volatile" and after != "(" for text, after in pairwise([*texts, ""])
     )
 
 

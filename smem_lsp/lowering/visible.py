@@ -390,7 +390,7 @@ class _Numbers:
                 return self.access(node, point)
             case GlobalAccess():
                 base, index = self.maybe(node.base), self.maybe(node.index)
-                return GlobalAccess(point, node.kind, base, index, node.line, node.width)
+                return GlobalAccess(point, node.kind, base, index, node.line, node.width, node.signals)
             case Barrier():
                 mask, number, count = map(self.maybe, (node.mask, node.number, node.count))
                 return replace(node, point=point, mask=mask, number=number, count=count)
@@ -459,7 +459,7 @@ class _Numbers:
 
     def unknown(self, value: Unknown) -> Unknown:
         access = None if value.access is None else self.point(value.access)
-        return Unknown(self.key(value.key), value.uniform, access, value.escaped)
+        return Unknown(self.key(value.key), value.uniform, access, value.escaped, value.own)
 
     def key(self, old: int) -> int:
         return self.keys.setdefault(old, len(self.keys) + 1)

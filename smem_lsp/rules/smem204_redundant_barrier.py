@@ -47,17 +47,18 @@ when `--select SMEM204` asks for that.
 
 Only what is proved: no two accesses that the barrier alone orders can touch one byte, or both store the same value
 there, by their addresses and by the guards around them, and without taking any index to be in bounds. That holds for
-shared memory and for memory that is not shared, where two pointers may be one unless both are `__restrict__`. Nothing
-is said where a write stands before the barrier and an atomic operation, a `volatile` access, a fence or a function that
-is not in sight behind it, or one of these, or a loop that waits, before it and any access behind it: other blocks may
-rely on that order. All barriers that are reported with a fix may go together.
+shared memory and for memory that is not shared, where two pointers may be one unless both are `__restrict__`. Functions
+in sight are followed, those of headers and their inline assembler included. Nothing is said where a write stands before
+the barrier and an atomic operation, a `volatile` access, a fence, assembler that others may see or clobbers memory,
+or a function that is not in sight behind it, or one of these, or a loop that waits, before it and any access behind it:
+other blocks may rely on that order. All barriers that are reported with a fix may go together.
 
 Nothing is said of barriers that let buffers share bytes (SMEM301), of barriers in functions of headers, in kernels with
-`#if`, `if constexpr`, clocks, clusters, assembler other than copies and matrix instructions, or asynchronous copies
-that are not all waited for at once, and where a race or a mispaired barrier is reported. In a header, in a template
-that others may instantiate, and in a function that kernels call, it is said if it holds in every context, instance and
-kernel in sight, `for the launches in this project`, and no fix is offered. A proof that rests on the block of a launch
-names it and offers no fix either.
+`#if`, clocks, clusters, or asynchronous copies that are not all waited for at once, and where a race or a mispaired
+barrier is reported. Where ranges of dynamic shared memory could share bytes as the kernel stands, it is said with that
+condition, and no fix is offered. In a header, in a template that others may instantiate, and in a function that kernels
+call, it is said if it holds in every context, instance and kernel in sight, `for the launches in this project`, and no
+fix is offered. A proof that rests on the block of a launch names it and offers no fix either.
 """
 
 from __future__ import annotations
@@ -78,22 +79,15 @@ from smem_lsp.source import Span
 _HEADER = re.compile(r"\.(?:cuh|h|hpp|hu|hxx|inl|inc)\Z")
 # what a barrier may be there for without an access that is followed
 _OTHER_ORDER = re.compile(
-    r"\b(?:asm|__asm__|__asm|clock|clock64|globaltimer|__nanosleep|cluster\w*|__cluster\w*"
+    r"\b(?:clock|clock64|globaltimer|__nanosleep|cluster\w*|__cluster\w*"
     r"|memcpy_async|mbarrier\w*|wgmma\w*|setmaxnreg"
     r"|cudaTriggerProgrammaticLaunchCompletion|cudaGridDependencySynchronize|grid_group|this_grid)\b"
-    r"|cuda::(?:std::)?(?:barrier|pipeline)|if\s+constexpr"
+    r"|cuda::(?:std::)?(?:barrier|pipeline)"
 )
 # what gives accesses to memory that is not shared an order that others rely on
 _MEMORY_ORDER = re.compile(
-    r"\b(?:volatile|__threadfence\w*|atomic_ref|atomic_thread_fence|atomic)\b|__nv_atomic"
-)
-_ASSEMBLER = re.compile(r"\b(?:asm|__asm__|__asm)\b\s*(?:volatile|__volatile__)?\s*\(")
-_PART = re.compile(r'"((?:[^"\\]|\\.)*)"|[():]')
-_MNEMONIC = re.compile(r"\s*(?:@!?\w+\s+)?([.\w]+)")
-# what orders nothing but the copies of its own thread (PTX ISA, "cp.async", "ldmatrix", "mma.sync")
-_OF_ONE_THREAD = re.compile(
-    r"\.reg|cvta?\b|mov\.|setp\.|[ls]t\.shared\.(?!volatile)|ldmatrix\.|stmatrix\.|mma\.sync\."
-    r"|cp\.async\.(?:c[ag]\.shared\.|commit_group$|wait_group$|wait_all$)"
+    r"\b(?:volatile|__volatile__)\b(?!\s*\()"
+    r"|\b(?:__threadfence\w*|atomic_ref|atomic_thread_fence|atomic)\b|__nv_atomic"
 )
 _IN_PROJECT = ", for the launches in this project"
 _IN_SIGHT = ", for the launches in sight"
@@ -107,9 +101,9 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if facts.hazards.races or facts.mispaired or kernel.conditional:
         return
     texts = [facts.source.slice(part.span) for part in kernel.parts]
-    if any(_OTHER_ORDER.search(_without_copies(text)) for text in texts):
+    if any(map(_OTHER_ORDER.search, texts)):
         return
-    ordered = any(map(_MEMORY_ORDER.search, texts))
+    ordered = kernel.volatile_elsewhere or any(map(_MEMORY_ORDER.search, texts))
     # where the kernel stands now, not where it stood when it was analysed
     spans = {node.point: node.span for node in walk(kernel.body) if isinstance(node, Barrier)}
     standing: Counter[Span | None] = Counter(spans.values())
@@ -126,33 +120,6 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         yield from _finding(facts, span, alike)
 
 
-def _without_copies(text: str) -> str:
-    """Without the assembler statements that order nothing for other threads."""
-    kept, end = "", 0
-    for found in _ASSEMBLER.finditer(text):
-        code, stop = _template(text, found.end())
-        steps = re.split(r"[;{}\n]", code.replace("\\n", "\n").replace("\\t", " "))
-        names = [_MNEMONIC.match(step) for step in steps if step.strip()]
-        if all(name is not None and _OF_ONE_THREAD.match(name[1]) for name in names):
-            kept, end = kept + text[end : found.start()], stop
-    return kept + text[end:]
-
-
-def _template(text: str, start: int) -> tuple[str, int]:
-    """The instructions of an assembler statement whose operands begin at ``start``, and where it ends."""
-    code, depth, operands = "", 1, False
-    for part in _PART.finditer(text, start):
-        if part[1] is not None:
-            code += "" if operands else part[1]
-        elif part[0] == ":":
-            operands = True
-        else:
-            depth += 1 if part[0] == "(" else -1
-            if not depth:
-                return code, part.end()
-    return "?", start
-
-
 def _finding(facts: KernelFacts, span: Span, alike: Sequence[Redundant]) -> Iterator[Finding]:
     """``alike``: one barrier of the text, wherever its function is called."""
     kernel = facts.kernel
@@ -165,6 +132,9 @@ def _finding(facts: KernelFacts, span: Span, alike: Sequence[Redundant]) -> Iter
     shaped = next((each for each in alike if each.shaped), None)
     known = shaped is None or shaped.axes == "xyz" or (facts.shape is not None and facts.shape.fact)
     message = said("no shared or global access needs this barrier")
+    ranges = any(each.ranges for each in alike)
+    if ranges:
+        message += " as long as no ranges of dynamic shared memory share bytes"
     if kernel.instance and kernel.siblings:
         message += f" in any of the {kernel.siblings + 1} instances"
     if not known and shaped is not None and shaped.axes:
@@ -173,7 +143,7 @@ def _finding(facts: KernelFacts, span: Span, alike: Sequence[Redundant]) -> Iter
         message += _IN_SIGHT if kernel.through else _IN_PROJECT
     elif not known and facts.shape is not None:
         message += said(", with ", block(kernel, facts.shape))
-    sure = known and not project
+    sure = known and not project and not ranges
     yield Finding(
         "SMEM204",
         message,

@@ -53,11 +53,13 @@ Reached = tuple[frozenset[str], tuple[tuple[int, tuple[str, ...]], ...]]
 @dataclass(frozen=True, eq=False)
 class Headers:
     """``names``: types and templates; ``declared``: names with parameters; ``by_value``: those of them that take all
-    parameters by value; ``words``: all spellings; ``definitions``: device functions by name."""
+    parameters by value; ``prototypes``: those that are declared somewhere without a body; ``words``: all spellings;
+    ``definitions``: device functions by name."""
 
     names: Names
     declared: frozenset[str]
     by_value: frozenset[str]
+    prototypes: frozenset[str]
     words: frozenset[str]
     definitions: Mapping[str, tuple[HeaderFunction, ...]]
     shared_outside: tuple[SharedOutside, ...]
@@ -101,7 +103,8 @@ def read_headers(header: TokenList) -> Headers:
     outside = _outside(header, islands)
     names = Names.empty()
     collect(outside.kinds, outside.texts, names)
-    declared, changing = set[str](), set[str]()
+    declared, changing, prototypes = set[str](), set[str](), set[str]()
+    partner = match_brackets(outside.kinds)
     for i in range(1, len(outside.texts) - 1):
         if (
             outside.kinds[i] == "NAME"
@@ -111,6 +114,8 @@ def read_headers(header: TokenList) -> Headers:
             declared.add(outside.texts[i])
             if _takes_addresses(outside, i + 1):
                 changing.add(outside.texts[i])
+            if not _has_body(outside, partner[i + 1]):
+                prototypes.add(outside.texts[i])
     definitions: dict[str, tuple[HeaderFunction, ...]] = {}
     for island in islands:
         for_device = "__device__" in island.specifiers or has_unknown_specifier(
@@ -121,7 +126,9 @@ def read_headers(header: TokenList) -> Headers:
             definitions[name] = (*definitions.get(name, ()), HeaderFunction(header, island))
     by_value = frozenset(declared - changing)
     shared = find_shared_outside(outside.kinds, outside.texts)
-    return Headers(names, frozenset(declared), by_value, frozenset(texts), definitions, shared)
+    return Headers(
+        names, frozenset(declared), by_value, frozenset(prototypes), frozenset(texts), definitions, shared
+    )
 
 
 _BEFORE_NAME = frozenset(("NAME", "TYPE", "STAR", "AMP", "GT", "STORAGE"))  # in a declaration
@@ -138,6 +145,14 @@ def _takes_addresses(tokens: TokenList, opening: int) -> bool:
         if tokens.texts[i] in ("&", "&&", "*", "..."):
             return True
     return True
+
+
+def _has_body(tokens: TokenList, closing: int) -> bool:
+    """Does a brace follow that parenthesis before the declaration ends?"""
+    for text in tokens.texts[closing + 1 : closing + _MOST_PARAMETERS]:
+        if text in (";", "=", "{"):
+            return text == "{"
+    return False
 
 
 def _outside(header: TokenList, islands: list[FunctionIsland]) -> TokenList:

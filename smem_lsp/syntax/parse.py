@@ -548,6 +548,11 @@ class TranslationUnit:
         """Those of ``header_functions`` that take all parameters by value."""
         return _header(self.preprocessed).by_value
 
+    @property
+    def header_prototypes(self) -> frozenset[str]:
+        """Those of ``header_functions`` that are declared somewhere without a body."""
+        return _header(self.preprocessed).prototypes
+
     def header_reach(self, names: frozenset[str]) -> Reached:
         """See ``Headers.reached``; nothing where no function of a header is named."""
         if self.header_functions.isdisjoint(names):

@@ -104,7 +104,7 @@ class _Outside:
 
     def node(self, node: Node, end: int) -> list[Node]:
         if isinstance(node, GlobalAccess):
-            return [self.access(node)]
+            return [] if self.is_own(node) else [self.access(node)]
         if isinstance(node, Branch):
             first = last = node.point
             if self.kernel.opaque:
@@ -144,21 +144,32 @@ class _Outside:
         self.signals.add(point)
         return Access(point, self.buffer, AccessKind.UPDATE, None, None, line)
 
+    def is_own(self, node: GlobalAccess) -> bool:
+        """Does it touch memory of its thread alone?"""
+        base, _ = self.place(node)
+        return not node.signals and base is not None and _leads_to(base, self.values.own)
+
+    def place(self, node: GlobalAccess) -> tuple[Term | None, Term | None]:
+        return self.values.outside.get(node.point) or (self.values.bases_outside.get(node.point), None)
+
     def access(self, node: GlobalAccess) -> Access:
-        if node.kind is AccessKind.UPDATE:
+        if node.signals:
             return self.signal(node.point, node.line)
-        base, index = self.values.outside.get(node.point, (None, None))
+        base, index = self.place(node)
         if self.kernel.memory.volatile and (
             base is None or self.root(base) in {None, *self.kernel.memory.volatile}
         ):
             return self.signal(node.point, node.line)
         steady = base is not None and base.known and not base.carried and self.levels.uniform(base)
-        self.roots[node.point] = None if base is None else self.root(base)
+        plain = node.kind is AccessKind.UPDATE  # what is handed out may lead anywhere
+        self.roots[node.point] = None if base is None or plain else self.root(base)
         if base is not None and steady and index is not None and node.width is not None:
             table = self.values.table
             begin = table.sym(f"address {base.serial}")  # how far two of them are apart is not known
             self.offsets[node.point] = table.op("+", begin, table.op("*", index, table.const(node.width)))
-        return Access(node.point, self.buffer, node.kind, None, None, node.line, width=node.width)
+        return Access(
+            node.point, self.buffer, node.kind, None, None, node.line, width=node.width, plain=plain
+        )
 
     def root(self, base: Term) -> str | None:
         """The parameter that an address is counted from."""
@@ -170,6 +181,18 @@ def _arms(node: Node) -> tuple[Seq, ...]:
     if isinstance(node, Branch):
         return node.then, node.otherwise
     return (node.body,) if isinstance(node, Loop) else ()
+
+
+def _leads_to(address: Term, own: frozenset[Term]) -> bool:
+    """Is an address counted from one of these?"""
+    if not own or address in own:
+        return bool(own)
+    if not isinstance(address, Op):
+        return False
+    if address.operator == "?:":
+        return all(_leads_to(each, own) for each in address.args[1:])
+    counted = {"+": address.args, "-": address.args[:1]}.get(address.operator, ())
+    return any(_leads_to(each, own) for each in counted)
 
 
 def _names(term: Term) -> set[str]:

@@ -48,13 +48,15 @@ _SAFE = (Answer.APART, Answer.SAME_VALUE)
 class Redundant:
     """``shaped``: proved for the blocks that were asked about only, among them every one with threads in ``axes`` and
     in no others, unless that is empty; ``merging``: the barrier lets buffers share bytes; ``outside``: it stands
-    between accesses to memory that is not shared."""
+    between accesses to memory that is not shared; ``ranges``: ranges of dynamic shared memory may share bytes as the
+    kernel stands, and nobody has asked whether they need it then."""
 
     barrier: Barrier
     shaped: bool
     axes: str
     merging: bool
     outside: bool
+    ranges: bool = False
 
 
 def redundant_barriers(
@@ -226,8 +228,10 @@ class _Search:
         """Of two accesses outside of shared memory: may they be in any order, whatever they touch?"""
         outside = self.outside
         one, other = (self.nodes[point] for point in pair)
+        if any(map(self.is_of_constants, (one, other))):
+            return True
         if other.point in outside.signals or one.point in outside.signals:
-            return one.kind is AccessKind.READ and outside.roots[one.point] in self.of.kernel.memory.constant
+            return False
         if one.kind is AccessKind.READ and other.kind is AccessKind.READ:
             return True
         roots = outside.roots[one.point], outside.roots[other.point]
@@ -236,6 +240,11 @@ class _Search:
             and roots[0] != roots[1]
             and self.of.kernel.memory.restricted.issuperset({each for each in roots if each is not None})
         )
+
+    def is_of_constants(self, access: Access) -> bool:
+        """Does it read what nobody changes while the kernel runs?"""
+        memory, root = self.of.kernel.memory, self.outside.roots.get(access.point)
+        return access.kind is AccessKind.READ and root in memory.constant & memory.restricted
 
     def is_needed(self, pair: Pair) -> bool:
         """Is an order needed, or does nobody know enough to tell?"""

@@ -115,6 +115,8 @@ def propagate(
         walk.found,
         walk.exchanged,
         tuple(map(walk.followed, given)),
+        walk.bases_outside,
+        frozenset(walk.own),
     )
 
 
@@ -179,6 +181,8 @@ class _Walk:
     loads: dict[int, Term] = field(default_factory=dict)
     stored: dict[int, Term] = field(default_factory=dict)
     outside: dict[int, tuple[Term, Term]] = field(default_factory=dict)
+    bases_outside: dict[int, Term] = field(default_factory=dict)
+    own: set[Term] = field(default_factory=set)
     masks: dict[int, Term] = field(default_factory=dict)
     named: dict[int, tuple[Term | None, Term | None]] = field(default_factory=dict)
     copied: dict[int, Term] = field(default_factory=dict)
@@ -207,8 +211,7 @@ class _Walk:
             elif type(node) is Access:
                 self.access(node)
             elif type(node) is GlobalAccess:
-                if node.base is not None and node.index is not None:
-                    self.outside[node.point] = self.term(node.base), self.term(node.index)
+                self.global_access(node)
             elif type(node) is Exchange or type(node) is Barrier:
                 self.meeting(node)
             elif type(node) is Proxy:
@@ -222,6 +225,12 @@ class _Walk:
                 self.jump(node)
                 alive = False
         return alive
+
+    def global_access(self, node: GlobalAccess) -> None:
+        if node.base is not None and node.index is not None:
+            self.outside[node.point] = self.term(node.base), self.term(node.index)
+        elif node.base is not None:
+            self.bases_outside[node.point] = self.term(node.base)
 
     def access(self, node: Access) -> None:
         point = node.point
@@ -532,4 +541,6 @@ class _Walk:
         made = self.table.opaque(origin, level=level, key=value.key, access=access)
         if access is not None:
             self.loads[access] = made
+        if value.own:
+            self.own.add(made)
         return made

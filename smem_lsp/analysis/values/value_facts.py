@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 
 from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Table, Term
 from smem_lsp.ir.nodes import Access, Buffer
@@ -80,6 +81,9 @@ class ValueFacts:
     found: Mapping[Term, int]  # what atomic operations find, by which of them: their points
     exchanged: Mapping[int, tuple[Term, ...]]  # what a lane hands over to the others of its warp
     given: tuple[Term, ...] = ()  # what is true of every launch
+    # of accesses to memory that is not shared, of which no more is known: where the address comes from
+    bases_outside: Mapping[int, Term] = field(default_factory=dict)
+    own: frozenset[Term] = frozenset()  # addresses of memory that only their thread has
 
     def axes(self) -> str:
         """The coordinates of ``threadIdx`` in which the kernel expects threads to differ: those that it reads; only

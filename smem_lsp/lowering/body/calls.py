@@ -71,7 +71,10 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
         return known
     if meaning is None and len(expr.arguments) == 1 and _is_type(ctx, callee, scope):
         return expressions.converted(ctx, expr, callee, scope)
-    if takes_values(callee.text) and not table.is_own(ctx, name):
+    built_in = takes_values(callee.text) and (
+        not table.is_own(ctx, name) or overloads.is_built_in(ctx, callee, expr, scope)
+    )
+    if built_in:
         return value_call(ctx, expr, name, scope)
     inlined: Value | Ref | None = cutlass_barriers.static_call(ctx, expr, callee, scope)
     if inlined is not None:

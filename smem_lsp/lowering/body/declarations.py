@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from smem_lsp.ir.nodes import AddressSpace, DeclarationSite, Name
-from smem_lsp.ir.values import Const, Op, Operator, Value
+from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var
 from smem_lsp.lowering.body import (
     calls,
     class_operators,
@@ -16,6 +16,7 @@ from smem_lsp.lowering.body import (
     unknown_calls,
     unknown_types,
 )
+from smem_lsp.lowering.callees.intrinsics import takes_values
 from smem_lsp.lowering.library import (
     atomic_objects,
     cooperative_groups,
@@ -115,7 +116,8 @@ def _declare_local(
         if isinstance(result, Ref):
             why = f"{{}} is bound to other names at line {ctx.at.line(declarator.lo)}"
             ctx.buffers.pin(result.bases, why)
-        _declare_bindings(ctx, declarator, scope)
+        unknown = reference and result is not None and not isinstance(result, Ref)
+        _declare_bindings(ctx, declarator, scope, bound_to(ctx, ctx.out.fresh()) if unknown else None)
     elif reference and isinstance(result, Ref) and not result.pointer:
         scope.names[declarator.name] = View(ctx.frozen(result))
     else:
@@ -125,7 +127,7 @@ def _declare_local(
             named = scope.names[declarator.name]
             assert isinstance(named, Variable)
             scope.names[declarator.name] = replace(named, constant=True)
-        _initialise(ctx, declaration, declarator, variable, result, array, reference, steady)
+        _initialise(ctx, declaration, declarator, variable, result, array, reference, steady, scope)
 
 
 def _name_part(
@@ -203,7 +205,9 @@ def _initial(
         result = expressions.operand(ctx, initializer, scope)
     if reference or ("volatile" in declaration.words and not _is_number(declaration, declarator, scope)):
         ctx.outside.write(result)
-        ctx.outside.hand_out(result)
+        ctx.outside.may_be_written(result)
+        if "volatile" in declaration.words:
+            ctx.outside.signal()
     if not reference:
         kind = declared_type(declarator, scope)
         copied = "auto" in declaration.words and not declarator.pointers
@@ -231,6 +235,7 @@ def _initialise(
     array: int,
     reference: bool,
     steady: bool,
+    scope: LocalScope,
 ) -> None:
     """The variable gets its first value. ``steady``: a reference to what nobody changes."""
     if isinstance(result, Ref):
@@ -240,11 +245,41 @@ def _initialise(
         else:
             ctx.alias(variable, result)
     elif result is not None:  # without an initializer it has no value that anyone may read
+        named = scope.names[declarator.name]
+        if reference and not steady and isinstance(named, Variable):
+            scope.names[declarator.name] = replace(named, bound=bound_to(ctx, result, declarator.initializer))
         if array or (reference and not steady):
             result = ctx.out.fresh()
         elif reference and not keeps_integers(declaration.words):
             result = Op(Operator.CAST, (result,))
         ctx.assign(variable, result)
+
+
+def bound_to(ctx: Context, place: Value, expr: tree.Expr | None = None) -> int | None:
+    """A new variable with the address that a reference to a place, ``expr``, is bound to; None: to a variable of the
+    thread, or to an object that is made for it."""
+    found = place
+    while isinstance(found, Op) and found.operator is Operator.MEMBER:
+        found = found.args[0]
+    elements = isinstance(found, Op) and found.operator in (
+        Operator.LOAD,
+        Operator.READONLY,
+        Operator.ELEMENT,
+    )
+    returned = isinstance(found, Var) and found.index in ctx.inlining.references
+    unknown = isinstance(found, Unknown) and not _is_value(expr)
+    if not (elements or returned or unknown):
+        return None
+    variable = ctx.variables.declare("")
+    ctx.out.assign(variable, found.args[0] if elements and isinstance(found, Op) else ctx.out.fresh())
+    return variable
+
+
+def _is_value(expr: tree.Expr | None) -> bool:
+    """Is it a call of a function of CUDA that returns a value?"""
+    return (
+        isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name) and takes_values(expr.callee.text)
+    )
 
 
 def declared_type(declarator: tree.Declarator, scope: LocalScope) -> Type | None:
@@ -324,11 +359,32 @@ def _new_local(
     if _is_number(declaration, declarator, scope):
         ctx.variables.numbers_only.add(variable)
     constant = is_constant(declaration.words, declarator.pointers)
+    own = is_own(declaration, declarator, scope.constant_scope())
     numbers = _numbers(declaration, declarator, scope) if array == 1 and exact else ()
     scope.names[declarator.name] = Variable(
-        variable, array, exact, element=element, shape=shape, constant=constant, kind=kind, numbers=numbers
+        variable,
+        array,
+        exact,
+        element=element,
+        shape=shape,
+        constant=constant,
+        kind=kind,
+        numbers=numbers,
+        own=own,
     )
     return variable, bool(array)
+
+
+def is_own(
+    declaration: tree.Declaration, declarator: tree.Declarator, constants: Scope, *, parameter: bool = False
+) -> bool:
+    """Is a variable memory of its thread alone, that holds no addresses? A ``parameter`` that is spelled as an array is
+    a pointer."""
+    if {"static", "extern", "decltype"} & set(declaration.words) or declarator.pointers:
+        return False
+    if parameter and declarator.dims:
+        return False
+    return objects.holds_no_address(type_of.variable_value(declaration, declarator, constants).type)
 
 
 def _is_number(declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope) -> bool:
@@ -418,13 +474,15 @@ def _declares_nothing(declaration: tree.Declaration, scope: LocalScope) -> bool:
     )
 
 
-def _declare_bindings(ctx: Context, declarator: tree.Declarator, scope: LocalScope) -> None:
-    """``auto [x, y] = ...``: names of which nothing is known."""
+def _declare_bindings(
+    ctx: Context, declarator: tree.Declarator, scope: LocalScope, bound: int | None
+) -> None:
+    """``auto [x, y] = ...``: names of which nothing is known, but where references are bound to."""
     lo, hi = ctx.at.base + max(declarator.lo, 0), ctx.at.base + declarator.hi
     for kind, name in zip(ctx.at.body.tokens.kinds[lo:hi], ctx.at.body.tokens.texts[lo:hi]):
         if kind == "NAME":
             variable = ctx.variables.declare(name)
-            scope.names[name] = Variable(variable, plain=False)
+            scope.names[name] = Variable(variable, plain=False, bound=bound)
             scope.declare_constants().values[name] = None
             ctx.assign(variable, ctx.out.fresh())
 
@@ -498,6 +556,7 @@ def _declare_object(
         exact=False,
         plain=False,
         of_class=class_name(declaration.words),
+        own=is_own(declaration, declarator, scope.constant_scope()),
         fragment=wmma.fragment_of(declaration.names, scope.constant_scope()) if ctx.dialect.nvidia else None,
     )
     ctx.assign(variable, value)

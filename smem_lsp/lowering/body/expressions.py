@@ -195,8 +195,11 @@ def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: LocalScope)
             pointed = ctx.pointed(meaning)
             if pointed is not None:
                 return pointed
+            if meaning.bound is not None:  # read or written, as far as one can tell
+                kind = AccessKind.READ if meaning.constant or meaning.only_read else AccessKind.UPDATE
+                ctx.out.touch(kind, Var(meaning.bound))
             if meaning.array:
-                return ctx.lost_address(ctx.points_to.may_point_to(Var(meaning.index)))
+                return ctx.lost_address(ctx.points_to.may_point_to(Var(meaning.index)), own=meaning.own)
             held = ctx.variables.objects.get(meaning.index)
             if held is not None:
                 ctx.escape_members(meaning.index, expr.lo, "with an object that has it")
@@ -222,7 +225,7 @@ def _address_value(ctx: Context, variable: Variable, expr: tree.Expr) -> Value:
     ctx.escape_members(variable.index, expr.lo, "with an object that has it")
     held = ctx.capture(variable)
     forget(ctx, Var(variable.index))
-    return ctx.lost_address(held)
+    return ctx.lost_address(held, own=variable.own)
 
 
 def _constant_name(ctx: Context, name: str, scope: LocalScope) -> Value:
@@ -472,8 +475,12 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
         forget_bound(ctx, expr.operand, scope)
         if isinstance(target, Op) and target.operator in (Operator.LOAD, Operator.ELEMENT):
             return operation(Operator.ADD, *target.args)
+        whole = effects.designated(ctx, expr.operand, scope)
+        if whole is not None and whole.bound is not None:
+            return Var(whole.bound)
         return ctx.lost_address(
-            target.bases if isinstance(target, Ref) else ctx.points_to.may_point_to(target)
+            target.bases if isinstance(target, Ref) else ctx.points_to.may_point_to(target),
+            own=whole is not None and whole.own,
         )
     if operator == "*":
         known = effects.pointed_to(expr.operand, scope)
@@ -822,7 +829,7 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
         return ctx.out.fresh()
     if type_id.pointers:  # the same address
         if "volatile" in type_id.words:
-            ctx.outside.hand_out(inner)
+            ctx.outside.signal(inner)
         return inner
     if type_id.words == ["void"]:
         return inner

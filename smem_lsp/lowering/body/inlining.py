@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from smem_lsp.ir.nodes import (
     Access,
+    AccessKind,
     Barrier,
     Branch,
     Exchange,
@@ -199,6 +200,10 @@ def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
         outcome.refs.append(ctx.frozen(result))
     else:
         outcome.values += 1
+        bound = declarations.bound_to(ctx, result) if outcome.reference else None
+        if bound is not None:
+            outcome.bound.append(bound)
+            ctx.inlining.references.add(outcome.variable)
         ctx.assign(outcome.variable, result)
 
 
@@ -307,8 +312,13 @@ def bind(
         if parameter.reference and isinstance(meaning, Variable):
             inner.names[parameter.name] = meaning  # another name for it
             continue
+        bound = None
         if parameter.reference:
-            ctx.outside.write(result)
+            assert not isinstance(result, Ref) or result.pointer
+            if not isinstance(result, Ref):
+                bound = declarations.bound_to(ctx, result, argument)
+            if "volatile" in parameter.words:
+                ctx.outside.signal()
             effects.forget_bound(ctx, argument, scope)
         copied = _is_deduced(parameter, function)
         result = effects.load(ctx, result, argument, pointer=parameter.pointer, copied=copied)
@@ -326,7 +336,7 @@ def bind(
             ctx.escape(result, argument.lo, f"bound to {parameter.name}")
         if not isinstance(result, Ref) and parameter.declarator is not None:
             result = conversions.assigned(result, argument, kind, scope)
-        _new_parameter(ctx, parameter, inner, result, function)
+        _new_parameter(ctx, parameter, inner, result, function, bound)
     for parameter in parameters[len(expr.arguments) :]:
         if parameter.name:
             _new_parameter(ctx, parameter, inner, _default(ctx, parameter, inner, function), function)
@@ -451,7 +461,12 @@ def _is_plain(ctx: Context, parameter: Parameter, function: Function | None, inn
 
 
 def _new_parameter(
-    ctx: Context, parameter: Parameter, inner: LocalScope, result: Value | Ref, function: Function | None
+    ctx: Context,
+    parameter: Parameter,
+    inner: LocalScope,
+    result: Value | Ref,
+    function: Function | None,
+    bound: int | None = None,
 ) -> None:
     declarator = parameter.declarator
     assert declarator is not None
@@ -478,6 +493,11 @@ def _new_parameter(
         constant=constant,
         kind=kind,
         of_class=of_class,
+        own=parameter.declaration is not None
+        and function is not None
+        and declarations.is_own(parameter.declaration, declarator, inner.constant_scope(), parameter=True),
+        bound=bound,
+        only_read=parameter.reference and "const" in parameter.words and "*" not in parameter.pointers,
     )
     if isinstance(result, Ref):
         ctx.alias(variable, result)
@@ -520,6 +540,8 @@ def body(
     ctx.inlining.outcomes.pop()
     ctx.inlining.depth -= 1
     forward_jumps.once(ctx, point, emitted, "", span, line, level=0)
+    for each in outcome.bound:  # whoever gets the reference reads or writes through it
+        ctx.out.touch(AccessKind.UPDATE, Var(each))
     ctx.inlining.labels = labels
     called = ctx.at.span_between(expr.lo, expr.hi)
     name = function.name if whole else expr.callee.text if isinstance(expr.callee, tree.Name) else ""

@@ -27,7 +27,19 @@ from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import collect, type_of
 from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl, declaration_tree
 from smem_lsp.semantics.scope import Scope, bases_of
-from smem_lsp.semantics.types import Record, Scalar, Type, plain_type, scalar_of
+from smem_lsp.semantics.types import (
+    Array,
+    Record,
+    Reference,
+    Scalar,
+    Type,
+    plain_type,
+    scalar_of,
+    vector_element,
+)
+from smem_lsp.semantics.types import (
+    Sequence as FixedSequence,
+)
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.source.record import dataclass
@@ -36,6 +48,7 @@ from smem_lsp.syntax.parse import BEHIND, Function
 
 _MOST_MEMBERS = 24  # that become variables, of a class; those of its bases count
 _MAX_NESTING = 4  # classes in each other
+_POINTER = 8  # bytes of an address
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +122,24 @@ def _fields(record: Record, depth: int) -> tuple[Field, ...] | None:
             found.append(Field(declarator.name, parsed, declarator, kind, record.scope))
     names = {field.name for field in found}
     return tuple(found) if len(names) == len(found) else None
+
+
+def holds_no_address(kind: Type | None) -> bool:
+    """Is it surely made of numbers that are no addresses? An integer of 64 bits may be one."""
+    if isinstance(kind, Reference):
+        return False
+    kind = plain_type(kind)
+    if isinstance(kind, Array | FixedSequence):
+        return holds_no_address(kind.element)
+    if isinstance(kind, Record):
+        found = fields(kind)
+        return found is not None and all(
+            not each.declarator.pointers and holds_no_address(each.type) for each in found
+        )
+    if isinstance(kind, Scalar):
+        part = vector_element(kind.name) or kind
+        return part.kind == "float" or part.size < _POINTER
+    return False
 
 
 # ---- making objects --------------------------------------------------------------------------------------------------

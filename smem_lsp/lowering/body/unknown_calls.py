@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from smem_lsp.ir.nodes import Access, AccessKind
@@ -10,7 +10,7 @@ from smem_lsp.ir.values import Value
 from smem_lsp.lowering.body import expressions, objects
 from smem_lsp.lowering.callees import capture, overloads
 from smem_lsp.lowering.callees.in_sight import is_in_sight
-from smem_lsp.lowering.callees.may_wait import is_calm
+from smem_lsp.lowering.callees.may_wait import NO_CLASSES, calm, touch_arguments
 from smem_lsp.lowering.callees.presumed import is_sequential, presumed_calm
 from smem_lsp.lowering.library import bulk_copies, cuda_pipeline
 from smem_lsp.lowering.state import effects
@@ -20,8 +20,9 @@ from smem_lsp.lowering.state.places import Ref
 from smem_lsp.lowering.state.template_header import template_parameters, type_parameters
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.evaluate import evaluate_value
+from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.semantics.sizes import is_plain_type
-from smem_lsp.semantics.types import is_number
+from smem_lsp.semantics.types import Record, is_number
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
@@ -34,17 +35,47 @@ def unknown_call(ctx: Context, expr: tree.Call, scope: LocalScope, name: str) ->
     if isinstance(expr.callee, tree.Name) and not is_in_sight(ctx, expr.callee, scope):
         ctx.limits.note_unexact(f"{name} is not in sight: it may have shared arrays of its own")
     found = overloads.candidates(ctx, expr.callee, expr, scope) if isinstance(expr.callee, tree.Name) else ()
-    passed_over(ctx, expr, [each.function for each in found], scope)
+    passed_over(ctx, expr, [each.function for each in found] or _of_packs(ctx, expr, scope), scope)
     return ctx.lost_address(reached)
 
 
 def passed_over(ctx: Context, expr: tree.Call, definitions: Sequence[Function], scope: LocalScope) -> None:
     """A function that is not followed has run: one of ``definitions``, if there are any."""
     ctx.limits.passed_over = True
-    if is_calm(ctx, definitions) or (not definitions and is_sequential(ctx, expr, scope)):
-        ctx.out.touch(AccessKind.UPDATE)  # of global memory, perhaps
+    reached = calm(ctx, definitions, _classes(expr, definitions, scope))
+    if reached is not None or (not definitions and is_sequential(ctx, expr, scope)):
+        if reached is None or not touch_arguments(reached):
+            ctx.out.touch(AccessKind.UPDATE)  # of global memory, perhaps
     else:
         ctx.may_synchronise(presumed_calm(ctx, expr, definitions, scope))
+
+
+def _of_packs(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[Function]:
+    """All functions of the name that is called, which packs of parameters keep from being told apart; none where one
+    may not be in sight."""
+    if not isinstance(expr.callee, tree.Name) or overloads.handed(expr.callee, scope) is not None:
+        return []
+    name = expr.callee.text.split("::")[-1]
+    found = overloads.functions_named(ctx, name, expr.callee)
+    packs = any(parameter.pack for each in found for parameter in overloads.parameters_of(each) or ()) or any(
+        "..." in each.definition.tokens.texts for each in found
+    )
+    inside = all(each.number < 0 for each in found)
+    return found if packs and inside and name not in ctx.at.unit.header_prototypes else []
+
+
+def _classes(expr: tree.Call, definitions: Sequence[Function], scope: LocalScope) -> Mapping[str, Record]:
+    """The classes in sight that a call spells as template arguments of a function, by the parameters' names."""
+    callee = expr.callee
+    if len(definitions) != 1 or not isinstance(callee, tree.Name) or not callee.arguments:
+        return NO_CLASSES
+    constants = scope.constant_scope()
+    given = [constants.argument(each) for each in callee.arguments[-1] or ()]
+    return {
+        parameter.name: each
+        for parameter, each in zip(parameters_of(definitions[0]), given)
+        if isinstance(each, Record) and each.decl.body is not None
+    }
 
 
 def hand_over(
@@ -67,7 +98,8 @@ def hand_over(
     if taken is not None and isinstance(expr.callee, tree.Member):
         taken = _with_kept(ctx, taken, definitions, expr.callee)
     if isinstance(expr.callee, tree.Name) and expr.callee.templated:
-        taken = None  # f<float&>(x)
+        spelled = [overloads.keeps_values(ctx, each, expr.callee) for each in definitions]
+        taken = taken if spelled and all(spelled) else None  # f<float&>(x)
     passed = _is_passed(ctx, expr.callee, scope)
     return pass_by_reference(ctx, expr.arguments, scope, name, taken, passed=passed)
 
@@ -134,13 +166,19 @@ def pass_by_reference(
             continue
         reached |= ctx.clobber(result, argument.lo, argument.hi)
         if taken is not None and taken[number].reads:
+            if not _holds_no_address(argument, scope):
+                ctx.out.touch(AccessKind.UPDATE, result)  # it may lead on to what is written
             continue
         if _is_constant(argument, scope):
             if not _leads_to_constants(argument, scope):
                 ctx.outside.hand_out(result)
             continue
-        ctx.outside.write(result)
-        ctx.outside.hand_out(result)
+        if by_reference and not _is_made(argument):
+            ctx.outside.write(result)
+        if _holds_no_address(argument, scope):
+            ctx.outside.may_be_written(result)
+        else:
+            ctx.outside.hand_out(result)
         if taken is None and isinstance(argument, tree.Name) and _counts_turns(ctx, argument, scope):
             ctx.limits.assumed.append(f"{name} leaves {argument.text} as it is")
         elif by_reference:
@@ -150,6 +188,18 @@ def pass_by_reference(
         for argument in bound:
             expressions.hold(ctx, argument, scope, reached)
     return reached
+
+
+def _holds_no_address(argument: tree.Expr, scope: LocalScope) -> bool:
+    """Is an argument a number, or an object that is made of nothing?"""
+    if isinstance(argument, tree.Cast) and isinstance(argument.operand, tree.Braces):
+        return not argument.operand.items
+    return objects.holds_no_address(evaluate_value(argument, scope.constant_scope()).type)
+
+
+def _is_made(argument: tree.Expr) -> bool:
+    """``T{...}``: an object that nobody else knows."""
+    return isinstance(argument, tree.Cast) and isinstance(argument.operand, tree.Braces)
 
 
 def _counts_turns(ctx: Context, argument: tree.Name, scope: LocalScope) -> bool:

@@ -31,6 +31,8 @@ _MATH = (
     " rint rnorm3d round rsqrt scalbln scalbn signbit sin sinh sinpi sqrt tan tanh tgamma trunc y0 y1"
     " umin umax llmin llmax ullmin ullmax saturate clamp isnormal fdividef"
 )
+# What CUDA declares in the global namespace for every type of number.
+OVERLOADED = frozenset(_MATH.split()) - {"saturate", "clamp"}
 _BY_VALUE = frozenset(
     _MATH.split()
     + [f"{name}f" for name in _MATH.split()]
@@ -69,6 +71,8 @@ def is_limit(name: str) -> bool:
     """``std::numeric_limits<T>::max`` and its kin: one number of a type, whatever that is."""
     return "numeric_limits" in name.split("::")[:-1]
 
+
+TIMED = frozenset(("clock", "clock64", "__nanosleep"))  # they read the time, or wait for it
 
 # Loads of one value through a pointer; `__ldg` only reads what nobody writes while the kernel runs.
 LOADS = frozenset(("ldg", "__ldg", "__ldcg", "__ldca", "__ldcs", "__ldlu", "__ldcv"))

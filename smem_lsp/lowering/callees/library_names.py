@@ -102,7 +102,8 @@ LIBRARY = (  # the first that understands a call lowers it
 )
 
 _ASSEMBLER = frozenset(("asm", "__asm__"))
-_CALM = frozenset(("__ldg", "printf"))  # no pure functions, but no thread is waited for in them
+# No pure functions, but no thread is waited for in them.
+_CALM = frozenset(("__ldg", "printf", "assert", "__assert_fail", "__brkpt", "__trap"))
 
 
 @remembered(most=4)
@@ -114,6 +115,12 @@ def telling(dialect: Dialect) -> frozenset[str]:
         if group.matters and not isinstance(names, re.Pattern):
             found.update(names)
     return frozenset(found)
+
+
+@remembered(most=4)
+def ordering(dialect: Dialect) -> frozenset[str]:
+    """The same without assembler, which tells by itself what it does."""
+    return telling(dialect) - _ASSEMBLER
 
 
 def is_calm(name: str, dialect: Dialect) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
+from smem_lsp.lowering.callees.intrinsics import OVERLOADED
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
 from smem_lsp.lowering.state.template_header import template_parameters
@@ -150,6 +151,40 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     if around is not None and len(found) == 1 and _declares(around, found[0]):
         return [Callee(found[0], around.scope)]
     return [Callee(function) for function in found]
+
+
+def is_built_in(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalScope) -> bool:
+    """Is it surely the function of CUDA that is called with numbers, though others have its name? What makes objects of
+    numbers loses against it, and so do templates where it takes each number as it is ([over.match.best])."""
+    name = callee.text
+    if callee.templated or not (name in OVERLOADED or name.startswith("__")):
+        return False
+    given = [plain_type(argument_type(ctx, argument, scope)) for argument in expr.arguments]
+    if not all(map(is_number, given)):
+        return False
+    alike = name in OVERLOADED and len(set(given)) == 1 and _is_whole(given[0])
+    inside = ctx.at.function.enclosing
+    for function in functions_named(ctx, name, callee):
+        around = function.enclosing
+        if around and around == inside[: len(around)]:
+            return False  # it hides the function of CUDA
+        parameters = parameters_of(function)
+        packs = parameters is None or any(parameter.pack for parameter in parameters)
+        if not (packs or takes(function, len(given))):
+            continue
+        asked = _parameter_types(ctx, function)
+        if not (any(isinstance(each, Record) for each in asked) or (alike and is_template(function))):
+            return False
+    return True
+
+
+def is_template(function: Function) -> bool:
+    return function.definition.island.template
+
+
+def _is_whole(kind: Type | None) -> bool:
+    """Is it a type of numbers that is not promoted where it is passed on?"""
+    return isinstance(kind, Scalar) and (kind.kind == "float" or kind.rank >= INT.rank)
 
 
 def _in_scope(ctx: Context, found: list[Function], qualifiers: list[str]) -> list[Function]:
@@ -298,8 +333,8 @@ def _specialised(
         checkpoint()
         spelled = spelled_arguments(function)
         special = bool(spelled) or is_specialization(function)
-        if given is None or not special:
-            if given is None or function.definition.island.template:
+        if not special:
+            if given is None or is_template(function):
                 left.append(function)
             continue
         if not spelled and len(primaries) != 1:
@@ -307,15 +342,15 @@ def _specialised(
         elif not spelled:
             if deduced is None:
                 types = [argument_type(ctx, argument, scope) for argument in expr.arguments]
-                deduced = bind_call(primaries[0], given, types, ctx.around.file_constants) or ()
+                deduced = bind_call(primaries[0], given or (), types, ctx.around.file_constants) or ()
             own = _stands_for(ctx, function, primaries[0])
             answers = [] if own is None else [same(one, other) for one, other in zip(own, deduced)]
-        elif len(given) < len(spelled):
+        elif given is None or len(given) < len(spelled):
             answers = []
         else:
             arguments = [spelled_argument(function, where, constants) for where in spelled]
             answers = [same(each, argument) for each, argument in zip(given, arguments)]
-        if answers and all(answers):
+        if given is not None and answers and all(answers):
             return [function]
         if False not in answers:
             left.append(function)

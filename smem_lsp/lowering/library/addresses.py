@@ -31,7 +31,7 @@ def atomic(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value
             done = Atomic(before.key, added, compares=name.startswith("atomicCAS"))
             ctx.access(place, AccessKind.UPDATE, argument.lo, argument.hi, atomic=done)
         elif number == 0 and not isinstance(result, Ref):
-            ctx.outside.hand_out(result)
+            ctx.outside.signal(result)
         else:
             operand = effects.number(result)
             if isinstance(operand, Ref):
@@ -61,7 +61,7 @@ def effects_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) ->
         if not isinstance(result, Ref):
             values.append(result)
             if effect in "wx" and "atomic" in name:
-                ctx.outside.hand_out(result)
+                ctx.outside.signal(result)
             elif effect != ".":
                 ctx.outside.pass_over(result, _KINDS[effect])
             continue

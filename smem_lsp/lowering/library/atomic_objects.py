@@ -131,7 +131,7 @@ def _apply(
                 _only_reads(ctx, first)
         else:
             elements = isinstance(place, Op) and place.operator in (Operator.LOAD, Operator.ELEMENT)
-            ctx.outside.hand_out(place.args[0] if elements and isinstance(place, Op) else place)
+            ctx.outside.signal(place.args[0] if elements and isinstance(place, Op) else place)
     if not _is_relaxed(ctx, expr.arguments[values:]):
         ctx.may_synchronise()
     return before

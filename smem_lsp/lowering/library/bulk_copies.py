@@ -184,7 +184,7 @@ def _store(ctx: Context, expr: tree.Call, callee: str, given: Sequence[tree.Expr
             align(ctx, each, callee)
             drain(ctx, each, length, expr.lo, expr.hi)
         else:
-            ctx.outside.hand_out(each)
+            ctx.outside.signal(each)
 
 
 def _load(ctx: Context, expr: tree.Call, callee: str, given: Sequence[tree.Expr], scope: LocalScope) -> None:
@@ -198,7 +198,7 @@ def _load(ctx: Context, expr: tree.Call, callee: str, given: Sequence[tree.Expr]
     length = _box(results[1]) if "tensor" in callee else _length(ctx, given[2], results[2], scope)
     for number, found in enumerate(results):
         if not isinstance(found, Ref):
-            ctx.outside.hand_out(found)
+            ctx.outside.signal(found)
         elif number == 0:
             align(ctx, found, "cp_async_bulk" if callee == "memcpy_async_tx" else callee)
             words = [each for each in results[1:] if isinstance(each, Ref)]

@@ -11,6 +11,18 @@ from typing import TypeGuard
 
 from smem_lsp.ir.nodes import AccessKind, BarrierKind, Branch, Seq
 from smem_lsp.ir.values import Const, Op, Operator, Value
+from smem_lsp.lowering.callees.ptx_text import (
+    COMMENT,
+    LABEL,
+    ORDERS,
+    REGISTERS,
+    opcode,
+    reads_time,
+    unquoted,
+)
+from smem_lsp.lowering.callees.ptx_text import (
+    instructions as instructions_of,
+)
 from smem_lsp.lowering.library import async_copies, bulk_copies, bulk_flights, copy_groups, mbarriers
 from smem_lsp.lowering.library.copy_groups import CopyEvent
 from smem_lsp.lowering.library.special_registers import register_read
@@ -23,9 +35,6 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
-_DECLARED = re.compile(r"\.reg\s+\.\w+\s+[\w%<>, ]+\Z")
-_PREDICATE = re.compile(r"@(!?)%?(\w+)\s+(.*)")
 _ADDRESS = re.compile(r"\[\s*%(?P<operand>\d+|\[\w+\])\s*(?:\+\s*(?P<offset>-?\d+)\s*)?\]")
 _BRACKETS = re.compile(r"\[[^\[\]]*(?:\[\w+\][^\[\]]*)*\]")
 _OPERAND = re.compile(r"%(\d+|\[\w+\])")
@@ -33,7 +42,6 @@ _MATRICES = {"x1": 1, "x2": 2, "x4": 4}  # of eight rows of eight 16-bit element
 _BITS = re.compile(r"\.(?:[bsuf](8|16|32|64|128)|bf16|f16x2|bf16x2)\b")
 _PLAIN_BARRIER = re.compile(r"(?:bar|barrier)\.sync(?:\.aligned)?\s+0\Z")
 
-_LABEL = re.compile(r"^([\w$%=]+):(?!:)\s*")
 _JUMP = re.compile(r"bra(?:\.uni)? ([\w$%=]+)")
 
 _ANY_JUMP = re.compile(r"(?:(?P<guard>@!?)%?(?P<over>\w+) )?bra(?:\.uni)? (?P<to>[\w$%=]+)\Z")
@@ -44,13 +52,11 @@ _IS_TRUE = re.compile(r"selp(?:\.\w+)+ %(\d+|\[\w+\]), ?1, ?0, ?%?(\w+)\Z")
 _GUARD = re.compile(r" // (!?)(\w+)\Z")  # after an instruction: its predicate
 _IF_NOT_ZERO = re.compile(r"setp\.ne\.b32 %?(\w+), %(\d+), 0\Z")
 
-# Opcodes whose operands are registers: no memory, no synchronisation.
-_REGISTERS = frozenset(
-    "abs add addc and bfe bfi bfind bmsk brev brkpt clz cnot copysign cos cvt cvta div dp2a dp4a ex2 fence fma fns"
-    " griddepcontrol isspacep lg2 lop3 mad mad24 madc mapa max membar min mma mov mul mul24 nanosleep neg not or popc"
-    " prefetch prmt rcp redux rem rsqrt sad selp set setmaxnreg setp shf shfl shl shr sin slct sqrt sub subc szext"
-    " tanh testp trap vadd vote wmma xor activemask elect match pmevent createpolicy applypriority discard".split()
-)
+_PLAIN = frozenset(("ld", "ldu", "st"))
+# Qualifiers of what other threads may rely on.
+_STRONG = frozenset("volatile relaxed acquire release acq_rel mmio sc cluster gpu sys gl cv wt".split())
+_GROUPS = ("commit_group", "wait_group", "wait_all")
+_OF_THE_BLOCK = frozenset("ldmatrix stmatrix bar barrier".split())
 _BARRIERS = frozenset(("bar", "barrier", "mbarrier"))
 # Those that touch memory, or work beside the thread. What is none of all these may wait for other threads: another
 # machine's, or a call.
@@ -58,7 +64,7 @@ _OTHERS = frozenset(
     "alloca atom bra brx clusterlaunchcontrol cp exit istypep ld ldmatrix ldu movmatrix multimem prefetchu red ret st"
     " stackrestore stacksave stmatrix suld suq sured sust tcgen05 tensormap tex tld4 txq vabsdiff vabsdiff2 vabsdiff4"
     " vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vset vset2 vset4 vshl vshr vsub vsub2 vsub4"
-    " wgmma".split()
+    " wgmma wmma".split()
 )
 
 
@@ -91,8 +97,8 @@ def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
             ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start), "assembler"
         )
         return
-    code = "".join(_unquoted(texts[i]) for i in range(*groups[0]) if kinds[i] == "STRING")
-    instructions = _instructions(code)
+    code = "".join(unquoted(texts[i]) for i in range(*groups[0]) if kinds[i] == "STRING")
+    instructions = instructions_of(code)
     line = ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start)
     if "GOTO" in kinds[lo:hi] or not _runs_through(code, instructions):
         ctx.limits.note_irregular(f"inline assembler at line {line}")
@@ -109,8 +115,10 @@ def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
             if not operand.output or "+" in operand.constraint:
                 operand.result = _loaded(ctx, operand)
             if not isinstance(operand.result, Ref) and operand.result is not None:
-                ctx.outside.hand_out(operand.result)
+                ctx.outside.may_be_written(operand.result)
     with ctx.at.chunk(lo):
+        if _orders_more(ctx, groups, instructions, operands):
+            ctx.outside.signal()
         for instruction in instructions:
             if _GUARD.search(instruction):
                 _guarded(ctx, instruction, instructions, operands, hi - lo)
@@ -157,48 +165,21 @@ def _groups(ctx: Context, lo: int, hi: int) -> list[tuple[int, int]] | None:
     return groups
 
 
-def _unquoted(text: str) -> str:
-    """The characters of a string literal, as far as PTX needs them."""
-    inner = text[text.find('"') + 1 : text.rfind('"')]
-    if text.startswith("R"):
-        inner = inner[inner.find("(") + 1 : inner.rfind(")")]
-    return inner.replace("\\n", "\n").replace("\\t", " ").replace("%%", "%").replace("\\r", " ")
-
-
-def _instructions(code: str) -> list[str]:
-    """Instructions without predicates, labels, comments and register declarations."""
-    found: list[str] = []
-    text = _COMMENT.sub(" ", code)
-    for piece in re.split(r"[;\n]", text):
-        instruction = " ".join(piece.replace("{", " { ").split())
-        instruction = re.sub(r"^(?:\{ |\} ?)+", "", instruction)
-        instruction = _LABEL.sub("", instruction)
-        if instruction.startswith("@"):
-            instruction = _PREDICATE.sub(r"\3 // \1\2", instruction, count=1)
-        if instruction in ("", "{", "}") or _DECLARED.match(instruction):
-            continue
-        if found and not re.match(r"[a-z][\w.:]*\s|[a-z][\w.:]*\Z", instruction):
-            found[-1] += f" {instruction}"  # an instruction that goes on in the next line
-        else:
-            found.append(instruction)
-    return found
-
-
 def _runs_through(code: str, instructions: list[str]) -> bool:
     """Does control leave at the end, and do all instructions run that matter? A jump back to a label may only repeat
     the question whether a phase of an ``mbarrier`` is over."""
     jumps = [each for each in instructions if re.match(r"(?:exit|ret|bra|brx)\b", each)]
     if not jumps:
         return True
-    pieces = (piece.strip(" \t{}") for piece in re.split(r"[;\n]", _COMMENT.sub(" ", code)))
-    labels = {found[1] for found in map(_LABEL.match, pieces) if found is not None}
+    pieces = (piece.strip(" \t{}") for piece in re.split(r"[;\n]", COMMENT.sub(" ", code)))
+    labels = {found[1] for found in map(LABEL.match, pieces) if found is not None}
     targets = [_JUMP.match(each) for each in jumps]
     if any(found is None or found[1] not in labels for found in targets):
         return False
     opcodes = (each.partition(" ")[0].split(".") for each in instructions)
     asks = ["test_wait"], ["try_wait"]
     return all(
-        words[0] in (_REGISTERS | {"bra"}) or (words[0] == "mbarrier" and words[1:2] in asks)
+        words[0] in (REGISTERS | {"bra"}) or (words[0] == "mbarrier" and words[1:2] in asks)
         for words in opcodes
     )
 
@@ -225,7 +206,7 @@ def _operands(ctx: Context, groups: list[tuple[int, int]]) -> list[_Operand] | N
             expr = ctx.at.body.chunk("expression", (i + 2, partner[i + 1]))
             if expr is None:
                 return None
-            found.append(_Operand(_unquoted(texts[i]), expr, i + 2, name, number == 0))
+            found.append(_Operand(unquoted(texts[i]), expr, i + 2, name, number == 0))
             i = partner[i + 1] + 1
             name = ""
     return found
@@ -250,10 +231,52 @@ def _guarded(
         ctx.out.emit(Branch(point, condition, Seq(tuple(items)), Seq(), None, ctx.at.line(0)))
 
 
+def _orders_more(
+    ctx: Context, groups: list[tuple[int, int]], instructions: list[str], operands: list[_Operand]
+) -> bool:
+    """May the statement order memory beyond what its instructions say: by a place in memory as an operand, or for the
+    compiler, where nothing in it touches memory?"""
+    if any("m" in operand.constraint and not isinstance(operand.result, Ref) for operand in operands):
+        return True
+    texts = ctx.at.body.tokens.texts
+    clobbered = any(unquoted(text) == "memory" for text in texts[slice(*groups[3])]) if groups[3:] else False
+    return clobbered and not any(opcode(each)[0] in _OTHERS | _BARRIERS for each in instructions)
+
+
+def _outside(ctx: Context, words: list[str], arguments: str, operands: list[_Operand]) -> None:
+    """What an instruction does to memory that is not shared (PTX ISA 8.5, "Memory Consistency Model"): plain loads,
+    stores and copies touch it; what is not known, atomic or orders memory may be seen by other blocks."""
+    kind, shared = words[0], not {"shared", "shared::cta"}.isdisjoint(words)
+    strong = bool(_STRONG & set(words)) or reads_time(arguments)
+    if strong or kind in ORDERS or any("::cluster" in word for word in words):
+        ctx.outside.signal()
+    elif kind in REGISTERS | _OF_THE_BLOCK or words[:2] == ["wmma", "mma"]:
+        return
+    elif kind in _PLAIN or (words[:2] == ["cp", "async"] and len(words) > 2):
+        copies = kind == "cp"
+        if copies and ({"bulk", "mbarrier"} & set(words) or not (shared or words[2] in _GROUPS)):
+            ctx.outside.signal()
+        elif copies == shared and not {"local", "param", "const"} & set(words):
+            _touch_outside(ctx, kind, arguments, operands, number=int(copies))
+    elif kind not in ("atom", "red") or not shared:
+        ctx.outside.signal()
+
+
+def _touch_outside(ctx: Context, kind: str, arguments: str, operands: list[_Operand], *, number: int) -> None:
+    """Read or write what the address in some brackets leads to, unless that is shared."""
+    places = _BRACKETS.findall(arguments)
+    match = _ADDRESS.search(places[number]) if number < len(places) else None
+    operand = None if match is None else _find(operands, match["operand"])
+    known = None if operand is None else operand.result
+    if not isinstance(known, Ref):
+        ctx.out.touch(AccessKind.WRITE if kind == "st" else AccessKind.READ, known)
+
+
 def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size: int) -> None:
     """One instruction of the statement, which spans ``size`` tokens."""
     opcode, _, arguments = _GUARD.sub("", instruction).partition(" ")
     words = opcode.split(".")
+    _outside(ctx, words, arguments, operands)
     used = [_find(operands, name) for name in _OPERAND.findall(arguments)]
     refs = [op.result for op in used if op is not None and isinstance(op.result, Ref)]
     if words[0] in _BARRIERS:
@@ -268,7 +291,7 @@ def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size:
         bulk_copies.group(ctx, words[3], _number(arguments, operands), 0, size)
     elif words[0] == "fence" and words[1:3] == ["proxy", "async"]:
         bulk_copies.fence(ctx, 0, size)
-    elif words[0] in _REGISTERS:
+    elif words[0] in REGISTERS or words[:2] == ["wmma", "mma"]:
         if words[0] == "mapa":
             ctx.out.remote(0, size)
     else:
@@ -396,9 +419,9 @@ def _repeats(code: str, over: str) -> bool:
     """Is the question asked until its answer is true? ``over``: the predicate that gets it."""
     seen: set[str] = set()
     leaves = False
-    for piece in re.split(r"[;\n]", _COMMENT.sub(" ", code)):
+    for piece in re.split(r"[;\n]", COMMENT.sub(" ", code)):
         piece = re.sub(r"^[\s{}]+", "", piece).strip(" \t{}")
-        label = _LABEL.match(piece)
+        label = LABEL.match(piece)
         if label is not None:
             seen.add(label[1])
             piece = piece[label.end() :]
@@ -513,7 +536,7 @@ def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], sc
     inputs = [
         op.result for op in operands if isinstance(op.result, Ref) and (not op.output or "+" in op.constraint)
     ]
-    carried = inputs if opcodes <= _REGISTERS - {"mapa"} else []
+    carried = inputs if opcodes <= REGISTERS - {"mapa"} else []
     known = register_read(instructions[0]) if len(instructions) == 1 else None
     told = None if known is None else _find(operands, known[0])
     for operand in operands:
@@ -523,6 +546,8 @@ def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], sc
         with ctx.at.chunk(operand.at):
             meaning = scope.lookup(operand.expr.text) if isinstance(operand.expr, tree.Name) else None
             result = operand.result
+            if not isinstance(result, Ref):
+                ctx.outside.write(result)
             if isinstance(result, Ref) and not result.pointer and "+" not in operand.constraint:
                 ctx.access(result, AccessKind.WRITE, operand.expr.lo, operand.expr.hi)
             elif isinstance(meaning, Variable) and carried:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Const, Op, Operator, Reading, Value, operation, operator_of
-from smem_lsp.lowering.callees.intrinsics import LOADS, is_limit, is_pure
+from smem_lsp.lowering.callees.intrinsics import LOADS, TIMED, is_limit, is_pure
 from smem_lsp.lowering.state import conversions
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
@@ -65,8 +65,8 @@ def result_of(ctx: Context, name: str, arguments: list[Value]) -> Value:
     if name in LOADS and len(arguments) == 1:
         ctx.out.touch(AccessKind.READ, arguments[0], Const(0))
         return Op(Operator.READONLY if name == "__ldg" else Operator.LOAD, tuple(arguments))
-    if "threadfence" in name:
-        ctx.out.touch(AccessKind.UPDATE)  # other blocks may rely on what it orders
+    if "threadfence" in name or name in TIMED:
+        ctx.outside.signal()  # other blocks may rely on what it orders, or it tells when it runs
     elif name.removeprefix("::").startswith("surf"):
         ctx.out.touch(AccessKind.READ)
         ctx.out.touch(AccessKind.WRITE)

@@ -43,13 +43,14 @@ from smem_lsp.targets.dialects import CUDA, Dialect
 @dataclass
 class Outcome:
     """What a body that is inlined returns. ``variable``: gets its values; ``reference``: it returns places;
-    ``pointer``: it returns addresses."""
+    ``pointer``: it returns addresses; ``bound``: variables with the addresses of the places outside shared memory."""
 
     variable: int
     reference: bool
     pointer: bool
     refs: list[Ref] = field(default_factory=list)
     values: int = 0
+    bound: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -72,6 +73,7 @@ class Inlining:
     )  # the functions, with the scopes of the classes that they stand in
     instance: tuple[Argument | int, ...] = ()  # template arguments that static arrays belong to
     labels: tuple[str, ...] = ()  # of the innermost function: those that a jump may lead forward to
+    references: set[int] = field(default_factory=set)  # variables that got a place from a function
 
 
 _ATOMIC_OBJECTS = ("cuda::atomic<", "cuda::std::atomic<")
@@ -368,9 +370,9 @@ class Context:
             self.access(Ref(bases), AccessKind.UPDATE, lo, hi, strayed=True)
         return bases
 
-    def lost_address(self, bases: frozenset[int]) -> Unknown:
-        """A value that may be or hold addresses in these buffers, not known which."""
-        value = self.out.fresh()
+    def lost_address(self, bases: frozenset[int], *, own: bool = False) -> Unknown:
+        """A value that may be or hold addresses in these buffers, not known which; ``own``: as in ``Unknown``."""
+        value = self.out.fresh(own=own and not bases)
         self.points_to.add_value(value, bases)
         return value
 

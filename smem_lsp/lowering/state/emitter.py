@@ -62,10 +62,12 @@ class Emitter:
         """Nodes emitted inside go to the list that is handed out."""
         return _Collecting(self)
 
-    def fresh(self, *, uniform: bool = False, access: int | None = None, escaped: bool = False) -> Unknown:
+    def fresh(
+        self, *, uniform: bool = False, access: int | None = None, escaped: bool = False, own: bool = False
+    ) -> Unknown:
         """A value that is not known and equal to no other."""
         self._keys += 1
-        return Unknown(self._keys, uniform, access, escaped)
+        return Unknown(self._keys, uniform, access, escaped, own)
 
     def assign(self, variable: int, value: Value) -> None:
         self.emit(Assign(self.next_point(), variable, value))
@@ -124,9 +126,11 @@ class Emitter:
         base: Value | None = None,
         index: Value | None = None,
         width: int | None = None,
+        *,
+        signals: bool = False,
     ) -> None:
         """Memory outside shared memory is read or written: an element of ``width`` bytes."""
-        self.emit(GlobalAccess(self.next_point(), kind, base, index, self.at.line(0), width))
+        self.emit(GlobalAccess(self.next_point(), kind, base, index, self.at.line(0), width, signals))
 
     def changed_in(self, node: Branch | Loop) -> set[int]:
         """The variables that are assigned somewhere in it."""

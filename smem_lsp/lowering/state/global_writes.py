@@ -53,9 +53,21 @@ class GlobalWrites:
 
     def hand_out(self, address: Value | Ref | None) -> None:
         """What an address outside shared memory leads to may be written from now on."""
-        if address is not None and not isinstance(address, (Ref, Const, Thread)):
-            self._written.append(address)
-            self.out.touch(AccessKind.UPDATE)
+        if self.may_be_written(address):
+            assert not isinstance(address, Ref)
+            self.out.touch(AccessKind.UPDATE, address)
+
+    def signal(self, address: Value | Ref | None = None) -> None:
+        """Other blocks may be told something here, or tell it: through what stands at an address, if there is one."""
+        self.may_be_written(address)
+        self.out.touch(AccessKind.UPDATE, signals=True)
+
+    def may_be_written(self, address: Value | Ref | None) -> bool:
+        """May something be written where this leads to? From now on it counts as written."""
+        if address is None or isinstance(address, (Ref, Const, Thread)):
+            return False
+        self._written.append(address)
+        return True
 
     def finished(self) -> GlobalMemory:
         return replace(self.parameters, written=tuple(dict.fromkeys(self._written)))

@@ -49,6 +49,10 @@ class Variable:
     of_class: str = ""  # the class as it is named, template arguments left out, where it is an object of one
     fragment: Fragment | None = None
     numbers: tuple[int, ...] = ()  # elements of an array that is declared const, if all of them are known
+    own: bool = False  # memory of its thread alone, that holds no addresses
+    # a reference to memory that is not followed: the variable that has the address
+    bound: int | None = None
+    only_read: bool = False  # it is a reference to what is const
 
 
 @record
