@@ -101,6 +101,7 @@ LIBRARY = (  # the first that understands a call lowers it
     ADDRESS_QUESTION,
 )
 
+NAMED_BARRIER = "NamedBarrier"  # a class of CUTLASS
 _ASSEMBLER = frozenset(("asm", "__asm__"))
 # No pure functions, but no thread is waited for in them.
 _CALM = frozenset(("__ldg", "printf", "assert", "__assert_fail", "__brkpt", "__trap"))
@@ -121,6 +122,13 @@ def telling(dialect: Dialect) -> frozenset[str]:
 def ordering(dialect: Dialect) -> frozenset[str]:
     """The same without assembler, which tells by itself what it does."""
     return telling(dialect) - _ASSEMBLER
+
+
+@remembered(most=4)
+def sharing_or_waiting(dialect: Dialect) -> frozenset[str]:
+    """Those that matter, with those that only ever wait through an object: of a group, or a barrier of CUTLASS."""
+    assert not isinstance(GROUP_BARRIER.names, re.Pattern) and not callable(GROUP_BARRIER.names)
+    return telling(dialect).union(GROUP_BARRIER.names, (NAMED_BARRIER,))
 
 
 def is_calm(name: str, dialect: Dialect) -> bool:
