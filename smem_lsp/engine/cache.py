@@ -263,7 +263,7 @@ class Setting:
             versions = (
                 reading.key.launched,
                 *key[1:],
-                reading.binding,
+                None if reading.binding is None else (reading.binding.text, reading.binding.made),
                 reading.function.name,
                 unit.source.path,
             )

@@ -236,18 +236,27 @@ class Declarations:
 
     def levels(self) -> Iterator[Declarations]:
         """This and all inner namespaces."""
-        stack = [self]
+        return (level for _, level in self._levels())
+
+    def _levels(self) -> Iterator[tuple[tuple[str, ...], Declarations]]:
+        stack: list[tuple[tuple[str, ...], Declarations]] = [((), self)]
         while stack:
-            level = stack.pop()
-            yield level
-            stack += [*level.namespaces.values(), *level.inline]
+            path, level = stack.pop()
+            yield path, level
+            stack += [((*path, name), inner) for name, inner in level.namespaces.items()]
+            stack += [((*path, ""), inner) for inner in level.inline]
 
     def walk(self) -> Iterator[Declared]:
         """Declarations of this and all inner namespaces (not of classes)."""
-        for level in self.levels():
+        return (decl for _, decl in self.walk_with_paths())
+
+    def walk_with_paths(self) -> Iterator[tuple[tuple[str, ...], Declared]]:
+        """The same with the names of the namespaces around each; "" for an inline or unnamed one."""
+        for path, level in self._levels():
             checkpoint()
             for group in level.names.values():
-                yield from group
+                for decl in group:
+                    yield path, decl
 
 
 def record_start(record: ClassDecl | EnumDecl) -> int:

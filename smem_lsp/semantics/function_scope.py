@@ -132,10 +132,13 @@ _IDENTITY = Query[tuple[object, ...], Identity]("identity of a definition, by wh
 
 def _meaning(unit: TranslationUnit, top: Scope, function: Function) -> tuple[object, ...]:
     named = function.definition.words.union(function.scopes, function.definition.island.enclosing)
+    return (function.scopes, function.symbols, *meaning_of_names(unit, top, named))
+
+
+def meaning_of_names(unit: TranslationUnit, top: Scope, named: frozenset[str]) -> tuple[object, ...]:
+    """A key of all that these names may mean in a file: equal keys mean equal meanings. ``top``: its global scope."""
     names, called = unit.header_reach(named)
     return (
-        function.scopes,
-        function.symbols,
         unit.symbols.within(names),
         called,
         unit.header_functions & names,
@@ -166,19 +169,24 @@ def _fingerprint(top: Declarations, names: Iterable[str]) -> tuple[object, ...]:
 @dataclass(frozen=True, slots=True)
 class _Table:
     """``reached``: name -> (spellings of its declarations, names in them); ``values``: names of variables and
-    enumerators."""
+    enumerators; ``types``: classes and enumerations, each with the name that it is found by, of itself or of what it is
+    declared with, and the spelling."""
 
     reached: dict[str, tuple[tuple[Spelling, ...], frozenset[str]]]
     values: frozenset[str]
+    types: dict[ClassDecl | EnumDecl, tuple[str, Spelling]]
 
 
 class Spelling:
-    """The identity of the tokens of a declaration: equal tokens are one object."""
+    """The identity of the tokens of a declaration and of the namespaces around it: where both are equal it is one
+    object, in all versions of a file."""
 
     __slots__ = ()
 
 
-_SPELLING = Query[tuple[str, ...], Spelling]("the one object for equal declarations", most=2_000_000)
+_SPELLING = Query[tuple[tuple[str, ...], tuple[str, ...]], Spelling](
+    "the one object for equal declarations", most=2_000_000
+)
 _TABLE = Query[tuple[()], _Table]("what the names of a file depend on", most=1)
 
 
@@ -189,9 +197,10 @@ def _table(top: Declarations) -> _Table:
 def _built_table(top: Declarations) -> _Table:
     table: dict[str, tuple[tuple[Spelling, ...], frozenset[str]]] = {}
     values: set[str] = set()
+    types: dict[ClassDecl | EnumDecl, tuple[str, Spelling]] = {}
     read: tuple[Source, int, int] | None = None
     spelled, used = Spelling(), frozenset[str]()
-    for decl in top.walk():
+    for path, decl in top.walk_with_paths():
         checkpoint()
         if isinstance(decl, (VariableDecl, Enumerator)):
             values.add(decl.name)
@@ -202,15 +211,24 @@ def _built_table(top: Declarations) -> _Table:
         if (source, lo, hi) != read:  # enumerators share that of their enumeration
             read = source, lo, hi
             texts = tuple(source.texts[lo:hi])
-            spelled = _spelling(texts)
+            spelled = _spelling(path, texts)
             used = frozenset(t for k, t in zip(source.kinds[lo:hi], texts) if k == "NAME")
+        if isinstance(decl, (ClassDecl, EnumDecl)):
+            types[decl] = decl.name, spelled
+        elif isinstance(decl, (AliasDecl, VariableDecl)) and decl.record is not None:
+            types.setdefault(decl.record, (decl.name, spelled))  # `typedef enum { } name;`
         known, known_names = table.get(decl.name, ((), frozenset()))
         table[decl.name] = (*known, spelled), known_names | used if known_names else used
-    return _Table(table, frozenset(values))
+    return _Table(table, frozenset(values), types)
 
 
-def _spelling(texts: tuple[str, ...]) -> Spelling:
-    return _SPELLING.of(PROCESS, texts, Spelling, weigh=lambda _: len(texts) + 1)
+def _spelling(path: tuple[str, ...], texts: tuple[str, ...]) -> Spelling:
+    return _SPELLING.of(PROCESS, (path, texts), Spelling, weigh=lambda _: len(texts) + 1)
+
+
+def spelling_of(decl: ClassDecl | EnumDecl, top: Scope) -> tuple[str, Spelling] | None:
+    """The name and identity of a class or enumeration at namespace scope; None for one of another place."""
+    return _table(top.declarations).types.get(decl)
 
 
 def _extent(decl: Declared) -> tuple[Source, Range] | None:

@@ -237,8 +237,8 @@ class Layout:
 
 
 def layout_of(text: str) -> Layout:
-    """The layout of a text without directives; one that may have some is a word by itself."""
-    if "#" in text or "\r" in text.replace("\r\n", ""):
+    """The layout of a text, in which a directive is a word; one with old line ends is a word by itself."""
+    if "\r" in text.replace("\r\n", ""):
         return Layout(text, (0,), (0,))
     look()
     words: list[str] = []

@@ -136,12 +136,13 @@ class _Search:
     def key(self) -> tuple[object, ...]:
         """Everything that the answer depends on."""
         unit = self.unit
-        functions = {f.number: f for f in (*self.mentioning, *itertools.chain(*self.overloads.values()))}
+        named = {f.number: (f, _head(f)) for f in itertools.chain(*self.overloads.values())}
+        functions = named | {f.number: (f, f.definition) for f in self.mentioning}
         return (
             self.top.declarations,
             unit.source.path,
             unit.main,
-            tuple((number, f.definition, f.scopes, f.symbols) for number, f in sorted(functions.items())),
+            tuple((number, read, f.scopes, f.symbols) for number, (f, read) in sorted(functions.items())),
             tuple(file.inactive_text for file in unit.files),
             tuple(tuple(tokens.texts[lo:hi]) for tokens, lo, hi in self._spelled()),
         )
@@ -389,6 +390,13 @@ class _Search:
         if not function.is_kernel:
             self.waiting.append((function, binding))
         return binding
+
+
+def _head(function: Function) -> tuple[object, ...]:
+    """What is read of a function that is named and names none itself."""
+    definition = function.definition
+    island = definition.island
+    return tuple(definition.head.texts), island.specifiers, island.template, island.enclosing
 
 
 class _Walk:

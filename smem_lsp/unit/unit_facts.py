@@ -11,6 +11,7 @@ from dataclasses import field, replace
 from functools import cached_property
 
 from smem_lsp.ir.nodes import Configuration, LaunchSite
+from smem_lsp.semantics.argument_identity import identify_arguments
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.file_scope import file_constants
 from smem_lsp.semantics.function_scope import identify
@@ -398,10 +399,15 @@ def kernel_key(around: UnitFacts, function: Function, binding: Binding | None) -
         internal(unit, function),
         around.dialect,
         any(unit.preprocessed.leaves_open(part.definition.words) for part in parts),
-        binding,
+        None if binding is None else _identity(around, binding),
         around.instances.get(function.number, Instances()).why if around.instances else None,
     )
     return KernelKey(text, launched)
+
+
+def _identity(around: UnitFacts, binding: Binding) -> tuple[object, ...]:
+    given = identify_arguments(around.unit, around.constants, (value for _, value in binding.arguments))
+    return binding.text, binding.made, given
 
 
 def parts_of(function: Function, around: UnitFacts) -> tuple[Function, ...]:

@@ -293,3 +293,77 @@ def test_a_reason_that_names_a_line_moves_with_its_kernel() -> None:
     moved = f"\n\n{text}"
     (now,), (fresh,) = check(moved, cache=store).facts, check(moved).facts
     assert now.withheld == fresh.withheld == "label back at line 6"
+
+
+GIVEN_TYPES = """\
+typedef enum { first, second } Metric;
+struct Wide { int a; int b; struct Inner { float x; } in; };
+template <typename T> struct Box { T of; };
+namespace here { enum class Kind { small = 8, large = 16 }; }
+
+template <Metric M, typename T, here::Kind K> __global__ void k(T* p) {
+  __shared__ T s[(int)K * (M == second ? 8 : 4)];
+#pragma unroll
+  for (int i = 0; i < 2; ++i) s[threadIdx.x] = p[i];
+  __syncthreads();
+  p[threadIdx.x] = s[31 - threadIdx.x];
+}
+
+void f(Wide* w, Wide::Inner* i, Box<Wide>* b) {
+  k<first, Wide, here::Kind::small><<<1, 32>>>(w);
+  k<second, Wide::Inner, here::Kind::large><<<1, 32>>>(i);
+  k<second, Box<Wide>, here::Kind::small><<<1, 32>>>(b);
+}
+"""
+
+
+@pytest.mark.parametrize("kept", ["build_kernel", "_Search.run"])
+def test_a_comment_beside_types_of_the_file_asks_nothing_again(
+    kept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even where the instances of a template are given classes and enumerations of the file itself."""
+    PROCESS.clear()
+    cache = Store()
+    before = check(GIVEN_TYPES, cache=cache)
+    assert len(before.kernels) == 3
+    assert [each.static_bytes for each in before.kernels] == [384, 512, 768]
+    room = "smem_lsp.engine.cache" if kept == "build_kernel" else "smem_lsp.unit.instances"
+    monkeypatch.setattr(f"{room}.{kept}", None)  # whoever calls it fails
+    after = check(GIVEN_TYPES.replace(";\n  p[", ";  // remark\n\n  p["), cache=cache)
+    assert [each.kernel.instance for each in after.kernels] == [
+        each.kernel.instance for each in before.kernels
+    ]
+    assert not after.stopped
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("small = 8", "small = 4"),
+        ("{ first, second }", "{ first, second = 0 }"),
+        ("int a;", "int a[3];"),
+        ("{ float x; }", "{ double x; }"),
+        ("{ T of; }", "{ T of[2]; }"),
+        ("k<second, Wide::Inner", "k<first, Wide::Inner"),
+        ("k<second, Box<Wide>", "k<second, Box<Wide::Inner>"),
+    ],
+)
+def test_what_an_instance_is_given_is_asked_again(old: str, new: str) -> None:
+    cache = Store()
+    check(GIVEN_TYPES, cache=cache)
+    changed = GIVEN_TYPES.replace(old, new, 1)
+    assert told(check(changed, cache=cache)) == told(check(changed))
+    assert told(check(changed)) != told(check(GIVEN_TYPES))
+
+
+def test_a_constant_in_a_namespace_of_another_name_is_another_one() -> None:
+    text = (
+        "namespace a { constexpr int N = 32; }\nnamespace b { constexpr int N = 64; }\n"
+        "__global__ void k(float* p) {\n  __shared__ float s[a::N];\n  s[threadIdx.x] = p[0];\n"
+        "  __syncthreads();\n  p[threadIdx.x] = s[0];\n}\n"
+    )
+    swapped = text.replace("namespace a ", "namespace c ").replace("namespace b ", "namespace a ")
+    swapped = swapped.replace("namespace c ", "namespace b ")
+    cache = Store()
+    assert check(text, cache=cache).kernels[0].static_bytes == 128
+    assert check(swapped, cache=cache).kernels[0].static_bytes == 256
