@@ -47,11 +47,12 @@ def partition_classes(
     fact = shape if shape is not None and shape.fact else None
     found: list[PartitionLayouts] = []
     storing = {buffer.index for buffer in storages(kernel)}
+    names = names_of(kernel)
     for buffer in kernel.buffers:
         checkpoint()
         if buffer.index not in natural.offsets:
             continue
-        partition = _purposes(kernel, control, values, shape, buffer, names_of(kernel, buffer))
+        partition = _purposes(kernel, control, values, shape, buffer, names.get(buffer.index, {}))
         if partition is None and buffer.index in storing:
             partition = split(kernel, values, shape, buffer)
         if partition is None or sum(not each.stays for each in partition.ranges) < 2:

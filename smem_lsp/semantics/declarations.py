@@ -196,6 +196,7 @@ class Declarations:
     outside: set[str] = field(default_factory=set)
 
     store: Store = field(default_factory=Store)  # facts about it, once it is complete
+    mark: object = field(default_factory=object)  # stands for it in keys that must not keep it alive
 
     def add(self, decl: Declared) -> None:
         self.names.setdefault(decl.name, []).append(decl)
@@ -224,6 +225,7 @@ class Declarations:
                 directives=list(level.directives),
                 outside=set(level.outside),
                 store=Store(),
+                mark=object(),
             )
         for level in self.levels():
             checkpoint()

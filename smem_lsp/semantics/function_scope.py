@@ -119,12 +119,12 @@ def identify(unit: TranslationUnit, top: Scope, function: Function) -> Identity:
     store = function.definition.store
     return _AT_PLACE.of(
         store,
-        (top.declarations, function.scopes),
+        (top.declarations.mark, function.scopes),
         lambda: _IDENTITY.of(function.definition.content.store, _meaning(unit, top, function), Identity),
     )
 
 
-_AT_PLACE = Query[tuple[Declarations, tuple[str, ...]], Identity](
+_AT_PLACE = Query[tuple[object, tuple[str, ...]], Identity](
     "identity of a definition, by the file and the scopes it stands in", most=4
 )
 _IDENTITY = Query[tuple[object, ...], Identity]("identity of a definition, by what its names mean", most=8)

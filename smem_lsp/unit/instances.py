@@ -139,7 +139,7 @@ class _Search:
         named = {f.number: (f, _head(f)) for f in itertools.chain(*self.overloads.values())}
         functions = named | {f.number: (f, f.definition) for f in self.mentioning}
         return (
-            self.top.declarations,
+            self.top.declarations.mark,
             unit.source.path,
             unit.main,
             tuple((number, read, f.scopes, f.symbols) for number, (f, read) in sorted(functions.items())),

@@ -151,7 +151,10 @@ class _Answer:
     cut: bool = False
 
 
-_WALK = Query[tuple[object, ...], _Answer]("launches that a host function leads to", most=10_000)
+_MOST_WALKED = 2_000_000  # bytes of all remembered walks, of versions that are gone among them
+_OF_WALK = 2_000  # bytes of one, beside the function's text
+_OF_REACHED = 100  # bytes for each function that it may enter: their texts are kept with their own walks
+_WALK = Query[tuple[object, ...], _Answer]("launches that a host function leads to", most=_MOST_WALKED)
 
 
 class HostCode:
@@ -379,11 +382,13 @@ class HostCode:
             tuple(overloads),
             tuple(self.tables[name] for name in sorted(self.tables.keys() & words)),
             None if bound is None else names_text(bound),
-            None if bound is None and not overloads and not outside else self.constants.declarations,
+            None if bound is None and not overloads and not outside else self.constants.declarations.mark,
             outside,
             passed,
         )
-        return reached, _WALK.of(PROCESS, key, partial(self._answer, reached, bound, passed))
+        weight = _OF_WALK + len(function.definition.text) + _OF_REACHED * len(reached)
+        answer = partial(self._answer, reached, bound, passed)
+        return reached, _WALK.of(PROCESS, key, answer, weigh=lambda _: weight)
 
     def _reached(self, function: Function) -> list[Function]:
         """A function and those that a walk of it may enter."""

@@ -237,7 +237,7 @@ class UnitFacts:
         it differs. Instances of kernel templates depend on more."""
         blocks = self.unit.blocks
         key = (
-            self.constants.declarations,
+            self.constants.declarations.mark,
             tuple([(p.block.helpers, p.scopes) for p in blocks if p.block.helpers]),
             tuple([launches.said for _, _, launches in self.found]),
             frozenset(self.overloads),

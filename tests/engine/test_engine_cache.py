@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from smem_lsp.config import Config
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import Report, check, forget_files
 from smem_lsp.engine.cache import ANALYSES
 from smem_lsp.rules.registry import RULES
+from smem_lsp.semantics.declarations import Declarations
 from smem_lsp.source import SourceText
 from smem_lsp.source.queries import PROCESS, Store
 
@@ -367,3 +368,25 @@ def test_a_constant_in_a_namespace_of_another_name_is_another_one() -> None:
     cache = Store()
     assert check(text, cache=cache).kernels[0].static_bytes == 128
     assert check(swapped, cache=cache).kernels[0].static_bytes == 256
+
+
+def declared(name: str) -> int:
+    """In how many versions of a file that are in memory ``name`` is declared."""
+    gc.collect()
+    return sum(type(each) is Declarations and name in each.names for each in gc.get_objects())
+
+
+def test_nothing_keeps_what_a_file_declares_when_it_is_done() -> None:
+    """Not the walk of host code, which tells kernels of one name apart by the types that the file declares."""
+    text = GIVEN_TYPES + (
+        "__global__ void o(Wide* p) { __shared__ int s[32]; s[threadIdx.x] = p->a; }\n"
+        "__global__ void o(Wide::Inner* p) { __shared__ float s[32]; s[threadIdx.x] = p->x; }\n"
+        "void h(Wide* w) { o<<<1, 32>>>(w); o<<<2, 32>>>(&w->in); }\n"
+    )
+    PROCESS.clear()
+    launches = [kernel.kernel.launches for kernel in check(text).kernels]
+    assert list(map(len, launches)) == [1, 1, 1, 1, 1]
+    del launches
+    assert declared("Wide") == 1
+    forget_files()
+    assert declared("Wide") == 0

@@ -85,17 +85,16 @@ def redundant_barriers(
         if barrier.point not in of.control.barriers or barrier.guess or barrier.votes:
             continue
         merging = False
-        ordered = list(search.ordered(barrier.point, conflicts[-1]))
+        ordered = conflicts[-1]
         shaped = search.is_safe(barrier.point, ordered)
         if shaped is not None and len(ways) > 1:  # buffers that share bytes ask for more
-            shared = list(search.ordered(barrier.point, conflicts[0]))
-            with_sharing = search.is_safe(barrier.point, shared)
+            with_sharing = search.is_safe(barrier.point, conflicts[0])
             merging = with_sharing is None
             if with_sharing is not None:
-                ordered, shaped = shared, with_sharing
+                ordered, shaped = conflicts[0], with_sharing
         if shaped is None:
             continue
-        between = any(search.are_outside(pair) for pair in ordered)
+        between = any(map(search.are_outside, search.ordered(barrier.point, ordered)))
         found.append(Redundant(barrier, shaped, search.axes if shaped else "", merging, between))
         if not merging:
             search.removed |= {barrier.point}
@@ -199,11 +198,16 @@ class _Search:
             for earlier in bits(mask):
                 yield self.accesses[earlier].point, self.accesses[later].point
 
-    def is_safe(self, barrier: int, ordered: Sequence[Pair]) -> bool | None:
-        """Do the pairs need no order? None: they may; True: they need none in the blocks that are asked about."""
-        asked = {pair for pair in ordered if self.are_outside(pair) is False or not self.is_harmless(pair)}
-        if any(map(self.is_needed, asked)):
-            return None
+    def is_safe(self, barrier: int, conflicting: Sequence[int]) -> bool | None:
+        """Do the pairs that this barrier alone orders need no order? None: they may; True: they need none in the blocks
+        that are asked about."""
+        asked: set[Pair] = set()
+        for pair in self.ordered(barrier, conflicting):
+            if self.are_outside(pair) and self.is_harmless(pair):
+                continue
+            if self.is_needed(pair):
+                return None
+            asked.add(pair)
         if not asked:
             return False
         self.asked += len(asked)

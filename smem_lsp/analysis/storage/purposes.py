@@ -22,21 +22,25 @@ _WIDEST = 16  # bytes of an access
 Group = tuple[Name, ...]  # of one purpose
 
 
-def names_of(kernel: Kernel, buffer: Buffer) -> Mapping[int, Name]:
-    """The name that each access (its point) to a static buffer goes by; empty where that of one is not known."""
-    if buffer.space is not AddressSpace.STATIC or not _may_be_taken_apart(kernel, buffer):
-        return {}
-    found: dict[int, Name] = {}
+def names_of(kernel: Kernel) -> Mapping[int, Mapping[int, Name]]:
+    """By static buffer: the name that each access (its point) goes by. Buffers with an access of which it is not known
+    are left out."""
+    found: dict[int, dict[int, Name]] = {
+        buffer.index: {}
+        for buffer in kernel.buffers
+        if buffer.space is AddressSpace.STATIC and _may_be_taken_apart(kernel, buffer)
+    }
     for node in walk(kernel.body):
-        if isinstance(node, Access) and node.buffer == buffer.index and not landed(node):
+        if isinstance(node, Access) and node.buffer in found and not landed(node):
             if node.name < 0 or node.strayed:
-                return {}
-            found[node.point] = kernel.names[node.name]
+                del found[node.buffer]
+            else:
+                found[node.buffer][node.point] = kernel.names[node.name]
     return found
 
 
 def pointers_of(kernel: Kernel, buffer: Buffer, reached: Mapping[int, Extent]) -> Mapping[int, Name]:
-    """The same for the dynamic array: the pointer that each access goes through, which begins at one byte. ``reached``:
+    """The same for one dynamic array: the pointer that each access goes through, which begins at one byte. ``reached``:
     the bytes that each may touch."""
     if not _may_be_taken_apart(kernel, buffer):
         return {}
