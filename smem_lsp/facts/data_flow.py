@@ -106,7 +106,11 @@ def _said(site: LaunchSite, passed: Mapping[str, Value]) -> Iterator[Value]:
         yield from _sizes(site.axes)
     for fact in site.equalities:
         sides = fact.left, fact.right
-        if any(isinstance(each, Sym) and each.name in passed for each in sides) and not _is_of_sizes(fact):
+        known = next((each for each in sides if isinstance(each, Sym) and each.name in passed), None)
+        if known is not None and not _is_of_sizes(fact):
+            other = fact.right if known is fact.left else fact.left
+            if _is_size(other) and _is_size(passed[known.name]) and other != passed[known.name]:
+                yield Op(Operator.EQUAL, (passed[known.name], other))  # two sides of the block are one
             continue
         # how many blocks there are is known through the number of its own block to a thread, and hard to solve for
         if not any(_is_of_grid(each) for each in sides) or any(isinstance(each, Const) for each in sides):
@@ -127,6 +131,10 @@ def _is_of_sizes(fact: LaunchFact) -> bool:
     sides = fact.left, fact.right
     sizes = any(isinstance(each, Sym) and each.name.startswith("blockDim.") for each in sides)
     return sizes and any(isinstance(each, Op) and not _is_of_launch(each) for each in sides)
+
+
+def _is_size(value: Value) -> bool:
+    return isinstance(value, Sym) and value.name.startswith("blockDim.")
 
 
 def _is_of_grid(value: Value) -> bool:

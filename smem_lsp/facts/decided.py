@@ -13,6 +13,7 @@ from smem_lsp.analysis.hazards.handed_memory import memory_of_block
 from smem_lsp.analysis.hazards.model import Hazards, Race
 from smem_lsp.analysis.hazards.replayed import Replay, as_shown
 from smem_lsp.analysis.hazards.sample_blocks import sample_blocks
+from smem_lsp.analysis.threads.assignments import assignments
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.values.block_shape import BlockShape, Ground, dims_of
 from smem_lsp.facts.data_flow import DataFlow
@@ -121,16 +122,26 @@ def _verdict(flow: DataFlow, shape: BlockShape | None, verdicts: Verdicts, races
     return judge.verdict(shape, as_shown(judge.decisions(), races, named=shape is not None))
 
 
+def _is_launched(flow: DataFlow, dims: Dims) -> bool:
+    """May a launch have this block, as far as is known?"""
+    given = flow.values.given
+    return not given or next(assignments(given, dims, given=given), None) is not None
+
+
 def _races(flow: DataFlow, shape: BlockShape | None, verdicts: Verdicts) -> Iterator[Race]:
     """In the block that is named, else in one that the text of the kernel does not rule out."""
     if shape is not None:
         blocks, ground = [shape.dims], Ground(named=(shape,))
     else:
-        in_terms = any(site.block is None for site in flow.kernel.launches)
+        in_terms = any(site.block is None for site in flow.kernel.launches) or bool(flow.values.given)
         samples = sample_blocks(
             flow.kernel, flow.values, flow.control, None, in_warps=False, decided=in_terms
         )
-        blocks, ground = list(samples.blocks[:1]), samples.ground
+        possible = [dims for dims in samples.blocks if _is_launched(flow, dims)]
+        blocks, ground = (
+            possible[:1],
+            replace(samples.ground, tried=possible[0]) if possible else samples.ground,
+        )
     replay = Replay(flow.kernel, flow.values, flow.control, verdicts, flow.control)
     for dims in blocks:
         judge = judge_of(flow, verdicts, dims)

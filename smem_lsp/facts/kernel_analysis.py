@@ -65,6 +65,7 @@ from smem_lsp.facts.decided import (
 )
 from smem_lsp.facts.divergent_barriers import mispairings
 from smem_lsp.facts.dynamic_partition import partition_dynamic
+from smem_lsp.facts.implied_blocks import as_facts, implied_sizes, races_in_implied_blocks
 from smem_lsp.facts.layouts import (
     WORTH_SAYING,
     Candidate,
@@ -450,7 +451,11 @@ class KernelAnalysis(Passes):
 
     @run_once("races in memory of others", Hazards())
     def _of_the_block(self) -> Hazards:
-        return of_the_block(self.launched_flow, with_races(self._not_refuted, self._decided_races))
+        implied = {race.pair for race in self._implied}
+        shown = self._not_refuted
+        if implied:
+            shown = replace(shown, races=tuple(race for race in shown.races if race.pair not in implied))
+        return of_the_block(self.launched_flow, with_races(shown, self._decided_races))
 
     @run_once("missing lanes", tuple[MissingLane, ...](), needs=_is_followed)
     def _decided_lanes(self) -> tuple[MissingLane, ...]:
@@ -463,7 +468,19 @@ class KernelAnalysis(Passes):
     @property
     def _decided_races(self) -> tuple[Race, ...]:
         told = (tuple(race for race in of_block if not race.untold) for of_block in self._decided)
-        return joined_races(tuple(told))
+        implied = {race.pair for race in self._implied}
+        return (*self._implied, *(race for race in joined_races(tuple(told)) if race.pair not in implied))
+
+    @run_once("races in implied blocks", tuple[Race, ...](), needs=_rests_on_tried_blocks)
+    def _implied(self) -> tuple[Race, ...]:
+        """Those of blocks as large as arrays say whose extents are not known."""
+        flow = self.launched_flow
+        sizes = implied_sizes(flow) if self.stopped_flow is None else {}
+        if not sizes:
+            return ()
+        return races_in_implied_blocks(
+            data_flow(self.kernel, self.config, given=as_facts(flow, sizes)), sizes
+        )
 
     @run_once(
         "places of missing barriers",

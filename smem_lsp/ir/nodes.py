@@ -107,6 +107,7 @@ class Buffer:
     qualifiers: tuple[str, ...] = ()  # volatile, const
     attributes: tuple[str, ...] = ()  # alignas(16), __align__(8): as written
     fixed: str | None = None  # why it may never share bytes, in words for the user; None: it may
+    owned: bool = False  # it belongs to a function that the kernel calls
     lent: bool = False  # only because it belongs to a function that the kernel calls
     handed: bool = False  # memory that a function gets by pointer, whoever's it is
     seen: bool = True  # every access to it is in the region tree, with what it writes

@@ -343,3 +343,32 @@ __global__ void k(const float* __restrict__ in, float* out, int n) {
 )
 def test_an_array_of_a_thread_needs_no_order(write: str, found: list[str]) -> None:
     assert superfluous(LOCAL.replace("WRITE", write)) == found
+
+
+STATES = """
+struct State {{ Group group; Column column; }};
+__global__ void k(const Group* __restrict__ groups, int* __restrict__ out) {{
+  __shared__ State states[4];
+  State* const s = &states[threadIdx.y];
+  if (threadIdx.x == 0) s->group = groups[threadIdx.y];
+  {first}
+  if (threadIdx.x == {reader}) s->column = *(s->group.column);
+  {second}
+  if (threadIdx.x == {reader}) out[threadIdx.y] = s->group.first + s->column.last;
+}}
+void h(const Group* groups, int* out) {{ k<<<1, dim3(32, 4)>>>(groups, out); }}
+"""
+BARRIER = "__syncthreads();"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "reader", "told"),
+    [
+        pytest.param(BARRIER, "", 0, 1, id="what it reads lies in a member of its own element, or outside"),
+        pytest.param(BARRIER, "", 1, 0, id="another thread reads the member"),
+        pytest.param("", BARRIER, 0, 0, id="it may read, of all memory, what is written behind the barrier"),
+    ],
+)
+def test_behind_a_member_of_a_class_out_of_sight(first: str, second: str, reader: int, told: int) -> None:
+    report = check(STATES.format(first=first, second=second, reader=reader))
+    assert [each.code for each in report.findings if each.code == "SMEM204"] == ["SMEM204"] * told

@@ -142,17 +142,16 @@ class TouchedBytes:
     def in_rows(self, who: int, access: Access) -> list[Formula]:
         """Every subscript stays inside its dimension: nothing else is meant by it."""
         buffer, values = self.asker.of.kernel.buffers[access.buffer], self.asker.of.values
-        bounded = [*values.subscripts.get(access.point, ())]
-        bounded += [
-            (term, dim)
-            for term, dim in zip(values.indices.get(access.point, ()), buffer.dims)
-            if dim is not None
-        ]
+        bounded = [(term, values.table.const(n)) for term, n in values.subscripts.get(access.point, ())]
+        for position, term in enumerate(values.indices.get(access.point, ())):
+            extent = values.extent(buffer, position) if position < len(buffer.dims) else None
+            if extent is not None:
+                bounded.append((term, extent))
         found = []
         for term, count in bounded:
-            if not isinstance(term, Const):
+            if not (isinstance(term, Const) and isinstance(count, Const)):
                 number = self.encoder.value(term, who)
-                found += [number >= 0, number < count]
+                found += [number >= 0, number < self.encoder.value(count, who)]
         part = self.asker.of.parts.get(access.point)
         offset = values.offset(access, buffer)
         if part is not None and offset is not None:

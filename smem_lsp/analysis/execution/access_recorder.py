@@ -363,10 +363,13 @@ class AccessRecorder:
     def _inside(self, access: Access, here: Evaluator) -> list[bool] | None:
         """For each thread: does every index stay in its dimension, and in the array of a class that it is for? A thread
         that leaves it shows that the kernel is not meant for such a block, or such sizes. None: all stay."""
-        dims = self.kernel.buffers[access.buffer].dims
+        buffer = self.kernel.buffers[access.buffer]
         found: list[bool] | None = None
-        rows = list(zip(self.values.indices.get(access.point, ()), dims))[1:]
-        for index, dim in (*rows, *self.values.subscripts.get(access.point, ())):
+        rows = [
+            (index, self._extent(here, buffer, position))
+            for position, index in enumerate(self.values.indices.get(access.point, ()))
+        ]
+        for index, dim in (*rows[1:], *self.values.subscripts.get(access.point, ())):
             checkpoint()
             numbers = here.values(index)
             if numbers is None or dim is None:
@@ -375,3 +378,7 @@ class AccessRecorder:
                 found = found or [True] * len(here.threads)
                 found = [ok and 0 <= number < dim for ok, number in zip(found, numbers)]
         return found
+
+    def _extent(self, here: Evaluator, buffer: Buffer, position: int) -> int | None:
+        extent = self.values.extent(buffer, position) if position < len(buffer.dims) else None
+        return None if extent is None else here.constant(extent)

@@ -97,7 +97,7 @@ def build_program(
         storages,
         addresses.units,
         addresses.widths,
-        _deciding_terms(values),
+        _deciding_terms(values, addresses),
         added,
         depends.bits,
         depends.places,
@@ -114,12 +114,13 @@ def build_program(
     )
 
 
-def _deciding_terms(values: ValueFacts) -> tuple[Term, ...]:
+def _deciding_terms(values: ValueFacts, addresses: _Addresses) -> tuple[Term, ...]:
     return (
         *values.conditions.values(),
         *(t for loop in values.loops.values() for t in (loop.first, loop.again)),
         *(term for index in values.indices.values() for term in index),
         *values.offsets.values(),
+        *(term for term in addresses.offsets.values() if term is not None),
     )
 
 

@@ -55,6 +55,8 @@ def proved_grounds(
     rows = axes == "xy"
     by_first = not rows and not values.table.asks_for_block()
     blocks = _whole_warps(upper, most_threads(kernel)[0], kernel.dialect.lanes, rows=rows)
+    if values.given:
+        blocks = [dims for dims in blocks if next(search.assignments(dims), None) is not None]
     grounds: dict[Key, Ground] = {}
     for keys in (leaving, frozenset(wanted) - leaving):
         runs = _Runs(kernel, search, keys, inside=keys is not leaving)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.free_symbols import names_in
-from smem_lsp.analysis.values.terms import Op, Sym, Term
+from smem_lsp.analysis.values.terms import Op, Sym, Term, parts_of
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.source import checkpoint
 
 _ASSIGNMENTS = 2
 _MOST = 1024  # of a parameter that a condition is solved for
 _MOST_SOLVED = 2  # parameters at a time
-_TRIED = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)  # of the first of two
+# of the first of two: sides of a tile before those that leave nothing of the other one, one way and the other
+_TRIED = (
+    (16, 32, 8, 64, 4, 128, 2, 256, 512, 1024, 1),
+    (4, 8, 2, 16, 32, 64, 128, 256, 512, 1024, 1),
+)
+_WORD = 1 << 31  # what wraps is no size
 
 
 def assignments(
@@ -37,7 +43,7 @@ def assignments(
             name: _of_grid(name, turn, grid) for name in names if name.startswith(("blockIdx.", "gridDim."))
         }
         known = {} if fixed is None else {name: n for name, n in fixed.items() if name in ordinary}
-        found = _true_of(given, dims, ordinary | known, frozenset(known))
+        found = _true_of(given, dims, ordinary | known, frozenset(known), turn)
         if found is not None:
             yield found
 
@@ -51,7 +57,7 @@ def _of_grid(name: str, turn: int, grid: Dims | None) -> int:
 
 
 def _true_of(
-    given: Iterable[Term], dims: Dims, symbols: dict[str, int], settled: frozenset[str]
+    given: Iterable[Term], dims: Dims, symbols: dict[str, int], settled: frozenset[str], turn: int
 ) -> dict[str, int] | None:
     """``symbols`` with other values of those that are not settled, so that all of ``given`` is true; None: not found.
     What says nothing of these symbols, or cannot be worked out, is left aside."""
@@ -60,7 +66,7 @@ def _true_of(
         names = names_in((fact,))
         if names.isdisjoint(symbols) and names:
             continue
-        solved = _solved(fact, dims, symbols, sorted(names - settled))
+        solved = _solved(fact, dims, symbols, sorted(names - settled), turn)
         if solved is None:
             return None
         symbols = solved
@@ -68,18 +74,21 @@ def _true_of(
     return symbols
 
 
-def _solved(fact: Term, dims: Dims, symbols: dict[str, int], free: Sequence[str]) -> dict[str, int] | None:
-    """The symbols with which a fact is true, or may be; None: not found."""
+def _solved(
+    fact: Term, dims: Dims, symbols: dict[str, int], free: Sequence[str], turn: int
+) -> dict[str, int] | None:
+    """The symbols with which a fact is true, or may be; None: not found. ``turn``: of two ways to choose them."""
     holds = _holds(fact, dims, symbols)
     if holds is not False:
         return symbols
     if isinstance(fact, Op) and fact.operator == "||":
         arms = (
-            _solved(each, dims, symbols, [n for n in free if n in names_in((each,))]) for each in fact.args
+            _solved(each, dims, symbols, [n for n in free if n in names_in((each,))], turn)
+            for each in fact.args
         )
         return next((each for each in arms if each is not None), None)
     if isinstance(fact, Op) and fact.operator == "&&":
-        return _true_of(fact.args, dims, symbols, names_in((fact,)).difference(free))
+        return _true_of(fact.args, dims, symbols, names_in((fact,)).difference(free), turn)
     if isinstance(fact, Op) and fact.operator == "==":
         for one, other in (fact.args, fact.args[::-1]):
             value = Evaluator(dims, symbols, threads=(0,)).constant(other) if isinstance(one, Sym) else None
@@ -90,11 +99,11 @@ def _solved(fact: Term, dims: Dims, symbols: dict[str, int], free: Sequence[str]
     if not 0 < len(free) <= _MOST_SOLVED:
         return None
     first, *others = free
-    for number in _TRIED if others else range(_MOST, 0, -1):
+    for number in _TRIED[turn] if others else range(_MOST, 0, -1):
         found = symbols | {first: number}
         if _holds(fact, dims, found):
             return found
-        more = _solved(fact, dims, found, others) if others else None
+        more = _solved(fact, dims, found, others, turn) if others else None
         if more is not None:
             return more
     return None
@@ -102,5 +111,15 @@ def _solved(fact: Term, dims: Dims, symbols: dict[str, int], free: Sequence[str]
 
 def _holds(fact: Term, dims: Dims, symbols: Mapping[str, int]) -> bool | None:
     """Is a fact true with these values? None: not known."""
+    if any(_wraps(part, symbols) for part in parts_of(fact)):
+        return False
     value = Evaluator(dims, symbols, threads=(0,)).constant(fact)
     return None if value is None else bool(value)
+
+
+def _wraps(term: Term, symbols: Mapping[str, int]) -> bool:
+    """Is it a product of sizes that no number has room for?"""
+    if not (isinstance(term, Op) and term.operator == "*"):
+        return False
+    sizes = [symbols.get(each.name, 1) if isinstance(each, Sym) else 1 for each in term.args]
+    return math.prod(sizes) >= _WORD

@@ -184,6 +184,9 @@ class Table:
             isinstance(each, Sym) and each.name.startswith("blockDim.") for each in self._leaves.values()
         )
 
+    def has_symbol(self, name: str) -> bool:
+        return name in self._leaves
+
     def counts_in_x(self, roots: Collection[Term]) -> bool:
         """Does the kernel compute a warp's number from ``threadIdx.x`` alone (``threadIdx.x / 32``), and use ``y`` and
         ``z`` only in ``x + blockDim.x * (y + blockDim.y * z)``? ``roots``: terms used by themselves."""

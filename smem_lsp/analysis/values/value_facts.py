@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import field
 
@@ -118,13 +119,28 @@ class ValueFacts:
     def element(self, access: Access, buffer: Buffer) -> Term | None:
         """Row-major number of the accessed element; None: unknown."""
         index = self.indices.get(access.point)
-        if index is None or len(index) != len(buffer.dims) or any(dim is None for dim in buffer.dims[1:]):
+        if index is None or len(index) != len(buffer.dims):
             return None
         flat = index[0] if index else self.table.const(0)
-        for term, dim in zip(index[1:], buffer.dims[1:]):
-            assert dim is not None
-            flat = self.table.op("+", self.table.op("*", flat, self.table.const(dim)), term)
+        for position, term in enumerate(index[1:], 1):
+            extent = self.extent(buffer, position)
+            if extent is None:
+                return None
+            flat = self.table.op("+", self.table.op("*", flat, extent), term)
         return flat
+
+    def extent(self, buffer: Buffer, position: int) -> Term | None:
+        """Of one dimension: a number, or a constant of the kernel or its file that nothing in sight binds, ``TILE`` or
+        ``TILE + 1``; None: another one, or that of a function that may have constants of its own."""
+        dim = buffer.dims[position]
+        if dim is not None:
+            return self.table.const(dim)
+        found = _CONSTANT.fullmatch(buffer.dims_text[position].strip()) if not buffer.owned else None
+        if found is None:
+            return None
+        outer = f"::{found[1]}"
+        name = self.table.sym(outer if self.table.has_symbol(outer) else found[1])
+        return self.table.op("+", name, self.table.const(int(found[2]))) if found[2] else name
 
     def only_element(self, access: Access, buffer: Buffer) -> Term | None:
         """Row-major number of the element, where exactly one is touched, of a size that need not be known; None:
@@ -146,6 +162,9 @@ class ValueFacts:
         if element is None or buffer.element_bytes is None:
             return self.offsets.get(access.point)
         return self.table.op("*", element, self.table.const(buffer.element_bytes))
+
+
+_CONSTANT = re.compile(r"([A-Za-z_]\w*(?:::\w+)*)(?:\s*\+\s*(\d+))?")
 
 
 def recurrence(table: Table, atom: LoopVar, init: Term, following: Term, begins: int = 0) -> Recurrence:

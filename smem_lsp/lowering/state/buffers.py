@@ -127,6 +127,7 @@ class Buffers:
         return replace(
             buffer,
             fixed=self.why_pinned(i),
+            owned=i in self.owned,
             lent=i in self.owned and i not in self.pinned and i not in self.unseen and i not in copied,
             seen=i not in self.unseen and i not in copied,
             placed=i not in self.unseen,

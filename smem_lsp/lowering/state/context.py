@@ -228,6 +228,8 @@ class Context:
             is_first = operation(Operator.EQUAL, ref.chosen, Const(first))
             self.out.emit(Branch(point, is_first, arms[0], arms[1], *where))
             return
+        if ref.outside:
+            self.out.touch(kind)
         guess = False
         if not method and self.is_atomic(ref):
             guess = (

@@ -3,6 +3,8 @@ objects that a name stands for."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.state.context import Context
@@ -68,7 +70,9 @@ def _loaded(ctx: Context, result: Value | Ref, expr: tree.Expr, pointer: bool, c
     if stored is not None:
         return stored
     if pointer and _may_be_object(ctx, result) and not ctx.points_to.stored_in(result):
-        return Ref(result.bases, pointer=True)  # of an array or an object, or it leads out of shared memory
+        part = None if result.part_of is None else replace(result.part_of, stand_in=None)
+        # of an array or an object, which lies in the member, or it leads out of shared memory
+        return Ref(result.bases, pointer=True, part_of=part, outside=True)
     loaded = ctx.out.fresh(access=ctx.out.items[-1].point if len(result.bases) == 1 else None)
     stored_in = ctx.points_to.stored_in(result)
     ctx.points_to.add_value(loaded, stored_in)

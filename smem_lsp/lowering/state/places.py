@@ -37,6 +37,9 @@ class Ref:
     kind: Type | None = None
     part_of: MemberPath | None = None
     unclear: bool = False  # a member of a type that is not known: perhaps an array
+    outside: bool = (
+        False  # an address from such a member, or behind one: perhaps of memory that is not shared
+    )
     within: Bytes | None = None  # None: not known
     subscripts: tuple[tuple[Value, int], ...] = ()  # of the arrays on the way, each with their elements
     chosen: Value | None = (
@@ -168,7 +171,15 @@ class Ref:
     def perhaps(self, loaded: Value) -> Ref:
         """The address of the member of an unknown type that is here if it is an array, ``loaded`` if it is a number."""
         part = None if self.part_of is None else replace(self.part_of, stand_in=None)
-        return replace(self.part(), pointer=True, part_of=part, unclear=False, loaded=loaded, leads=None)
+        return replace(
+            self.part(),
+            pointer=True,
+            part_of=part,
+            unclear=False,
+            outside=True,
+            loaded=loaded,
+            leads=None,
+        )
 
     def member(self, offset: int, kind: Type | None) -> Ref:
         """A member of this type ``offset`` bytes into the element that is here."""

@@ -1,0 +1,100 @@
+"""Races of a kernel that nobody in sight launches, where its arrays say how large its block is.
+
+``__shared__ float s[BLOCK]`` with ``s[threadIdx.x]`` is written for blocks of ``BLOCK`` threads, whatever that is. What
+then holds for every block is told with that condition, and nothing is proved free of races by it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from smem_lsp.analysis.execution.program import NONE_RACE_FREE
+from smem_lsp.analysis.hazards.every_block import proved_grounds
+from smem_lsp.analysis.hazards.model import Hazards, Race
+from smem_lsp.analysis.values.terms import Thread
+from smem_lsp.facts.data_flow import DataFlow
+from smem_lsp.facts.decided import decide_races
+from smem_lsp.ir.nodes import Access, Jump, Loop, Node, Seq, walk
+from smem_lsp.ir.values import Op, Operator, Sym, Value
+from smem_lsp.source import checkpoint, listed
+
+# `N`, `Tile::rows`, a product of such, with a few more elements for the banks
+_EXTENT = re.compile(r"((?:::)?[A-Za-z_][\w:]*(?:\s*\*\s*(?:::)?[A-Za-z_][\w:]*)*)(\s*\+\s*\d+)?")
+
+
+Sizes = Mapping[str, Sequence[str]]
+
+
+def implied_sizes(flow: DataFlow) -> Sizes:
+    """Per axis of the block, the extents of arrays that all threads index by that coordinate alone, where their numbers
+    are not known and nobody names a block."""
+    kernel = flow.kernel
+    if kernel.launches or flow.shapes or kernel.irregular is not None:
+        return {}
+    found: dict[str, dict[str, None]] = {}
+    padded: dict[str, dict[str, None]] = {}  # by elements that keep banks apart, or for what else they are
+    for access in _of_all_threads(flow, kernel.body):
+        checkpoint()
+        buffer = kernel.buffers[access.buffer]
+        for position, term in enumerate(flow.values.indices.get(access.point, ())):
+            if (
+                not isinstance(term, Thread)
+                or position >= len(buffer.dims)
+                or buffer.dims[position] is not None
+            ):
+                continue
+            extent = _EXTENT.fullmatch(buffer.dims_text[position].strip())
+            if extent is not None:
+                (padded if extent[2] else found).setdefault(term.axis, {})[extent[1]] = None
+    return {axis: tuple(found.get(axis) or padded[axis]) for axis in sorted(found.keys() | padded.keys())}
+
+
+def _of_all_threads(flow: DataFlow, seq: Seq) -> Iterator[Access]:
+    """Accesses that no condition keeps a thread from, but the bound of a loop that all threads agree on: those in front
+    of the first jump."""
+    node: Node
+    for node in seq.items:
+        if any(isinstance(each, Jump) for each in walk(Seq((node,)))):
+            return
+        if isinstance(node, Access):
+            yield node
+        elif isinstance(node, Loop):
+            condition = flow.values.conditions.get(node.point)
+            if condition is not None and flow.levels.uniform(condition):
+                yield from _of_all_threads(flow, node.body)
+
+
+def as_facts(flow: DataFlow, sizes: Sizes) -> Sequence[Value]:
+    """``blockDim.x == BLOCK``, for those sizes that the kernel counts with."""
+    found: list[Value] = []
+    for axis, text in ((axis, each) for axis, texts in sizes.items() for each in texts):
+        first, *others = (_symbol(flow, factor.strip()) for factor in text.split("*"))
+        product: Value = first
+        for each in others:
+            product = Op(Operator.MULTIPLY, (product, each))
+        found.append(Op(Operator.EQUAL, (Sym(f"blockDim.{axis}"), product)))
+    return found
+
+
+def _symbol(flow: DataFlow, name: str) -> Sym:
+    """A template parameter, or a constant of the file."""
+    outer = f"::{name}"
+    return Sym(outer if flow.values.table.has_symbol(outer) else name)
+
+
+def races_in_implied_blocks(flow: DataFlow, sizes: Sizes) -> tuple[Race, ...]:
+    """Those that are proved for every block above some size. ``flow``: under the facts of ``sizes``."""
+    found = [list[Race]()]
+    decide_races(flow, found)
+    shown = Hazards(races=tuple(race for race in found[0] if not (race.untold or race.data)))
+    grounds = proved_grounds(flow.kernel, flow.values, flow.control, flow.verdicts, shown, NONE_RACE_FREE)
+    when = "when " + listed([f"blockDim.{axis} is {listed(texts)}" for axis, texts in sizes.items()])
+    return tuple(
+        replace(
+            race, ground=grounds[race.key], condition=f"{race.condition}, {when}" if race.condition else when
+        )
+        for race in shown.races
+        if race.key in grounds
+    )
