@@ -9,6 +9,7 @@ from dataclasses import field
 from smem_lsp.cli.fix_policy import FixPolicy, Hidden
 from smem_lsp.engine.report import Report
 from smem_lsp.fixes.model import Safety
+from smem_lsp.fixes.one_round import one_round
 from smem_lsp.source import TextEdit, apply_edits
 from smem_lsp.source.record import dataclass
 
@@ -45,17 +46,13 @@ def fix_text(text: str, check: Callable[[str], Report], policy: FixPolicy) -> Fi
 
 def choose_edits(report: Report, policy: FixPolicy) -> tuple[list[TextEdit], Counter[str]]:
     """Edits of one round, each fix whole or not at all, and how many findings of each code they fix."""
-    chosen: list[TextEdit] = []
-    counts: Counter[str] = Counter()
-    for finding in sorted(report.findings, key=lambda f: f.span):
-        if not policy.wants(finding):
-            continue
+    offers = []
+    for finding in filter(policy.wants, report.findings):
         fix = next((fix for fix in report.fixes_for(finding) if policy.allows(fix)), None)
-        if fix is None or any(_clash(edit, other) for edit in fix.edits for other in chosen):
-            continue
-        chosen += fix.edits
-        counts[finding.code] += 1
-    return chosen, counts
+        if fix is not None:
+            offers.append((finding, fix))
+    chosen = one_round(offers)
+    return [edit for _, fix in chosen for edit in fix.edits], Counter(finding.code for finding, _ in chosen)
 
 
 def fixable(report: Report, policy: FixPolicy) -> int:
@@ -78,10 +75,3 @@ def hidden(report: Report, policy: FixPolicy) -> Counter[Hidden]:
         if select or unsafe:
             found[Hidden(select, unsafe)] += 1
     return found
-
-
-def _clash(a: TextEdit, b: TextEdit) -> bool:
-    """True when two edits overlap or insert at the same place, where their order would be an accident."""
-    if a.span.start == b.span.start:
-        return True
-    return a.span.start < b.span.end and b.span.start < a.span.end

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from smem_lsp.config import Config
 from smem_lsp.engine import Report
 from smem_lsp.fixes.model import Safety
+from smem_lsp.fixes.one_round import one_round
 from smem_lsp.rules.model import Finding, Severity
 from smem_lsp.rules.registry import RULES
 from smem_lsp.source import Span, TextEdit, apply_edits
@@ -46,23 +47,16 @@ def fix_all(report: Report, config: Config, check: Callable[[str], Report]) -> l
 
 
 def _round(report: Report, config: Config) -> list[TextEdit]:
-    """Edits of one round. They do not overlap, and each fix is applied whole or not at all."""
-    chosen: list[TextEdit] = []
-    for finding in sorted(report.findings, key=lambda finding: finding.span):
+    """Edits of one round, each fix whole or not at all."""
+    offers = []
+    for finding in report.findings:
         if not wanted(finding, config):
             continue
         fixes = report.fixes_for(finding)
         fix = next((fix for fix in fixes if fix.safety is Safety.SAFE and fix.edits), None)
-        if fix is not None and not any(_clash(edit, other) for edit in fix.edits for other in chosen):
-            chosen += fix.edits
-    return chosen
-
-
-def _clash(a: TextEdit, b: TextEdit) -> bool:
-    """True when two edits overlap or start at the same place, where their order would be an accident."""
-    if a.span.start == b.span.start:
-        return True
-    return a.span.start < b.span.end and b.span.start < a.span.end
+        if fix is not None:
+            offers.append((finding, fix))
+    return [edit for _, fix in one_round(offers) for edit in fix.edits]
 
 
 def changed_lines(before: str, after: str) -> Iterator[TextEdit]:
