@@ -13,7 +13,8 @@ from smem_lsp.engine.readings import Reading, readings_of
 from smem_lsp.engine.stated import stated_of
 from smem_lsp.facts.attempts import Attempts
 from smem_lsp.facts.stopped import Stopped, Why
-from smem_lsp.ir.nodes import Barrier, BarrierKind, Kernel, walk
+from smem_lsp.ir.nodes import Barrier, BarrierKind, Kernel, LaunchSite, walk
+from smem_lsp.lowering.shares_or_waits import may_share_or_wait
 from smem_lsp.rules import ground
 from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.rules.words import said
@@ -21,6 +22,7 @@ from smem_lsp.source import plural
 from smem_lsp.source.budget import look, processor_time, used_up
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function
+from smem_lsp.targets.every import MAX_THREADS
 from smem_lsp.unit.unit_facts import parts_of
 
 _FOR_KERNELS = 0.6  # of a file's time
@@ -116,7 +118,7 @@ def _place(
         left = limits.file_seconds * _FOR_KERNELS - (processor_time() - started)
         end = processor_time() + max(limits.kernel_seconds * _LEAST_SHARE, left / (len(wanted) - at))
         function = readings[0].function
-        if not every and not _concerned(setting, function, rules):
+        if not every and not _concerned(setting, readings, rules):
             continue
         if used_up():
             others = len(wanted) - at - 1
@@ -186,14 +188,32 @@ def _judge(setting: Setting, rules: tuple[Rule, ...], kernels: Sequence[_Placed]
                 each.told.append(told)
 
 
-def _concerned(setting: Setting, function: Function, rules: Sequence[Rule]) -> bool:
-    """May a rule have anything to say of a kernel?"""
+def _concerned(setting: Setting, readings: Sequence[Reading], rules: Sequence[Rule]) -> bool:
+    """May a rule have anything to say of a kernel? All are about shared memory, what orders threads, or launches."""
+    if not any(map(_may_matter, readings)):
+        return False
     if any(rule.concerns is None for rule in rules):
         return True
-    parts = parts_of(function, setting.around) if rules else ()
+    parts = parts_of(readings[0].function, setting.around) if rules else ()
     return any(
         rule.concerns(setting.around.unit.source, parts) for rule in rules if rule.concerns is not None
     )
+
+
+def _may_matter(reading: Reading) -> bool:
+    around, function, dialect = reading.around, reading.function, reading.around.dialect
+    limited = {dialect.launch_bounds, dialect.cluster_dims}
+    return (
+        not limited.isdisjoint(function.head.texts)
+        or any(map(_asks_for_more, reading.launches))
+        or may_share_or_wait(around, function, reading.binding)
+    )
+
+
+def _asks_for_more(site: LaunchSite) -> bool:
+    """Has a launch more than blocks of threads that every device runs?"""
+    bytes_ = site.dynamic_bytes or site.impossible
+    return bool(bytes_ or site.cluster or (site.threads or 0) > MAX_THREADS)
 
 
 def _findings(of: _Placed) -> Iterator[tuple[Rule, Finding]]:

@@ -139,5 +139,70 @@ def test_what_is_left_out_would_have_said_nothing(rule: Rule) -> None:
             assert said(one, config, whole=False) == said(one, config, whole=True)
 
 
+PLAIN = "__global__ void k(int* p) { p[threadIdx.x] = plain(p[0]); }\n"
+HELPERS = """\
+#define TILE __shared__
+__shared__ int everywhere[32];
+__device__ int plain(int x) { return x + 1; }
+__device__ int waits(int x) { __syncthreads(); return x; }
+__device__ int deep(int x) { return waits(x); }
+"""
+FUNCTOR = "struct Waits { __device__ int operator()(int x) { __syncthreads(); return x; } };\n"
+
+
+def test_a_kernel_without_shared_memory_and_barriers_is_not_analysed() -> None:
+    launched = PLAIN + "void host(int* p) { k<<<dim3(8), 256>>>(p); }\n"
+    assert not check(HELPERS + launched, whole=False).kernels
+    assert check(HELPERS + launched).kernels  # a report that prints every kernel has it
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__global__ void k(int* p) { TILE int s[32]; s[0] = 1; p[0] = s[0]; }",
+        "__global__ void k(int* p) { p[0] = everywhere[0]; }",
+        "__global__ void k(int* p) { __syncthreads(); p[0] = 1; }",
+        "__global__ void k(int* p) { p[0] = deep(1); }",
+        "template <int (*F)(int)> __global__ void k(int* p) { p[0] = F(1); }\n"
+        "void host(int* p) { k<deep><<<1, 32>>>(p); }",
+        FUNCTOR + "template <class F> __global__ void k(int* p, F f) { p[0] = f(1); }\n"
+        "void host(int* p) { k<<<1, 32>>>(p, Waits()); }",
+        "__global__ void k(int* p) { p[0] = __shfl_sync(1, p[1], 0); }",
+        '__global__ void k(int* p) { asm volatile("bar.sync 0;"); p[0] = 1; }',
+        "__global__ void k(int* p) { cutlass::arch::NamedBarrier(64, 1).sync(); p[0] = 1; }",
+        "__global__ void __launch_bounds__(64) k(int* p) { p[0] = 1; }",
+        "__global__ void __cluster_dims__(2, 1, 1) k(int* p) { p[0] = 1; }",
+        PLAIN + "void host(int* p) { k<<<1, 32, 100000>>>(p); }",
+        PLAIN + "void host(int* p) { k<<<1, 2048>>>(p); }",
+    ],
+    ids=[
+        "in_a_macro",
+        "outside_functions",
+        "barrier",
+        "through_functions",
+        "function_as_argument",
+        "functor",
+        "exchange",
+        "assembler",
+        "named_barrier",
+        "bounds",
+        "cluster",
+        "dynamic_bytes",
+        "too_many_threads",
+    ],
+)
+def test_a_kernel_that_may_share_or_wait_is_analysed(text: str) -> None:
+    assert [each.kernel.name for each in check(HELPERS + text, whole=False).kernels] == ["k"]
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES.values() if rule.on_kernel], ids=lambda rule: rule.code
+)
+def test_kernels_that_are_left_out_have_no_part_in_the_examples(rule: Rule) -> None:
+    config = asked(rule)
+    for text in (example(rule), example(rule, "Use instead")):
+        assert said(text, config, whole=False) == said(text, config, whole=True)
+
+
 def said(text: str, config: Config, *, whole: bool) -> list[tuple[str, Span]]:
     return [(each.message, each.span) for each in check(text, config=config, whole=whole).findings]

@@ -37,6 +37,7 @@ from smem_lsp.lowering.body import (
 )
 from smem_lsp.lowering.callees import library_names, overloads
 from smem_lsp.lowering.callees.overloads import Callee, Parameter
+from smem_lsp.lowering.callees.telling_functions import reaches
 from smem_lsp.lowering.library import cooperative_groups
 from smem_lsp.lowering.library.copy_groups import Wait
 from smem_lsp.lowering.state import conversions, effects
@@ -105,7 +106,7 @@ def inline_function(
     if not all(room(ctx, each.function, each.around) for each in found):
         if important:
             name = found[0].function.name
-            own = overloads.reaches(ctx, [each.function for each in found], frozenset((ctx.dialect.shared,)))
+            own = _reaches(ctx, [each.function for each in found], frozenset((ctx.dialect.shared,)))
             ctx.limits.note_unknown(f"line {ctx.at.line(expr.lo)}: {name} is not followed", accesses=int(own))
         return None
     return _one_of(ctx, found, callee, expr, scope)
@@ -139,7 +140,7 @@ def _one_of(
     first, rest = found[0], found[1:]
     if not rest:
         return _inline(ctx, first, callee, expr, scope)
-    if overloads.reaches(ctx, [each.function for each in found], frozenset((ctx.dialect.shared,))):
+    if _reaches(ctx, [each.function for each in found], frozenset((ctx.dialect.shared,))):
         ctx.limits.note_unexact(f"which {first.function.name}() is called is not known")
     condition = ctx.out.fresh(uniform=True)
     point = ctx.out.next_point()
@@ -214,7 +215,11 @@ def matters(ctx: Context, function: Function, expr: tree.Call, scope: LocalScope
 def tells(ctx: Context, function: Function) -> bool:
     """Does a function, or one that it calls, have or name shared arrays, or have barriers or assembler?"""
     telling = library_names.telling(ctx.dialect) | ctx.at.unit.shared_names
-    return overloads.reaches(ctx, [function], telling)
+    return _reaches(ctx, [function], telling)
+
+
+def _reaches(ctx: Context, functions: Sequence[Function], spelled: frozenset[str]) -> bool:
+    return reaches(ctx.at.unit, ctx.helpers, ctx.around.file_constants, functions, spelled)
 
 
 def is_shared(ctx: Context, argument: tree.Expr, scope: LocalScope) -> bool:

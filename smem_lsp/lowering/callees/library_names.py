@@ -101,6 +101,7 @@ LIBRARY = (  # the first that understands a call lowers it
     ADDRESS_QUESTION,
 )
 
+NAMED_BARRIER = "NamedBarrier"  # a class of CUTLASS
 _ASSEMBLER = frozenset(("asm", "__asm__"))
 _CALM = frozenset(("__ldg", "printf"))  # no pure functions, but no thread is waited for in them
 
@@ -114,6 +115,13 @@ def telling(dialect: Dialect) -> frozenset[str]:
         if group.matters and not isinstance(names, re.Pattern):
             found.update(names)
     return frozenset(found)
+
+
+@remembered(most=4)
+def ordering(dialect: Dialect) -> frozenset[str]:
+    """The same, with those that only ever wait through an object: of a group, or a barrier of CUTLASS."""
+    assert not isinstance(GROUP_BARRIER.names, re.Pattern) and not callable(GROUP_BARRIER.names)
+    return telling(dialect).union(GROUP_BARRIER.names, (NAMED_BARRIER,))
 
 
 def is_calm(name: str, dialect: Dialect) -> bool:

@@ -200,7 +200,9 @@ def test_what_is_not_decided_for_want_of_effort_is_asked_again(monkeypatch: pyte
         patched.setattr(importlib.import_module("smem_lsp.analysis.decision.verdict"), "_LEAST_TO_TELL", 0)
         tired = [each.answer for each in judge.decisions()]
 
-    assert Answer.UNDECIDED in tired and Answer.RACE not in tired  # every thread's bytes are looked at without effort
+    assert (
+        Answer.UNDECIDED in tired and Answer.RACE not in tired
+    )  # every thread's bytes are looked at without effort
     assert Answer.RACE in [each.answer for each in judge.decisions()]
 
 
