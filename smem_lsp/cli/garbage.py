@@ -1,10 +1,11 @@
-"""How often a process that checks files and then ends looks for garbage: seldom, as most of what it makes lives on."""
+"""How often a process that checks files and then ends looks for garbage: seldom, as most of what it makes lives on. A
+check of one small file, which makes 130,000 objects, ends before."""
 
 from __future__ import annotations
 
 import gc
 
-_YOUNG = 50_000  # objects made since the last collection; 700 by default, which takes a quarter of the time
+_YOUNG = 200_000  # objects made since the last collection; 700 by default, which takes a quarter of the time
 _MIDDLE, _OLD = 10, 20  # collections of the younger ones before one of these
 
 

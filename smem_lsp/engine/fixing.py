@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from smem_lsp.engine.confirm import as_compiled, as_planned
 from smem_lsp.engine.measured import Measured
 from smem_lsp.engine.report import Report
 from smem_lsp.facts.attempts import Attempts, Limits
 from smem_lsp.facts.stopped import Stopped, Why
-from smem_lsp.fixes.fixes import fixes_for
 from smem_lsp.fixes.model import Fix
 from smem_lsp.rules.model import Finding
 from smem_lsp.source.budget import processor_time
@@ -37,6 +35,9 @@ class Fixer:
         if self.spent >= self.seconds:
             self._note(Stopped(what, Why.TIME, finding.kernel))
             return ()
+        # 40 modules, which a check that finds nothing to cure does without
+        from smem_lsp.engine.confirm import as_compiled, as_planned
+        from smem_lsp.fixes.fixes import fixes_for
 
         def work() -> tuple[Fix, ...]:
             found = fixes_for(finding, report.facts, unit)

@@ -137,6 +137,40 @@ def test_the_command_line_never_loads_the_server() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+ORDERED = """\
+__global__ void k(float* out) {
+  __shared__ float s[64];
+  s[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = s[63 - threadIdx.x];
+}
+"""
+
+
+@pytest.mark.parametrize(("text", "loaded"), [(ORDERED, "False"), (RACY, "True")], ids=["free", "racy"])
+def test_what_writes_fixes_is_loaded_for_a_finding_that_has_some(text: str, loaded: str) -> None:
+    Path("k.cu").write_text(text)
+    script = (
+        "import sys; from smem_lsp.cli import main; main(['check', sys.argv[1], '--quiet', '--no-cache']);"
+        "print('smem_lsp.fixes.registry' in sys.modules)"
+    )
+    command = [sys.executable, "-c", script, str(Path("k.cu").absolute())]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=120)
+    assert done.stdout.splitlines()[-1] == loaded
+
+
+def test_a_check_of_one_small_file_looks_for_no_garbage() -> None:
+    Path("k.cu").write_text(ORDERED)
+    script = (
+        "import gc, sys; gc.disable(); from smem_lsp.cli import main; from smem_lsp.cli.garbage import collect_seldom;"
+        "collect_seldom(); gc.enable(); found = []; gc.callbacks.append(lambda *each: found.append(each));"
+        "main(['check', sys.argv[1], '--quiet', '--no-cache']); print(len(found))"
+    )
+    command = [sys.executable, "-c", script, str(Path("k.cu").absolute())]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=120)
+    assert done.stdout.splitlines()[-1] == "0"
+
+
 @pytest.mark.parametrize("text", ["", "\ufeff", "__global__", "__global__ void k(", "}\n", "\x0c\r\n\r"])
 def test_half_typed_files_are_no_failure(smem: Command, text: str) -> None:
     Path("k.cu").write_text(text)
