@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -35,6 +36,16 @@ def test_types(vsix: Path) -> None:
 
 def test_size(vsix: Path) -> None:
     assert vsix.stat().st_size < 12_000_000
+
+
+def test_the_library_of_the_interpreter_is_whole_and_packed_once(vsix: Path) -> None:
+    inner = "pyodide/python_stdlib.zip"
+    with zipfile.ZipFile(vsix) as archive:
+        packed = zipfile.ZipFile(io.BytesIO(archive.read(f"extension/dist/{inner}")))
+    with zipfile.ZipFile(EXTENSION / "node_modules" / inner) as theirs, packed as ours:
+        assert ours.namelist() == theirs.namelist()
+        assert all(ours.read(name) == theirs.read(name) for name in theirs.namelist())
+        assert {each.compress_type for each in ours.infolist()} == {zipfile.ZIP_STORED}
 
 
 def test_nothing_of_one_platform_and_no_byte_code(vsix: Path, names: set[str]) -> None:

@@ -3,6 +3,7 @@ import { build } from 'esbuild';
 import fs from 'node:fs';
 import path from 'node:path';
 import { copyPyodide } from './pyodide.mjs';
+import { storedZip } from './stored_zip.mjs';
 
 process.chdir(path.join(import.meta.dirname, '..'));
 const common = { bundle: true, platform: 'node', target: 'node20', minify: true, metafile: true };
@@ -16,6 +17,8 @@ const { metafile } = await build({
 // The server in a thread of its own, for machines without Python.
 await build({ ...common, entryPoints: ['src/webAssembly/worker.mts'], outfile: 'dist/worker.mjs', format: 'esm' });
 copyPyodide('dist/pyodide');
+const library = 'dist/pyodide/python_stdlib.zip';
+fs.writeFileSync(library, storedZip(fs.readFileSync(library)));
 
 const packages = new Set();
 for (const input of Object.keys(metafile.inputs)) {
