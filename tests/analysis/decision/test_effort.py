@@ -97,7 +97,7 @@ def test_a_race_in_many_instances_with_hard_pairs() -> None:
     host = f"void go(const void *in, void *out, int r, int n) {{\n{calls}}}\n"
     barrier = "    __syncthreads();\n    out"
     (found,) = check(SQUARE.replace(barrier, "    out") + host).findings
-    assert (found.code, found.severity) == ("SMEM201", Severity.INFO)
+    assert (found.code, found.severity) == ("SMEM201", Severity.WARNING)
     assert "when the block is 64×1×1 (in k<float>" in found.message
 
 

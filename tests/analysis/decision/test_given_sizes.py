@@ -85,11 +85,14 @@ void go(const float *in, float *out, int r, int n) {{ k<<<n, r * r>>>(in, out, r
 
 @pytest.mark.parametrize("threads", [None, 64, 256])
 def test_a_square_of_threads(threads: int | None) -> None:
-    """A block that is tried or named decides what its side is."""
+    """A block decides what its side is: one that is named, or each that is a square of whole warps."""
     config = Config(threads=threads)
     (found,) = check(SQUARE.format(barrier=""), config=config).findings
     assert found.code == "SMEM201"
-    assert found.severity is (Severity.INFO if threads is None else Severity.ERROR)
+    assert found.severity is (Severity.WARNING if threads is None else Severity.ERROR)
+    assert (
+        threads is not None or "for every block of 32 threads or more in x, in whole warps" in found.message
+    )
     assert not check(SQUARE.format(barrier="__syncthreads();"), config=config).findings
 
 
