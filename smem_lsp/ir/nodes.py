@@ -257,6 +257,11 @@ class Access:
         """Does it touch a member of which not even a stand-in for its place is known?"""
         return self.part is not None and self.part.stand_in is None
 
+    def same_layout(self, other: Access) -> bool:
+        """Do both count the bytes of their storage in the same way, so that their places compare?"""
+        one, another = self.part, other.part
+        return one is another is None or (one is not None and one.comparable(another))
+
     @property
     def together(self) -> bool:
         """Is a copy of ``size`` bytes from ``start`` on issued here, by several threads?"""

@@ -204,6 +204,9 @@ class Expressions(ABC):
             return number(n)
         if scope.bound_to(expr.text) == (None,) and self._is_number(expr.text):
             return path.symbol(expr.text, self.frame.version)
+        owner, member, _ = expr.text.partition("::")
+        if member and self._is_type(owner) and not any(expr.arguments):
+            return path.symbol(expr.text, self.frame.version, doubtful=True)
         table = self.tables.get(expr.text)
         if table is not None:
             return table.value
@@ -252,6 +255,11 @@ class Expressions(ABC):
         """Is it a template parameter of the function that is an integer of 32 bits or more?"""
         return any(each.name == name and counts(each) for each in parameters_of(self.frame.function))
 
+    def _is_type(self, name: str) -> bool:
+        """Is it a template parameter of the function that is a type, which nobody in sight gives?"""
+        own = any(each.name == name and each.kind == "type" for each in parameters_of(self.frame.function))
+        return own and self.frame.scope.bound_to(name) == (None,)
+
     def kernel_name(self, path: Path, name: str, expr: tree.Name) -> KernelName:
         """The kernel ``name``, where it is spelled."""
         frame = self.frame
@@ -261,7 +269,10 @@ class Expressions(ABC):
         return KernelName(name, frame.number, at, frame.names, expr.text, explicit is not None, terms)
 
     def _template_argument(self, path: Path, expr: tree.Expr) -> HostTerm | None:
-        """A number between angle brackets."""
+        """A number between angle brackets, or a type that nobody in sight gives."""
+        if isinstance(expr, tree.TypeId) and len(expr.names) == 1 and not (expr.pointers or expr.dims):
+            name = expr.names[0].text
+            return named(name, self.frame.version) if self._is_type(name) and expr.words == [name] else None
         if not isinstance(expr, (tree.Name, tree.Binary, tree.Number)):
             return None
         return term_of(self.value(path.copy(), expr))
@@ -510,8 +521,7 @@ class Expressions(ABC):
             x, y, z = (*terms, ONE, ONE, ONE)[:3]
             return Extents((x, y, z))
         found = value if value is not None else self.opaque(path, expr)
-        sure = isinstance(found, Number) and not found.doubtful
-        return Extents((found.term, ONE, ONE)) if sure and isinstance(found, Number) else None
+        return extents_of(found) if isinstance(found, Number) else None
 
     def dims(self, path: Path, expr: tree.Expr) -> Axes:
         """The extents that a block or grid has."""
@@ -617,6 +627,15 @@ class Expressions(ABC):
             self.lose(path, variable)
         self.disturb(path)
         return None
+
+
+def extents_of(size: Number) -> Extents | None:
+    """The extents that a number makes. Where its type is not known, it may be a dim3: of a member of a type that the
+    kernel gets, too, it tells the kernel (``in_kernel_words``)."""
+    if not size.doubtful:
+        return Extents((size.term, ONE, ONE))
+    symbol = size.term.symbol
+    return None if symbol is None or "::" not in symbol.name else Extents((size.term, None, None))
 
 
 def _last(name: tree.Name) -> str:

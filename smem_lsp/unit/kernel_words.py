@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import gcd
@@ -29,6 +30,7 @@ from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import plain_type, scalar_of
 from smem_lsp.syntax.parse import Function
+from smem_lsp.unit.host_values import Axes
 
 NO_TERMS = HostTerms()
 
@@ -45,6 +47,11 @@ def in_kernel_words(
         for name, term in _template(terms.template, kernel)
         if not bound or is_open(bound.get(name))
     }
+    members = dict(_members(terms, kernel, bound or {}))
+    parameters |= members
+    terms = replace(
+        terms, block=_numbers(terms.block, kernel, members), grid=_numbers(terms.grid, kernel, members)
+    )
     words = [
         *parameters.items(),
         *_passed(terms.arguments, kernel, function_scope(top, kernel, bound).child()),
@@ -94,6 +101,7 @@ def in_kernel_words(
             conditions += _scaled(each, words)
     return replace(
         site,
+        terms=terms,
         equalities=tuple(equalities),
         conditions=tuple(conditions),
         own=frozenset(_others(terms, kernel, meaning)),
@@ -183,6 +191,41 @@ def _template(arguments: Sequence[HostTerm | None], kernel: Function) -> Iterato
             return
         if parameter.name and argument is not None and counts(parameter):
             yield parameter.name, argument
+
+
+def _members(
+    terms: HostTerms, kernel: Function, bound: Mapping[str, Argument]
+) -> Iterator[tuple[str, HostTerm]]:
+    """Members of a type that a template of the host hands on to the kernel: what is ``Q::N`` there is ``P::N`` here."""
+    types = {
+        argument.symbol: parameter.name
+        for parameter, argument in zip(parameters_of(kernel), terms.template)
+        if parameter.kind == "type" and argument is not None and is_open(bound.get(parameter.name))
+    }
+    given = (*terms.block, *terms.grid, terms.dynamic, *terms.template, *terms.arguments)
+    for symbol in dict.fromkeys(each for term in given if term is not None for each in term.symbols):
+        owner, scope, member = symbol.name.partition("::")
+        name = types.get(Symbol(owner, symbol.version)) if scope else None
+        if name is not None:
+            yield f"{name}::{member}", named(symbol.name, symbol.version)
+
+
+def _numbers(axes: Axes, kernel: Function, members: Mapping[str, HostTerm]) -> Axes:
+    """The extents of a launch, without a member of a type that nobody gives where it may be a dim3: where the kernel
+    does not use it as a number."""
+    x, *others = axes
+    if x is None or x.symbol is None or "::" not in x.symbol.name or others != [None, None]:
+        return axes
+    texts = kernel.definition.body.texts
+    for name in (name for name, term in members.items() if term == x):
+        words = re.split("(::)", name)
+        ends = (at + len(words) for at in range(len(texts)) if texts[at : at + len(words)] == words)
+        if any(texts[end : end + 1] and texts[end] in _BEHIND_NUMBERS for end in ends):
+            return axes
+    return None, None, None
+
+
+_BEHIND_NUMBERS = frozenset(") ] ; , + - * / % <= >= == != ? : && ||".split())
 
 
 def _passed(

@@ -15,7 +15,7 @@ from smem_lsp.syntax import tree
 from smem_lsp.unit.host_callees import Callees
 from smem_lsp.unit.host_calls import Calls
 from smem_lsp.unit.host_declarations import is_expansion
-from smem_lsp.unit.host_expressions import ONE, Effort
+from smem_lsp.unit.host_expressions import Effort, extents_of
 from smem_lsp.unit.host_values import (
     ZERO,
     Axes,
@@ -350,8 +350,8 @@ class LaunchFinder(Calls):
 def _extents_of(value: HostValue | None) -> Axes:
     if isinstance(value, Extents):
         return value.axes
-    sure = isinstance(value, Number) and not value.doubtful
-    return (value.term, ONE, ONE) if sure and isinstance(value, Number) else NO_AXES
+    made = extents_of(value) if isinstance(value, Number) else None
+    return NO_AXES if made is None else made.axes
 
 
 def _dims(axes: Axes) -> Dims | None:

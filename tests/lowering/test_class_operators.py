@@ -140,7 +140,7 @@ def test_a_type_that_has_a_name_alone_is_a_number_where_it_is_added_to() -> None
 @pytest.mark.parametrize("made", ["T* p = Special<T>();", "Special<T> p;", "auto p = Special<T>();"])
 def test_one_of_several_specialisations_may_reach_shared_memory(made: str) -> None:
     reach = "{ __device__ operator T*() { extern __shared__ char raw[]; return (T*)raw; } };"
-    special = "{ __device__ operator double*() { extern __shared__ double wide[]; return wide; } };"
+    special = "{ __device__ operator double*() { extern __shared__ double wide[]; return wide + 1; } };"
     classes = f"template <typename T> struct Special {reach}\ntemplate <> struct Special<double> {special}\n"
     body = f"__shared__ T own[64]; own[threadIdx.x] = n; {made} p[threadIdx.x] = own[threadIdx.x];"
     text = f"{classes}template <typename T> __global__ void k(T* out, int n) {{ {body} }}\n"

@@ -137,8 +137,37 @@ def test_elements_of_any_size_are_counted(declared: str, stored: str, read: str)
     [
         ("extern __shared__ char bytes[]; T* s = (T*)bytes;", "bytes[threadIdx.x + 1]"),
         ("extern __shared__ T all[]; T* s = (T*)all;", "all[threadIdx.x + 1]"),
+        (
+            "extern __shared__ char bytes[]; extern __shared__ int more[]; T* s = (T*)bytes;",
+            "more[threadIdx.x + 1]",
+        ),
     ],
 )
 def test_bytes_are_not_compared_with_elements_of_any_size(declared: str, other: str) -> None:
     (facts,) = check(OPEN.format(declared=declared, stored=f"{other} = n; {ROW}", read=ROW, end="")).facts
     assert kernel_verdict(facts).kind is VerdictKind.UNDECIDED
+
+
+COUNTED = """\
+template <typename T> __global__ void k(const T* in, int* out) {{
+  extern __shared__ int s[];
+  T* v = (T*)s;
+  if (threadIdx.x == 0) s[0] = 1;
+  __syncthreads();
+  {stored}
+  int at = atomicAdd(&s[0], 1);
+  s[at] = out[threadIdx.x];
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("stored", "kind"),
+    [
+        ("", VerdictKind.RACE_FREE),
+        ("v[threadIdx.x] = in[threadIdx.x]; __syncthreads();", VerdictKind.UNDECIDED),
+    ],
+)
+def test_elements_of_any_size_may_be_stored_over_a_counter(stored: str, kind: VerdictKind) -> None:
+    (facts,) = check(COUNTED.format(stored=stored), path="k.cuh").facts
+    assert kernel_verdict(facts).kind is kind

@@ -78,7 +78,7 @@ def _least(
     limits, size = Bounds(values.loops), buffer.element_bytes or 0
     begins, others = dict[int, int](), list[Access]()
     for write in writes:
-        if write.buffer != buffer.index:
+        if write.buffer != buffer.index or not all(write.same_layout(each.access) for each in tickets):
             return None
         stored = values.stored.get(write.point)
         low, high = ANY if stored is None else limits.interval(stored)

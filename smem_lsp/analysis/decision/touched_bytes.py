@@ -54,7 +54,12 @@ class TouchedBytes:
             return self.row_of(access, access.tile, who)
         offset = self.asker.of.values.offset(access, buffer)
         width = access.width if access.width is not None else buffer.element_bytes
-        if offset is None or access.is_unplaced or access.start is not None or self.is_other_layout():
+        if (
+            offset is None
+            or access.is_unplaced
+            or access.start is not None
+            or not self.first.same_layout(self.second)
+        ):
             encoder.origin |= Origin.UNKNOWN
             low, high = access.within if access.within is not None else (None, None)
             whose = "" if self.is_one_place(access, offset) else who
@@ -109,13 +114,6 @@ class TouchedBytes:
                     return False
         return True
 
-    def is_other_layout(self) -> bool:
-        """Do the two count the bytes of one buffer in different ways?"""
-        one, other = self.first, self.second
-        if one.buffer != other.buffer or (one.part is None and other.part is None):
-            return False
-        return one.part is None or not one.part.comparable(other.part)
-
     def element(self, access: Access, who: int) -> Expression | None:
         """The element's number, where exactly one is touched, or a part of one."""
         buffer = self.asker.of.kernel.buffers[access.buffer]
@@ -125,7 +123,7 @@ class TouchedBytes:
     def in_bounds(self, who: int, start: Expression, end: Expression) -> list[Formula]:
         access = (self.first, self.second)[who]
         buffer = self.asker.of.kernel.buffers[access.buffer]
-        if self.is_other_layout():
+        if not self.first.same_layout(self.second):
             return []  # a place in one of the layouts is none in the other
         if access.part is not None:
             return [start >= (access.part.stand_in or 0)]

@@ -15,6 +15,7 @@ from smem_lsp.lowering.body import (
     inlining,
     methods,
     objects,
+    open_instances,
     temporaries,
     unknown_calls,
 )
@@ -77,6 +78,8 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
     if built_in:
         return value_call(ctx, expr, name, scope)
     inlined: Value | Ref | None = cutlass_barriers.static_call(ctx, expr, callee, scope)
+    if inlined is None:
+        inlined = open_instances.static(ctx, expr, callee, scope)
     if inlined is not None:
         return inlined
     inlined = inlining.inline_function(ctx, expr, callee, scope)
@@ -86,6 +89,10 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
     if inlined is not None:
         return inlined
     class_operators.note_hidden(ctx, callee.text, expr.lo, scope)
+    named = [
+        f for f in overloads.functions_named(ctx, name, callee) if overloads.takes(f, len(expr.arguments))
+    ]
+    inlining.note_returned(ctx, named, callee.text, expr.lo)
     if MACRO_NAME.match(callee.text) and callee.text not in ctx.helpers:
         _note_macro(ctx, callee)
     if isinstance(meaning, Variable):
@@ -140,6 +147,7 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScop
     if isinstance(base, Var):
         effects.forget(ctx, base)
     definitions = _methods(ctx, callee, scope) or _of_type(ctx, callee.base, callee.name, expr, scope)
+    inlining.note_returned(ctx, definitions, callee.name, expr.lo)
     reached = unknown_calls.hand_over(ctx, expr, scope, callee.name, definitions)
     unknown_calls.passed_over(ctx, expr, definitions, scope)
     if isinstance(base, Var):
@@ -202,18 +210,10 @@ def _methods(ctx: Context, callee: tree.Member, scope: LocalScope) -> list[Funct
     meaning = scope.lookup(base.text) if isinstance(base, tree.Name) else None
     if not isinstance(meaning, Variable) or not meaning.of_class or callee.operator != ".":
         return []
-    where = tree.Name(callee.lo, callee.hi, callee.name)
     name = meaning.of_class.rpartition("::")[2]
-    found = overloads.functions_named(ctx, callee.name, where)
-    inside = [function for function in found if function.island.enclosing[-1:] == (name,)]
-    behind = [
-        function
-        for function in found
-        if function.island.enclosing[-1:] != (name,)
-        and name in function.head.texts[: function.island.name - function.island.head]
-    ]
-    missing = objects.undefined(name, callee.name, scope.constant_scope())
-    return [] if missing is None or missing > len(behind) else [*inside, *behind]
+    levels = (each.declarations.names.get(name) for each in scope.constant_scope().outwards())
+    classes = next(filter(None, levels), None)
+    return [] if classes is None else objects.of_any(ctx, name, classes, callee.name, callee)
 
 
 def _of_type(
@@ -277,6 +277,8 @@ def _copy(ctx: Context, name: str, variable: Variable, scope: LocalScope) -> Non
         scope.names[name] = methods.copied(ctx, variable, name)
         return
     copied = ctx.variables.declare(name)
+    if variable.index in ctx.variables.hiding:
+        ctx.variables.hiding[copied] = ctx.variables.hiding[variable.index]
     pointed = ctx.pointed(variable)
     if pointed is not None:
         ctx.alias(copied, pointed)

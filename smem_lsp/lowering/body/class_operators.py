@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from smem_lsp.ir.values import Value
-from smem_lsp.lowering.body import methods, objects, temporaries
+from smem_lsp.lowering.body import methods, objects, open_instances, temporaries
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import LocalScope
+from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import collect
 from smem_lsp.semantics.declarations import ClassDecl, FunctionDecl, Range, Source
+from smem_lsp.semantics.entities import Template
 from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Record, plain_type
 from smem_lsp.source.queries import Query
@@ -27,8 +28,10 @@ def as_pointer(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref 
         record = None if known is None else known.record
     else:
         record = temporaries.made(expr, scope) if temporaries.is_quiet(expr) else None
-    name = None if record is None else _to_pointer(conversions(record) or ())
-    if record is None or name is None:
+    if record is None:
+        return open_instances.converted(ctx, expr, scope)
+    name = _to_pointer(conversions(record) or ())
+    if name is None:
         return None
     variable = temporaries.temporary(ctx, expr, scope) if designated is None else designated
     return None if variable is None else _call(ctx, record, variable, name, (), expr, scope)
@@ -90,14 +93,33 @@ def _names_shared(ctx: Context, source: Source, body: Range | None) -> bool:
 
 def note_hidden(ctx: Context, name: str, at: int, scope: LocalScope) -> None:
     """An object is made whose class is not known: shared arrays in the text of a class of that name stay unseen."""
-    name = name.rpartition("::")[2]
-    for outer in scope.constant_scope().outwards():
-        for decl in outer.declarations.names.get(name, ()):
-            if isinstance(decl, ClassDecl) and _names_shared(ctx, decl.source, decl.body):
-                ctx.limits.note_unknown(
-                    f"line {ctx.at.line(at)}: what {name} reaches is not followed", accesses=1
-                )
-                return
+    if any(_names_shared(ctx, decl.source, decl.body) for decl in _classes(name, scope)):
+        ctx.limits.note_hidden(name, ctx.at.line(at))
+
+
+def note_made(ctx: Context, made: Variable, at: int, scope: LocalScope) -> None:
+    """A variable of a class that is not known. Where no constructor runs, shared arrays in the text of a class of that
+    name stay unseen as soon as it is used."""
+    name = made.of_class
+    if made.array or any(collect.inside(decl).constructors for decl in _classes(name, scope)):
+        note_hidden(ctx, name, at, scope)
+    elif any(_names_shared(ctx, decl.source, decl.body) for decl in _classes(name, scope)):
+        ctx.variables.hiding[made.index] = name
+
+
+def _classes(name: str, scope: LocalScope) -> Iterator[ClassDecl]:
+    """All specialisations of a class, by its name without arguments."""
+    constants = scope.constant_scope()
+    path = tuple(part for part in name.split("::") if part)
+    meaning = constants.meaning(path, (None,) * len(path), absolute=name.startswith("::"))
+    if isinstance(meaning, Template):
+        yield from (decl for decl, _ in meaning.found if isinstance(decl, ClassDecl))
+    if isinstance(meaning, Record):
+        yield meaning.decl
+    for outer in constants.outwards():
+        for decl in outer.declarations.names.get(path[-1] if path else "", ()):
+            if isinstance(decl, ClassDecl):
+                yield decl
 
 
 def applied(

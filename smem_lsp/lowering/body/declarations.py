@@ -546,11 +546,11 @@ def _declare_object(
         arguments = initializer.items if isinstance(initializer, tree.Braces) else [initializer]
         made_by = declaration.words[-1].removesuffix("<>") if declaration.words else ""
         value = ctx.lost_address(unknown_calls.pass_by_reference(ctx, arguments, scope, made_by))
-    class_operators.note_hidden(ctx, class_name(declaration.words), declarator.lo, scope)
     if not declarator.name:
+        class_operators.note_hidden(ctx, class_name(declaration.words), declarator.lo, scope)
         return
     variable = ctx.variables.declare(declarator.name)
-    scope.names[declarator.name] = Variable(
+    made = scope.names[declarator.name] = Variable(
         variable,
         len(declarator.dims),
         exact=False,
@@ -559,6 +559,7 @@ def _declare_object(
         own=is_own(declaration, declarator, scope.constant_scope()),
         fragment=wmma.fragment_of(declaration.names, scope.constant_scope()) if ctx.dialect.nvidia else None,
     )
+    class_operators.note_made(ctx, made, declarator.lo, scope)
     ctx.assign(variable, value)
 
 

@@ -205,6 +205,7 @@ def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: LocalScope)
                 ctx.escape_members(meaning.index, expr.lo, "with an object that has it")
                 if class_operators.hides(ctx, held.record):
                     class_operators.note_hidden(ctx, held.record.decl.name, expr.lo, scope)
+            ctx.note_hidden(meaning, ctx.at.line(expr.lo))
             known: int | None = None
             if meaning.constant and isinstance(expr, tree.Name):
                 known = scope.constant_scope().lookup(expr.text)
@@ -223,6 +224,7 @@ def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: LocalScope)
 def _address_value(ctx: Context, variable: Variable, expr: tree.Expr) -> Value:
     """The address of a local variable gets to where it is not followed: the variable may change at any time."""
     ctx.escape_members(variable.index, expr.lo, "with an object that has it")
+    ctx.note_hidden(variable, ctx.at.line(expr.lo))
     held = ctx.capture(variable)
     forget(ctx, Var(variable.index))
     return ctx.lost_address(held, own=variable.own)

@@ -140,14 +140,14 @@ def _one_of(
     """The compiler chooses one of ``found`` for all threads: branches on what is not known, but uniform."""
     first, rest = found[0], found[1:]
     if not rest:
-        return _inline(ctx, first, callee, expr, scope)
+        return inline(ctx, first, callee, expr, scope)
     if _reaches(ctx, [each.function for each in found], frozenset((ctx.dialect.shared,))):
         ctx.limits.note_unexact(f"which {first.function.name}() is called is not known")
     condition = ctx.out.fresh(uniform=True)
     point = ctx.out.next_point()
     ctx.inlining.choices += 1
     with ctx.out.collect() as then:
-        yes = _inline(ctx, first, callee, expr, scope)
+        yes = inline(ctx, first, callee, expr, scope)
         if yes is None:
             yes = unknown_calls.unknown_call(ctx, expr, scope, callee.text)
     with ctx.out.collect() as otherwise:
@@ -166,7 +166,7 @@ def _one_of(
     return operation(Operator.CONDITIONAL, condition, yes, no)
 
 
-def _inline(
+def inline(
     ctx: Context, callee: Callee, name: tree.Name, expr: tree.Call, scope: LocalScope
 ) -> Value | Ref | None:
     """The body of one function; None when the call does not fit it."""
@@ -221,6 +221,13 @@ def tells(ctx: Context, function: Function) -> bool:
     """Does a function, or one that it calls, have or name shared arrays, or have barriers or assembler?"""
     telling = library_names.telling(ctx.dialect) | ctx.at.unit.shared_names
     return _reaches(ctx, [function], telling)
+
+
+def note_returned(ctx: Context, functions: Sequence[Function], name: str, at: int) -> None:
+    """A call of one of ``functions`` is not followed: it may return an address in shared arrays that they name."""
+    returning = [each for each in functions if result_mark(each) in ("STAR", "AMP")]
+    if returning and _reaches(ctx, returning, ctx.at.unit.shared_names | {ctx.dialect.shared}):
+        ctx.limits.note_hidden(name, ctx.at.line(at))
 
 
 def _reaches(ctx: Context, functions: Sequence[Function], spelled: frozenset[str]) -> bool:
@@ -534,7 +541,7 @@ def body(
     span = ctx.at.span(expr.lo, expr.hi)
     point = ctx.out.next_point()
     ctx.out.reserve(2)  # for flags
-    mark = _result_mark(function)
+    mark = result_mark(function)
     outcome = Outcome(ctx.variables.declare("result"), mark == "AMP", mark == "STAR")
     ctx.inlining.depth += 1
     ctx.inlining.outcomes.append(outcome)
@@ -558,15 +565,31 @@ def body(
     return known if not outcome.values else known.moved(None)
 
 
-def _result_mark(function: Function) -> str:
+def result_mark(function: Function) -> str:
     """What the type of the result ends with: ``T& f(...)``, ``operator T*()``. A lambda's result is a value."""
     island, kinds = function.island, function.head.kinds
-    at = island.name - island.head
+    at = _qualified(island.name - island.head, kinds)
     if function.name == "operator" and kinds[at + 1] not in ("LP", "LB"):
         at = island.parameters[0] - 1 - island.head
     elif at and kinds[at - 1] == "OPERATOR":
         at -= 1
     return kinds[at - 1] if at else ""
+
+
+def _qualified(at: int, kinds: Sequence[str]) -> int:
+    """Where a name begins with all that stands in front of its ``::``: ``Class<T>::name``."""
+    while at > 1 and kinds[at - 1] == "SCOPE":
+        at -= 2
+        depth = _CLOSED.get(kinds[at], 0)
+        while depth > 0 and at > 0:
+            at -= 1
+            depth += _CLOSED.get(kinds[at], -1 if kinds[at] == "LT" else 0)
+        if kinds[at] == "LT":
+            at -= 1
+    return at
+
+
+_CLOSED = {"GT": 1, "SHIFT": 2}
 
 
 def doubtful(items: Sequence[Node]) -> Seq:

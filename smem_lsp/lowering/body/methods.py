@@ -13,6 +13,8 @@ from smem_lsp.lowering.body import (
     inlining,
     namespace_arrays,
     objects,
+    open_instances,
+    temporaries,
     unknown_calls,
 )
 from smem_lsp.lowering.body.objects import Field, Method
@@ -39,15 +41,18 @@ Target = Variable | Ref
 
 
 def call(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope) -> Value | Ref | None:
-    """``object.method(...)`` of a local object; None: not followed."""
+    """``object.method(...)`` of a local object, or of one without a name; None: not followed."""
     if callee.operator == ".":
         target = effects.designated(ctx, callee.base, scope)
+        if target is None and temporaries.is_quiet(callee.base):
+            target = temporaries.temporary(ctx, callee.base, scope)
     else:
         target = effects.pointed_to(callee.base, scope)
     known = None if target is None else objects.of_variable(ctx, target)
     if target is None or known is None:
-        return None
-    return on(ctx, known.record, target, _method_name(callee), expr, scope)
+        return open_instances.method(ctx, expr, callee, scope)
+    followed = on(ctx, known.record, target, _method_name(callee), expr, scope)
+    return open_instances.method(ctx, expr, callee, scope) if followed is None else followed
 
 
 def _method_name(callee: tree.Member) -> tree.Name:

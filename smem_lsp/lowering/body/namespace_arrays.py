@@ -32,15 +32,27 @@ def around(ctx: Context, constants: Scope) -> Callable[[str], BufferName | None]
 
 def _buffer(ctx: Context, name: str, constants: Scope) -> int | None:
     """The number of the buffer; None: the name means something else, or several things."""
+    found = _declaration(name, constants)
+    if found is None:
+        return None
+    known = ctx.buffers.outside.get(found[0])
+    return _declared(ctx, *found) if known is None else known
+
+
+def _declaration(name: str, constants: Scope) -> tuple[VariableDecl, Scope] | None:
     for scope in constants.outwards():
         declared = scope.own(name)
         if declared:
             (decl, where), *others = declared
-            if others or not isinstance(decl, VariableDecl):
-                return None
-            known = ctx.buffers.outside.get(decl)
-            return _declared(ctx, decl, where) if known is None else known
+            return None if others or not isinstance(decl, VariableDecl) else (decl, where)
     return None
+
+
+def is_dynamic(ctx: Context, name: str, constants: Scope) -> bool:
+    """Is it a dynamic array that is declared outside functions?"""
+    found = _declaration(name, constants) if name in ctx.at.unit.shared_names else None
+    declared = None if found is None else found[0].source.parse("declaration", *found[0].range)
+    return isinstance(declared, tree.Declaration) and {"extern", ctx.dialect.shared} <= set(declared.words)
 
 
 def _declared(ctx: Context, decl: VariableDecl, scope: Scope) -> int | None:

@@ -12,6 +12,7 @@ from functools import partial
 
 from smem_lsp.ir.values import Var
 from smem_lsp.lowering.body import declarations, members
+from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.callees.overloads import Callee
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.effects import designated, pointed_to
@@ -49,6 +50,7 @@ from smem_lsp.syntax.parse import BEHIND, Function
 _MOST_MEMBERS = 24  # that become variables, of a class; those of its bases count
 _MAX_NESTING = 4  # classes in each other
 _POINTER = 8  # bytes of an address
+TO_POINTER = "operator T*"  # any conversion to a pointer
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,20 +262,40 @@ def definitions(
     return known if len(known) == len(declared) else None
 
 
-def undefined(name: str, method: str, scope: Scope) -> int | None:
+def of_any(
+    ctx: Context, name: str, classes: Sequence[Declared], method: str, where: tree.Expr
+) -> list[Function]:
+    """The methods called ``method``, or ``TO_POINTER``, of a class of that name, whichever specialisation it is;
+    empty when one of them may not be in sight. ``classes``: its declarations."""
+    at = tree.Name(where.lo, where.hi, method)
+    found = overloads.functions_named(ctx, _island_name(method), at)
+    inside = [function for function in found if function.island.enclosing[-1:] == (name,)]
+    behind = [
+        function
+        for function in found
+        if function.island.enclosing[-1:] != (name,)
+        and name in function.head.texts[: function.island.name - function.island.head]
+    ]
+    missing = _undefined(classes, method)
+    found = [] if missing is None or missing > len(behind) else [*inside, *behind]
+    if method != TO_POINTER:
+        return found
+    return [
+        each for each in found if each.head.kinds[each.island.parameters[0] - 2 - each.island.head] == "STAR"
+    ]
+
+
+def _undefined(classes: Sequence[Declared], method: str) -> int | None:
     """How many methods of that name the specialisations of a class template declare whose definitions need not be in
     sight; None where one of them may inherit it, or be another one when it runs."""
-    levels = (each.declarations.names.get(name) for each in scope.outwards())
-    classes: list[Declared] | None = next(filter(None, levels), None)
-    if classes is None:
-        return None
     count = 0
     for decl in classes:
         checkpoint()
         if not isinstance(decl, ClassDecl):
             return None
         inside = collect.inside(decl)
-        declared = [d for d in inside.names.get(method, ()) if isinstance(d, FunctionDecl)]
+        names = [method] if method != TO_POINTER else [each for each in inside.names if is_conversion(each)]
+        declared = [d for name in names for d in inside.names.get(name, ()) if isinstance(d, FunctionDecl)]
         if inside.virtual or (decl.body is not None and decl.bases is not None and not declared):
             return None
         if not decl.parameters:  # a template can only be used where its definition is
@@ -308,7 +330,7 @@ def _function(ctx: Context, record: Record, decl: FunctionDecl, where: tree.Expr
 
 def _island_name(name: str) -> str:
     """What a definition is called among the functions of the file."""
-    if name in ("operator()", "operator[]") or is_conversion(name):
+    if name in ("operator()", "operator[]", TO_POINTER) or is_conversion(name):
         return "operator"
     return name.removeprefix("operator") or name
 

@@ -66,8 +66,10 @@ class Buffers:
         return replace(part, stand_in=number * _APART)
 
     def counted(self, bases: frozenset[int], of_type: str, base: Value) -> MemberPath:
-        """Where elements of unknown size are counted from, one for each type and first byte."""
-        key = (bases, of_type, base), ()
+        """Where elements of unknown size are counted from, one for each type and first byte. All dynamic arrays begin
+        with the same byte."""
+        dynamic = all(self[each].space is AddressSpace.DYNAMIC for each in bases)
+        key = (AddressSpace.DYNAMIC if dynamic else bases, of_type, base), ()
         number = self.stand_ins.setdefault(key, len(self.stand_ins) + 1)
         stand_in = number * _APART
         return MemberPath(f"{of_type} {number}", base, (), overlaps=True, stand_in=stand_in, in_elements=True)

@@ -341,6 +341,11 @@ class Context:
         if bases:
             self.escape(Ref(bases, pointer=True), lo, how)
 
+    def note_hidden(self, variable: Variable, line: int) -> None:
+        """An object gets to where it is not followed: shared arrays may be touched that its class reaches."""
+        if variable.index in self.variables.hiding:
+            self.limits.note_hidden(self.variables.hiding[variable.index], line)
+
     def capture(self, meaning: Meaning) -> frozenset[int]:
         """What a name stands for becomes a part of a local object, whose members are not followed. Returns the buffers
         that may be reached through it."""

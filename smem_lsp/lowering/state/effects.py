@@ -145,20 +145,21 @@ def name_buffers(ctx: Context, lo: int, hi: int, scope: LocalScope, why: str, de
         elif isinstance(meaning, View):
             bases = meaning.target.bases
         elif isinstance(meaning, Variable):
-            bases = _given_up(ctx, meaning)
+            bases = _given_up(ctx, meaning, line)
         elif isinstance(meaning, Address):
-            bases = _given_up(ctx, meaning.variable)
+            bases = _given_up(ctx, meaning.variable, line)
         elif isinstance(meaning, This):
             target = meaning.target
-            bases = target.bases if isinstance(target, Ref) else _given_up(ctx, target)
+            bases = target.bases if isinstance(target, Ref) else _given_up(ctx, target, line)
         if bases:
             ctx.buffers.pin(bases, f"{{}} is {why} at line {line}")
             ctx.limits.note_unknown(f"line {line}: {why}", accesses=len(bases))
 
 
-def _given_up(ctx: Context, variable: Variable) -> frozenset[int]:
+def _given_up(ctx: Context, variable: Variable, line: int) -> frozenset[int]:
     """A variable of which nothing is known any more, but that a constant one is what it was; what it leads into."""
     bases = ctx.points_to.of_name(variable)
+    ctx.note_hidden(variable, line)
     ctx.outside.hand_out(Var(variable.index))
     if not variable.constant:
         ctx.assign(variable.index, ctx.out.fresh(escaped=True))

@@ -39,6 +39,9 @@ class LimitsFound:
         self.unknown_accesses += accesses
         self.unknown_barriers += barriers
 
+    def note_hidden(self, of_class: str, line: int) -> None:
+        self.note_unknown(f"line {line}: what {of_class} reaches is not followed", accesses=1)
+
     def note_irregular(self, reason: str) -> None:
         self.irregular = self.irregular or reason
 

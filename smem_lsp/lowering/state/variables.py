@@ -33,6 +33,8 @@ class Variables:
     numbers_only: set[int] = field(default_factory=set)  # declared as numbers or vectors of them
     objects: dict[int, LocalObject] = field(default_factory=dict)  # by the variable of the object
     parameters: dict[int, Record] = field(default_factory=dict)  # the kernel's, where they are objects
+    # objects that shared arrays are reached through which are not seen, each with its class
+    hiding: dict[int, str] = field(default_factory=dict)
     member_of: dict[int, tuple[int, str]] = field(default_factory=dict)  # -> object, name of the member
     _declared: Counter[tuple[tuple[int, ...], int, str]] = field(default_factory=Counter)
     _texts: list[str] = field(default_factory=list)
