@@ -151,13 +151,13 @@ class Meeting(TouchedBytes):
                 yield either(self.encoder.turn(point, who).equals(0), self.encoder.holds(loop.head, who))
 
     def stayed(self) -> Iterator[Formula]:
-        """In the turn that the first thread is in, the second one did not jump out of the loop."""
+        """In the turn that the first thread is in, the second one did not jump out of the loop. That data let it stay
+        makes nothing more likely: nobody has asked whether both threads stayed in the turns before."""
         of, encoder = self.asker.of, self.encoder
+        before = encoder.origin
         for leaving in of.not_taken(self.first, self.second, self.way):
-            before = encoder.origin
             yield either(*(negated(self.holds(each, 1, WITH_FIRST)) for each in leaving))
-            if any((each.term, not each.truth) in of.of_block for each in leaving):
-                encoder.origin = before
+            encoder.origin = before
 
     def takes_part(self, access: Access, who: int) -> list[Formula]:
         """Only the first lanes of a warp give addresses to a matrix instruction."""
