@@ -13,7 +13,7 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 Dims = tuple[int, int, int]
@@ -265,6 +265,7 @@ class Run:
         both_write = one.kind == other.kind == "W"
         if both_write and len({value for _, _, value in (*first, *second)}) == 1:
             return
+        first, second = _telling(first, both_write), _telling(second, both_write)
         for thread, phase, value in first:
             for partner, its_phase, its_value in second:
                 if thread == partner or (both_write and value == its_value):
@@ -276,6 +277,17 @@ class Run:
                 if key not in self.conflicts:
                     byte = element * self.arrays[number].bytes
                     self.conflicts[key] = Conflict(one, other, (thread, partner), number, byte, lanes)
+
+
+def _telling(events: Iterable[tuple[int, int, int]], both_write: bool) -> list[tuple[int, int, int]]:
+    """Of each thread between two of its barriers, one event; if it may be that all have stored one value, two with
+    different ones: whoever stores anything differs from one of these."""
+    found: dict[tuple[int, int], dict[int, tuple[int, int, int]]] = {}
+    for event in events:
+        values = found.setdefault(event[:2], {})
+        if len(values) < (2 if both_write else 1):
+            values[event[2]] = event
+    return [event for values in found.values() for event in values.values()]
 
 
 def _stored(type_: str, value: int) -> int:
