@@ -16,7 +16,7 @@ from smem_lsp.analysis.hazards.model import Hazards, Race
 from smem_lsp.analysis.values.terms import Thread
 from smem_lsp.facts.data_flow import DataFlow
 from smem_lsp.facts.decided import decide_races
-from smem_lsp.ir.nodes import Access, Jump, Loop, Node, Seq, walk
+from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Exchange, Jump, Kernel, Loop, Node, Seq, walk
 from smem_lsp.ir.values import Op, Operator, Sym, Value
 from smem_lsp.source import checkpoint, listed
 
@@ -29,9 +29,10 @@ Sizes = Mapping[str, Sequence[str]]
 
 def implied_sizes(flow: DataFlow) -> Sizes:
     """Per axis of the block, the extents of arrays that all threads index by that coordinate alone, where their numbers
-    are not known and nobody names a block."""
+    are not known and nobody names a block. A kernel that lets lanes meet and never the block may be meant for one warp.
+    """
     kernel = flow.kernel
-    if kernel.launches or flow.shapes or kernel.irregular is not None:
+    if kernel.launches or flow.shapes or kernel.irregular is not None or _is_of_warps(kernel):
         return {}
     found: dict[str, dict[str, None]] = {}
     padded: dict[str, dict[str, None]] = {}  # by elements that keep banks apart, or for what else they are
@@ -49,6 +50,13 @@ def implied_sizes(flow: DataFlow) -> Sizes:
             if extent is not None:
                 (padded if extent[2] else found).setdefault(term.axis, {})[extent[1]] = None
     return {axis: tuple(found.get(axis) or padded[axis]) for axis in sorted(found.keys() | padded.keys())}
+
+
+def _is_of_warps(kernel: Kernel) -> bool:
+    nodes = [*walk(kernel.body)]
+    kinds = {node.kind for node in nodes if isinstance(node, Barrier)}
+    lanes = BarrierKind.WARP in kinds or any(isinstance(node, Exchange) for node in nodes)
+    return lanes and BarrierKind.BLOCK not in kinds
 
 
 def _of_all_threads(flow: DataFlow, seq: Seq) -> Iterator[Access]:

@@ -146,3 +146,30 @@ __global__ void k(const float* in, float* out) {{
 }}
 """
     assert [each for each in told(text) if each != "SMEM204"] == []
+
+
+WITHIN = """
+template <int WIDTH>
+__global__ void turned(const float* in, float* out) {{
+  __shared__ float s[WIDTH];
+  {before}
+  s[threadIdx.x] = in[threadIdx.x];
+  {between}
+  out[threadIdx.x] = s[(threadIdx.x + 1) % WIDTH];
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "between", "found"),
+    [
+        ("", "__syncwarp();", []),
+        ("", "float v = __shfl_sync(0xffffffff, in[threadIdx.x], 0);", []),
+        ("s[threadIdx.x] = 0; __syncthreads();", "__syncwarp();", ["SMEM201"]),
+        ("", "", ["SMEM201"]),
+    ],
+)
+def test_a_kernel_in_which_only_lanes_meet_may_be_meant_for_one_warp(
+    before: str, between: str, found: list[str]
+) -> None:
+    assert told(WITHIN.format(before=before, between=between)) == found
