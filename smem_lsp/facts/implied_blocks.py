@@ -78,18 +78,12 @@ def as_facts(flow: DataFlow, sizes: Sizes) -> Sequence[Value]:
     """``blockDim.x == BLOCK``, for those sizes that the kernel counts with."""
     found: list[Value] = []
     for axis, text in ((axis, each) for axis, texts in sizes.items() for each in texts):
-        first, *others = (_symbol(flow, factor.strip()) for factor in text.split("*"))
+        first, *others = (Sym(flow.values.table.known_as(factor.strip())) for factor in text.split("*"))
         product: Value = first
         for each in others:
             product = Op(Operator.MULTIPLY, (product, each))
         found.append(Op(Operator.EQUAL, (Sym(f"blockDim.{axis}"), product)))
     return found
-
-
-def _symbol(flow: DataFlow, name: str) -> Sym:
-    """A template parameter, or a constant of the file."""
-    outer = f"::{name}"
-    return Sym(outer if flow.values.table.has_symbol(outer) else name)
 
 
 def races_in_implied_blocks(flow: DataFlow, sizes: Sizes) -> tuple[Race, ...]:

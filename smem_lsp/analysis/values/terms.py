@@ -184,8 +184,11 @@ class Table:
             isinstance(each, Sym) and each.name.startswith("blockDim.") for each in self._leaves.values()
         )
 
-    def has_symbol(self, name: str) -> bool:
-        return name in self._leaves
+    def known_as(self, name: str) -> str:
+        """The symbol of a constant that a declaration spells: ``::N`` of the file, where the kernel counts with that,
+        else ``N``, a template parameter."""
+        outer = f"::{name}"
+        return outer if outer in self._leaves else name
 
     def counts_in_x(self, roots: Collection[Term]) -> bool:
         """Does the kernel compute a warp's number from ``threadIdx.x`` alone (``threadIdx.x / 32``), and use ``y`` and

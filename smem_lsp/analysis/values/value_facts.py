@@ -138,8 +138,7 @@ class ValueFacts:
         found = _CONSTANT.fullmatch(buffer.dims_text[position].strip()) if not buffer.owned else None
         if found is None:
             return None
-        outer = f"::{found[1]}"
-        name = self.table.sym(outer if self.table.has_symbol(outer) else found[1])
+        name = self.table.sym(self.table.known_as(found[1]))
         return self.table.op("+", name, self.table.const(int(found[2]))) if found[2] else name
 
     def only_element(self, access: Access, buffer: Buffer) -> Term | None:
