@@ -127,6 +127,7 @@ def _report(
                 "statements", partial(count_statements, setting.around.unit), None, limits.file_seconds
             )
     kernels = [kernel for each in judged for kernel in each.instances]
+    rest = [kernel for each in judged for kernel in each.rest]
     attempts.stopped += _stopped_in(judged)
     left = limits.file_seconds - (processor_time() - started)
     fixer = Fixer(limits, attempts.stopped, max(limits.fix_seconds, left))
@@ -152,6 +153,7 @@ def _report(
         ),
         find_fixes=partial(fixes, fixer),
         ended=lambda: tuple(dict.fromkeys((*attempts.stopped, *_stopped_in(judged)))),
+        rest=LazySequence(len(rest), lambda index: _kernel_report(rest[index].facts)),
         facts=LazySequence(len(kernels), lambda index: kernels[index].facts),
         functions=LazySequence(len(uncalled), lambda index: uncalled[index].instances[0].facts),
         unit=unit,

@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import partial
 
+from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine.cache import PlacedKernel, Setting
 from smem_lsp.engine.instances import join_instances, without_narrower
 from smem_lsp.engine.readings import Reading, readings_of
 from smem_lsp.engine.stated import stated_of
 from smem_lsp.facts.attempts import Attempts
 from smem_lsp.facts.stopped import Stopped, Why
-from smem_lsp.ir.nodes import Barrier, BarrierKind, Kernel, LaunchSite, walk
+from smem_lsp.ir.nodes import MORE_INSTANCES, Barrier, BarrierKind, Kernel, LaunchSite, walk
 from smem_lsp.lowering.shares_or_waits import may_share_or_wait
 from smem_lsp.rules import ground
+from smem_lsp.rules.kernel_verdict import kernel_verdict
 from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.rules.words import said
 from smem_lsp.source import plural
@@ -31,10 +33,12 @@ _LEAST_SHARE = 0.2  # of a kernel's time, whatever the others of the file need
 
 @dataclass(frozen=True, slots=True)
 class JudgedKernel:
-    """A kernel with its instances, one where it is no template, and what the rules find in it."""
+    """A kernel with its instances, one where it is no template, and what the rules find in it. ``rest``: what
+    stands for the instances that are left out, where all of it is race-free; no rule looks at it."""
 
     instances: tuple[PlacedKernel, ...]
     findings: tuple[tuple[Rule, Finding], ...]
+    rest: tuple[PlacedKernel, ...] = ()
 
     @property
     def stopped(self) -> Iterator[Stopped]:
@@ -55,6 +59,7 @@ class _Placed:
 
     function: Function
     instances: Sequence[PlacedKernel]
+    rest: Sequence[PlacedKernel]
     whole: bool
     told: list[_Told] = field(default_factory=list)
 
@@ -101,7 +106,8 @@ def _judged(
     placed = _place(setting, rules, read, attempts, every=every)
     _judge(setting, rules, placed, attempts)
     return [
-        JudgedKernel(tuple(each.instances), tuple(without_narrower(list(_findings(each))))) for each in placed
+        JudgedKernel(tuple(each.instances), tuple(without_narrower(list(_findings(each)))), tuple(each.rest))
+        for each in placed
     ]
 
 
@@ -148,18 +154,40 @@ def _place(
                 if every:
                     placed[-1].known.facts.analysis.require_report()
                 known.append(placed[-1])
-            for more in readings[0].left_out:
-                one.stopped.append(Stopped(more, Why.MANY, function.name, parts=True))
             return not readings[0].left_out
 
-        whole = None
+        def cover(
+            of: Reading = readings[0],
+            placed: list[PlacedKernel] = placed,
+            end: float = end,
+        ) -> list[PlacedKernel]:
+            proved: list[PlacedKernel] = []
+            for reading in of.rest:
+                stated = stated_of(reading.function, setting.suppressions, reading.around, reading.binding)
+                placed.append(setting.place(reading, -1, stated, ()))
+                facts = placed[-1].facts
+                every = facts.analysis.any_block  # where it is not race-free, no race is looked for
+                if every is None or every.kind is not VerdictKind.RACE_FREE or processor_time() > end:
+                    return []
+                if kernel_verdict(facts).kind is not VerdictKind.RACE_FREE:
+                    return []
+                proved.append(placed[-1])
+            return proved
+
+        whole, rest = None, list[PlacedKernel]()
         try:
             whole = one.run("everything", place, None, limits.file_seconds)
+            if every and readings[0].unread and whole is not None and len(known) == len(readings):
+                rest = Attempts(limits).run("everything", cover, rest, limits.file_seconds)
         finally:
             setting.forget_cut(placed, every=whole is None)
+        for more in readings[0].left_out:
+            covered = more == MORE_INSTANCES and bool(rest)
+            what = f"findings in {more}" if covered else more
+            one.stopped.append(Stopped(what, Why.MANY, function.name, parts=not covered))
         attempts.stopped += (replace(each, span=function.name_span) for each in one.stopped)
         if known:
-            found.append(_Placed(function, known, bool(whole)))
+            found.append(_Placed(function, known, rest, bool(whole)))
             first += len(known)
     return found
 

@@ -11,7 +11,7 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.instances import Binding, Instances
-from smem_lsp.unit.unit_facts import KernelKey, UnitFacts
+from smem_lsp.unit.unit_facts import KernelKey, UnitFacts, kernel_key
 
 MOST_READINGS = 8  # of one kernel
 _SHORT = 3  # tokens of a macro's value
@@ -32,6 +32,7 @@ class Reading:
     foremost: bool = True
     differs: bool = False
     left_out: tuple[str, ...] = ()  # what of the kernel is in sight and not looked at
+    unread: tuple[tuple[UnitFacts, Function], ...] = ()  # in units with instances that are left out
 
     @cached_property
     def launches(self) -> tuple[LaunchSite, ...]:
@@ -49,6 +50,20 @@ class Reading:
             if unit.main != unit.source.path
         )
         return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def rest(self) -> tuple[Reading, ...]:
+        """What stands for all instances that are left out; empty where nothing does."""
+        found: dict[object, Reading] = {}
+        for around, function in self.unread:
+            bindings = around.instances[function.number].rest
+            if not bindings:
+                return ()
+            for binding in bindings:
+                reading = Reading(around, function, binding, kernel_key(around, function, binding))
+                same = found.get(reading.key.text)
+                found[reading.key.text] = reading if same is None else same.joined(reading)
+        return tuple(found.values()) if len(found) <= MOST_READINGS else ()
 
     def joined(self, other: Reading) -> Reading:
         key = replace(self.key, launched=self.key.launched.joined(other.key.launched))
@@ -73,6 +88,8 @@ def readings_of(units: Units) -> list[tuple[Reading, ...]]:
     """The kernels of a file in order, each with its readings, which differ."""
     found: dict[int, dict[object, Reading]] = {}  # by where the kernel begins
     more: dict[int, set[str]] = {}  # what is left out of it
+    bare: set[int] = set()  # more readings than are looked at, that nothing stands for
+    rest: dict[int, list[tuple[UnitFacts, Function]]] = {}  # of those with instances that are left out
     for around in units.read:
         for function, instances in around.keyed:
             checkpoint()
@@ -80,6 +97,7 @@ def readings_of(units: Units) -> list[tuple[Reading, ...]]:
             missing = more.setdefault(function.start, {MORE_CONTEXTS} if units.left_out else set())
             if around.instances.get(function.number, Instances()).left_out:
                 missing.add(MORE_INSTANCES)
+                rest.setdefault(function.start, []).append((around, function))
             for binding, key in instances:
                 reading = Reading(around, function, binding, key)
                 same = here.get(key.text)
@@ -89,10 +107,22 @@ def readings_of(units: Units) -> list[tuple[Reading, ...]]:
                     here[key.text] = reading
                 else:
                     missing.add(MORE_INSTANCES)
-    return [_counted(tuple(found[start].values()), tuple(sorted(more[start]))) for start in sorted(found)]
+                    bare.add(function.start)
+    return [
+        _counted(
+            tuple(found[start].values()),
+            tuple(sorted(more[start])),
+            () if start in bare else tuple(rest.get(start, ())),
+        )
+        for start in sorted(found)
+    ]
 
 
-def _counted(readings: tuple[Reading, ...], left_out: tuple[str, ...]) -> tuple[Reading, ...]:
+def _counted(
+    readings: tuple[Reading, ...],
+    left_out: tuple[str, ...],
+    unread: tuple[tuple[UnitFacts, Function], ...],
+) -> tuple[Reading, ...]:
     instances = tuple(each for each in readings if each.binding is not None)
     made = tuple(each for each in instances if each.binding is not None and each.binding.made)
     readings = (
@@ -109,6 +139,7 @@ def _counted(readings: tuple[Reading, ...], left_out: tuple[str, ...]) -> tuple[
             foremost=each is readings[0],
             differs=spelled.count(text) > 1 and bool(each.contexts),
             left_out=left_out,
+            unread=unread,
         )
         for each, text in zip(readings, spelled)
     )

@@ -104,7 +104,10 @@ class Report:
     kernels: Sequence[KernelReport]
     statistics: FileStatistics
     find_fixes: Callable[[Finding, Report], tuple[Fix, ...]]
-    facts: Sequence[KernelFacts] = ()  # of the same kernels, for who needs more than the report
+    rest: Sequence[
+        KernelReport
+    ] = ()  # race-free for any numbers: what stands for instances that are left out
+    facts: Sequence[KernelFacts] = ()  # of ``kernels``, for who needs more than the report
     functions: Sequence[KernelFacts] = ()  # of the device functions that no kernel calls
     unit: TranslationUnit | None = None  # None: the file could not be read
     host: HostCode | None = None  # its host functions, each looked at when it is asked for

@@ -40,7 +40,7 @@ def finding_objects(report: Report, names: Mapping[str, str]) -> list[JsonObject
 
 
 def kernel_objects(report: Report) -> list[JsonObject]:
-    return [kernel_object(report.source, kernel) for kernel in report.kernels]
+    return [kernel_object(report.source, kernel) for kernel in (*report.kernels, *report.rest)]
 
 
 def function_objects(report: Report) -> list[JsonObject]:

@@ -39,7 +39,8 @@ def lines(report: Report) -> Iterator[str]:
 
 
 def _judged(report: Report) -> list[KernelReport]:
-    return [kernel for kernel in report.kernels if concerns(kernel.kernel)]
+    found = [kernel for kernel in (*report.kernels, *report.rest) if concerns(kernel.kernel)]
+    return sorted(found, key=lambda each: each.kernel.line)
 
 
 def left_out(report: Report) -> list[Stopped]:

@@ -70,12 +70,14 @@ class Mention:
 @dataclass(frozen=True, slots=True)
 class Instances:
     """The known instances of one template. ``complete``: there are no others; if False, ``why`` there may be.
-    ``left_out``: the file makes others, too many to look at."""
+    ``left_out``: the file makes others, too many to look at; ``rest``: bindings that leave the numbers among their
+    arguments open and stand for all of these, none where they would be too many as well."""
 
     bindings: tuple[Binding, ...] = ()
     why: str | None = None
     mentions: tuple[Mention, ...] = ()
     left_out: bool = False
+    rest: tuple[Binding, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -91,6 +93,13 @@ class _Found:
     why: str | None = None
     mentions: list[Mention] = field(default_factory=list)
     left_out: bool = False
+    rest: dict[_Values, Binding] = field(default_factory=dict)
+    covered: bool = True  # by ``rest``: what is left out
+
+    def leave_out(self, why: str, *, covered: bool = False) -> None:
+        self.why = self.why or why
+        self.left_out = True
+        self.covered = self.covered and covered
 
 
 def find_instances(unit: TranslationUnit, top: Scope) -> Mapping[int, Instances]:
@@ -117,6 +126,7 @@ class _Search:
         self.templates: dict[str, list[Function]] = {}
         self.found: dict[int, _Found] = {}
         self.waiting: deque[tuple[Function, Binding | None]] = deque()
+        self.of_rest = False  # a function is walked that stands for instances which are left out
         self.unmade: frozenset[int] | None = None  # the only ones that may get instances yet
         self.open: set[int] = set()  # templates of which one has arguments of which none is known
 
@@ -157,12 +167,16 @@ class _Search:
         self._unentered(visits)
         if self.waiting:
             for found in self.found.values():
-                found.why = found.why or "the file makes too many instances"
-                found.left_out = True
+                found.leave_out("the file makes too many instances")
+        self._hidden()
         self._outside()
         return {
             number: Instances(
-                tuple(found.bindings.values()), found.why, tuple(found.mentions), found.left_out
+                tuple(found.bindings.values()),
+                found.why,
+                tuple(found.mentions),
+                found.left_out,
+                tuple(found.rest.values()) if found.covered else (),
             )
             for number, found in self.found.items()
         }
@@ -173,8 +187,22 @@ class _Search:
             function, binding = self.waiting.popleft()
             visits += 1
             names = {} if binding is None else binding.names
+            self.of_rest = binding is not None and binding in self.found[function.number].rest.values()
             _Walk(self, function, function_scope(self.top, function, names or None), names).run()
+            self.of_rest = False
         return visits
+
+    def _hidden(self) -> None:
+        """What a function names of which instances are left out, and nothing stands for them."""
+        everything = [each for functions in self.templates.values() for each in functions]
+        waiting = [f for f in everything if not f.is_kernel and not self.found[f.number].covered]
+        while waiting:
+            checkpoint()
+            for name in self.templates.keys() & waiting.pop().definition.body_words:
+                for each in self.templates[name]:
+                    if self.found[each.number].covered:
+                        self.found[each.number].leave_out("the file makes too many instances")
+                        waiting += () if each.is_kernel else (each,)
 
     def _unentered(self, visits: int) -> None:
         """Templates that nothing makes an instance of, for the kernels without one: the outer ones first."""
@@ -377,19 +405,22 @@ class _Search:
         key: _Values = tuple(a.n if isinstance(a, TypedConstant) else a for a in bound)
         if key in found.bindings:
             return found.bindings[key]
-        if len(found.bindings) >= MOST_INSTANCES:
-            found.why = found.why or f"more than {MOST_INSTANCES} instances"
-            found.left_out = True
-            return None
+        of_rest = self.of_rest or len(found.bindings) >= MOST_INSTANCES
+        if of_rest:
+            key = bound = tuple(None if isinstance(a, TypedConstant) else a for a in bound)
+            covered = key in found.rest or len(found.rest) < MOST_INSTANCES
+            found.leave_out(f"more than {MOST_INSTANCES} instances", covered=covered)
+            if key in found.rest or not covered:
+                return None
         binding = Binding(
             tuple((p.name, a) for p, a in zip(parameters_of(function), bound) if p.name),
             ", ".join(spell_argument(argument) for argument in bound),
             made=self.unmade is None,
         )
-        found.bindings[key] = binding
+        (found.rest if of_rest else found.bindings)[key] = binding
         if not function.is_kernel:
             self.waiting.append((function, binding))
-        return binding
+        return None if of_rest else binding
 
 
 def _head(function: Function) -> tuple[object, ...]:

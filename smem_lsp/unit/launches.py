@@ -361,6 +361,11 @@ class HostCode:
         reached, answer = self._walk(self.unit.function(number), bound)
         return _numbered(answer, reached)
 
+    def for_any_arguments(self, function: Function) -> list[HostLaunch]:
+        """The launches that a template leads to, whatever its arguments are."""
+        reached, answer = self._walk(function, None)
+        return _numbered(answer, reached)
+
     def _walk(
         self, function: Function, bound: dict[str, Argument] | None, passed: Passed = NOTHING
     ) -> tuple[Sequence[Function], _Answer]:

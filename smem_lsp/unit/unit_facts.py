@@ -125,7 +125,7 @@ class UnitFacts:
                 checkpoint()
                 if where is not None:
                     named[where].append(self._at(file, placed.start, site))
-        host = HostCode(unit, self.constants, self.launches.keys())
+        host = self._host
         walked: set[tuple[int, str]] = set()
         found: dict[tuple[int, Binding | None], dict[LaunchSite, None]] = defaultdict(dict)
         for number, known in self.instances.items():
@@ -210,16 +210,44 @@ class UnitFacts:
 
     def launches_of(self, function: Function, binding: Binding | None) -> tuple[LaunchSite, ...]:
         """The known launches of a kernel, or of one instance of it."""
-        sites = (
-            (*self._placed(function), *self._foreign(function), *self._through_pointers(function))
-            if binding is None and not is_specialization(function)
-            else self.launched.get((function.number, binding), ())
-        )
+        sites: Sequence[LaunchSite]
+        if binding is None and not is_specialization(function):
+            sites = [*self._placed(function), *self._foreign(function), *self._through_pointers(function)]
+        elif self.of_rest(function, binding):
+            sites = self._for_any_arguments(function)
+        else:
+            sites = self.launched.get((function.number, binding), ())
         bound = None if binding is None else binding.names
         return tuple(in_kernel_words(site, function, self.constants, bound) for site in sites)
 
+    def of_rest(self, function: Function, binding: Binding | None) -> bool:
+        """Does it stand for instances that are left out?"""
+        known = self.instances.get(function.number)
+        return known is not None and binding in known.rest
+
+    def _for_any_arguments(self, function: Function) -> Sequence[LaunchSite]:
+        """The launches of a template; those in other templates as they are for any arguments of these."""
+        found: dict[LaunchSite, None] = {}
+        sites = [*self._placed(function), *self._foreign(function), *self._through_pointers(function)]
+        for host in self.unit.all_functions:
+            if host.is_kernel or not host.island.template or function.name not in host.definition.body_words:
+                continue
+            checkpoint()
+            span, file = host.span, self.unit.file_of(host.number)
+            sites = [each for each in sites if each.path != self._path(file) or not span.covers(each.span)]
+            for launch in self._host.for_any_arguments(host):
+                if launch.function == host.number and launch.site.kernel == function.name:
+                    found[self._at(file, host.start, launch.site)] = None
+        return [*sites, *found]
+
+    @cached_property
+    def _host(self) -> HostCode:
+        return HostCode(self.unit, self.constants, self.launches.keys())
+
     def unplaced(self, function: Function, binding: Binding | None) -> Sequence[LaunchSite]:
         """Like ``launches_of``, for their configurations only."""
+        if self.of_rest(function, binding):
+            return self._for_any_arguments(function)
         if binding is None and not is_specialization(function):
             sites = (site for _, _, site in self.launches.get(function.name, ()))
             placed = (site for site in sites if self._means(site, function))
