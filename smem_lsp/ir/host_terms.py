@@ -43,7 +43,7 @@ Atom = Symbol | Applied
 Product = tuple[Atom, ...]  # sorted; empty: 1
 
 
-@record
+@record(deep=True)
 class HostTerm:
     """The sum of products with their coefficients, sorted; no coefficient is 0."""
 

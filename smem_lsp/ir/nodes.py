@@ -567,7 +567,7 @@ Axes = tuple[int | None, int | None, int | None]  # extents; None where one is n
 Configuration = tuple[object, ...]
 
 
-@record
+@record(deep=True)
 class HostTerms:
     """What host code passes to a launch, as terms; None where nothing is known. ``arguments``: those of the kernel;
     ``template``: its explicit template arguments."""

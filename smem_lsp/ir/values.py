@@ -79,6 +79,8 @@ class Operator(enum.Enum):
     def __init__(self, spelling: str) -> None:
         self.spelling = spelling
 
+    __hash__ = object.__hash__  # there is one of each
+
     @property
     def is_named(self) -> bool:
         """Does the name of a member or a function belong to it?"""

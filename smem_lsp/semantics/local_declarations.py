@@ -41,6 +41,6 @@ def declare_parameters(parameters: Iterable[tree.Declaration], constants: Scope)
 
 def declare_type(declaration: tree.Declaration, declarator: tree.Declarator, constants: Scope) -> None:
     """Add a variable to a scope, with its type and without a value."""
-    value = type_of.variable_value(declaration, declarator, constants)
+    kind = type_of.variable_type(declaration, declarator, constants)
     constants.values.pop(declarator.name, None)
-    constants.bound[declarator.name] = TypedConstant(value.type, None)
+    constants.bound[declarator.name] = TypedConstant(kind, None)

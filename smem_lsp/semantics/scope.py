@@ -132,13 +132,27 @@ class Scope:
 
     def lookup(self, name: str) -> int | None:
         """Value of the integer constant ``name``, unqualified; None if it is no integer constant."""
-        meaning = self.meaning((name,), (None,))
+        meaning = self._named(name)
         return meaning.n if isinstance(meaning, TypedConstant) else None
+
+    def _named(self, name: str) -> Entity:
+        """What an unqualified name means here: most are those of a block, or of a parameter."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.values or name in scope.bound:
+                if not self.state.enter():
+                    return None
+                self.state.leave()
+                return scope._bound(name, None, self)
+            if scope.declarations is not _NOTHING or scope.record is not None:
+                break
+            scope = scope.parent
+        return self.meaning((name,), (None,))
 
     def resolve(self, name: tree.Name) -> Entity:
         """What a name with its qualifiers and template arguments means here."""
         if "::" not in name.text and not name.arguments:
-            return self.meaning((name.text,), (None,))
+            return self._named(name.text)
         path = tuple(part for part in name.text.split("::") if part)
         arguments = tuple(name.arguments) if name.arguments else (None,) * len(path)
         if len(arguments) != len(path):

@@ -330,23 +330,43 @@ def variable_value(
     lo: int = 0,
 ) -> TypedConstant:
     """Type and, for a constant integer with a constant initializer, value of a declarator."""
-    initializer = declarator.initializer
-    if isinstance(initializer, tree.Braces) and declarator.style in ("{", "("):
-        if len(initializer.items) == 1:
-            initializer = initializer.items[0]
-        elif not initializer.items and declarator.style == "{":
-            initializer = tree.Number(declarator.lo, declarator.hi, "0")
     constant = "constexpr" in declaration.words or "const" in declaration.words
     constant = constant and not declarator.pointers and not declarator.dims and not declarator.function
+    initializer = _initializer(declarator)
     if "auto" in declaration.words:
         found = _deduced(declaration, declarator, initializer, scope)
         return found if constant else TypedConstant(found.type)
-    base = specified(declaration.words, declaration.names, scope, record, source, lo)
-    kind = _counted(declarator_type(base, declarator, scope), declarator)
+    kind = variable_type(declaration, declarator, scope, record, source, lo)
     value = UNKNOWN
     if constant and initializer is not None and scalar_of(kind) is not None:
         value = scope.semantics.evaluate_value(initializer, scope)
     return TypedConstant(kind, arithmetic.converted(value.n, value.type, kind))
+
+
+def variable_type(
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    scope: Scope,
+    record: Type | None = None,
+    source: Source | None = None,
+    lo: int = 0,
+) -> Type | None:
+    """Type of a declarator."""
+    if "auto" in declaration.words:
+        return _deduced(declaration, declarator, _initializer(declarator), scope).type
+    base = specified(declaration.words, declaration.names, scope, record, source, lo)
+    return _counted(declarator_type(base, declarator, scope), declarator)
+
+
+def _initializer(declarator: tree.Declarator) -> tree.Expr | None:
+    """What the value of a variable is, without braces around it."""
+    initializer = declarator.initializer
+    if isinstance(initializer, tree.Braces) and declarator.style in ("{", "("):
+        if len(initializer.items) == 1:
+            return initializer.items[0]
+        if not initializer.items and declarator.style == "{":
+            return tree.Number(declarator.lo, declarator.hi, "0")
+    return initializer
 
 
 def _deduced(

@@ -25,15 +25,17 @@ if TYPE_CHECKING:
     def record(cls: type[T]) -> type[T]: ...
 
     @overload
-    def record(*, order: bool) -> Callable[[type[T]], type[T]]: ...
+    def record(*, order: bool = False, deep: bool = False) -> Callable[[type[T]], type[T]]: ...
 
     @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
-    def record(cls: type[T] | None = None, *, order: bool = False) -> object:
-        """A frozen dataclass with slots, compared and hashed by its fields."""
+    def record(cls: type[T] | None = None, *, order: bool = False, deep: bool = False) -> object:
+        """A frozen dataclass with slots, compared and hashed by its fields. ``deep``: it is made of others of its kind
+        and is a key: each remembers its hash."""
 
 else:
     _SPECS = "__record_fields__"  # of a class: its fields by name, those of its bases first
     _FIELDS = "__dataclass_fields__"  # the same as the standard library has it
+    _HASH = "_hash"  # of an object of a class that remembers it
     _MISSING = dataclasses.MISSING
     _OF_ORDER = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
 
@@ -78,7 +80,9 @@ else:
             setattr(self._cls, _FIELDS, found)
             return found
 
-    def dataclass(cls=None, /, *, repr=True, eq=True, order=False, frozen=False, slots=False, kw_only=False):
+    def dataclass(
+        cls=None, /, *, repr=True, eq=True, order=False, frozen=False, slots=False, kw_only=False, deep=False
+    ):
         """As ``dataclasses.dataclass``, with each method made when it is first called."""
         hashed = eq and frozen
         names = ["__init__", *["__repr__"][:repr], *["__eq__"][:eq], *["__hash__"][:hashed]]
@@ -90,7 +94,7 @@ else:
                 cls.__doc__ = cls.__name__
             specs = _specs(cls, kw_only)
             if slots:
-                cls = _with_slots(cls, specs)
+                cls = _with_slots(cls, specs, (_HASH,) if deep else ())
             setattr(cls, _SPECS, specs)
             setattr(cls, _FIELDS, _Fields(cls))
             own = vars(cls)
@@ -128,7 +132,7 @@ else:
                     setattr(cls, name, spec.default)
         return found
 
-    def _with_slots(cls, specs):
+    def _with_slots(cls, specs, more):
         """The class anew: whether it has slots is decided when it is made."""
         inherited = set()
         for base in cls.__mro__[1:-1]:
@@ -136,10 +140,24 @@ else:
         namespace = dict(vars(cls))
         for name in (*specs, "__dict__", "__weakref__"):
             namespace.pop(name, None)
-        namespace["__slots__"] = tuple(name for name in specs if name not in inherited)
+        namespace["__slots__"] = tuple(name for name in (*specs, *more) if name not in inherited)
+        if more:
+            namespace |= _without_hash(tuple(specs))
         made = type(cls)(cls.__name__, cls.__bases__, namespace)
         made.__qualname__ = cls.__qualname__
         return made
+
+    def _without_hash(names):
+        """How an object is pickled and copied: in each process a text has another hash."""
+
+        def state(self):
+            return [getattr(self, name) for name in names]
+
+        def restored(self, values):
+            for name, value in zip(names, values):
+                setattr(self, name, value)
+
+        return {"__getstate__": state, "__setstate__": restored}
 
     def _first(cls, name):
         """A method that puts the real one into its place when it is called."""
@@ -164,7 +182,10 @@ else:
             head, body = "self", [f'return self.__class__.__qualname__ + f"({shown})"']
         elif name == "__hash__":
             kept = (each for each in specs if (each.compare if each.hash is None else each.hash))
-            head, body = "self", [f"return hash({_tuple('self', kept)})"]
+            head, body = "self", [f"found = hash({_tuple('self', kept)})", "return found"]
+            if _HASH in vars(cls):
+                body = ["try:", f" return self.{_HASH}", "except AttributeError:", " pass", *body]
+                body.insert(-1, f"self.{_HASH} = found")
         else:
             kept = [each for each in specs if each.compare]
             own, others = _tuple("self", kept), _tuple("other", kept)
@@ -206,5 +227,5 @@ else:
         parts = "".join(f"{whose}.{each.name}, " for each in specs)
         return f"({parts})"
 
-    def record(cls=None, *, order=False):
-        return dataclass(cls, frozen=True, slots=True, order=order)
+    def record(cls=None, *, order=False, deep=False):
+        return dataclass(cls, frozen=True, slots=True, order=order, deep=deep)

@@ -197,6 +197,14 @@ class Body:
             return None
         return Span(offsets[lo], offsets[hi - 1] + len(self.tokens.texts[hi - 1]))
 
+    def start_of(self, at: int) -> int:
+        """Where to point for the token ``at``: see ``site``."""
+        offsets = self.tokens.offsets
+        if not offsets:
+            return 0
+        offset = offsets[min(at, len(offsets) - 1)]
+        return offset if offset >= 0 else -1 - offset
+
     def site(self, lo: int, hi: int) -> Span:
         """Where to point for the tokens ``[lo, hi)``: their text, or the macro invocations they came from; at the last
         one for what is missing behind it."""

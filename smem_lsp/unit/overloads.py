@@ -119,7 +119,7 @@ def _parameter_types(function: Function, top: Scope) -> list[Type | None]:
         elif own & _words(declaration) or any(each.templated for each in declaration.names):
             found.append(Pointer(None) if "*" in declarator.pointers else None)
         else:
-            kind = plain_type(type_of.variable_value(declaration, declarator, scope).type)
+            kind = plain_type(type_of.variable_type(declaration, declarator, scope))
             found.append(Pointer(kind.element) if isinstance(kind, Array) else kind)
     return found
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from smem_lsp.semantics.cub_storage import CLASSES
 from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl, VariableDecl
+from smem_lsp.semantics.function_scope import Identity, identify
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import SourceText, checkpoint
 from smem_lsp.source.queries import Query
@@ -40,7 +41,9 @@ def rounding(unit: TranslationUnit, top: Scope) -> Rounding:
             asked = 1
             words = function.definition.body_words
             if {"extern", CUDA.shared} <= words:
-                asked = _asked(file.source, function, top)
+                key = identify(unit, top, function), top.state.packed
+                store = function.definition.content.store
+                asked = _ASKED.of(store, key, partial(_asked, file.source, function, top))
             used = [each for each in outside if each.names & words]
             if used:
                 asked = max(asked, MIN_ROUNDING)
@@ -53,6 +56,9 @@ def rounding(unit: TranslationUnit, top: Scope) -> Rounding:
             if compiled:
                 certain = max(certain, asked)
     return Rounding(certain, max(certain, possible))
+
+
+_ASKED = Query[tuple[Identity, bool], int]("what the arrays of a function round totals to", most=4)
 
 
 def _asked(source: SourceText, function: Function, top: Scope) -> int:

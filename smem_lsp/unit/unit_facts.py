@@ -157,7 +157,7 @@ class UnitFacts:
     def _at(self, file: UnitFile, start: int, site: LaunchSite) -> LaunchSite:
         """A launch in a file, whose span counts from ``start``."""
         line = file.source.line_number(start + site.span.start)
-        return replace(site.at(site.span.moved(start), line), path=self._path(file))
+        return replace(site, span=site.span.moved(start), line=line, path=self._path(file))
 
     def _means(self, site: LaunchSite, function: Function) -> bool:
         """May a launch of a kernel of this name be one of ``function``? It names the template of a specialization."""

@@ -337,6 +337,39 @@ def test_a_comment_beside_types_of_the_file_asks_nothing_again(
     assert not after.stopped
 
 
+CARVED = """\
+struct alignas(32) Wide { float x[8]; };
+__global__ void first(float* p) {
+  extern __shared__ Wide wide[];
+  p[0] = wide[threadIdx.x].x[0];
+}
+__global__ void k(float* p) {
+  __shared__ float s[33];
+  s[threadIdx.x] = p[threadIdx.x];
+  __syncthreads();
+  p[threadIdx.x] = s[31 - threadIdx.x];
+}
+"""
+
+
+def test_what_an_array_rounds_totals_to_is_asked_again_where_its_type_has_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cache = Store()
+    wider = CARVED.replace("alignas(32)", "alignas(64)")
+    packed = "#pragma pack(1)\n" + CARVED
+    rounded: list[int] = []
+    for version in (CARVED, wider, packed, CARVED):
+        after = check(version, cache=cache)
+        assert told(after) == told(check(version))
+        rounded.append(after.kernels[-1].kernel.rounding)
+    assert rounded == [32, 64, 16, 32]
+    monkeypatch.setattr("smem_lsp.unit.ptxas_rounding._asked", lambda *given: 128)
+    after = check(CARVED.replace("s[33];", "s[33];  // remark"), cache=cache)
+    assert not after.stopped
+    assert after.kernels[-1].kernel.rounding == 32
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

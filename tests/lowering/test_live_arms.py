@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 from carets import codes
+from harness import kernel_facts
 
 from smem_lsp.engine import check
+from smem_lsp.ir.nodes import Loop, walk
 
 STORE = "if (W) { s[threadIdx.x] = x[threadIdx.x]; __syncthreads(); }"
 
@@ -41,3 +43,12 @@ void host(const float* x, float* y) {{ k<false><<<1, 256>>>(x, y); k<true><<<1, 
 def test_the_other_arm_reads_nothing(use: str) -> None:
     assert codes(check(kernel(use.format("W")))) == []
     assert codes(check(kernel(use.format("true")))) == ["SMEM103"]  # W is false, and it is read nevertheless
+
+
+def test_the_turns_of_a_loop_without_an_end_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a jump leaves it, whatever it counts."""
+    monkeypatch.setattr("smem_lsp.lowering.body.statements.count_trips", None)
+    body = "for (int i = 0;; ++i) { if (i == n) break; s[threadIdx.x] = i; __syncthreads(); }"
+    kernel = kernel_facts(f"__global__ void k(int n) {{ __shared__ int s[64]; {body} }}").kernel
+    (loop,) = [node for node in walk(kernel.body) if isinstance(node, Loop)]
+    assert (loop.min_trip, loop.trips, loop.induction) == (1, None, None)

@@ -7,6 +7,8 @@ from harness import kernel_facts
 from interpret import Run
 
 from smem_lsp import check
+from smem_lsp.lowering import kernel as kernel_module
+from smem_lsp.lowering.state.context import Context
 
 
 def touched(statements: str, above: str = "", parameters: str = "float* out, int n") -> list[str]:
@@ -115,6 +117,43 @@ def test_swapped_pointers_point_to_the_other_one() -> None:
         FLAT + "__shared__ float b[64]; float *p = a, *q = b; auto t = p; p = q; q = t; p[1] = 1;"
     )
     assert found == ["W b 4+4"]
+
+
+@pytest.mark.parametrize(
+    ("statements", "times"),
+    [
+        ("float* p; p = a + 8; p[threadIdx.x] = 1;", 1),
+        ("float* p; if (n) p = a + 8; p[1] = 1;", 1),
+        (
+            "float* p; if (n) p = a; else p = b; p[1] = 1;",
+            2,
+        ),  # at the first it is not known that it may be two
+        ("float *p = a, *q = b; for (int i = 0; i < n; ++i) { p[1] = 1; auto t = p; p = q; q = t; }", 2),
+        ("float* p = out; p[1] = 1; p = a; p[1] = 1;", 2),
+    ],
+)
+def test_a_kernel_is_lowered_again_only_for_what_was_not_known(
+    statements: str, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a pointer led before it is assigned is nothing that anyone needs to know."""
+    done: list[str] = []
+    lower = kernel_module._lower
+
+    def noted(ctx: Context) -> None:
+        done.append(ctx.at.kernel.name)
+        lower(ctx)
+
+    monkeypatch.setattr(kernel_module, "_lower", noted)
+    shared = FLAT + "__shared__ float b[64]; "
+    kernel_facts(f"__global__ void k(float* out, int n) {{ {shared}{statements} }}\n")
+    assert done == ["k"] * times
+
+
+def test_a_pointer_that_is_assigned_behind_its_declaration_is_followed() -> None:
+    assert touched(FLAT + "float* p; p = a + 8; p[1] = 1;") == ["W a 36+4"]
+    both = FLAT + "__shared__ float b[64]; float* p; if (n > 2) p = a; else p = b + 1; p[1] = 1;"
+    assert touched(both) == ["W a 4+4"]
+    assert touched(both.replace("n > 2", "n > 3")) == ["W b 8+4"]
 
 
 STRUCT = "struct Tile { float a[4][8]; int n; double d[2]; union { float u; char c[4]; }; };"

@@ -141,6 +141,36 @@ def test_pickled_and_copied() -> None:
         assert copy.deepcopy(each) == each
 
 
+@record(deep=True)
+class Deep:
+    parts: tuple[Deep, ...]
+    name: str = ""
+
+
+def test_one_that_is_deep_is_hashed_once_in_a_process() -> None:
+    asked: list[str] = []
+
+    class Word(str):
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            asked.append(self)
+            return super().__hash__()
+
+    deep = Deep((Deep((), Word("a")),), Word("b"))
+    assert hash(deep) == hash(deep) == hash(Deep((Deep((), "a"),), "b"))
+    assert asked == ["b", "a"] or asked == ["a", "b"]
+    assert repr(Deep((), "a")) == "Deep(parts=(), name='a')"
+    assert not hasattr(deep, "__dict__")
+    assert replace(deep, name="c") == Deep(deep.parts, "c")
+    assert hash(replace(deep, name="c")) == hash(Deep(deep.parts, "c")) != hash(deep)
+    before = pickle.dumps(Deep((), "a"))
+    hashed = Deep((), "a")
+    hash(hashed)
+    assert pickle.dumps(hashed) == before, "in another process the hash is another one"
+    assert pickle.loads(before) == copy.deepcopy(hashed) == hashed
+
+
 # What callers of the package hold, and what is one for the whole process, cannot be changed at run time either.
 STANDARD = ("source/record.py", "analysis/occupancy.py", "config/settings.py", "targets/capabilities.py")
 

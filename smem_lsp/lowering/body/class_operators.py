@@ -19,13 +19,19 @@ from smem_lsp.semantics.types import Record, plain_type
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 
+_OBJECTS = (tree.Name, tree.Member, tree.Unary, tree.Call, tree.Cast)  # all that may be an object of a thread
+
 
 def as_pointer(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref | None:
     """The address that an object of a thread is converted to by an ``operator T*`` of its class; None: not known."""
+    if not isinstance(expr, _OBJECTS):
+        return None
     designated = effects.designated(ctx, expr, scope)
     if designated is not None:
         known = objects.of_variable(ctx, designated)
         record = None if known is None else known.record
+        if record is None and (designated.plain or designated.array):
+            return None
     else:
         record = temporaries.made(expr, scope) if temporaries.is_quiet(expr) else None
     if record is None:

@@ -57,7 +57,7 @@ def declare(
     """Lower one declaration statement. ``block``: the braces around it."""
     for declarator in declaration.declarators:
         at = ctx.at.base + max(declarator.name_at, 0)
-        offset = ctx.at.body.site(at, at + 1).start
+        offset = ctx.at.body.start_of(at)
         if ctx.at.function is ctx.at.kernel and ctx.local_names.setdefault(declarator.name, offset) != offset:
             ctx.redeclared.add(declarator.name)
     if "{}" in declaration.words:  # a class in the kernel: its methods are not followed
@@ -384,7 +384,7 @@ def is_own(
         return False
     if parameter and declarator.dims:
         return False
-    return objects.holds_no_address(type_of.variable_value(declaration, declarator, constants).type)
+    return objects.holds_no_address(type_of.variable_type(declaration, declarator, constants))
 
 
 def _is_number(declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope) -> bool:
@@ -573,7 +573,7 @@ def is_copied(
 ) -> bool:
     """Is an object, declared in ``inner``, made from another one of its class? Whatever its copy constructor is, it
     reads that one."""
-    made = plain_type(type_of.variable_value(declaration, declarator, inner.constant_scope()).type)
+    made = plain_type(type_of.variable_type(declaration, declarator, inner.constant_scope()))
     given = plain_type(evaluate_value(initializer, scope.constant_scope()).type)
     if made is None and given is None:
         return unknown_types.is_copied(ctx, declaration, initializer, scope)

@@ -585,8 +585,8 @@ def _assigned(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref
 
 def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScope) -> Value | Ref:
     """An assignment whose right side is ``right``."""
-    place = operand(ctx, expr.target, scope)
     compound = expr.operator != "="
+    place = operand(ctx, expr.target, scope) if compound else _target(ctx, expr.target, scope)
     if compound or unknown_types.goes_to_a_number(right, place, expr, scope):
         right = effects.number(right)
     if isinstance(place, Ref) and not place.pointer:
@@ -643,6 +643,17 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
         result = conversions.assigned(result, expr.value, kind, scope, exact=variable.exact)
     ctx.assign(variable.index, result)
     return result
+
+
+def _target(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
+    """What is assigned anew. Where a variable led before does not matter then: to ask for it before it got an address
+    would have the kernel lowered again."""
+    meaning = scope.lookup(expr.text) if isinstance(expr, tree.Name) else None
+    if not isinstance(meaning, Variable) or meaning.array or meaning.constant or meaning.bound is not None:
+        return operand(ctx, expr, scope)
+    if meaning.index in ctx.variables.objects or meaning.index in ctx.variables.hiding:
+        return operand(ctx, expr, scope)
+    return Var(meaning.index)
 
 
 def _store(

@@ -72,7 +72,7 @@ def record_of(declaration: tree.Declaration, declarator: tree.Declarator, consta
     """The class that a declarator makes an object of, where its members can be followed."""
     if declarator.pointers or declarator.dims or declarator.function or "{}" in declaration.words:
         return None
-    return followed(type_of.variable_value(declaration, declarator, constants).type)
+    return followed(type_of.variable_type(declaration, declarator, constants))
 
 
 def followed(kind: Type | None) -> Record | None:
@@ -120,7 +120,7 @@ def _fields(record: Record, depth: int) -> tuple[Field, ...] | None:
                 continue
             if not declarator.name:
                 return None
-            kind = type_of.variable_value(parsed, declarator, record.scope).type
+            kind = type_of.variable_type(parsed, declarator, record.scope)
             found.append(Field(declarator.name, parsed, declarator, kind, record.scope))
     names = {field.name for field in found}
     return tuple(found) if len(names) == len(found) else None

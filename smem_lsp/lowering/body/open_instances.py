@@ -79,6 +79,8 @@ def _is_known(meaning: Entity) -> bool:
 def _start(ctx: Context, of: str, name: str, expr: tree.Expr, scope: LocalScope) -> Ref | None:
     """The first byte of dynamic shared memory, as an address of elements of unknown size, if all that a member of a
     class template may be gives it."""
+    if not of:
+        return None
     path = tuple(part for part in of.split("::") if part)
     template = scope.constant_scope().meaning(path, (None,) * len(path), absolute=of.startswith("::"))
     if not isinstance(template, Template):

@@ -156,7 +156,7 @@ def statement(ctx: Context, node: tree.Statement, scope: LocalScope, around: Spa
 
 
 def line_of(ctx: Context, lo: int) -> int:
-    return ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start)
+    return ctx.at.unit.source.line_number(ctx.at.body.start_of(lo))
 
 
 def not_understood(ctx: Context, span: tuple[int, int], scope: LocalScope) -> None:
@@ -410,8 +410,9 @@ def _loop(ctx: Context, node: tree.For | tree.While | tree.DoWhile, parts: _Loop
     induction = None
     endless = isinstance(condition, Const) and condition.n != 0
     if initial is not None:
-        least, trips = count_trips(condition, parts.step, parts.body, initial.get)
-        induction = None if endless else _induction(condition, parts.step, parts.body, initial)
+        if not endless:
+            least, trips = count_trips(condition, parts.step, parts.body, initial.get)
+            induction = _induction(condition, parts.step, parts.body, initial)
     end = ctx.out.end_of_loop(len(ctx.inlining.labels))
     ctx.out.emit(
         Loop(

@@ -130,11 +130,13 @@ class LocalScope:
 
     def lookup(self, name: str) -> Meaning | None:
         around: Callable[[str], BufferName | None] | None = None
-        for scope in self.outwards():
+        scope: LocalScope | None = self
+        while scope is not None:
             found = scope.names.get(name)
             if found is not None:
                 return found
             around = around or scope.around
+            scope = scope.parent
         return None if around is None else around(name)
 
     def outwards(self) -> Iterator[LocalScope]:

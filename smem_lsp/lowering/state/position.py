@@ -86,7 +86,7 @@ class Position:
 
     def line(self, lo: int) -> int:
         """1-based line of a token of the chunk."""
-        return self.unit.source.line_number(self.body.site(self.base + lo, self.base + lo + 1).start)
+        return self.unit.source.line_number(self.body.start_of(self.base + lo))
 
     def editable(self, span: Span | None) -> Span | None:
         """``span`` unless it stands inside the arguments of a macro invocation."""
