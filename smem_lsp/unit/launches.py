@@ -358,7 +358,10 @@ class HostCode:
 
     def in_context(self, number: int, bound: dict[str, Argument]) -> list[HostLaunch]:
         """The launches that a function leads to where these template arguments are bound."""
-        reached, answer = self._walk(self.unit.function(number), bound)
+        function = self.unit.function(number)
+        if not any(map(_launches, self._reached(function))):  # it gives a kernel to others, which launch it
+            return []
+        reached, answer = self._walk(function, bound)
         return _numbered(answer, reached)
 
     def for_any_arguments(self, function: Function) -> list[HostLaunch]:

@@ -129,6 +129,8 @@ class UnitFacts:
         walked: set[tuple[int, str]] = set()
         found: dict[tuple[int, Binding | None], dict[LaunchSite, None]] = defaultdict(dict)
         for number, known in self.instances.items():
+            if not unit.function(number).is_kernel:  # a host function, which nobody launches
+                continue
             for mention in known.mentions:
                 bound = dict(mention.bound)
                 context = mention.function, names_text(bound)
