@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from smem_lsp.analysis.decision.model import Answer, Verdict
+from smem_lsp.analysis.decision.model import Answer, Verdict, VerdictKind
 from smem_lsp.analysis.decision.routes import ALL_COPIES
 from smem_lsp.analysis.decision.verdict import Judge
 from smem_lsp.analysis.execution.program import NOTHING_ADDED, Added
@@ -14,8 +14,9 @@ from smem_lsp.analysis.hazards.model import Hazards, Race
 from smem_lsp.analysis.hazards.replayed import Replay, as_shown
 from smem_lsp.analysis.hazards.sample_blocks import sample_blocks
 from smem_lsp.analysis.threads.assignments import assignments
+from smem_lsp.analysis.threads.block_shape import evidence
 from smem_lsp.analysis.threads.divergence import Verdicts
-from smem_lsp.analysis.values.block_shape import BlockShape, Ground, dims_of
+from smem_lsp.analysis.values.block_shape import BlockShape, Ground, dims_of, most_threads
 from smem_lsp.facts.data_flow import DataFlow
 from smem_lsp.ir.nodes import Dims
 
@@ -119,7 +120,27 @@ def judge_of(flow: DataFlow, verdicts: Verdicts, dims: Dims | None, added: Added
 
 def _verdict(flow: DataFlow, shape: BlockShape | None, verdicts: Verdicts, races: Iterable[Race]) -> Verdict:
     judge = judge_of(flow, verdicts, dims_of(shape))
-    return judge.verdict(shape, as_shown(judge.decisions(), races, named=shape is not None))
+    found = judge.verdict(shape, as_shown(judge.decisions(), races, named=shape is not None))
+    if shape is None and found.kind is VerdictKind.UNDECIDED:
+        return _inside_arrays(flow, verdicts, found) or found
+    return found
+
+
+def _inside_arrays(flow: DataFlow, verdicts: Verdicts, found: Verdict) -> Verdict | None:
+    """The verdict on blocks of which no thread leaves an array that all threads index by their coordinates, as
+    ``tile[8][33]`` at ``[threadIdx.y][threadIdx.x]``: the kernel is written for no others. None: it is race-free under
+    no more of these than it was before (``found``)."""
+    upper = evidence(flow.kernel, flow.values, flow.control).upper
+    if upper == most_threads(flow.kernel):
+        return None
+    judge = Judge(flow.followed, verdicts, None, most=upper)
+    judge.asker.of_one_address = True
+    open_ = {(each.first.point, each.second.point) for each in found.decisions}
+    inside = judge.verdict(None, list(judge.decisions(open_)))
+    if inside.kind is not VerdictKind.RACE_FREE:
+        return None
+    assumes = tuple(dict.fromkeys((*found.assumes, *inside.assumes)))
+    return replace(inside, pairs=found.pairs, apart=found.pairs, assumes=assumes)
 
 
 def _is_launched(flow: DataFlow, dims: Dims) -> bool:

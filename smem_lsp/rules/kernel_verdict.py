@@ -16,6 +16,7 @@ from smem_lsp.ir.nodes import (
     AddressSpace,
     Barrier,
     Buffer,
+    Dims,
     Exchange,
     Kernel,
     LaunchSite,
@@ -271,13 +272,13 @@ def _blocks(facts: KernelFacts, verdicts: Sequence[Verdict]) -> Iterator[str]:
         for shape in each.blocks:
             yield str(ground.block(facts.kernel, shape))
         if not each.blocks:
-            yield _every(facts.kernel, each.axes)
+            yield _every(each.axes, each.most or most_threads(facts.kernel))
 
 
-def _every(kernel: Kernel, axes: str) -> str:
+def _every(axes: str, most: Dims) -> str:
     """``every block of threads in x``, ``every block of threads in x and y, at most 256 in x and 256 in y``."""
     words = f"every block of threads in {listed(axes)}"
-    limits = dict(zip("xyz", zip(most_threads(kernel), MAX_BLOCK)))
+    limits = dict(zip("xyz", zip(most, MAX_BLOCK)))
     bounds = [f"{limits[axis][0]:,} in {axis}" for axis in axes if limits[axis][0] < limits[axis][1]]
     return f"{words}, at most {listed(bounds)}" if bounds else words
 

@@ -81,9 +81,9 @@ class VerdictKind(Enum):
 
 @record
 class Verdict:
-    """Of the shared memory of a kernel. ``blocks``: those that it is about; none: every block. ``pairs`` of accesses
-    were asked about, ``apart`` of them are safe; ``assumes``: what a proof takes for granted, in words; ``reasons``:
-    why it is undecided, the most limiting first."""
+    """Of the shared memory of a kernel. ``blocks``: those that it is about; none: every block, or (``most``) every one
+    of so many threads at most in x, y and z. ``pairs`` of accesses were asked about, ``apart`` of them are safe;
+    ``assumes``: what a proof takes for granted, in words; ``reasons``: why it is undecided, the most limiting first."""
 
     kind: VerdictKind
     blocks: tuple[BlockShape, ...] = ()
@@ -93,3 +93,4 @@ class Verdict:
     assumes: tuple[str, ...] = ()
     reasons: tuple[Undecided, ...] = ()
     decisions: tuple[Decision, ...] = ()  # but those that are safe
+    most: Dims | None = None

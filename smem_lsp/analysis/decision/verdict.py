@@ -58,7 +58,8 @@ TOO_HARD = "too hard within the budget"
 
 @dataclass(slots=True)
 class Judge:
-    """Decides the pairs of accesses of one kernel. ``dims``: the block; None: every block with threads in ``axes``;
+    """Decides the pairs of accesses of one kernel. ``dims``: the block; None: every block with threads in ``axes``, of
+    ``most`` threads in x, y and z, where these are fewer than a launch may have;
     ``added``: places (points) where a barrier of the block is taken to stand; ``in_warps``: one of a warp;
     ``covering``: waits for copies, as in ``Ordering``. What was decided once, for whatever use, is kept."""
 
@@ -68,6 +69,7 @@ class Judge:
     added: frozenset[int] = frozenset()
     in_warps: frozenset[int] = frozenset()
     covering: frozenset[tuple[int, int]] = frozenset()
+    most: Dims | None = None
     asker: Asker = field(init=False)
     barriers: BarrierJudge = field(init=False)
     _every: list[Open] | None = None
@@ -75,7 +77,7 @@ class Judge:
 
     def __post_init__(self) -> None:
         of = self.of
-        self.asker = asker_of(of, self.dims)
+        self.asker = asker_of(of, self.dims, most=self.most)
         effort = max(_LEAST_OF_BARRIERS, _OF_BARRIERS // (of.kernel.siblings + 1))
         asker = replace(self.asker, effort=effort)
         self.barriers = BarrierJudge(asker, of.control, self.verdicts.paired)
@@ -178,6 +180,7 @@ class Judge:
             ),
             tuple(reasons),
             tuple(unsafe),
+            self.most,
         )
 
     def open_pairs(
@@ -299,9 +302,9 @@ def _grid(kernel: Kernel, dims: Dims | None, of_all: Callable[[list[int]], int])
     return x, y, z
 
 
-def asker_of(of: Followed, dims: Dims | None, effort: int = 0) -> Asker:
-    """Asks about the kernel in a block of ``dims``; None: in any block."""
-    most = most_threads(of.kernel) if dims is None else dims
+def asker_of(of: Followed, dims: Dims | None, effort: int = 0, most: Dims | None = None) -> Asker:
+    """Asks about the kernel in a block of ``dims``; None: in any block, of ``most`` threads in x, y and z."""
+    most = dims or most or most_threads(of.kernel)
     bounds = Bounds(of.values.loops, most, exact=dims is not None, given=of.begun(dims))
     passed = tuple(_passed(of.kernel, dims))
     grid = _grid(of.kernel, dims, max)

@@ -206,6 +206,8 @@ def _missed(
 def _speaks_of(verdict: Verdict, dims: Dims) -> bool:
     if verdict.blocks:
         return any(shape.dims == dims for shape in verdict.blocks)
+    if verdict.most is not None and any(size > most for size, most in zip(dims, verdict.most)):
+        return False
     return all(size == 1 or axis in verdict.axes for axis, size in zip("xyz", dims))
 
 
