@@ -70,6 +70,8 @@ class HiddenValues(Unknowns):
                 self.tie_to_loads(term, found, 0 if shared else who)
         if ahead == WITH_FIRST and isinstance(term, Opaque) and term.origin == "load":
             self.tie_to_turns(term, found, who)
+        if _is_function(term) and not (shared or ahead):
+            self.tie_to_operands(term, found, who)
         if _is_cast(term):
             (source,) = _operands(term)
             self.natural.append(self.unnoted(lambda: found.equals(self.value(source, who, ahead))))
@@ -92,6 +94,13 @@ class HiddenValues(Unknowns):
         self.tie_to(term, found, who, 0, address, self.side if kept else self.reread)
         if term.access is None:
             self.tie_to(term, found, who, who, address, self.unwritten)
+
+    def tie_to_operands(self, term: Term, found: Expression, who: int) -> None:
+        """What is computed from equal operands is equal."""
+        theirs, whose = self._steady.setdefault(term, (found, who))
+        if whose != who:
+            own = ((each, each) for each in _operands(term) if not self.is_one_number(each))
+            self.side.append(either(*self.differ(own, whose, who), theirs.equals(found)))
 
     def tie_to(
         self,
@@ -353,6 +362,11 @@ def _is_made(term: Term) -> bool:
 def _is_cast(term: Term) -> bool:
     """Is it another value in a type that may not hold it?"""
     return isinstance(term, Opaque) and term.origin == "lost" and len(term.sources) == 1
+
+
+def _is_function(term: Term) -> bool:
+    """Does it look at nothing but its operands?"""
+    return _is_cast(term) or (isinstance(term, Op) and (term.operator in FOLLOWED or term.operator in POINTS))
 
 
 def _is_of_memory(load: Term) -> bool:

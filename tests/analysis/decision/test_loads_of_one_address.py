@@ -34,6 +34,9 @@ def decided(body: str, pointer: str = "const float *in") -> tuple[VerdictKind, s
         ("s[t] = 2 * in[t] + n;", "const float *in"),
         ("s[t] = in[keys[t]];", "const float *in"),
         ("s[t] = __ldg(in + t);", "float *in"),
+        ("s[t] = keys[t];", "const float *in"),  # in another type
+        ("s[t] = (short)(keys[t] + n);", "const float *in"),
+        ("s[t] = (int)(in[t] * 0.5f) ^ n;", "const float *in"),
         ("for (int i = 0; i < 4; ++i) s[t] = in[t];", "const float *__restrict__ in"),
         ("for (int i = 0; i < 4; ++i) { s[t] = in[64 * i + t]; __syncthreads(); }", "const float *in"),
     ],
@@ -47,6 +50,9 @@ def test_the_same(body: str, pointer: str) -> None:
     [
         ("s[t] = in[row * 64 + t];", "const float *in"),  # of other addresses
         ("s[t] = in[t] + row;", "const float *in"),
+        ("s[t] = keys[row];", "const float *in"),
+        ("s[t] = (short)(keys[t] + row);", "const float *in"),
+        ("s[t] = (int)(in[t] * 0.5f) ^ row;", "const float *in"),
         ("s[t] = in[keys[row]];", "const float *in"),
         ("s[t] = in[t]; in[t] = 1;", "float *in"),  # one thread may load what another one has written
         ("s[t] = in[t];", "const volatile float *in"),
