@@ -124,7 +124,7 @@ class AccessRecorder:
     left_guarded: int = _MAX_RECORDED  # the same for accesses under a guard
     strays: bool = False  # has any thread left a buffer?
     outgrows: bool = False  # has one, by an address that is made of its number alone?
-    _touched: dict[int, _Touched] = field(default_factory=dict)  # by access: last time
+    _touched: dict[tuple[int, bool], _Touched] = field(default_factory=dict)  # by access: last time
     _seen: set[int] = field(default_factory=set)  # accesses that a thread has come to
     _contents: SharedContents = field(init=False)
 
@@ -199,7 +199,8 @@ class AccessRecorder:
             self._note_outside(access, here, offset, end - width)
         if no_conflict:
             return
-        touched = self._touched_by(access, here, starts, first, last, guarded=guarded)
+        launched = self.block_known and frame.must_run and not either
+        touched = self._touched_by(access, here, starts, first, last, guarded=guarded, launched=launched)
         part = program.parts.get(access.point)
         leaves = part is not None and (first < part[0] or last + width > part[1])
         if part is not None and leaves and not by_inputs:
@@ -213,9 +214,17 @@ class AccessRecorder:
         self.outside.setdefault(access.point, Outside(numbers[position], here.threads[position]))
 
     def _touched_by(
-        self, access: Access, here: Evaluator, starts: Vector, first: int, last: int, *, guarded: bool
+        self,
+        access: Access,
+        here: Evaluator,
+        starts: Vector,
+        first: int,
+        last: int,
+        *,
+        guarded: bool,
+        launched: bool,
     ) -> _Touched:
-        known = self._touched.get(access.point)
+        known = self._touched.get((access.point, launched))
         if (
             known is not None
             and not (guarded or isinstance(starts, int))  # equal numbers may be one object
@@ -228,11 +237,14 @@ class AccessRecorder:
             self.program.widths[access.point],
         )
         assert width is not None
-        end, inside = _end(self.kernel.buffers[access.buffer], access), self._inside(access, here)
+        end, inside = (
+            _end(self.kernel.buffers[access.buffer], access),
+            self._inside(access, here, launched=launched),
+        )
         low, high = _cells(here, starts, width, unit, end, inside)
         ranges = dict(_ranges(here, starts, width, unit, end, inside)) if guarded else {}
         found = _Touched(starts, here.threads, low, high, first // unit, (last + width - 1) // unit, ranges)
-        self._touched[access.point] = found
+        self._touched[access.point, launched] = found
         return found
 
     def _first_warp_stays(self, part: Extent, here: Evaluator, offset: Term, width: int) -> bool:
@@ -360,9 +372,11 @@ class AccessRecorder:
         if self.proxies is not None and access.kind.writes and certain:
             self.proxies.write(access.point, storage, unit, touched.low)
 
-    def _inside(self, access: Access, here: Evaluator) -> list[bool] | None:
+    def _inside(self, access: Access, here: Evaluator, *, launched: bool) -> list[bool] | None:
         """For each thread: does every index stay in its dimension, and in the array of a class that it is for? A thread
-        that leaves it shows that the kernel is not meant for such a block, or such sizes. None: all stay."""
+        that leaves it shows that the kernel is not meant for such a block, or such sizes; in a block that somebody
+        names (``launched``: every launch comes here), an index of nothing but the thread always leaves it, and touches
+        what comes behind. None: all stay."""
         buffer = self.kernel.buffers[access.buffer]
         found: list[bool] | None = None
         rows = [
@@ -374,6 +388,8 @@ class AccessRecorder:
             numbers = here.values(index)
             if numbers is None or dim is None:
                 return [False] * len(here.threads)
+            if launched and not is_free(index):
+                continue
             if min(numbers) < 0 or max(numbers) >= dim:
                 found = found or [True] * len(here.threads)
                 found = [ok and 0 <= number < dim for ok, number in zip(found, numbers)]
