@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from smem_lsp.analysis.decision.model import Answer, Verdict, VerdictKind
+from smem_lsp.analysis.decision.model import Answer, Decision, Verdict, VerdictKind
 from smem_lsp.analysis.decision.routes import ALL_COPIES
 from smem_lsp.analysis.decision.verdict import Judge
 from smem_lsp.analysis.execution.program import NOTHING_ADDED, Added
@@ -136,7 +136,12 @@ def _inside_arrays(flow: DataFlow, verdicts: Verdicts, found: Verdict) -> Verdic
     judge = Judge(flow.followed, verdicts, None, most=upper)
     judge.asker.of_one_address = True
     open_ = {(each.first.point, each.second.point) for each in found.decisions}
-    inside = judge.verdict(None, list(judge.decisions(open_)))
+    decisions: list[Decision] = []
+    for each in judge.decisions(open_):
+        if not each.answer.is_safe:
+            return None
+        decisions.append(each)
+    inside = judge.verdict(None, decisions)
     if inside.kind is not VerdictKind.RACE_FREE:
         return None
     assumes = tuple(dict.fromkeys((*found.assumes, *inside.assumes)))
