@@ -14,6 +14,7 @@ from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.ir.nodes import AddressSpace, LaunchSite
 from smem_lsp.rules.model import MoveToDynamic
 from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.syntax.lexer import LAUNCH_OPENING
 from smem_lsp.syntax.parse import TranslationUnit
 from smem_lsp.targets import target
 
@@ -71,7 +72,7 @@ def _launched(source: SourceText, unit: TranslationUnit, launch: LaunchSite, byt
     before = source.text[:start].rstrip()
     if source.text[start : launch.span.start].strip() or not before.endswith((";", "{", "}")):
         raise Refused(f"the launch at line {launch.line} is not a statement on a line of its own")
-    name = source.text[launch.span.start : source.text.index("<<<", launch.span.start)].strip()
+    name = LAUNCH_OPENING.split(source.text[launch.span.start : launch.span.end])[0].strip()
     call = f"cudaFuncSetAttribute({name}, cudaFuncAttributeMaxDynamicSharedMemorySize, {bytes_})"
     check = _check_macro(source, unit)
     line = f"{indentation(source, launch.span.start)}{f'{check}({call})' if check else call};{source.newline}"

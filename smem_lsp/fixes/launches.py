@@ -11,7 +11,7 @@ from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.lexer import lex
+from smem_lsp.syntax.lexer import LAUNCH_CLOSING, LAUNCH_OPENING, lex
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.size_functions import counting_functions, returned
 from smem_lsp.unit.unit_facts import internally_linked
@@ -338,17 +338,19 @@ def _depth(texts: Sequence[str]) -> int:
 def configuration(source: SourceText, launch: Span) -> list[Span] | None:
     """The arguments of the first ``<<<grid, block, bytes, stream>>>`` in ``launch``, white space around them left out.
     None: there is none, or something in it may hide a comma."""
-    opening = source.text.find("<<<", launch.start, launch.end)
-    closing = source.text.find(">>>", opening, launch.end) if opening >= 0 else -1
-    if closing < 0:
+    opening = LAUNCH_OPENING.search(source.text, launch.start, launch.end)
+    closing = LAUNCH_CLOSING.search(source.text, opening.end(), launch.end) if opening is not None else None
+    if opening is None or closing is None:
         return None
-    return _parts(source, Span(opening + 3, closing))
+    return _parts(source, Span(opening.end(), closing.start()))
 
 
 def arguments_of(source: SourceText, launch: Span) -> list[Span] | None:
     """The same of what the first launch in ``launch`` passes to its kernel."""
-    closing = source.text.find(">>>", launch.start, launch.end)
-    behind = re.compile(r">>>\s*\(").match(source.text, closing, launch.end) if closing >= 0 else None
+    closing = LAUNCH_CLOSING.search(source.text, launch.start, launch.end)
+    behind = (
+        re.compile(r"\s*\(").match(source.text, closing.end(), launch.end) if closing is not None else None
+    )
     if behind is None:
         return None
     depth = 1

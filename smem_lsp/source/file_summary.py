@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-VERSION = 3
+VERSION = 4
 """To be raised when a text is summarised in another way: summaries of other versions are not used."""
 
 

@@ -175,7 +175,7 @@ class ExpressionMarks(TypeMarks):
         if self.ahead.name_end(lp + 1) != i - 1 or name in self.ahead.symbols.templates:
             return False
         if self.kinds[i - 2] != "NAME":  # (A<int>)(x)
-            self.doubts.add(self.texts[lp + 1])
+            self.doubts.add(self.texts[self.ahead.own_name(lp + 1, i - 1)])
             return True
         typed = name.endswith("_t")
         if not (typed and kind == "LP"):  # in `(size_t)(y)` nobody parenthesises the name of a function

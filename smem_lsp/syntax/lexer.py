@@ -41,6 +41,11 @@ def _scanner(hash_tokens: str) -> re.Pattern[str]:
 _FILE = _scanner(DIRECTIVE)
 _MACRO = _scanner("##|#")  # inside a macro definition `#` and `##` are operators
 _REGION_END = re.compile(r"\n\}[ \t;]*\r?(?=\n)")
+_APART = re.compile(r"<<[ \t]+<|>>[ \t]+>")
+LAUNCH_OPENING = re.compile(
+    r"<<[ \t]*<"
+)  # of one launch: the compiler takes ``<< <`` for ``<<<`` on one line
+LAUNCH_CLOSING = re.compile(r">>[ \t]*>")
 _COMMENTS = re.compile(rf'{_COMMENT}|"(?:[^"\\\n]+|\\(?:\r\n|(?s:.)))*"?|\'(?:[^\'\\\n]|\\.)*\'')
 
 
@@ -207,12 +212,50 @@ def _read(text: str) -> Region:
     gaps = [match[0] for match in found]
     texts = [match[1] for match in found]
     look()
+    if _APART.search(text):
+        _join_launches(gaps, texts)
     offsets = list(accumulate(map(len, chain.from_iterable(zip(gaps, texts)))))[::2]
     firsts = [offset for offset, gap in zip(offsets, gaps) if "\n" in gap or "\r" in gap]
     firsts += offsets[:1]
     margins = frozenset(offset for offset in firsts if not offset or text[offset - 1] in "\r\n")
     look()
     return Region(text, list(map(kind_of, texts)), texts, offsets, frozenset(firsts), margins, _loose(texts))
+
+
+def _join_launches(gaps: list[str], texts: list[str]) -> None:
+    """Spell ``k << <grid, block>> >(...)`` as a launch. The second half of a mark moves into the gap behind it, so that
+    the offsets of all tokens stay."""
+    for opening in range(len(texts) - 1, -1, -1):
+        checkpoint()
+        apart = _is_apart(gaps, texts, opening, "<")
+        if not apart and texts[opening] != "<<<":
+            continue
+        closing = _closing(gaps, texts, opening + (2 if apart else 1))
+        for at, mark in ((closing, ">>>"), (opening if apart else -1, "<<<")):
+            if at >= 0:
+                behind = gaps[at + 1] + texts.pop(at + 1)
+                del gaps[at + 1]
+                texts[at] = mark
+                gaps[at + 1 : at + 2] = [behind[1:] + gap for gap in gaps[at + 1 : at + 2]]
+
+
+def _is_apart(gaps: Sequence[str], texts: Sequence[str], at: int, sign: str) -> bool:
+    """``<< <`` on one line?"""
+    halves = texts[at] == sign * 2 and texts[at + 1 : at + 2] == [sign]
+    return halves and gaps[at + 1] != "" and not gaps[at + 1].strip(" \t")
+
+
+def _closing(gaps: Sequence[str], texts: Sequence[str], at: int) -> int:
+    """The last ``>> >`` that can end the configuration of a launch which begins at ``at``; -1: ``>>>`` ends it."""
+    found, depth = -1, 0
+    while at < len(texts) and depth >= 0 and texts[at] not in (";", "{", "}"):
+        depth += (texts[at] in ("(", "[")) - (texts[at] in (")", "]"))
+        if not depth and texts[at] == ">>>":
+            return -1
+        if not depth and texts[at + 2 : at + 3] == ["("] and _is_apart(gaps, texts, at, ">"):
+            found = at
+        at += 1
+    return found
 
 
 def _loose(texts: list[str]) -> str:
@@ -259,7 +302,10 @@ def layout_of(text: str) -> Layout:
 
 def lex_macro(text: str) -> tuple[list[str], list[str]]:
     """(kinds, spellings) of a macro body or the rest of a directive."""
-    texts = [match[1] for match in _MACRO.findall(text) if match[1]]
+    found = [match for match in _MACRO.findall(text) if match[1]]
+    texts = [match[1] for match in found]
+    if _APART.search(text):
+        _join_launches([match[0] for match in found], texts)
     return list(map(kind_of, texts)), texts
 
 

@@ -210,7 +210,7 @@ class Lookahead(NamesAhead):
                 sure = (
                     sure
                     or texts[end - 1] in self.symbols.types
-                    or (kinds[end - 1] == "GT" and texts[x] in self.symbols.types)
+                    or (kinds[end - 1] == "GT" and texts[self.own_name(x, end)] in self.symbols.types)
                 )
                 x = end
             elif kind in ("STAR", "AMP", "AND_AND") and typed:

@@ -43,9 +43,9 @@ class Symbols:
         types, templates, values = self.types & words, self.templates & words, self.values & words
         return Symbols(types, templates, values)
 
-    def knowing(self, values: frozenset[str]) -> Symbols:
-        """The same symbols, with these names as variables."""
-        return Symbols(self.types - values, self.templates - values, values)
+    def knowing(self, values: frozenset[str], types: frozenset[str] = frozenset()) -> Symbols:
+        """The same symbols, with these names as variables, and those as types."""
+        return Symbols((self.types | types) - values, self.templates - values, values)
 
 
 class _Reading(Enum):
@@ -202,6 +202,16 @@ class NamesAhead:
                 i += 1
                 continue
             return i
+
+    def own_name(self, i: int, end: int) -> int:
+        """Where the last part of the qualified name ``[i, end)`` is spelled: ``b`` of ``a::b<T>``."""
+        own = i
+        while i < end:
+            if self.kinds[i] == "NAME":
+                own = i
+            close = self.template_close(i) if self.kinds[i] == "LT" else None
+            i = i + 1 if close is None else close[0] + 1
+        return own
 
     def member_pointer(self, i: int) -> int | None:
         """Index after the `C::*` at ``i``; None if there is none."""

@@ -32,7 +32,7 @@ from smem_lsp.syntax.preprocess import Preprocessed, preprocess, seen_from
 from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
 from smem_lsp.syntax.shared_outside import SharedOutside
 from smem_lsp.syntax.symbols import Names
-from smem_lsp.syntax.variables import value_names
+from smem_lsp.syntax.variables import type_names, value_names
 
 MAX_CHUNK_TOKENS = 20_000
 MAX_TREE_DEPTH = 150
@@ -170,9 +170,9 @@ class Body:
         tokens = self.definition.body
         kinds, texts = tokens.kinds[lo:hi], tokens.texts[lo:hi]
         parsed, doubts = _read(start, kinds, texts, self.symbols)
-        values = doubts & self.values if doubts else doubts
-        if values:  # parse again: these names are variables here
-            again, doubts = _read(start, kinds, texts, self.symbols.knowing(values))
+        values, types = (doubts & self.values, doubts & self.types) if doubts else (doubts, doubts)
+        if values or types:  # parse again: it is known what these names are here
+            again, doubts = _read(start, kinds, texts, self.symbols.knowing(values, types - values))
             parsed = again or parsed
         return parsed, doubts
 
@@ -181,6 +181,12 @@ class Body:
         """Names that the function uses as variables or constants."""
         body, head = self.definition.body, self.definition.head
         return frozenset(value_names(body.kinds, body.texts) | value_names(head.kinds, head.texts))
+
+    @cached_property
+    def types(self) -> frozenset[str]:
+        """Names that the function declares something with."""
+        body, head = self.definition.body, self.definition.head
+        return frozenset(type_names(body.kinds, body.texts) | type_names(head.kinds, head.texts))
 
     def span(self, lo: int, hi: int) -> Span | None:
         """Where the tokens ``[lo, hi)`` are spelled; None if one of them comes from a macro body."""

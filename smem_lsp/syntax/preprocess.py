@@ -31,7 +31,7 @@ from smem_lsp.syntax.headers import (
     words_of,
 )
 from smem_lsp.syntax.includes import Problem, Run
-from smem_lsp.syntax.lexer import Region, Tokens, moved, regions
+from smem_lsp.syntax.lexer import LAUNCH_OPENING, Region, Tokens, moved, regions
 from smem_lsp.syntax.macros import Macro, TokenList
 from smem_lsp.syntax.predefined import initial_macros
 from smem_lsp.syntax.preprocessed_regions import (
@@ -227,12 +227,12 @@ def seen_from(file: IncludedFile, main: Preprocessed) -> Preprocessed:
     return seen
 
 
-_MARKS = ("__global__", "<<<", "LaunchKernel")
+_MARKS = ("__global__", "LaunchKernel")
 
 
 def holds_kernels(text: str) -> bool:
     """May a header hold kernels or launch them?"""
-    return any(mark in text for mark in _MARKS)
+    return any(mark in text for mark in _MARKS) or LAUNCH_OPENING.search(text) is not None
 
 
 def _process_header(run: Run, path: str, text: str, depth: int, bare: bool) -> None:

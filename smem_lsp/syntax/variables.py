@@ -32,6 +32,37 @@ def value_names(kinds: Sequence[str], texts: Sequence[str]) -> set[str]:
     return found
 
 
+# What an initialised declaration begins behind, and what its name is followed by
+_BEFORE_DECLARATION = frozenset("SEMI LC RC QUALIFIER LP COMMA".split())
+_INITIALISED = frozenset("EQ LB SEMI LC".split())
+_NO_ARGUMENT = frozenset(
+    "SEMI LC RC LP AND_AND EQ ASSIGN QUESTION".split()
+)  # of a template, where nobody doubts it
+
+
+def type_names(kinds: Sequence[str], texts: Sequence[str]) -> set[str]:
+    """The names among the tokens that variables are declared with: ``num row[4]``, ``const lib::num<T> row = ...``."""
+    found: set[str] = set()
+    for i, kind in enumerate(kinds):
+        if kind != "NAME" or not i or kinds[i + 1 : i + 2] == [] or kinds[i + 1] not in _INITIALISED:
+            continue
+        at, depth = i - 1, 0
+        if kinds[at] == "GT":
+            while at > 0 and kinds[at] not in _NO_ARGUMENT:
+                depth += {"GT": 1, "LT": -1}.get(kinds[at], 0)
+                at -= 1
+                if not depth:
+                    break
+        if depth or kinds[at] != "NAME":
+            continue
+        first = at
+        while first > 1 and kinds[first - 1] == "SCOPE" and kinds[first - 2] == "NAME":
+            first -= 2
+        if not first or kinds[first - 1] in _BEFORE_DECLARATION:
+            found.add(texts[at])
+    return found
+
+
 # `float row = ...`, `float* row,`, `vec<4> row;`, `int row : ...`: a name after a type is declared
 _AFTER_TYPE = frozenset("TYPE NAME STAR AMP AND_AND GT".split())
 _AFTER_DECLARED = frozenset("EQ LB SEMI COMMA RP LC COLON".split())

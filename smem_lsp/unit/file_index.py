@@ -11,6 +11,7 @@ from smem_lsp.source.file_summary import FileSummary
 from smem_lsp.source.queries import remembered
 from smem_lsp.source.word_set import EVERY_WORD, word_set
 from smem_lsp.syntax.known_names import KNOWN_HEADERS
+from smem_lsp.syntax.lexer import LAUNCH_OPENING
 from smem_lsp.unit.kernel_strings import kernels_called
 
 MAX_TEXT = 2_000_000  # code points: the rest of a text is not looked at
@@ -44,7 +45,6 @@ _KERNEL = re.compile(r"__global__\b")
 _BODY = re.compile(r"[{;]")
 _TOKEN = re.compile(r"\s*([A-Za-z_]\w*|::|\[\[|.)", re.S)
 _INSTANTIATION = re.compile(r"template(?=\s+[A-Za-z_])[^;{}()]{0,300}?\b([A-Za-z_]\w*)\s*<")
-_LAUNCH = re.compile("<<<")
 _LAUNCHER = re.compile(
     r"(?:aunch(?!_bounds)|FuncSetAttribute|MaxActiveBlocks|MaxPotentialBlock|MaxActiveClusters)\w*"
 )
@@ -53,7 +53,7 @@ _POINTER = re.compile(r"(?:[=?&]|(?<!:):(?!:))\s*(?:::)?(?:[A-Za-z_]\w*::)*([A-Z
 _TABLE = re.compile(r"\]\s*=\s*\{")
 _CALL = re.compile(r">\s*\(")
 _CASTS = ("static_cast<", "reinterpret_cast<", "const_cast<", "dynamic_cast<")
-_LAUNCH_SIGNS = ("<<<", "aunch", "FuncSetAttribute", "cudaOccupancy", "hipOccupancy")
+_LAUNCH_SIGNS = ("<<", "aunch", "FuncSetAttribute", "cudaOccupancy", "hipOccupancy")
 _BRACKETS = {
     "(": re.compile(r"[()]"),
     "[": re.compile(r"[\[\]]"),
@@ -301,7 +301,7 @@ def _called(code: str) -> Iterator[str]:
 
 def _launched(code: str) -> Iterator[str]:
     """The kernels before ``<<<``."""
-    for match in islice(_LAUNCH.finditer(code), _MAX_TRIED):
+    for match in islice(LAUNCH_OPENING.finditer(code), _MAX_TRIED):
         checkpoint()
         found = _named_before(code, match.start(), _MAX_GROUP)
         if found:

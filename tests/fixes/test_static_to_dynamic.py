@@ -66,6 +66,13 @@ def test_declarations_and_every_launch() -> None:
     assert not [each for each in again.findings if each.code.startswith("SMEM50")]
 
 
+def test_launches_that_are_spelled_apart() -> None:
+    text = TEXT.replace("<<<", "<< <").replace(">>>", ">> >")
+    after = apply(text, offered(text))
+    assert "cudaFuncSetAttribute(k, cudaFunc" in after
+    assert "  k<< <1, 256, (sizeof(float[N]) + 7) / 8 * 8 + sizeof(double[N / 2])>> >(in, out);\n" in after
+
+
 def test_a_kernel_that_a_merge_brings_under_the_limit_is_not_moved() -> None:
     report = check((KERNELS / "30_over_static_limit.cu").read_text())
     (finding,) = (each for each in report.findings if each.code == "SMEM502")

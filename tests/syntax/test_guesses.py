@@ -42,6 +42,8 @@ def is_complete(source: str) -> bool:
         ("r = (x) & y;", "(r = (x & y));", {"x"}),
         ("r = (foo_t) - y;", "(r = c<foo_t>((-y)));", {"foo_t"}),
         ("r = (A<3>)(y);", "(r = c<A<>>(y));", {"A"}),
+        ("r = (a::B<3>)(y);", "(r = c<a::B<>>(y));", {"B"}),
+        ("q = num<3>(z); r = (num<3>)(y);", "(r = c<num<>>(y));", {"num"}),  # no declaration
         # one reading only
         ("r = (foo_t)(y);", "(r = c<foo_t>(y));", set()),
         ("r = (x)y;", "(r = c<x>(y));", set()),
@@ -92,6 +94,11 @@ def test_reading_and_doubts(statement: str, expected: str, doubts: set[str]) -> 
         ("f(i < n, j > (m));", "int i, int j", "", "f((i < n), (j > m));"),
         ("f(g < n, j > (m));", "", "template <int A, int B> int g(int);", "f(g<>(m));"),
         ("r = (x_t) - 1;", "int x_t", "", "(r = (x_t - 1));"),
+        # what something else is declared with
+        ("num q[2]; r = (num)(y);", "", "", "(r = c<num>(y));"),
+        ("const a::num q = y; r = (a::num)(y);", "", "", "(r = c<a::num>(y));"),
+        ("a::num<T> q; r = (a::num<T>)(y) * z;", "int y", "", "(r = (c<a::num<>>(y) * z));"),
+        ("r = (at::opmath_type<T>)(y);", "", "", "(r = c<at::opmath_type<>>(y));"),
     ],
 )
 def test_a_declaration_in_sight_removes_the_doubt(

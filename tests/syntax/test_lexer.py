@@ -109,6 +109,32 @@ def test_hashes_are_operators_in_a_macro_body() -> None:
     assert lex_macro("a ## b #c")[1] == ["a", "##", "b", "#", "c"]
 
 
+@pytest.mark.parametrize(
+    ("text", "opened", "closed"),
+    [
+        ("k << <1, 32>> >(p); a", 1, 1),
+        ("k<T> <<\t< 1, 32 >>  >   (p); a", 1, 1),
+        ("k<<<1, 32>> >(p); a", 1, 1),
+        ("k << <1, 32>>>(p); a", 1, 1),
+        ("k << <1, (n >> 1) >> > (p); j << <2, 3>> >(q); a", 2, 2),
+        ("k << <1, f<g<h<1>> >(3)>>>(p); a", 1, 1),
+        ("vec<vec<vec<int>> >(p); a", 0, 0),  # no launch is open
+        ("k<<<1, 32>>>(p); vec<vec<vec<int>> >(p); a", 1, 1),
+        ("k < <<1, 32>>>(p); a", 0, 1),  # these the compiler refuses
+        ("k << \n <1, 32>> >(p); a", 0, 0),
+        ("k << <1, 32> >>(p); a", 1, 0),
+        ("x = y << z; w = v >> 2 > (u); a", 0, 0),
+    ],
+)
+def test_marks_of_a_launch_may_be_spelled_apart(text: str, opened: int, closed: int) -> None:
+    tokens = lex(text)
+    assert (tokens.kinds.count("LAUNCH_OPEN"), tokens.kinds.count("LAUNCH_CLOSE")) == (opened, closed)
+    for at, each in zip(tokens.offsets, tokens.texts):
+        assert text.startswith(each[:2] if each in ("<<<", ">>>") else each, at)
+    assert tokens.offsets[-1] == len(text) - 1
+    assert lex_macro(text)[0] == tokens.kinds
+
+
 def test_comments_are_found_and_strings_are_not() -> None:
     text = 'a; // one\n"// no" /* two */ \'"\' // three'
     assert [text[span.start : span.end] for span in comments(text)] == ["// one", "/* two */", "// three"]

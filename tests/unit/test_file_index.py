@@ -92,6 +92,8 @@ def test_no_kernels() -> None:
         ("hipLaunchKernelGGL(HIP_KERNEL_NAME(k<3>), grid, block, 0, 0, p);", "&k"),
         ("void f() { auto f = wide ? &k<8> : k<4>; f<<<1, 1>>>(); }", "&k<8>"),
         ("void f() { auto f = wide ? &k<8> : k<4>; f<<<1, 1>>>(); }", "&k<4>"),
+        ("k << <1, 1>> >();", "k"),
+        ("k<3, 4> <<  <1, 1>>>();", "k<3,4>"),
         ("using F = void (*)(); F table[] = {k<1>, j}; table[0]<<<1, 1>>>();", "&j"),
     ],
 )

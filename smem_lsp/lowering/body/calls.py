@@ -20,6 +20,7 @@ from smem_lsp.lowering.body import (
     unknown_calls,
 )
 from smem_lsp.lowering.callees import overloads
+from smem_lsp.lowering.callees.computing import called_to_compute
 from smem_lsp.lowering.callees.intrinsics import (
     ACCESSOR_QUESTIONS,
     ACCESSORS,
@@ -88,6 +89,9 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
         inlined = mbarriers.init_call(ctx, expr, name, scope)
     if inlined is not None:
         return inlined
+    computed = _computed(ctx, expr, callee, scope)
+    if computed is not None:
+        return computed
     class_operators.note_hidden(ctx, callee.text, expr.lo, scope)
     named = [
         f for f in overloads.functions_named(ctx, name, callee) if overloads.takes(f, len(expr.arguments))
@@ -100,6 +104,21 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
         result = unknown_calls.unknown_call(ctx, expr, scope, callee.text)
         return ctx.lost_address(held | ctx.points_to.may_point_to(result))
     return unknown_calls.unknown_call(ctx, expr, scope, callee.text)
+
+
+def _computed(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | None:
+    """What a function returns that is not followed, and only computes it of its arguments."""
+    found = [] if callee.templated else overloads.candidates(ctx, callee, expr, scope)
+    if len(found) != 1:
+        return None
+    function = found[0].function
+    parameters = function.parameters or ()
+    called = called_to_compute(function, ctx.dialect) if len(parameters) == len(expr.arguments) else None
+    if called is None or any(table.is_own(ctx, each) for each in called):
+        return None
+    taken = ", ".join(" ".join(each.words) for each in parameters)
+    values = [expressions.number(ctx, argument, scope) for argument in expr.arguments]
+    return Op(Operator.CALL, tuple(values), f"{function.name}({taken})")
 
 
 def unseen_macro(ctx: Context, name: tree.Name, scope: LocalScope) -> None:
