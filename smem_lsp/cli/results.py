@@ -22,7 +22,7 @@ from smem_lsp.source import CompileFlags, FileReader
 from smem_lsp.source.queries import PROCESS, Query
 
 _FORMAT = 1
-_DIGESTS = Query[str, str]("digest of a text", most=32_000_000)  # code points: files share their headers
+_DIGESTS = Query[str, str]("digest of a text", each=1)  # code points: files share their headers
 _CODE = Query[None, str]("digest of our code", most=1)
 
 

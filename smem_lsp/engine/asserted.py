@@ -3,7 +3,7 @@ elements. A value that breaks one of them does not compile."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from smem_lsp.engine.fit_kernel import Reading
 from smem_lsp.engine.knobs import inactive
@@ -53,7 +53,7 @@ def _assertions(reading: Reading, binding: Binding | None) -> Iterator[str]:
             yield f"static_assert at line {unit.source.line_number(place)}"
 
 
-def _commas(texts: list[str], partner: list[int], lo: int, hi: int) -> Iterator[int]:
+def _commas(texts: list[str], partner: Sequence[int], lo: int, hi: int) -> Iterator[int]:
     """The commas between two tokens that stand in no brackets."""
     at = lo
     while at < hi:

@@ -30,7 +30,7 @@ from smem_lsp.rules.registry import ALL_NAMES, RULES
 from smem_lsp.rules.suppressions import NO_SUPPRESSIONS, Suppression, Suppressions, parse_suppressions
 from smem_lsp.source import Budget, FileReader, SourceText, apply_edits
 from smem_lsp.source.budget import processor_time
-from smem_lsp.source.queries import Store
+from smem_lsp.source.queries import KEPT, Store
 from smem_lsp.syntax.lexer import comments
 from smem_lsp.targets import target
 
@@ -80,7 +80,11 @@ def check(
     def fixes(fixer: Fixer, finding: Finding, report: Report) -> tuple[Fix, ...]:
         return fixer.fixes(finding, report, measured, rewritten)
 
-    return read(text, fixes=fixes, measured=measured, limits=limits)
+    KEPT.begin()
+    try:
+        return read(text, fixes=fixes, measured=measured, limits=limits)
+    finally:
+        KEPT.trim()
 
 
 _Fixes = Callable[[Fixer, Finding, Report], tuple[Fix, ...]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from smem_lsp.config import Config
@@ -170,7 +170,7 @@ def _statement(texts: list[str], at: int) -> int:
     return at
 
 
-def _end(texts: list[str], partner: list[int], at: int) -> int:
+def _end(texts: list[str], partner: Sequence[int], at: int) -> int:
     """The ``,`` or ``;`` behind an initializer."""
     while at < len(texts) and texts[at] not in (",", ";"):
         at = partner[at] + 1 if texts[at] in ("(", "{", "[") and partner[at] > at else at + 1

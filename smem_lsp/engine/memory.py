@@ -1,7 +1,6 @@
 """Forgetting files that were checked."""
 
 from smem_lsp.semantics.file_scope import forget_declarations
-from smem_lsp.semantics.function_scope import forget_parameters
 from smem_lsp.syntax.parse import forget_units
 from smem_lsp.unit.instances import forget_instances
 from smem_lsp.unit.unit_facts import forget_fingerprints
@@ -12,6 +11,5 @@ def forget_files() -> None:
     each header stays, because other files include it too."""
     forget_units()
     forget_declarations()
-    forget_parameters()
     forget_fingerprints()
     forget_instances()

@@ -16,7 +16,7 @@ from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.functions import FunctionIsland
-from smem_lsp.syntax.lexer import Tokens
+from smem_lsp.syntax.lexer import Tokens, packed
 from smem_lsp.syntax.parse import Body
 
 
@@ -209,7 +209,7 @@ def _body(decl: FunctionDecl) -> Body:
     assert decl.body is not None
     lo, hi = decl.body
     source = decl.source
-    tokens = Tokens(list(source.kinds[lo:hi]), list(source.texts[lo:hi]), [0] * (hi - lo))
+    tokens = Tokens(list(source.kinds[lo:hi]), list(source.texts[lo:hi]), packed([0] * (hi - lo)))
     island = FunctionIsland(0, 0, (0, 0), (0, hi - lo), hi - lo, frozenset(), False, (), False)
     return Body(Definition("", tokens, [False] * (hi - lo), island, ()), 0, source.symbols)
 

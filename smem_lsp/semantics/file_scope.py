@@ -89,8 +89,8 @@ def file_constants(unit: TranslationUnit, warp_size: int | None = 32) -> Scope:
 
 
 # Only bodies of `constexpr` functions are read: those of other functions may be from an older text.
-_DECLARED = Query[tuple[object, ...], Declarations]("what a file and its headers declare", most=16)
-_HEADERS = Query[tuple[HeaderKey, Symbols], Declarations]("what headers declare", most=8)
+_DECLARED = Query[tuple[object, ...], Declarations]("what a file and its headers declare", each=100_000)
+_HEADERS = Query[tuple[HeaderKey, Symbols], Declarations]("what headers declare", each=30)
 
 
 def forget_declarations() -> None:
@@ -101,7 +101,9 @@ def forget_declarations() -> None:
 
 def _collected(unit: TranslationUnit) -> Declarations:
     key = (unit.preprocessed.header_key, unit.symbols)
-    top = _HEADERS.of(PROCESS, key, partial(_collected_headers, unit)).copy()
+    weight = len(unit.preprocessed.header)
+    work = partial(_collected_headers, unit)
+    top = _HEADERS.of(PROCESS, key, work, weigh=lambda _: weight).copy()
     tokens = unit.preprocessed.tokens
     source = Source(tokens.kinds, tokens.texts, unit.partner, unit.symbols)
     collect(source, 0, len(tokens.kinds), top)

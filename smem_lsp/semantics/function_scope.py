@@ -26,7 +26,6 @@ from smem_lsp.semantics.entities import Argument
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.source.record import dataclass
-from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.lookahead import Symbols
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
@@ -53,15 +52,10 @@ def parameters_of(function: Function) -> tuple[Parameter, ...]:
         head = definition.head
         return tuple(template_parameters(head.kinds, head.texts, symbols))
 
-    return _PARAMETERS.of(PROCESS, (definition, symbols), find)
+    return _PARAMETERS.of(definition.store, symbols, find)
 
 
-_PARAMETERS = Query[tuple[Definition, Symbols], tuple[Parameter, ...]]("template parameters", most=256)
-
-
-def forget_parameters() -> None:
-    """Drop those of files that are done: each keeps the text of its function, and what its file declares."""
-    _PARAMETERS.forget(PROCESS)
+_PARAMETERS = Query[Symbols, tuple[Parameter, ...]]("template parameters", most=4)
 
 
 def counts(parameter: Parameter) -> bool:
@@ -185,7 +179,7 @@ class Spelling:
 
 
 _SPELLING = Query[tuple[tuple[str, ...], tuple[str, ...]], Spelling](
-    "the one object for equal declarations", most=2_000_000
+    "the one object for equal declarations", each=10
 )
 _TABLE = Query[tuple[()], _Table]("what the names of a file depend on", most=1)
 

@@ -7,11 +7,14 @@ through soon after a job, and all of them only when nobody has typed for a while
 from __future__ import annotations
 
 import gc
+import sys
 
-from smem_lsp.source.native_memory import give_back
+from smem_lsp.source.native_memory import give_back, rest
 
 SHORT_QUIET = 0.05  # seconds without a job before young garbage is collected
 LONG_QUIET = 10.0  # seconds before all of it is
+GROWN = 150_000  # blocks of memory that are taken, 10 MB, before more than young garbage is collected
+WHOLE_EVERY = 8  # of these collections looks through everything
 MOST_JOBS = (
     10  # in a row without a pause; after more of them the collection is long enough to be noticed in a hover
 )
@@ -22,17 +25,19 @@ def collect_all() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
-    give_back()
+    rest()
 
 
 class Collector:
     """Counts the jobs since the last collections."""
 
-    __slots__ = ("_since_full", "_since_young")
+    __slots__ = ("_blocks", "_partial", "_since_full", "_since_young")
 
     def __init__(self) -> None:
         self._since_young = 0
         self._since_full = 0
+        self._partial = 0  # collections since the last one of everything
+        self._blocks = 0  # that were taken after the last one that was not only of young objects
 
     @property
     def quiet(self) -> float | None:
@@ -47,7 +52,8 @@ class Collector:
             self._collect_young()
         else:
             collect_all()
-            self._since_full = 0
+            self._since_full = self._partial = 0
+            self._blocks = sys.getallocatedblocks()
 
     def job_done(self) -> None:
         self._since_young += 1
@@ -58,3 +64,15 @@ class Collector:
     def _collect_young(self) -> None:
         gc.collect(1)
         self._since_young = 0
+        if sys.getallocatedblocks() - self._blocks > GROWN:
+            self._collect_grown()
+
+    def _collect_grown(self) -> None:
+        """What has become old since the last time; now and then everything, as somebody may type for hours."""
+        self._partial += 1
+        if self._partial % WHOLE_EVERY == 0:
+            gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+        give_back()
+        self._blocks = sys.getallocatedblocks()

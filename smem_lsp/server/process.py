@@ -8,7 +8,9 @@ import logging
 import sys
 
 from smem_lsp.server.outbox import LogHandler
+from smem_lsp.source.queries import KEPT
 
+MOST_KEPT = 48_000_000  # bytes of what is remembered of texts that may come again
 SWITCH_INTERVAL = 0.0005  # seconds: how long an analysis may keep the loop from running
 
 logger = logging.getLogger(__name__)
@@ -25,6 +27,7 @@ def prepare() -> None:
     logging.getLogger("asyncio").setLevel(logging.ERROR)
     sys.setswitchinterval(SWITCH_INTERVAL)
     gc.disable()  # the worker collects when there is time
+    KEPT.most = MOST_KEPT
 
 
 def log_exception(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:

@@ -6,7 +6,8 @@ table of 12 megabytes, which the system then fills with zeros page by page, 4 of
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 from smem_lsp.source.queries import remembered
 
@@ -22,6 +23,21 @@ def keep_freed() -> bool:
     if library is None:
         return False
     return bool(library.mallopt(_MMAP_THRESHOLD, _APART) and library.mallopt(_TRIM_THRESHOLD, _LEFT))
+
+
+_SPARE: Final[dict[Callable[[], None], None]] = {}
+
+
+def can_spare(drop: Callable[[], None]) -> None:
+    """Let ``rest`` call ``drop``, which lets go of memory that is quickly made again."""
+    _SPARE[drop] = None
+
+
+def rest() -> None:
+    """This thread has nothing to do for a while: let go of what it can spare, and give it back."""
+    for drop in list(_SPARE):
+        drop()
+    give_back()
 
 
 def give_back() -> None:

@@ -7,17 +7,20 @@ depends on and is compared whole. The model is salsa, the query store of rust-an
 A store belongs to the object that its answers describe, and lives as long: a definition, a block of a file, the scopes
 of one check. ``PROCESS`` holds answers that hold for a text anywhere. Work that an exception such as ``OutOfBudget``
 interrupts leaves nothing in a store.
+
+Answers that outlive their work are weighed in bytes, and all of them together share one budget, ``KEPT``.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
+from itertools import count
 from threading import Lock
 from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, cast
-from weakref import WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -43,6 +46,68 @@ class Bounds(Protocol):
     def leave(self) -> None: ...
 
 
+_SELDOM = 64  # answers between two looks at what all of them weigh
+
+
+class Kept:
+    """The one budget of the process for weighed answers, whatever queries and stores they belong to: ``most`` bytes.
+
+    The least recently used ones go first. Those that were used since ``begin`` stay up to twice as much: work that
+    needs more than there is must not throw out at its end what it needs at its start the next time.
+    """
+
+    __slots__ = ("_began", "_clock", "_left", "_tables", "_trimming", "most")
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._tables: WeakSet[Table[Any, Any]] = WeakSet()
+        self._clock = count(1)
+        self._began = 0
+        self._left = _SELDOM
+        self._trimming = Lock()
+
+    @property
+    def bytes(self) -> int:
+        """What all weighed answers hold, about."""
+        return sum(table.bytes for table in list(self._tables))
+
+    def begin(self) -> None:
+        """What is used from now on is used by the same work."""
+        self._began = next(self._clock)
+
+    def trim(self) -> None:
+        """Forget what is too much: answers that were used before ``begin``, and others where it is twice as much."""
+        with self._trimming:
+            tables = list(self._tables)
+            held = sum(table.bytes for table in tables)
+            while held > self.most:
+                oldest = min(tables, key=lambda table: table.oldest, default=None)
+                if oldest is None or (oldest.oldest >= self._began and held <= 2 * self.most):
+                    return
+                freed = oldest.drop_oldest()
+                if not freed and oldest.oldest == _NEVER:
+                    tables.remove(oldest)
+                held -= freed
+
+    def now(self) -> int:
+        return next(self._clock)
+
+    def add(self, table: Table[Any, Any]) -> None:
+        self._tables.add(table)
+
+    def grown(self) -> None:
+        """Something has been kept."""
+        self._left -= 1
+        if self._left <= 0:
+            self._left = _SELDOM
+            if self.bytes > 2 * self.most:
+                self.trim()
+
+
+_NEVER: Final = 1 << 62
+KEPT: Final = Kept(160_000_000)
+
+
 class Store:
     """Answers by query and key. ``shared``: several threads may use it at a time."""
 
@@ -57,7 +122,7 @@ class Store:
         """The answers to one query."""
         found = self._tables.get(query)
         if found is None:
-            found = self._tables.setdefault(query, Table(query.most, in_use=query.in_use))
+            found = self._tables.setdefault(query, Table(query.most, each=query.each, in_use=query.in_use))
         return found
 
     def clear(self) -> None:
@@ -76,18 +141,28 @@ PROCESS: Final = Store(shared=True)
 
 
 class Query(Generic[K, V]):
-    """A query. ``most``: bound on the total weight of its answers in one store (None: no bound); the most recently used
-    ones stay. ``in_use``: so do those that something else keeps alive, an open document for one, and ``most`` bounds
-    what is kept of documents and versions that are gone. ``cycle``: its answer when it depends on itself. A query
-    without ``cycle`` must not depend on itself; only such a query may use a shared store, where another thread may be
-    computing the same key."""
+    """A query.
 
-    __slots__ = ("_cycle", "in_use", "most", "name")
+    ``each``: bytes that a unit of the weight of its answers takes; they share the budget ``KEPT``. ``most``: bound on
+    the number of its answers in a store that lives with one object. None of the two: they stay as long as their store.
+    The most recently used ones stay. ``in_use``: so do those that something else keeps alive, an open document for
+    one. ``cycle``: its answer when it depends on itself. A query without ``cycle`` must not depend on itself; only such
+    a query may use a shared store, where another thread may be computing the same key.
+    """
+
+    __slots__ = ("_cycle", "each", "in_use", "most", "name")
 
     def __init__(
-        self, name: str, *, most: int | None = None, in_use: bool = False, cycle: V | _Mark = _MISSING
+        self,
+        name: str,
+        *,
+        each: int | None = None,
+        most: int | None = None,
+        in_use: bool = False,
+        cycle: V | _Mark = _MISSING,
     ) -> None:
         self.name = name
+        self.each = each
         self.most = most
         self.in_use = in_use
         self._cycle = cycle
@@ -101,7 +176,7 @@ class Query(Generic[K, V]):
         return None if isinstance(found, _Mark) else found
 
     def keep(self, store: Store, key: K, value: V, weight: int = 1) -> V:
-        """Cache an answer and return it. One that alone exceeds ``most`` is only returned."""
+        """Cache an answer and return it."""
         store.table(self).keep(key, value, weight)
         return value
 
@@ -118,7 +193,7 @@ class Query(Generic[K, V]):
         return len(store.table(self))
 
     def weight(self, store: Store) -> int:
-        """Total weight of the answers; 0 for a query without a bound."""
+        """Total weight of the answers; 0 for a query that is not weighed."""
         return store.table(self).weight
 
     def of(
@@ -171,50 +246,84 @@ class Query(Generic[K, V]):
             raise
 
 
+class _Entry(Generic[V]):
+    """``used``: when, by the clock of ``KEPT``."""
+
+    __slots__ = ("used", "value", "weight")
+
+    def __init__(self, value: V | _Mark, weight: int, used: int) -> None:
+        self.value = value
+        self.weight = weight
+        self.used = used
+
+
 class Table(Generic[K, V]):
-    """Answers by key. Their total weight stays within ``most``; the least recently used ones go first. ``in_use``: one
-    that goes is found as long as it is alive."""
+    """Answers by key. ``each``: their weights, in so many bytes, are part of ``KEPT``; ``most``: so many stay, the most
+    recently used ones. ``in_use``: one that goes is found as long as it is alive."""
 
-    __slots__ = ("_entries", "_lock", "_used", "most", "weight")
+    __slots__ = ("__weakref__", "_bounded", "_entries", "_lock", "_used", "each", "most", "weight")
 
-    def __init__(self, most: int | None, *, in_use: bool = False) -> None:
-        self._entries: OrderedDict[K, tuple[V | _Mark, int]] = OrderedDict()
+    def __init__(self, most: int | None, *, each: int | None = None, in_use: bool = False) -> None:
+        self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
         self._used: WeakValueDictionary[Any, Any] | None = WeakValueDictionary() if in_use else None
         self._lock = Lock()
+        self._bounded = most is not None or each is not None
         self.weight = 0
         self.most = most
+        self.each = each
+        if each is not None:
+            KEPT.add(self)
+
+    @property
+    def bytes(self) -> int:
+        return self.weight * (self.each or 0)
+
+    @property
+    def oldest(self) -> int:
+        """When the answer that goes first was used."""
+        with self._lock:
+            return next(iter(self._entries.values())).used if self._entries else _NEVER
+
+    def drop_oldest(self) -> int:
+        """Forget one answer; its bytes."""
+        with self._lock:
+            if not self._entries:
+                return 0
+            weight = self._entries.popitem(last=False)[1].weight
+            self.weight -= weight
+            return weight * (self.each or 0)
 
     def find(self, key: K) -> V | _Mark:
         """The answer, now the most recently used; a mark if there is none."""
         entry = self._entries.get(key)
         if entry is None:
             return _MISSING if self._used is None else cast("V | _Mark", self._used.get(key, _MISSING))
-        if self.most is not None:
-            with self._lock:
-                if key in self._entries:
-                    self._entries.move_to_end(key)
-        return entry[0]
+        if self._bounded:
+            with self._lock, suppress(KeyError):  # another thread has forgotten it
+                if self.each is not None:
+                    entry.used = KEPT.now()
+                self._entries.move_to_end(key)
+        return entry.value
 
     def keep(self, key: K, value: V, weight: int) -> None:
-        most = self.most
-        if most is None:
-            self._entries[key] = value, weight
+        if not self._bounded:
+            self._entries[key] = _Entry(value, weight, 0)
             return
         with self._lock:
             self._take(key)
             if self._used is not None:
                 self._used[key] = value
-            if weight > most:
-                return
-            self._entries[key] = value, weight
+            self._entries[key] = _Entry(value, weight, KEPT.now() if self.each is not None else 0)
             self.weight += weight
-            while self.weight > most:
-                self.weight -= self._entries.popitem(last=False)[1][1]
+            while self.most is not None and len(self._entries) > self.most:
+                self.weight -= self._entries.popitem(last=False)[1].weight
+        if self.each is not None:
+            KEPT.grown()
 
     def begin(self, key: K) -> None:
         """Mark the answer as being computed."""
         with self._lock:
-            self._entries[key] = _RUNNING, 0
+            self._entries[key] = _Entry(_RUNNING, 0, 0)
 
     def remove(self, key: K) -> None:
         with self._lock:
@@ -222,8 +331,8 @@ class Table(Generic[K, V]):
 
     def drop(self, unwanted: Callable[[V], bool]) -> None:
         with self._lock:
-            for key, (value, _) in list(self._entries.items()):
-                if not isinstance(value, _Mark) and unwanted(value):
+            for key, entry in list(self._entries.items()):
+                if not isinstance(entry.value, _Mark) and unwanted(entry.value):
                     self._take(key)
             if self._used is not None:
                 for key, alive in list(self._used.items()):
@@ -241,8 +350,8 @@ class Table(Generic[K, V]):
         if self._used is not None:
             self._used.pop(key, None)
         old = self._entries.pop(key, None)
-        if old is not None and self.most is not None:
-            self.weight -= old[1]
+        if old is not None and self._bounded:
+            self.weight -= old.weight
 
     def __len__(self) -> int:
         return len(self._entries if self._used is None else self._used)

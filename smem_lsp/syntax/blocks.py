@@ -8,6 +8,7 @@ that it closes and opens, and the names that it declares.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from functools import cached_property, partial
@@ -18,16 +19,13 @@ from smem_lsp.source.queries import PROCESS, Query, Store
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.functions import TOP_LEVEL, BraceEnd, FunctionIsland, find_functions
-from smem_lsp.syntax.lexer import Layout, Tokens, layout_of, moved
+from smem_lsp.syntax.lexer import Layout, Tokens, layout_of, moved, packed
 from smem_lsp.syntax.lookahead import Symbols
 from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
 from smem_lsp.syntax.shared_outside import SharedOutside, find_shared_outside
 from smem_lsp.syntax.symbols import Names, collect
 from smem_lsp.syntax.variables import hiding_names
 
-MOST_DEFINITIONS = 30_000  # tokens of functions of no file in use; with trees, 800 B per token
-MOST_OUTLINES = 200_000  # tokens of all cached outlines
-MOST_JOINED = 30_000  # tokens of joined blocks of no file in use
 _BRACES = frozenset(("LC", "RC"))
 
 
@@ -127,8 +125,8 @@ class Definition:
         return self.part(*self.island.parameters)
 
 
-_CONTENT = Query[tuple[object, ...], Content]("content of a definition", most=MOST_DEFINITIONS, in_use=True)
-_DEFINITION = Query[tuple[object, ...], Definition]("definition", most=MOST_DEFINITIONS, in_use=True)
+_CONTENT = Query[tuple[object, ...], Content]("content of a definition", each=100, in_use=True)
+_DEFINITION = Query[tuple[object, ...], Definition]("definition", each=250, in_use=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +145,7 @@ class Outline:
     __slots__ = ()
 
 
-_OUTLINE = Query[tuple[str, ...], Outline]("outline of a block", most=MOST_OUTLINES)
+_OUTLINE = Query[tuple[str, ...], Outline]("outline of a block", each=15)
 
 
 @dataclass(eq=False)
@@ -156,7 +154,7 @@ class Block:
     class) of scopes that it leaves open; ``open``: its last definition is incomplete."""
 
     tokens: Tokens
-    partner: list[int]
+    partner: array[int]
     functions: tuple[Located, ...]
     closes: int
     opens: tuple[tuple[str, bool], ...]
@@ -334,9 +332,7 @@ def _alone(region: PreprocessedRegion) -> Block:
     return region.block
 
 
-_BLOCK = Query[tuple[PreprocessedRegion, ...], Block](
-    "block of several regions", most=MOST_JOINED, in_use=True
-)
+_BLOCK = Query[tuple[PreprocessedRegion, ...], Block]("block of several regions", each=60, in_use=True)
 
 
 def _join(regions: tuple[PreprocessedRegion, ...]) -> Block:
@@ -346,7 +342,7 @@ def _join(regions: tuple[PreprocessedRegion, ...]) -> Block:
 
 
 def _joined_block(regions: tuple[PreprocessedRegion, ...]) -> Block:
-    tokens = Tokens([], [], [])
+    tokens = Tokens([], [], packed(()))
     columns: list[int] = []
     line_start: list[bool] = []
     invocations: list[tuple[int, int]] = []
@@ -395,7 +391,7 @@ def _block(
     return Block(tokens, partner, functions, found.closes, found.opens, found.open, loose, unclosed)
 
 
-def _settle(partner: list[int], brace: BraceEnd) -> None:
+def _settle(partner: array[int], brace: BraceEnd) -> None:
     """Pair a brace with the end of its function or scope, so that an unmatched brace inside does not change how the
     code behind it is read. If the `}` is missing, the last token stands in for it."""
     opening, last = brace.opening, brace.end - 1

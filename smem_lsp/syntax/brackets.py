@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 
 from smem_lsp.source.budget import look
@@ -11,14 +12,14 @@ _CLOSING = {closing: opening for opening, closing in OPENING.items()}
 _BRACKETS = frozenset((*OPENING, *_CLOSING))
 
 
-def match_brackets(kinds: Sequence[str]) -> list[int]:
+def match_brackets(kinds: Sequence[str]) -> array[int]:
     """``partner[i]``: index of the bracket that matches bracket ``i``, or -1 (also for all other tokens).
 
     A closing ``)`` or ``]`` looks for its partner inside the innermost open brace only: a half-typed call cannot
     swallow the rest of a function.
     """
     look()
-    partner = [-1] * len(kinds)
+    partner = array("i", (-1,)) * len(kinds)
     stack: list[int] = []
     for i in [i for i, kind in enumerate(kinds) if kind in _BRACKETS]:
         kind = kinds[i]

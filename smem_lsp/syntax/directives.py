@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from smem_lsp.source import SourceText, Span, checkpoint
 from smem_lsp.source.queries import remembered
@@ -116,14 +117,14 @@ class File:
     def conditions(self) -> Conditions:
         return Conditions(tuple((each.outer, each.taken, each.unknown) for each in self.stack), self.active)
 
-    def process_tokens(self, kinds: list[str], texts: list[str], offsets: list[int]) -> None:
+    def process_tokens(self, kinds: list[str], texts: list[str], offsets: Sequence[int]) -> None:
         notes = self.notes
         stack = self.stack
         start = 0
         for stop in _stops(kinds):
             checkpoint()
             if self.active and stop > start:
-                self._segment(TokenList(kinds[start:stop], texts[start:stop], offsets[start:stop]))
+                self._segment(TokenList(kinds[start:stop], texts[start:stop], list(offsets[start:stop])))
             start = stop + 1
             spelled = texts[stop]
             name, rest = _directive(spelled)
@@ -164,7 +165,7 @@ class File:
         if self.active and start < len(kinds):
             if start:
                 kinds, texts, offsets = kinds[start:], texts[start:], offsets[start:]
-            self._segment(TokenList(kinds, texts, offsets))
+            self._segment(TokenList(kinds, texts, list(offsets)))
         self._flush()
 
     # ---- code ----------------------------------------------------------------------------------------------------

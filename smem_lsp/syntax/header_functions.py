@@ -10,7 +10,7 @@ from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.functions import FunctionIsland, find_functions, has_unknown_specifier
-from smem_lsp.syntax.lexer import Tokens
+from smem_lsp.syntax.lexer import Tokens, packed
 from smem_lsp.syntax.macros import TokenList
 from smem_lsp.syntax.shared_outside import SharedOutside, find_shared_outside
 from smem_lsp.syntax.symbols import Names, collect
@@ -43,7 +43,7 @@ class HeaderFunction:
         """Its definition; all tokens have the offset of the call."""
         lo, hi = self.island.head, self.island.end
         count = hi - lo
-        tokens = Tokens(self.header.kinds[lo:hi], self.header.texts[lo:hi], [-1] * count)
+        tokens = Tokens(self.header.kinds[lo:hi], self.header.texts[lo:hi], packed([-1] * count))
         return Definition("", tokens, [False] * count, self.island.moved(-lo), ())
 
 

@@ -19,7 +19,6 @@ from smem_lsp.syntax.lexer import DIRECTIVE
 from smem_lsp.syntax.macros import Macro, TokenList
 from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
 
-MAX_KEPT_TOKENS = 1_500_000
 _VARIANTS = 8  # effects of one header under different macros
 _KEPT_BODY = 400  # tokens of a constexpr function's body
 _KEPT_DEVICE = 3_000  # tokens of a device function's body
@@ -148,9 +147,9 @@ class Effect:
         return look.unchanged(self.own)
 
 
-_PIECE = Query[tuple[PreprocessedRegion, ...], Piece]("what a file declares", most=MAX_KEPT_TOKENS)
+_PIECE = Query[tuple[PreprocessedRegion, ...], Piece]("what a file declares", each=20)
 _SAME_PIECE = Query[tuple[tuple[str, ...], tuple[str, ...]], Piece](
-    "the one object for equal declarations", most=MAX_KEPT_TOKENS
+    "the one object for equal declarations", each=20
 )
 
 
@@ -165,13 +164,13 @@ def piece_of(regions: Sequence[tuple[int, PreprocessedRegion]]) -> Piece:
 def _piece_of(regions: Sequence[PreprocessedRegion]) -> Piece:
     tokens = TokenList.empty()
     for region in regions:
-        tokens.extend(TokenList(region.tokens.kinds, region.tokens.texts, region.tokens.offsets))
+        tokens.extend(TokenList(region.tokens.kinds, region.tokens.texts, list(region.tokens.offsets)))
     piece = Piece(declarations(tokens))
     key = tuple(piece.tokens.kinds), tuple(piece.tokens.texts)
     return _SAME_PIECE.of(PROCESS, key, lambda: piece, weigh=lambda _: len(key[0]) + 1)
 
 
-_EFFECTS = Query[str, tuple[Effect, ...]]("effects of including a header, by its path", most=MAX_KEPT_TOKENS)
+_EFFECTS = Query[str, tuple[Effect, ...]]("effects of including a header, by its path", each=45)
 
 
 def find_effect(
@@ -220,9 +219,8 @@ def words_of(text: str) -> frozenset[str]:
     return _WORDS_OF.of(PROCESS, text, find, weigh=lambda _: len(text))
 
 
-_MOST_OF_TEXTS = 4_000_000  # code points: a text that is remembered stays
-_DIRECTIVES_OF = Query[str, tuple[str, ...]]("directives of a header", most=_MOST_OF_TEXTS)
-_WORDS_OF = Query[str, frozenset[str]]("identifiers of a header", most=_MOST_OF_TEXTS)
+_DIRECTIVES_OF = Query[str, tuple[str, ...]]("directives of a header", each=3)
+_WORDS_OF = Query[str, frozenset[str]]("identifiers of a header", each=3)
 
 
 def used_macros(
@@ -254,12 +252,13 @@ class HeaderKey:
     __slots__ = ()
 
 
-_FLATTENED = Query[tuple[Piece, ...], tuple[TokenList, HeaderKey]]("tokens of all headers of a file", most=16)
+_FLATTENED = Query[tuple[Piece, ...], tuple[TokenList, HeaderKey]]("tokens of all headers of a file", each=50)
 
 
 def flatten(pieces: Sequence[Piece]) -> tuple[TokenList, HeaderKey]:
     """The tokens of all pieces as one list, and its identity."""
-    return _FLATTENED.of(PROCESS, tuple(pieces), partial(_flattened, pieces))
+    work = partial(_flattened, pieces)
+    return _FLATTENED.of(PROCESS, tuple(pieces), work, weigh=lambda found: len(found[0]))
 
 
 def forget_flattened() -> None:

@@ -5,6 +5,7 @@ Nothing here raises on user text. A chunk that the grammar rejects is None and i
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -26,7 +27,7 @@ from smem_lsp.syntax.functions import FunctionIsland
 from smem_lsp.syntax.grammar_tokens import GrammarToken, NotRead
 from smem_lsp.syntax.header_functions import Headers, Reached, read_headers
 from smem_lsp.syntax.headers import HeaderKey, IncludedFile, forget_flattened, piece_of
-from smem_lsp.syntax.lexer import Tokens, moved
+from smem_lsp.syntax.lexer import Tokens, moved, packed
 from smem_lsp.syntax.lookahead import Lookahead, Symbols
 from smem_lsp.syntax.preprocess import Preprocessed, preprocess, seen_from
 from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
@@ -36,9 +37,6 @@ from smem_lsp.syntax.variables import type_names, value_names
 
 MAX_CHUNK_TOKENS = 20_000
 MAX_TREE_DEPTH = 150
-_CHUNK_TOKENS = 60_000  # tokens of all cached chunks; 300 B for each
-_UNIT_TEXT = 100_000  # characters of files not in use whose last version is cached; 170 B for each
-_OTHER_TEXT = 100_000  # characters of other files of units that are not in use
 _READINGS = 4  # parses kept of one function, under different types
 _REPAIRS = 200
 BEHIND = 1_000_000_000  # index of the first header token
@@ -55,7 +53,7 @@ _MARK_WITH = {
 }
 
 
-_CHUNK = Query[tuple[object, ...], tuple[Any, frozenset[str]]]("tree of a chunk", most=_CHUNK_TOKENS)
+_CHUNK = Query[tuple[object, ...], tuple[Any, frozenset[str]]]("tree of a chunk", each=100)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -500,14 +498,14 @@ class TranslationUnit:
         return self.files[number // OTHER_FILE]
 
     @cached_property
-    def partner(self) -> list[int]:
+    def partner(self) -> array[int]:
         """Bracket partners of the file's tokens."""
-        partner: list[int] = []
+        partner = packed(())
         opened: list[int] = []
         for placed in self.blocks:
             checkpoint()
             block, base = placed.block, len(partner)
-            partner += [p + base if p >= 0 else p for p in block.partner] if base else block.partner
+            partner.extend([p + base if p >= 0 else p for p in block.partner] if base else block.partner)
             for i in block.loose:  # braces of scopes that outlast the block, and of half-typed code
                 if block.tokens.kinds[i] == "LC":
                     opened.append(base + i)
@@ -692,7 +690,7 @@ def _file(file: IncludedFile, symbols: Symbols, number: int) -> UnitFile:
     )
 
 
-_FILE = Query[tuple[object, ...], UnitFile]("other file of a unit", most=_OTHER_TEXT, in_use=True)
+_FILE = Query[tuple[object, ...], UnitFile]("other file of a unit", each=20, in_use=True)
 
 
 def _placed_file(file: IncludedFile, symbols: Symbols, number: int) -> UnitFile:
@@ -702,7 +700,7 @@ def _placed_file(file: IncludedFile, symbols: Symbols, number: int) -> UnitFile:
 
 
 _UNIT = Query[tuple[object, ...], TranslationUnit](
-    "last version of a file, by its settings", most=_UNIT_TEXT, in_use=True
+    "last version of a file, by its settings", each=25, in_use=True
 )
 
 
@@ -748,10 +746,10 @@ def _functions(
 
 
 _DECLARED = Query[tuple[object, ...], tuple[Names, Symbols]](
-    "names that a file and its headers declare", most=16
+    "names that a file and its headers declare", each=20_000
 )
-_HEADERS = Query[HeaderKey, Headers]("names and functions of headers", most=16)
-_SYMBOLS = Query[Symbols, Symbols]("the one object for equal symbols", most=16)
+_HEADERS = Query[HeaderKey, Headers]("names and functions of headers", each=60)
+_SYMBOLS = Query[Symbols, Symbols]("the one object for equal symbols", each=3_000)
 
 
 def _declared(unit: Preprocessed, blocks: Sequence[Placed]) -> tuple[Names, Symbols]:
@@ -770,4 +768,6 @@ def _all_names(parts: Sequence[Names]) -> tuple[Names, Symbols]:
 
 
 def _header(unit: Preprocessed) -> Headers:
-    return _HEADERS.of(PROCESS, unit.header_key, partial(read_headers, unit.header))
+    weight = len(unit.header)
+    work = partial(read_headers, unit.header)
+    return _HEADERS.of(PROCESS, unit.header_key, work, weigh=lambda _: weight)

@@ -31,7 +31,7 @@ from smem_lsp.syntax.headers import (
     words_of,
 )
 from smem_lsp.syntax.includes import Problem, Run
-from smem_lsp.syntax.lexer import LAUNCH_OPENING, Region, Tokens, moved, regions
+from smem_lsp.syntax.lexer import LAUNCH_OPENING, Region, Tokens, moved, packed, regions
 from smem_lsp.syntax.macros import Macro, TokenList
 from smem_lsp.syntax.predefined import initial_macros
 from smem_lsp.syntax.preprocessed_regions import (
@@ -78,7 +78,7 @@ class Preprocessed:
     def tokens(self) -> Tokens:
         kinds: list[str] = []
         texts: list[str] = []
-        offsets: list[int] = []
+        offsets = packed(())
         for start, preprocessed in self.preprocessed_regions:
             kinds += preprocessed.tokens.kinds
             texts += preprocessed.tokens.texts
@@ -174,7 +174,7 @@ def _offsets(file: IncludedFile) -> list[int]:
     """Where the tokens of what a file declares stand in it."""
     tokens = TokenList.empty()
     for start, region in file.regions:
-        offsets = moved(region.tokens.offsets, start)
+        offsets = list(moved(region.tokens.offsets, start))
         tokens.extend(TokenList(region.tokens.kinds, region.tokens.texts, offsets))
     return declarations(tokens).offsets
 
@@ -249,7 +249,7 @@ def _process_header(run: Run, path: str, text: str, depth: int, bare: bool) -> N
     run.pieces.append(file.piece)
 
 
-_CUT = Query[str, list[tuple[int, Region]]]("regions of a header", most=1_000_000)
+_CUT = Query[str, list[tuple[int, Region]]]("regions of a header", each=20)
 
 
 def _read_regions(
@@ -314,7 +314,7 @@ def _read_region(
         notes.inactive.append((notes.inactive_from, len(region.text)))
     notes.undecided += ((each.start, len(region.text), each.unknown) for each in file.stack if each.unknown)
     for name in expander.refused.keys() - refused:
-        expander.refused[name] = moved([expander.refused[name]], start)[0]
+        expander.refused[name] = moved(packed([expander.refused[name]]), start)[0]
     changes = run.changes[changed:]
     then: dict[str, Macro | None] = {}
     for name, was, _ in changes:
@@ -337,7 +337,7 @@ def _read_region(
             region.text,
             before,
             before if not notes.directives else file.conditions(),
-            Tokens(out.kinds, out.texts, out.offsets),
+            Tokens(out.kinds, out.texts, packed(out.offsets)),
             columns,
             line_start,
             tuple(notes.directives),

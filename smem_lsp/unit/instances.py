@@ -111,7 +111,9 @@ def find_instances(unit: TranslationUnit, top: Scope) -> Mapping[int, Instances]
     return _INSTANCES.of(PROCESS, key, search.run)
 
 
-_INSTANCES = Query[tuple[object, ...], Mapping[int, Instances]]("instances of a file's templates", most=16)
+_INSTANCES = Query[tuple[object, ...], Mapping[int, Instances]](
+    "instances of a file's templates", each=300_000
+)
 
 
 def forget_instances() -> None:

@@ -124,7 +124,7 @@ def _in_block(
     return Launches(sites, _SAID.of(PROCESS, said, lambda: said), tuple(named for _, named in found))
 
 
-_SAID = Query[Said, Said]("the one object for equal launches", most=10_000)
+_SAID = Query[Said, Said]("the one object for equal launches", each=1_200)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +151,9 @@ class _Answer:
     cut: bool = False
 
 
-_MOST_WALKED = 2_000_000  # bytes of all remembered walks, of versions that are gone among them
 _OF_WALK = 2_000  # bytes of one, beside the function's text
 _OF_REACHED = 100  # bytes for each function that it may enter: their texts are kept with their own walks
-_WALK = Query[tuple[object, ...], _Answer]("launches that a host function leads to", most=_MOST_WALKED)
+_WALK = Query[tuple[object, ...], _Answer]("launches that a host function leads to", each=1)
 
 
 class HostCode:

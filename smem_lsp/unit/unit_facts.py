@@ -42,7 +42,7 @@ class Fingerprint:
     __slots__ = ()
 
 
-_FINGERPRINT = Query[Key, Fingerprint]("what kernels depend on outside themselves", most=64)
+_FINGERPRINT = Query[Key, Fingerprint]("what kernels depend on outside themselves", each=30_000)
 
 
 def forget_fingerprints() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from functools import partial
 
 import pytest
 
 from smem_lsp.source import OutOfBudget
-from smem_lsp.source.queries import PROCESS, Query, Store, remembered
+from smem_lsp.source.queries import KEPT, PROCESS, Kept, Query, Store, remembered
 
 
 def test_an_answer_is_worked_out_once() -> None:
@@ -23,17 +24,61 @@ def test_an_answer_is_worked_out_once() -> None:
 
 
 def test_what_was_asked_for_last_stays() -> None:
-    query, store = Query[str, int]("weighed", most=10), Store()
-    query.keep(store, "a", 1, 4)
-    query.keep(store, "b", 2, 4)
+    query, store = Query[str, int]("counted", most=2), Store()
+    query.keep(store, "a", 1)
+    query.keep(store, "b", 2)
     assert query.find(store, "a") == 1
-    query.keep(store, "c", 3, 4)
+    query.keep(store, "c", 3)
     assert [query.find(store, key) for key in "abc"] == [1, None, 3]
-    assert query.keep(store, "huge", 4, 11) == 4
-    assert (query.find(store, "huge"), query.count(store)) == (None, 2)
-    query.keep(store, "c", 5, 1)
-    query.keep(store, "d", 6, 5)
-    assert [query.find(store, key) for key in "acd"] == [1, 5, 6]
+
+
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch) -> Kept:
+    """The budget, 100 bytes more than is held now, none of which is used again."""
+    PROCESS.clear()
+    gc.collect()
+    monkeypatch.setattr(KEPT, "most", KEPT.bytes + 100)
+    KEPT.begin()
+    return KEPT
+
+
+def test_weighed_answers_of_all_queries_share_one_budget(kept: Kept) -> None:
+    heavy, light = Query[str, int]("heavy", each=10), Query[str, int]("light", each=1)
+    one, other = Store(), Store()
+    heavy.keep(one, "a", 1, 4)
+    light.keep(other, "b", 2, 40)
+    heavy.keep(other, "c", 3, 2)
+    assert heavy.find(one, "a") == 1
+    kept.begin()
+    light.keep(one, "d", 4, 30)
+    kept.trim()
+    assert (light.find(other, "b"), heavy.find(one, "a")) == (None, 1)
+    assert (heavy.find(other, "c"), light.find(one, "d")) == (3, 4)
+
+
+def test_what_the_work_at_hand_uses_stays_up_to_twice_the_budget(kept: Kept) -> None:
+    query, store = Query[int, int]("used", each=1), Store()
+    for n in range(3):
+        query.keep(store, n, n, 60)
+    kept.trim()
+    assert query.count(store) == 3
+    for n in range(3, 100):  # nobody trims: keeping does
+        query.keep(store, n, n, 60)
+    assert query.weight(store) < 100 * 60 / 2
+    kept.begin()
+    assert query.find(store, 99) == 99
+    kept.trim()
+    assert query.count(store) == 1
+
+
+def test_a_store_that_is_gone_weighs_nothing(kept: Kept) -> None:
+    query, store = Query[int, int]("in a store", each=1), Store()
+    before = kept.bytes
+    query.keep(store, 1, 1, 60)
+    assert kept.bytes == before + 60
+    del store
+    gc.collect()
+    assert kept.bytes == before
 
 
 def test_two_queries_and_two_stores_do_not_mix() -> None:

@@ -37,7 +37,7 @@ def test_every_token_of_a_kernel_stands_at_its_offset(path: object, newline: str
     text = FOLDER.joinpath(str(path)).read_text("utf-8").replace("\n", newline)
     assert spelled_where_they_stand(text)
     tokens = lex(text)
-    assert tokens.offsets == sorted(set(tokens.offsets))
+    assert list(tokens.offsets) == sorted(set(tokens.offsets))
     assert len(tokens.kinds) == len(tokens.texts) == len(tokens.offsets)
 
 

@@ -60,7 +60,7 @@ class KnownAnswer:
         return replace(reply, unknown=tuple(each for each in unknown if each is not None), witness=witness)
 
 
-ANSWERS: Query[Name, KnownAnswer] = Query("answers about pairs of accesses", most=4_000)
+ANSWERS: Query[Name, KnownAnswer] = Query("answers about pairs of accesses", each=1_400)
 
 
 def known_answer(reply: Reply, effects: Effects, terms: Terms) -> KnownAnswer:

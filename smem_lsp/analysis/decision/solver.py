@@ -32,11 +32,10 @@ from typing import Any
 from smem_lsp.analysis.decision.formulas import VARIABLE, Expression, Formula
 from smem_lsp.analysis.decision.interruption import interrupted, stop_if_stale
 from smem_lsp.source import record
-from smem_lsp.source.native_memory import keep_freed
+from smem_lsp.source.native_memory import can_spare, keep_freed
 from smem_lsp.source.queries import PROCESS, Query
 
 _LONGEST = 24_000  # characters of a question
-_KEPT = 16 << 20  # characters of all answered questions
 _QUICK = 4_000  # effort in the context that is kept; 98 of 100 linear questions take less than 1,900
 _QUICK_COST = 1_000  # what such an answer counts for, whatever it took
 _CONTEXT = 2_500  # what a context of its own counts for
@@ -73,7 +72,7 @@ class Solution:
 MISSING = Solution(Outcome.UNKNOWN, {}, 0)
 """Where the solver is not installed, as beside the server that comes with an extension: nothing is decided."""
 
-ANSWERS: Query[tuple[str, bool, int], Solution] = Query("answers of the solver", most=_KEPT)
+ANSWERS: Query[tuple[str, bool, int], Solution] = Query("answers of the solver", each=2)
 """By text, whether values are asked for, and effort."""
 
 
@@ -132,6 +131,7 @@ def _solved(asserted: str, names: Sequence[str], effort: int, *, values: bool, l
         kept: _Kept | None = getattr(_local, "kept", None)
         if kept is None:
             kept = _local.kept = _Kept(z3.Context())
+            can_spare(_let_go)
         outcome = kept.ask(text, min(_QUICK, effort))
         if outcome is not Outcome.UNKNOWN:
             return Solution(outcome, {}, _QUICK_COST)
@@ -145,6 +145,11 @@ def _solved(asserted: str, names: Sequence[str], effort: int, *, values: bool, l
             return Solution(outcome, found, _CONTEXT + spent + used)
         spent += _CONTEXT + max(used, allowed)
     return Solution(Outcome.UNKNOWN, {}, spent)
+
+
+def _let_go() -> None:
+    """Drop the context that is kept for this thread: it takes 20 MB."""
+    _local.kept = None
 
 
 class _Kept:

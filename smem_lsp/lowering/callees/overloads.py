@@ -43,7 +43,7 @@ from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.functions import FunctionIsland
-from smem_lsp.syntax.lexer import Tokens
+from smem_lsp.syntax.lexer import Tokens, packed
 from smem_lsp.syntax.names_ahead import Symbols
 from smem_lsp.syntax.parse import Function
 
@@ -586,7 +586,7 @@ _CONSTANT_FUNCTION = Query[FunctionDecl, Definition]("definition of a constant f
 def _definition_of(decl: FunctionDecl, lo: int, hi: int) -> Definition:
     assert decl.body is not None
     source = decl.source
-    tokens = Tokens(list(source.kinds[lo:hi]), list(source.texts[lo:hi]), [-1] * (hi - lo))
+    tokens = Tokens(list(source.kinds[lo:hi]), list(source.texts[lo:hi]), packed([-1] * (hi - lo)))
     island = FunctionIsland(
         head=0,
         name=decl.list[0] - 2 - lo,

@@ -11,6 +11,7 @@ from smem_lsp.analysis.decision import solver
 from smem_lsp.analysis.decision.formulas import Expression, Formula, both, either, negated
 from smem_lsp.analysis.decision.solver import ANSWERS, Outcome, Solution, solve
 from smem_lsp.source import Budget, Superseded
+from smem_lsp.source.native_memory import rest
 from smem_lsp.source.queries import PROCESS
 
 A, B, C, D = (Expression(f"v{number}") for number in (0, 1, 4, 9))
@@ -125,3 +126,14 @@ def test_a_question_is_put_where_no_thread_can_be_started(monkeypatch: pytest.Mo
     ANSWERS.forget(PROCESS)
     with Budget(stale=lambda: False):
         assert solve(two_threads_meet(4, 24), (A, B), EFFORT).outcome is Outcome.SOME
+
+
+def test_who_rests_lets_go_of_the_context_that_is_kept() -> None:
+    ANSWERS.forget(PROCESS)
+    before = solve(two_threads_meet(4, 3), (), EFFORT)
+    assert solver._local.kept is not None
+
+    rest()
+    assert solver._local.kept is None
+    ANSWERS.forget(PROCESS)
+    assert solve(two_threads_meet(4, 3), (), EFFORT) == before

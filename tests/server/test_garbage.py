@@ -1,0 +1,55 @@
+"""What a server lets go of, and when."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+from weakref import ref
+
+import pytest
+
+from smem_lsp.server import garbage
+
+
+class Ring:
+    """Part of a cycle: only the collector frees it."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.mark.parametrize(("grown", "there"), [(1_000, False), (1 << 60, True)])
+def test_old_garbage_goes_while_somebody_types(
+    grown: int, there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(garbage, "GROWN", grown)
+    collector = garbage.Collector()
+    gc.disable()
+    try:
+        rings = [Ring() for _ in range(2_000)]
+        watched = ref(rings[0])
+        for _ in range(3):  # they grow old
+            collector.job_done()
+            collector.pause()
+        del rings
+        more = [Ring() for _ in range(2_000)]
+        for _ in range(garbage.WHOLE_EVERY):
+            more = [*more, *(Ring() for _ in range(2_000))]
+            collector.job_done()
+            collector.pause()
+        assert (watched() is not None) is there
+    finally:
+        gc.unfreeze()
+        gc.enable()
+
+
+def test_a_server_keeps_less_than_a_check() -> None:
+    code = (
+        "from smem_lsp.server.process import MOST_KEPT, prepare\n"
+        "from smem_lsp.source.queries import KEPT\n"
+        "before = KEPT.most\n"
+        "prepare()\n"
+        "assert KEPT.most == MOST_KEPT < before"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
