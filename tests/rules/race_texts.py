@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from smem_lsp.source import FileReader
+
 REDUCE = """\
 #pragma once
 template <typename T>
@@ -36,7 +38,7 @@ void host(const float* in, float* out) { twice<<<1, 256>>>(in, out); }
 
 
 @dataclass
-class Headers:
+class Headers(FileReader):
     """A reader that has these files, by name."""
 
     texts: dict[str, str] = field(default_factory=dict)
@@ -46,12 +48,6 @@ class Headers:
 
     def search(self, name: str, including: str) -> str | None:
         return name if name in self.texts else None
-
-    def includers(self, path: str) -> list[str]:
-        return []
-
-    def naming(self, path: str, names: object) -> list[str]:
-        return []
 
 
 def kernel(body: str, declared: str = "", launch: str = "k<<<1, 256>>>(in, out, n);") -> str:
