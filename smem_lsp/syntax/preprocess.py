@@ -19,7 +19,7 @@ from smem_lsp.source.queries import PROCESS, Query, remembered
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.directives import OUTSIDE, File, Notes
 from smem_lsp.syntax.directives import process_header as process_declarations
-from smem_lsp.syntax.expand import DYNAMIC, MAX_TOKENS
+from smem_lsp.syntax.expand import COUNTER, DYNAMIC, MAX_TOKENS
 from smem_lsp.syntax.headers import (
     HeaderKey,
     IncludedFile,
@@ -38,6 +38,7 @@ from smem_lsp.syntax.preprocessed_regions import (
     Conditions,
     Environment,
     PreprocessedRegion,
+    RegionPlace,
     Version,
     find,
     keep,
@@ -264,7 +265,8 @@ def _read_regions(
     conditions = OUTSIDE
     for start, region in cut:
         checkpoint()
-        preprocessed = None if run.expander.refused else find(region, conditions, environment)
+        place = partial(_place, path, text, start)
+        preprocessed = None if run.expander.refused else find(region, conditions, environment, place)
         if preprocessed is not None and run.expander.produced + preprocessed.produced <= MAX_TOKENS:
             run.expander.produced += preprocessed.produced
             if depth:
@@ -277,6 +279,10 @@ def _read_regions(
             environment.pass_over(preprocessed, applied=True)
         yield start, preprocessed
         conditions = preprocessed.after
+
+
+def _place(path: str, text: str, start: int) -> RegionPlace:
+    return path, text.count("\n", 0, start) + 1
 
 
 @remembered(most=64)
@@ -322,9 +328,10 @@ def _read_region(
     look()
     words = words_of(region.text).union(expander.pasted[pasted:])
     uses, asked = used_macros(words, macros, then)
+    dynamic = uses.keys() & DYNAMIC.keys()
     fixed = (
         not expander.refused
-        and uses.keys().isdisjoint(DYNAMIC)
+        and COUNTER not in dynamic
         and not any(
             "include" in spelled for kind, spelled in zip(region.kinds, region.texts) if kind == "DIRECTIVE"
         )
@@ -349,6 +356,7 @@ def _read_region(
             asked,
             fixed,
             expander.produced - produced,
+            place=_place(path, text, start) if dynamic else None,
         ),
     )
 

@@ -13,8 +13,9 @@ import pytest
 
 from smem_lsp.source import SourceText
 from smem_lsp.source.queries import PROCESS
-from smem_lsp.syntax import lexer
+from smem_lsp.syntax import lexer, preprocess
 from smem_lsp.syntax.parse import Function, TranslationUnit, parse
+from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
 
 FOLDER = Path(__file__).parents[1] / "kernels"
 EDITS = 4000 if os.environ.get("SMEM_FULL") == "1" else 160
@@ -23,6 +24,7 @@ PRELUDE = """\
 #define N 64
 #define TILE(n) __shared__ float tile_##n[N]
 #define EACH(i, n) for (int i = threadIdx.x; i < (n); i += blockDim.x)
+#define CHECK(done) report(done, __FILE__, __LINE__)
 #if N > 32
 typedef float real;
 #else
@@ -56,6 +58,7 @@ void host(float* p) {
     generic<<<1, N>>>(p);
 }
   );
+  CHECK(cudaDeviceSynchronize());
 }
 #undef N
 static const int table[] = {
@@ -90,6 +93,8 @@ TYPED = (
         "N",
         "EACH(",
         "__LINE__",
+        "__FILE__",
+        "__COUNTER__",
         "\n__global__ void fresh() {\n}\n",
         "enum ",
     ),
@@ -202,3 +207,60 @@ def test_after_every_edit_the_unit_is_what_the_text_alone_gives(part: int) -> No
         forget()
         for was, now in zip(incremental, told(parse(SourceText(text)))):
             assert was == now
+
+
+PLACED = """\
+#define CHECK(done) report(done, __FILE__, __LINE__)
+__global__ void first(int* p) {
+  p[0] = 1;
+}
+
+void host(int* p) {
+  first<<<1, 32>>>(p);
+  CHECK(cudaGetLastError());
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "read"),
+    [
+        ("p[0] = 1;", "p[0] = 12;", ["first"]),  # no line moves
+        ("p[0] = 1;", "p[0] = 1;\n", ["first", "host"]),
+        ("report(done", "report(!done", ["first", "host"]),  # the region of the macro, and who uses it
+        ("__LINE__", "__COUNTER__", ["first", "host"]),
+    ],
+)
+def test_what_names_its_line_is_read_again_where_that_moves(
+    was: str, now: str, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forget()
+    parse(SourceText(PLACED, "a.cu"))
+    seen: list[str] = []
+    read_region = preprocess._read_region
+
+    def noted(run: Any, region: lexer.Region, *rest: Any) -> PreprocessedRegion:
+        seen.extend(name for name in ("first", "host") if f"void {name}(" in region.text)
+        return read_region(run, region, *rest)
+
+    monkeypatch.setattr(preprocess, "_read_region", noted)
+    unit = parse(SourceText(PLACED.replace(was, now, 1), "a.cu"))
+    assert seen == read
+    incremental = told(unit)
+    forget()
+    assert told(parse(SourceText(PLACED.replace(was, now, 1), "a.cu"))) == incremental
+
+
+def test_what_names_its_file_is_read_again_in_another_one() -> None:
+    forget()
+    first, second = (parse(SourceText(PLACED, name)).preprocessed.tokens.texts for name in ("a.cu", "b.cu"))
+    assert '"a.cu"' in first and '"b.cu"' in second
+    assert len(first) == len(second)
+
+
+def test_what_counts_is_read_every_time() -> None:
+    forget()
+    text = "int a() { return __COUNTER__; }\nint b() { return __COUNTER__; }\n"
+    for _ in range(2):
+        texts = parse(SourceText(text, "a.cu")).preprocessed.tokens.texts
+        assert [each for each in texts if each.isdigit()] == ["0", "1"]
