@@ -6,10 +6,9 @@ table of 12 megabytes, which the system then fills with zeros page by page, 4 of
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
-from smem_lsp.source.queries import remembered
+from smem_lsp.source.queries import PROCESS, remembered
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt(3)
 _LEFT = 64 << 20  # bytes that may stay free at the end of the heap
@@ -25,18 +24,9 @@ def keep_freed() -> bool:
     return bool(library.mallopt(_MMAP_THRESHOLD, _APART) and library.mallopt(_TRIM_THRESHOLD, _LEFT))
 
 
-_SPARE: Final[dict[Callable[[], None], None]] = {}
-
-
-def can_spare(drop: Callable[[], None]) -> None:
-    """Let ``rest`` call ``drop``, which lets go of memory that is quickly made again."""
-    _SPARE[drop] = None
-
-
 def rest() -> None:
     """This thread has nothing to do for a while: let go of what it can spare, and give it back."""
-    for drop in list(_SPARE):
-        drop()
+    PROCESS.rest()
     give_back()
 
 

@@ -111,11 +111,12 @@ KEPT: Final = Kept(160_000_000)
 class Store:
     """Answers by query and key. ``shared``: several threads may use it at a time."""
 
-    __slots__ = ("_tables", "_unkept", "shared")
+    __slots__ = ("_spare", "_tables", "_unkept", "shared")
 
     def __init__(self, *, shared: bool = False) -> None:
         self._tables: dict[Query[Any, Any], Table[Any, Any]] = {}
         self._unkept: list[Callable[[], None]] = []
+        self._spare: dict[Callable[[], None], None] = {}
         self.shared = shared
 
     def table(self, query: Query[K, V]) -> Table[K, V]:
@@ -135,6 +136,15 @@ class Store:
     def adopt(self, forget: Callable[[], None]) -> None:
         """Let ``clear`` call ``forget`` as well."""
         self._unkept.append(forget)
+
+    def can_spare(self, drop: Callable[[], None]) -> None:
+        """Let ``rest`` call ``drop``, which lets go of memory that is quickly made again."""
+        self._spare[drop] = None
+
+    def rest(self) -> None:
+        """This thread has nothing to do for a while: let go of what it can spare."""
+        for drop in list(self._spare):
+            drop()
 
 
 PROCESS: Final = Store(shared=True)

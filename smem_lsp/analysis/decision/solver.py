@@ -32,7 +32,7 @@ from typing import Any
 from smem_lsp.analysis.decision.formulas import VARIABLE, Expression, Formula
 from smem_lsp.analysis.decision.interruption import interrupted, stop_if_stale
 from smem_lsp.source import record
-from smem_lsp.source.native_memory import can_spare, keep_freed
+from smem_lsp.source.native_memory import keep_freed
 from smem_lsp.source.queries import PROCESS, Query
 
 _LONGEST = 24_000  # characters of a question
@@ -131,7 +131,7 @@ def _solved(asserted: str, names: Sequence[str], effort: int, *, values: bool, l
         kept: _Kept | None = getattr(_local, "kept", None)
         if kept is None:
             kept = _local.kept = _Kept(z3.Context())
-            can_spare(_let_go)
+            PROCESS.can_spare(_let_go)
         outcome = kept.ask(text, min(_QUICK, effort))
         if outcome is not Outcome.UNKNOWN:
             return Solution(outcome, {}, _QUICK_COST)
