@@ -19,7 +19,7 @@ from smem_lsp.source.queries import PROCESS, Query, remembered
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.directives import OUTSIDE, File, Notes
 from smem_lsp.syntax.directives import process_header as process_declarations
-from smem_lsp.syntax.expand import COUNTER, DYNAMIC, MAX_TOKENS
+from smem_lsp.syntax.expand import COUNTER, FILE, MAX_TOKENS
 from smem_lsp.syntax.headers import (
     HeaderKey,
     IncludedFile,
@@ -38,7 +38,6 @@ from smem_lsp.syntax.preprocessed_regions import (
     Conditions,
     Environment,
     PreprocessedRegion,
-    RegionPlace,
     Version,
     find,
     keep,
@@ -205,7 +204,7 @@ def preprocess(
     if run.changes:
         environment.version = Version()
     result = Preprocessed([], environment, regions=regions(text, earlier))
-    result.preprocessed_regions += _read_regions(run, result.regions, environment, path, text, 0)
+    result.preprocessed_regions += _read_regions(run, result.regions, environment, path, 0)
     result.pieces, result.files = tuple(run.pieces), run.files
     result.header, result.header_key = flatten(run.pieces)
     result.entered = run.entered
@@ -244,7 +243,7 @@ def _process_header(run: Run, path: str, text: str, depth: int, bare: bool) -> N
         return
     cut = _CUT.of(PROCESS, text, partial(regions, text), weigh=lambda _: len(text) + 1)
     run.tokens += sum(len(region.kinds) for _, region in cut)
-    read = tuple(_read_regions(run, cut, Environment(run.macros, Version()), path, text, depth))
+    read = tuple(_read_regions(run, cut, Environment(run.macros, Version()), path, depth))
     file = IncludedFile(path, text, read, piece_of(read))
     run.files.append(file)
     run.pieces.append(file.piece)
@@ -258,15 +257,13 @@ def _read_regions(
     cut: Sequence[tuple[int, Region]],
     environment: Environment,
     path: str,
-    text: str,
     depth: int,
 ) -> Iterator[tuple[int, PreprocessedRegion]]:
     """The regions of one file, preprocessed in order. ``depth``: 0 for the main file."""
     conditions = OUTSIDE
     for start, region in cut:
         checkpoint()
-        place = partial(_place, path, text, start)
-        preprocessed = None if run.expander.refused else find(region, conditions, environment, place)
+        preprocessed = None if run.expander.refused else find(region, conditions, environment, path)
         if preprocessed is not None and run.expander.produced + preprocessed.produced <= MAX_TOKENS:
             run.expander.produced += preprocessed.produced
             if depth:
@@ -275,14 +272,10 @@ def _read_regions(
             environment.pass_over(preprocessed, applied=bool(depth))
         else:
             macros = environment.table
-            preprocessed = _read_region(run, region, start, conditions, macros, path, text, depth)
+            preprocessed = _read_region(run, region, start, conditions, macros, path, depth)
             environment.pass_over(preprocessed, applied=True)
         yield start, preprocessed
         conditions = preprocessed.after
-
-
-def _place(path: str, text: str, start: int) -> RegionPlace:
-    return path, text.count("\n", 0, start) + 1
 
 
 @remembered(most=64)
@@ -298,7 +291,6 @@ def _read_region(
     before: Conditions,
     macros: dict[str, Macro],
     path: str,
-    text: str,
     depth: int,
 ) -> PreprocessedRegion:
     """Preprocess the region at ``start`` without the cache."""
@@ -311,7 +303,8 @@ def _read_region(
         len(expander.pasted),
         expander.produced,
     )
-    expander.line_of = lambda offset: text.count("\n", 0, start + offset) + 1
+    # from the start of the region: it gives the same wherever it stands, and programs only print their lines
+    expander.line_of = lambda offset: region.text.count("\n", 0, offset) + 1
     out = TokenList.empty()
     notes = Notes(start)
     file = File(run, path, out, notes, depth, before)
@@ -328,10 +321,9 @@ def _read_region(
     look()
     words = words_of(region.text).union(expander.pasted[pasted:])
     uses, asked = used_macros(words, macros, then)
-    dynamic = uses.keys() & DYNAMIC.keys()
     fixed = (
         not expander.refused
-        and COUNTER not in dynamic
+        and COUNTER not in uses
         and not any(
             "include" in spelled for kind, spelled in zip(region.kinds, region.texts) if kind == "DIRECTIVE"
         )
@@ -356,7 +348,7 @@ def _read_region(
             asked,
             fixed,
             expander.produced - produced,
-            place=_place(path, text, start) if dynamic else None,
+            path=path if FILE in uses else None,
         ),
     )
 

@@ -6,7 +6,7 @@ name. While these stay the same, the result is the same object, and all facts st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ from smem_lsp.syntax.macros import Macro
 if TYPE_CHECKING:
     from smem_lsp.syntax.blocks import Block
 
-RegionPlace = tuple[str, int]  # path, line at which it begins (1-based)
 Changes = tuple[tuple[str, Macro | None], ...]  # macros defined; None: undefined
 
 _VARIANTS = 4  # results cached for one region, under different macros
@@ -59,7 +58,7 @@ class PreprocessedRegion:
 
     ``columns``: 0 for tokens in column 0, positive elsewhere, -1 for tokens from macro bodies; ``uses``: the macros
     that its words name, directly or through macros; ``words``: all names that could have been macros; ``fixed``: it
-    depends on nothing else (a region with an include does), but for its ``place``, where it names ``__LINE__`` or
+    depends on nothing else (a region with an include does), but for the ``path`` of the file, where it names
     ``__FILE__``.
     """
 
@@ -81,7 +80,7 @@ class PreprocessedRegion:
     fixed: bool
     produced: int  # tokens that macros produced
     block: Block | None = None  # the region as a block of its own
-    place: RegionPlace | None = None
+    path: str | None = None  # None: of no matter
     held: tuple[Version | None, Version | None] = field(default=(None, None))  # macros before it and after it
 
     def __len__(self) -> int:
@@ -139,14 +138,14 @@ class Environment:
 
 
 def find(
-    region: Region, before: Conditions, environment: Environment, place: Callable[[], RegionPlace]
+    region: Region, before: Conditions, environment: Environment, path: str
 ) -> PreprocessedRegion | None:
-    """The cached result of the region here, if there is one."""
+    """The cached result of the region of this file here, if there is one."""
     version = environment.version
     for preprocessed in region.preprocessed_regions:
         checkpoint()
         if preprocessed.fixed and (preprocessed.before is before or preprocessed.before == before):
-            if preprocessed.place is not None and preprocessed.place != place():
+            if preprocessed.path not in (None, path):
                 continue
             if preprocessed.held[0] is version:
                 return preprocessed
@@ -163,7 +162,7 @@ def keep(region: Region, preprocessed: PreprocessedRegion) -> PreprocessedRegion
     known = region.preprocessed_regions
     for old in known:
         if old.fixed == preprocessed.fixed and old.uses == preprocessed.uses and old.same_as(preprocessed):
-            old.place = preprocessed.place
+            old.path = preprocessed.path
             return old
     known.insert(0, preprocessed)
     del known[_VARIANTS:]

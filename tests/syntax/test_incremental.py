@@ -225,13 +225,14 @@ void host(int* p) {
 @pytest.mark.parametrize(
     ("was", "now", "read"),
     [
-        ("p[0] = 1;", "p[0] = 12;", ["first"]),  # no line moves
-        ("p[0] = 1;", "p[0] = 1;\n", ["first", "host"]),
+        ("p[0] = 1;", "p[0] = 12;", ["first"]),
+        ("p[0] = 1;", "p[0] = 1;\n", ["first"]),
+        ("  first<<<", "\n  first<<<", ["host"]),
         ("report(done", "report(!done", ["first", "host"]),  # the region of the macro, and who uses it
         ("__LINE__", "__COUNTER__", ["first", "host"]),
     ],
 )
-def test_what_names_its_line_is_read_again_where_that_moves(
+def test_what_names_its_line_is_not_read_again_where_it_moves(
     was: str, now: str, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forget()
