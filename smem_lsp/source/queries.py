@@ -17,6 +17,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from heapq import heapify, heapreplace
 from itertools import count
 from threading import Lock
 from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, cast
@@ -78,16 +79,17 @@ class Kept:
     def trim(self) -> None:
         """Forget what is too much: answers that were used before ``begin``, and others where it is twice as much."""
         with self._trimming:
-            tables = list(self._tables)
-            held = sum(table.bytes for table in tables)
-            while held > self.most:
-                oldest = min(tables, key=lambda table: table.oldest, default=None)
-                if oldest is None or (oldest.oldest >= self._began and held <= 2 * self.most):
+            held = self.bytes
+            if held <= self.most:
+                return
+            by_age = [(table.oldest, number, table) for number, table in enumerate(list(self._tables))]
+            heapify(by_age)
+            while held > self.most and by_age:
+                used, number, table = by_age[0]
+                if used == _NEVER or (used >= self._began and held <= 2 * self.most):
                     return
-                freed = oldest.drop_oldest()
-                if not freed and oldest.oldest == _NEVER:
-                    tables.remove(oldest)
-                held -= freed
+                held -= table.drop_oldest()
+                heapreplace(by_age, (table.oldest, number, table))
 
     def now(self) -> int:
         return next(self._clock)
