@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from functools import partial
+from weakref import WeakSet
 
 import pytest
 
@@ -34,10 +35,9 @@ def test_what_was_asked_for_last_stays() -> None:
 
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> Kept:
-    """The budget, 100 bytes more than is held now, none of which is used again."""
-    PROCESS.clear()
-    gc.collect()
-    monkeypatch.setattr(KEPT, "most", KEPT.bytes + 100)
+    """The budget of this process, of 100 bytes and of nothing that other tests have left."""
+    monkeypatch.setattr(KEPT, "_tables", WeakSet())
+    monkeypatch.setattr(KEPT, "most", 100)
     KEPT.begin()
     return KEPT
 

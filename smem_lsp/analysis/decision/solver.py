@@ -39,6 +39,9 @@ _LONGEST = 24_000  # characters of a question
 _QUICK = 4_000  # effort in the context that is kept; 98 of 100 linear questions take less than 1,900
 _QUICK_COST = 1_000  # what such an answer counts for, whatever it took
 _CONTEXT = 2_500  # what a context of its own counts for
+_MOST_MILLISECONDS = (
+    4_000  # of one question: some steps on products are no effort to the solver, and have no end
+)
 _PLAIN: Mapping[str, bool] = {}
 _LINEAR = ((1.0, _PLAIN),)  # parts of the effort, and the settings with which it is spent
 _PRODUCTS = (
@@ -209,6 +212,7 @@ def _put(
     given = z3.Z3_mk_params(c)
     z3.Z3_params_inc_ref(c, given)
     z3.Z3_params_set_uint(c, given, z3.Z3_mk_string_symbol(c, "rlimit"), effort)
+    z3.Z3_params_set_uint(c, given, z3.Z3_mk_string_symbol(c, "timeout"), _MOST_MILLISECONDS)
     for name, value in settings.items():
         z3.Z3_params_set_bool(c, given, z3.Z3_mk_string_symbol(c, name), value)
     z3.Z3_solver_set_params(c, solver, given)

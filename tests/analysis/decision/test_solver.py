@@ -137,3 +137,9 @@ def test_who_rests_lets_go_of_the_context_that_is_kept() -> None:
     assert solver._local.kept is None
     ANSWERS.forget(PROCESS)
     assert solve(two_threads_meet(4, 3), (), EFFORT) == before
+
+
+def test_a_question_whose_steps_are_no_effort_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some steps of the solver on products are not counted: with this effort it would go on for an hour."""
+    monkeypatch.setattr(solver, "_MOST_MILLISECONDS", 200)
+    assert solve(HARD, (), 4_000_000_000).outcome is Outcome.UNKNOWN
