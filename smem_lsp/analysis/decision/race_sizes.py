@@ -22,7 +22,7 @@ from smem_lsp.analysis.decision.size_conditions import (
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import NotTaken
 from smem_lsp.analysis.decision.witnesses import witness_of
-from smem_lsp.analysis.values.terms import LoopVar, Op, Sym, Term, parts_of
+from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Sym, Term, parts_of
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_THREADS
@@ -66,7 +66,7 @@ class RaceSizes(Meeting):
                 too_small = True
         solved = too_small and len(names) == 1
         if (len(shown) > 1 and not solved) or (shown and not everything):
-            if self.meet_if_small(names, shown, formulas, apart):
+            if self.meet_if_small(names, shown, formulas, apart) or (too_small and self.are_apart_as_meant()):
                 return self.undecided(names, origin)
             return Reply(Answer.RACE, origin, (), shown[0])
         if len(names) == 1:
@@ -236,6 +236,14 @@ class RaceSizes(Meeting):
         large = [self.encoder.sizes[name] >= threads for name in names]
         return self.is_possible([*apart, *large], {}) and not self.is_possible([*formulas, *large], {})
 
+    def are_apart_as_meant(self) -> bool:
+        """Are they counted from two places in one buffer, which launches that nobody sees keep far enough apart?
+        Parameters say where one of them is, and how far what begins at the other one reaches."""
+        values, buffers = self.asker.of.values, self.asker.of.kernel.buffers
+        offsets = [values.offset(each, buffers[each.buffer]) for each in (self.first, self.second)]
+        begins = [None if each is None else frozenset(_of_parameters(each)) for each in offsets]
+        return begins[0] != begins[1] and not (self.asker.passed or self.asker.given())
+
     def unrelated(self) -> dict[str, int]:
         """Large sizes of which none is made of another one, nor of the block's, but for what the launches make so."""
         threads = threads_of(self.encoder.dims)
@@ -283,6 +291,20 @@ class RaceSizes(Meeting):
 
     def solve_for(self, formulas: Sequence[Formula], wanted: Sequence[Expression]) -> solver.Solution:
         return self.asker.solve(self.encoder, list(formulas), wanted=wanted)
+
+
+def _of_parameters(offset: Term) -> Iterator[Term]:
+    """What of a sum is made of parameters alone."""
+    if isinstance(offset, Op) and offset.operator in ("+", "-"):
+        for each in offset.args:
+            yield from _of_parameters(each)
+    elif isinstance(offset, Op) and offset.operator == "*" and any(isinstance(a, Const) for a in offset.args):
+        for each in offset.args:
+            yield from () if isinstance(each, Const) else _of_parameters(each)
+    else:
+        atoms = [each for each in parts_of(offset) if not isinstance(each, Op | Const)]
+        if atoms and all(isinstance(each, Sym) and is_parameter(each.name) for each in atoms):
+            yield offset
 
 
 def made_of_others(facts: Iterable[Term]) -> set[str]:
