@@ -36,10 +36,7 @@ class Asked:
         return (
             all(reader.includers(path) == answer for path, answer in self.includers.items())
             and all(reader.naming(*asked) == answer for asked, answer in self.naming.items())
-            # no other file calls it, or the project is not read yet: both are analysed alike
-            and all(
-                (reader.calling(*asked) or ()) == (answer or ()) for asked, answer in self.calling.items()
-            )
+            and all(reader.calling(*asked) == answer for asked, answer in self.calling.items())
             and not any(reader.search(*asked) for asked in self.not_found)
         )
 
