@@ -15,7 +15,6 @@ from smem_lsp.unit.unit_facts import UnitFacts, host_code, with_callers
 
 _DEEPEST = 3  # calls from file to file
 _MOST_NAMING = 256  # files in which the name of one function is looked for
-_FEW = 8  # files, whose texts are looked at before the function is walked: of more that is dearer
 _MOST_UNITS = 8  # that call one function
 _MOST_READ = 16  # units of callers of one file
 _MOST_PASSED = 8  # ways in which one function is called
@@ -37,12 +36,10 @@ class ProjectCallers:
 
     def _callers(self, host: HostCode, depth: int) -> Mapping[int, tuple[Passed, ...]]:
         found: dict[int, tuple[Passed, ...]] = {}
-        for function, outside in host.open_to_others():
+        for function, outside in host.asking():
             look()
             named = self._reader.calling(outside.path, outside.name)
             if named is None:  # of no project
-                continue
-            if (depth and not self._is_named(outside, named)) or not host.asks_callers(function):
                 continue
             passed = self._passed(outside, named, depth) if depth else None
             if passed is None:
@@ -50,13 +47,6 @@ class ProjectCallers:
             elif passed:
                 found[function.number] = passed
         return found
-
-    def _is_named(self, wanted: Outside, named: Sequence[str]) -> bool:
-        """May one of these files call a function, as far as its text tells?"""
-        if len(named) > _FEW:
-            return True
-        texts = map(self._reader.read, named)
-        return any(text is None or names_function(text, wanted.name) for text in texts)
 
     def _passed(self, wanted: Outside, named: Sequence[str], depth: int) -> tuple[Passed, ...] | None:
         """What the files that may have ``named`` a function pass to it; None: not known of all calls."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
-from functools import partial
 
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.source import checkpoint
-from smem_lsp.source.queries import Query
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function
@@ -65,12 +63,7 @@ class Frame:
     @property
     def traits(self) -> Traits:
         if self._traits is None:
-            words = self.function.definition.body_words
-            by_value = {name: self.by_value[name] for name in words & self.by_value.keys()}
-            watched = words & self.watched
-            work = partial(Traits.of, self.body, watched, by_value, self.wanted)
-            key = watched, frozenset(by_value.items()), self.wanted
-            self._traits = _TRAITS.of(self.body.store, key, work)
+            self._traits = Traits.of(self.body, self.watched, self.by_value, self.wanted)
         return self._traits
 
     def find(self, name: str) -> tuple[Variable | None, bool]:
@@ -141,10 +134,6 @@ class Traits:
         """Names that the tokens ``[lo, hi)`` may change."""
         return {name for name, places in self.changed.items() if any(lo <= at < hi for at in places)}
 
-
-_TRAITS = Query[tuple[frozenset[str], frozenset[tuple[str, frozenset[int]]], frozenset[str]], Traits](
-    "which variables of a host function matter, by what is known of the functions that it calls", most=4
-)
 
 # C functions and those of std that take numbers by value, or only read them
 _READERS = frozenset(
@@ -339,12 +328,15 @@ def _relevant(
             lo = i + 1
     parts.append((lo, len(kinds)))
     names: set[str] = set(wanted)
-    leading = watched | LAUNCH_CALLS
     rest: list[tuple[set[str], set[str]]] = []
     for lo, hi in parts:
         checkpoint()
         inside = {text for kind, text in zip(kinds[lo:hi], texts[lo:hi]) if kind == "NAME"}
-        if "LAUNCH_OPEN" in kinds[lo:hi] or not inside.isdisjoint(leading) or "RETURN" in kinds[lo:hi]:
+        if (
+            "LAUNCH_OPEN" in kinds[lo:hi]
+            or not inside.isdisjoint(watched | LAUNCH_CALLS)
+            or "RETURN" in kinds[lo:hi]
+        ):
             names |= inside
         else:
             rest.append(({t for t in inside if _set_in(kinds, texts, lo, hi, t)}, inside))

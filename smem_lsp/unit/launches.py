@@ -338,23 +338,22 @@ class HostCode:
         path = self.unit.file_of(function.number).source.path
         return path != self.unit.main and bound_to_unit(function)
 
-    def open_to_others(self) -> Iterator[tuple[Function, Outside]]:
-        """The functions that lead to launches, take something, and may be called by other files."""
+    def asking(self) -> Iterator[tuple[Function, Outside]]:
+        """The functions that other files may call, and that pass on what they are given to the block or the dynamic
+        bytes of a launch, or to a function outside."""
         for group in self.leading.values():
             for function in group:
                 checkpoint()
-                if _names_of(function) and not function.is_kernel:
-                    outside = outside_of(self.unit, self.constants, function)
-                    if outside is not None:
-                        yield function, outside
-
-    def asks_callers(self, function: Function) -> bool:
-        """Does a function pass on what it is given to the block or the dynamic bytes of a launch, or to a function
-        outside?"""
-        names = _names_of(function)
-        own = {*names, *(f"{name}.{axis}" for name in names for axis in "xyz")}
-        _, answer = self._walk(function, None)
-        return any(each.name in own for each in _decisive(answer))
+                names = [d.name for each in function.parameters or () for d in each.declarators if d.name]
+                if not names or function.is_kernel:
+                    continue
+                own = {*names, *(f"{name}.{axis}" for name in names for axis in "xyz")}
+                outside = outside_of(self.unit, self.constants, function)
+                if outside is None:
+                    continue
+                _, answer = self._walk(function, None)
+                if any(each.name in own for each in _decisive(answer)):
+                    yield function, outside
 
     def in_context(self, number: int, bound: dict[str, Argument]) -> list[HostLaunch]:
         """The launches that a function leads to where these template arguments are bound."""
@@ -448,11 +447,6 @@ class HostCode:
             )
         found = dict.fromkeys(finder.found_open())  # up to where it was too much
         return _Answer(tuple(found), frozenset(), frozenset(tables[0]), frozenset(), cut=True)
-
-
-def _names_of(function: Function) -> list[str]:
-    """Of its parameters."""
-    return [d.name for each in function.parameters or () for d in each.declarators if d.name]
 
 
 def _decisive(answer: _Answer) -> Iterator[Symbol]:

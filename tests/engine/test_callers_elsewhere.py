@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 
 from smem_lsp.engine import Report, check
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.source import FileReader
-from smem_lsp.source.queries import PROCESS
-from smem_lsp.syntax.parse import Function
-from smem_lsp.unit import launches as host
 
 KERNEL = """\
 __global__ void k(float* out, int n) {
@@ -246,37 +242,3 @@ def test_two_copies_of_a_project() -> None:
     # a function of its file alone takes no calls of others
     texts["/p/two/src/ops.cu"] = RUN.replace("void run", "static void run")
     assert blocks(texts, "/p/one/src/ops.cu") == ["128 x 1 x 1", "256 x 1 x 1"]
-
-
-GO = RUN + "void go(float* p) { run(p, 8, 96); }\n"
-
-
-@pytest.mark.parametrize(
-    ("other", "walked", "expected"),
-    [
-        ("", {"go"}, ["96 x 1 x 1"]),
-        (DECLARED, {"go"}, ["96 x 1 x 1"]),
-        ("// run(p, 8, 256)\n", {"go"}, ["96 x 1 x 1"]),
-        (
-            DECLARED + "void other(float* p) { run(p, 8, 256); }\n",
-            {"go", "run", "other"},
-            ["256 x 1 x 1", "96 x 1 x 1"],
-        ),
-        (DECLARED + "auto other = &run;\n", {"go", "run"}, ["96 x 1 x 1", *OPEN]),
-    ],
-    ids=["nothing", "declared", "comment", "called", "address"],
-)
-def test_a_function_that_no_other_file_names_is_not_walked_for_them(
-    monkeypatch: pytest.MonkeyPatch, other: str, walked: set[str], expected: list[str]
-) -> None:
-    found: set[str] = set()
-    answer = host.HostCode._answer
-
-    def noted(self: host.HostCode, reached: Sequence[Function], *given: Any) -> host._Answer:
-        found.add(reached[0].name)
-        return answer(self, reached, *given)
-
-    monkeypatch.setattr(host.HostCode, "_answer", noted)
-    host._WALK.forget(PROCESS)
-    assert blocks({"ops.cu": GO, "other.cu": other}) == expected
-    assert found == walked

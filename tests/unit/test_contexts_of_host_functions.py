@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from smem_lsp.semantics.entities import Argument
 from smem_lsp.source.queries import PROCESS
 from smem_lsp.syntax.parse import Function
 from smem_lsp.unit import launches
-from smem_lsp.unit.host_frames import Traits, names_text
+from smem_lsp.unit.host_frames import names_text
 from smem_lsp.unit.outside_calls import Passed
 
 KERNEL = """\
@@ -121,33 +120,3 @@ def test_a_specialization_is_launched_by_a_template_that_nothing_enters() -> Non
         "template void outer<32>(float*);\n"
     )
     assert set().union(*blocks(text).values()) == {(64, 1, 1)}
-
-
-def test_what_a_function_may_change_is_found_once_for_all_its_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    found: list[str] = []
-    of = Traits.of
-
-    def counted(body: Any, *given: Any) -> Traits:
-        found.append(body.definition.name)
-        return of(body, *given)
-
-    monkeypatch.setattr(Traits, "of", staticmethod(counted))
-    launches._WALK.forget(PROCESS)
-    calls = " ".join(f"run<32>(d, {32 * n});" for n in (1, 2, 3))
-    text = (
-        "template <int M> void run(float* d, int t) { int once = t; once += M; k<M><<<1, once>>>(d, 1); }\n"
-        f"void go(float* d) {{ {calls} }}\n"
-    )
-    assert blocks(text) == {"k<32>": {(64, 1, 1), (96, 1, 1), (128, 1, 1)}}
-    assert found.count("run") == 1
-
-
-@pytest.mark.parametrize(("parameter", "block"), [("int t", (64, 1, 1)), ("int& t", None)])
-def test_what_a_function_may_change_depends_on_those_that_it_calls(
-    parameter: str, block: Dims | None
-) -> None:
-    text = (
-        f"void other({parameter}) {{ for (int i = 0; i < 3; i++) log(t = i); }}\n"
-        "void same(float* d) { int t = 64; other(t); k<32><<<1, t>>>(d, 1); }\n"
-    )
-    assert blocks(text) == {"k<32>": {block}}
