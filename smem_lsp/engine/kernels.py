@@ -33,8 +33,8 @@ _LEAST_SHARE = 0.2  # of a kernel's time, whatever the others of the file need
 
 @dataclass(frozen=True, slots=True)
 class JudgedKernel:
-    """A kernel with its instances, one where it is no template, and what the rules find in it. ``rest``: what
-    stands for the instances that are left out, where all of it is race-free; no rule looks at it."""
+    """A kernel with its instances, one where it is no template, and what the rules find in it. ``rest``: what stands
+    for the instances that are left out, where all of it is race-free; no rule looks at it."""
 
     instances: tuple[PlacedKernel, ...]
     findings: tuple[tuple[Rule, Finding], ...]
@@ -178,12 +178,14 @@ def _place(
         try:
             whole = one.run("everything", place, None, limits.file_seconds)
             if every and readings[0].unread and whole is not None and len(known) == len(readings):
-                rest = Attempts(limits).run("everything", cover, rest, limits.file_seconds)
+                more = Attempts(limits, function.name)
+                rest = more.run(MORE_INSTANCES, cover, rest, limits.file_seconds)
+                one.stopped += (each for each in more.stopped if each.why is Why.DEFECT)
         finally:
             setting.forget_cut(placed, every=whole is None)
-        for more in readings[0].left_out:
-            covered = more == MORE_INSTANCES and bool(rest)
-            what = f"findings in {more}" if covered else more
+        for parts in readings[0].left_out:
+            covered = parts == MORE_INSTANCES and bool(rest)
+            what = f"findings in {parts}" if covered else parts
             one.stopped.append(Stopped(what, Why.MANY, function.name, parts=not covered))
         attempts.stopped += (replace(each, span=function.name_span) for each in one.stopped)
         if known:

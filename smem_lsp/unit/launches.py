@@ -355,17 +355,12 @@ class HostCode:
                 if any(each.name in own for each in _decisive(answer)):
                     yield function, outside
 
-    def in_context(self, number: int, bound: dict[str, Argument]) -> list[HostLaunch]:
-        """The launches that a function leads to where these template arguments are bound."""
+    def in_context(self, number: int, bound: dict[str, Argument] | None) -> list[HostLaunch]:
+        """The launches that a function leads to where these template arguments are bound; None: whatever they are."""
         function = self.unit.function(number)
         if not any(map(_launches, self._reached(function))):  # it gives a kernel to others, which launch it
             return []
         reached, answer = self._walk(function, bound)
-        return _numbered(answer, reached)
-
-    def for_any_arguments(self, function: Function) -> list[HostLaunch]:
-        """The launches that a template leads to, whatever its arguments are."""
-        reached, answer = self._walk(function, None)
         return _numbered(answer, reached)
 
     def _walk(

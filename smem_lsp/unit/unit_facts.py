@@ -216,7 +216,7 @@ class UnitFacts:
         if binding is None and not is_specialization(function):
             sites = [*self._placed(function), *self._foreign(function), *self._through_pointers(function)]
         elif self.of_rest(function, binding):
-            sites = self._for_any_arguments(function)
+            sites = self._for_any_arguments[function.number]
         else:
             sites = self.launched.get((function.number, binding), ())
         bound = None if binding is None else binding.names
@@ -227,8 +227,16 @@ class UnitFacts:
         known = self.instances.get(function.number)
         return known is not None and binding in known.rest
 
-    def _for_any_arguments(self, function: Function) -> Sequence[LaunchSite]:
-        """The launches of a template; those in other templates as they are for any arguments of these."""
+    @cached_property
+    def _for_any_arguments(self) -> Mapping[int, Sequence[LaunchSite]]:
+        """The launches of the kernels of which instances are left out, by number; those in other templates as they are
+        for any arguments of these."""
+        numbers = (number for number, known in self.instances.items() if known.rest)
+        every = map(self.unit.function, numbers)
+        return {each.number: self._launched_by_templates(each) for each in every if each.is_kernel}
+
+    def _launched_by_templates(self, function: Function) -> Sequence[LaunchSite]:
+        """A template that names the kernel and does not launch it itself may hand it to who launches it in any way."""
         found: dict[LaunchSite, None] = {}
         sites = [*self._placed(function), *self._foreign(function), *self._through_pointers(function)]
         for host in self.unit.all_functions:
@@ -237,9 +245,13 @@ class UnitFacts:
             checkpoint()
             span, file = host.span, self.unit.file_of(host.number)
             sites = [each for each in sites if each.path != self._path(file) or not span.covers(each.span)]
-            for launch in self._host.for_any_arguments(host):
-                if launch.function == host.number and launch.site.kernel == function.name:
-                    found[self._at(file, host.start, launch.site)] = None
+            own = [
+                self._at(file, host.start, launch.site)
+                for launch in self._host.in_context(host.number, None)
+                if launch.function == host.number and launch.site.kernel == function.name
+            ]
+            unknown = LaunchSite(function.name, None, None, None, host.name_span, 0)
+            found |= dict.fromkeys(own or [self._at(file, 0, unknown)])
         return [*sites, *found]
 
     @cached_property
@@ -249,7 +261,7 @@ class UnitFacts:
     def unplaced(self, function: Function, binding: Binding | None) -> Sequence[LaunchSite]:
         """Like ``launches_of``, for their configurations only."""
         if self.of_rest(function, binding):
-            return self._for_any_arguments(function)
+            return self._for_any_arguments[function.number]
         if binding is None and not is_specialization(function):
             sites = (site for _, _, site in self.launches.get(function.name, ()))
             placed = (site for site in sites if self._means(site, function))

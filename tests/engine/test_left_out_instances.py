@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smem_lsp.engine import check
+from smem_lsp.engine import check, kernels
 from smem_lsp.output.verdicts import lines
 
 REVERSES = """\
@@ -79,6 +79,30 @@ void run(int n, float* p, double* q) { launch<32>(n, p); launch<32>(n, q); }
 def test_a_host_template_that_calls_itself(threads: str, told: list[str]) -> None:
     """The kernel has no more than eight instances through those of the host function that are looked at."""
     assert of_rest(FOLDS + HOST.replace("THREADS", threads)) == told
+
+
+STARTED = """\
+template <typename K, typename T> void start(K kernel, int threads, T* p) { kernel<<<1, threads>>>(p, p); }
+template <int N, typename T> void launch(T* p) { STARTS; }
+"""
+
+
+@pytest.mark.parametrize("starts", ["start(fold<N, T>, N, p)", "start(fold<N, T>, N > 256 ? 2 * N : N, p)"])
+def test_a_template_that_hands_the_kernel_on_does_not_say_how_it_is_launched(starts: str) -> None:
+    calls = "".join(f"launch<{32 * n}>(p);\n" for n in range(1, 10))
+    text = f"{FOLDS}{STARTED.replace('STARTS', starts)}void run(float* p) {{\n{calls}}}\n"
+    assert of_rest(text) == ["fold: shared memory undecided: more instances: too many"]
+
+
+@pytest.mark.defects
+def test_a_defect_in_what_stands_for_others_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(facts: object) -> None:
+        raise ValueError("broken")
+
+    monkeypatch.setattr(kernels, "kernel_verdict", broken)
+    report = check(REVERSES + launches("reverse", 9), path="k.cu")
+    (told,) = report.defects
+    assert told.startswith("internal error in more instances of reverse: ValueError")
 
 
 def test_too_many_types_are_left_out_as_well() -> None:
