@@ -106,7 +106,7 @@ class Report:
     find_fixes: Callable[[Finding, Report], tuple[Fix, ...]]
     rest: Sequence[
         KernelReport
-    ] = ()  # race-free for any numbers: what stands for instances that are left out
+    ] = ()  # what stands for instances that are left out: race-free for any numbers
     facts: Sequence[KernelFacts] = ()  # of ``kernels``, for who needs more than the report
     functions: Sequence[KernelFacts] = ()  # of the device functions that no kernel calls
     unit: TranslationUnit | None = None  # None: the file could not be read

@@ -40,7 +40,7 @@ _QUICK = 4_000  # effort in the context that is kept; 98 of 100 linear questions
 _QUICK_COST = 1_000  # what such an answer counts for, whatever it took
 _CONTEXT = 2_500  # what a context of its own counts for
 _MOST_MILLISECONDS = (
-    4_000  # of one question: some steps on products are no effort to the solver, and have no end
+    4_000  # of one question: some of the solver's steps on products are no effort, and have no end
 )
 _PLAIN: Mapping[str, bool] = {}
 _LINEAR = ((1.0, _PLAIN),)  # parts of the effort, and the settings with which it is spent
