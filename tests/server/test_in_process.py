@@ -190,9 +190,9 @@ def test_the_host_says_when_it_is_idle() -> None:
 @pytest.mark.usefixtures("one_thread")
 def test_others_are_answered_while_a_long_document_is_analysed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two slices of it messages are read, and no kernel is analysed twice for ever. Each look at the clock
-    takes 1 ms, so a slice ends after a hundred looks, whatever else the machine does."""
+    takes 20 ms, so a slice ends after five looks, whatever else the machine does and however seldom it looks."""
     looks = itertools.count()
-    monkeypatch.setattr(Worker, "clock", staticmethod(lambda: 0.001 * next(looks)))
+    monkeypatch.setattr(Worker, "clock", staticmethod(lambda: 0.02 * next(looks)))
     long = "".join(
         MERGEABLE.replace("sum(", f"sum{n}(").replace("[256]", f"[{256 + n}]").replace("sum<<<", f"sum{n}<<<")
         for n in range(150)
