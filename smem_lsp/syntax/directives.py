@@ -30,6 +30,9 @@ _HAS_OTHER = frozenset(
         "__has_feature",
     )
 )
+_FLAG = re.compile(
+    r"!?\s*(?:defined\b\s*\(?\s*)?([A-Za-z]\w*)[\s)]*(?:\|\||&&|\Z)"
+)  # the first operand, not reserved
 _COMPARING = frozenset(("<", ">", "<=", ">=", "==", "!="))
 _ABSENT = frozenset(("_MSC_VER", "_WIN32", "_WIN64", "_LIBCPP_VERSION"))  # of other compilers
 _WORDS = frozenset(("true", "false", "and", "or", "not"))  # of a condition
@@ -47,22 +50,27 @@ def process_header(run: Run, path: str, text: str, depth: int, bare: bool) -> No
 
 class _Conditional:
     """One open ``#if``. ``outer``: is the code around it active? ``taken``: has a branch been taken? ``unknown``: a
-    name that nothing defines and that is compared to choose one; ``start``: where it begins in the region."""
+    name that nothing defines and that is compared to choose one; ``flags``: names that nothing defines and that its
+    conditions so far ask for; ``start``: where it begins in the region."""
 
-    __slots__ = ("outer", "start", "taken", "unknown")
+    __slots__ = ("flags", "outer", "start", "taken", "unknown")
 
-    def __init__(self, outer: bool, taken: bool, unknown: str = "", start: int = 0) -> None:
+    def __init__(
+        self, outer: bool, taken: bool, unknown: str = "", flags: tuple[str, ...] = (), start: int = 0
+    ) -> None:
         self.outer = outer
         self.taken = taken
         self.unknown = unknown
+        self.flags = flags
         self.start = start
 
 
 class Notes:
     """The directives, inactive ranges and undecided conditionals of one region of the file itself. ``start``: its
-    offset."""
+    offset; ``errors``: for each ``#error`` that is reached, the names that the conditions around it ask for and nothing
+    defines."""
 
-    __slots__ = ("directives", "inactive", "inactive_from", "start", "undecided")
+    __slots__ = ("directives", "errors", "inactive", "inactive_from", "start", "undecided")
 
     def __init__(self, start: int) -> None:
         self.start = start
@@ -70,6 +78,7 @@ class Notes:
         self.inactive: list[tuple[int, int]] = []
         self.inactive_from = 0
         self.undecided: list[tuple[int, int, str]] = []
+        self.errors: list[tuple[str, ...]] = []
 
 
 OUTSIDE = Conditions()
@@ -79,7 +88,19 @@ class File:
     """One file on its way through the preprocessor, or a region of it. ``notes`` is None for a header of which only
     the declarations are kept; ``depth`` is 0 for the main file."""
 
-    __slots__ = ("active", "depth", "notes", "out", "path", "pending", "run", "source", "stack", "unknown")
+    __slots__ = (
+        "active",
+        "depth",
+        "flags",
+        "notes",
+        "out",
+        "path",
+        "pending",
+        "run",
+        "source",
+        "stack",
+        "unknown",
+    )
 
     def __init__(
         self,
@@ -100,6 +121,7 @@ class File:
         self.stack = [_Conditional(*each) for each in before.stack]
         self.active = before.active
         self.unknown = ""  # what the last condition compares that nothing defines
+        self.flags: tuple[str, ...] = ()  # what it asks for that nothing defines
 
     def process(self, text: str) -> None:
         """Process a whole header."""
@@ -115,7 +137,9 @@ class File:
         self.process_tokens(["DIRECTIVE"] * len(directives), list(directives), [0] * len(directives))
 
     def conditions(self) -> Conditions:
-        return Conditions(tuple((each.outer, each.taken, each.unknown) for each in self.stack), self.active)
+        return Conditions(
+            tuple((each.outer, each.taken, each.unknown, each.flags) for each in self.stack), self.active
+        )
 
     def process_tokens(self, kinds: list[str], texts: list[str], offsets: Sequence[int]) -> None:
         notes = self.notes
@@ -137,9 +161,8 @@ class File:
             was_active = self.active
             if name in ("if", "ifdef", "ifndef"):
                 taken = was_active and self._test(name, rest)
-                stack.append(
-                    _Conditional(was_active, taken, self.unknown if was_active else "", offsets[stop])
-                )
+                asked = (self.unknown, self.flags) if was_active else ("", ())
+                stack.append(_Conditional(was_active, taken, *asked, offsets[stop]))
                 self.active = taken
             elif name in ("elif", "else", "elifdef", "elifndef"):
                 if stack:
@@ -148,6 +171,7 @@ class File:
                     self.active = top.outer and not top.taken and (name == "else" or self._test(test, rest))
                     if name != "else" and top.outer and not top.taken:
                         top.unknown = top.unknown or self.unknown
+                        top.flags += self.flags
                     top.taken = top.taken or self.active
             elif name == "endif":
                 if stack:
@@ -156,6 +180,8 @@ class File:
                     if notes is not None and ended.unknown:
                         notes.undecided.append((ended.start, end, ended.unknown))
             elif was_active:
+                if name == "error" and notes is not None:
+                    notes.errors.append(tuple(flag for each in stack for flag in each.flags))
                 self._carry_out(name, rest)
             if notes is not None and was_active != self.active:
                 if was_active:
@@ -231,6 +257,8 @@ class File:
 
     def _test(self, name: str, rest: str) -> bool:
         self.unknown = ""
+        flag = _FLAG.match(rest)
+        self.flags = (flag[1],) if flag and not self.run.defined(flag[1]) else ()
         if name in ("ifdef", "ifndef"):
             words = rest.split(None, 1)
             return self.run.defined(words[0] if words else "") == (name == "ifdef")

@@ -7,6 +7,7 @@ Only the active branch of a conditional is kept.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -153,6 +154,22 @@ class Preprocessed:
                     found.append(Span(lo + start, hi + start))
         return found
 
+    @cached_property
+    def errors(self) -> list[tuple[str, ...]]:
+        """For each ``#error`` that is reached, here or in another file of the unit: names that nothing defines and that
+        do no more than choose between branches, in the order in which the conditions around it ask for them."""
+        reached = [each for _, region in self._all_regions() for each in region.errors]
+        if not any(reached):
+            return reached
+        code = "\n".join(_CHOOSING.sub("", region.text) for _, region in self._all_regions())
+        used = frozenset(_WORD.findall(code))
+        return [tuple(name for name in each if name not in used) for each in reached]
+
+    def _all_regions(self) -> Iterator[tuple[int, PreprocessedRegion]]:
+        yield from self.preprocessed_regions
+        for file in self.files:
+            yield from file.regions
+
     @property
     def exhausted(self) -> bool:
         """A macro or the headers exceeded the bounds, so their meaning is unknown."""
@@ -228,6 +245,8 @@ def seen_from(file: IncludedFile, main: Preprocessed) -> Preprocessed:
 
 
 _MARKS = ("__global__", "LaunchKernel")
+_CHOOSING = re.compile(r"^[ \t]*#[ \t]*(?:el)?(?:if|ifdef|ifndef|else|endif|error)\b(?:\\\r?\n|[^\n])*", re.M)
+_WORD = re.compile(r"[A-Za-z]\w*")
 
 
 def holds_kernels(text: str) -> bool:
@@ -342,6 +361,7 @@ def _read_region(
             tuple(notes.directives),
             tuple(notes.inactive),
             tuple(notes.undecided),
+            tuple(notes.errors),
             tuple((span.start, span.end) for span in expander.invocations[invoked:]),
             tuple({name: macro for name, _, macro in changes}.items()),
             uses,

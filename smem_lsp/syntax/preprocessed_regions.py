@@ -26,10 +26,10 @@ _FOLLOWING = 16  # successors cached for one version
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The conditionals open at a place: for each, was the code around it active, was a branch taken, and which name
-    that nothing defines is compared to choose one, "" if none is?"""
+    """The conditionals open at a place: for each, was the code around it active, was a branch taken, which name that
+    nothing defines is compared to choose one, "" if none is, and for which such names do its conditions ask?"""
 
-    stack: tuple[tuple[bool, bool, str], ...] = ()
+    stack: tuple[tuple[bool, bool, str, tuple[str, ...]], ...] = ()
     active: bool = True
 
 
@@ -73,6 +73,9 @@ class PreprocessedRegion:
     undecided: tuple[
         tuple[int, int, str], ...
     ]  # conditionals that compare a name which nothing defines, and the name
+    errors: tuple[
+        tuple[str, ...], ...
+    ]  # each ``#error`` reached: the names that would keep it away if defined
     invocations: tuple[tuple[int, int], ...]
     changes: Changes
     uses: Mapping[str, Macro]
@@ -95,6 +98,7 @@ class PreprocessedRegion:
             and self.directives == other.directives
             and self.inactive == other.inactive
             and self.undecided == other.undecided
+            and self.errors == other.errors
             and self.invocations == other.invocations
             and self.changes == other.changes
         )

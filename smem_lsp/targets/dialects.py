@@ -28,6 +28,7 @@ class Dialect:
     headers: frozenset[str] = frozenset()  # a file that includes one is of this dialect, whatever its suffix
     defines: tuple[str, ...] = ()  # what its compiler predefines beside, or instead of, nvcc's macros
     undefines: tuple[str, ...] = ()  # macros of nvcc that it does not define
+    platform: re.Pattern[str]  # in a macro of a build: it chooses this platform
     nvidia: bool = True
 
     # specifiers and attributes
@@ -80,6 +81,7 @@ class Dialect:
 CUDA = Dialect(
     name="CUDA",
     suffixes=(".cu", ".cuh"),
+    platform=re.compile(r"(?i)cuda|nvcc|nvidia"),
     # CUDA C++ Programming Guide, "Function Execution Space Specifiers", "Variable Memory Space Specifiers", "Launch
     # Bounds", "Thread Block Clusters"
     shared="__shared__",
@@ -137,6 +139,7 @@ HIP = replace(
     headers=frozenset(("hip/hip_runtime.h",)),
     # hipcc for AMD, in the pass that compiles device code: HIP documentation, "HIP porting guide", "Compiler defines"
     defines=("__HIP__=1", "__HIPCC__=1", "__HIP_PLATFORM_AMD__=1", "__HIP_DEVICE_COMPILE__=1", "__clang__=1"),
+    platform=re.compile(r"(?i)hip|rocm|(?<![a-z])amd"),
     undefines=(
         *("__CUDACC__", "__NVCC__", "__CUDA_ARCH__", "__CUDA_ARCH_LIST__", "CUDART_VERSION", "CUDA_VERSION"),
         *("__CUDACC_VER_MAJOR__", "__CUDACC_VER_MINOR__", "__CUDACC_VER_BUILD__"),

@@ -20,12 +20,13 @@ from smem_lsp.analysis.decision.operators import (
     BY_CASES,
     COMMUTATIVE,
     COMPARISONS,
-    SHUFFLES,
     TRUTH,
 )
+from smem_lsp.analysis.decision.ranks import agree_in_warps
 from smem_lsp.analysis.decision.unknowns import WITH_FIRST, Origin
 from smem_lsp.analysis.values.few_values import few_values
 from smem_lsp.analysis.values.terms import (
+    SHUFFLES,
     Const,
     Level,
     LoopVar,
@@ -136,6 +137,12 @@ class Encoder(LoopValues):
         negative = either(left < 0, right < 0)
         return either(both(negative, free), both(negated(negative), found))
 
+    def _is_of_warp(self, term: Term) -> bool:
+        """Do all lanes of a warp have this value?"""
+        if not self.levels.values.table.one_size:
+            return False
+        return self.levels.level(term) <= Level.WARP or (self.has_warps and agree_in_warps(term, self.dims))
+
     def is_ambiguous(self, term: Op) -> bool:
         """Does its value depend on a type that is not known?"""
         return term.reading is Reading.UNKNOWN and any(self.may_be_negative(arg) for arg in term.args)
@@ -160,11 +167,7 @@ class Encoder(LoopValues):
             return self.digits.chosen(
                 condition, self.value(args[1], who, ahead), self.value(args[2], who, ahead)
             )
-        if (
-            name in SHUFFLES
-            and self.levels.values.table.one_size
-            and self.levels.level(args[1]) <= Level.WARP
-        ):
+        if name in SHUFFLES and self._is_of_warp(args[1]):
             return self.value(args[1], who, ahead)  # all lanes have it
         if name in ANY_LANE and args:
             return self.any_lane(term, who, ahead)

@@ -9,7 +9,6 @@ from smem_lsp.analysis.decision.formulas import Expression, Formula
 
 COMPARED = frozenset(("<", "<=", ">", ">=", "==", "!="))
 TRUTH = COMPARED | {"&&", "||", "!"}
-SHUFFLES = frozenset(f"__shfl{which}_sync()" for which in ("", "_up", "_down", "_xor"))
 ANY_LANE = frozenset(("__any_sync()", "__any()"))
 BY_CASES = frozenset("* / % << >> & | ^".split())
 COMMUTATIVE = frozenset("* & | ^".split())

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TypeGuard
 
 from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.terms import Const, Op, Term, parts_of
+from smem_lsp.analysis.values.terms import Const, Op, Sym, Term, parts_of
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.source import record
-from smem_lsp.targets.every import WARP_SIZE
+from smem_lsp.targets.every import MAX_THREADS, WARP_SIZE
 
 _COUNT = "__popc()"
 _VOTE = "__ballot_sync()"
@@ -64,6 +64,16 @@ def handed_out(term: Term, dims: Dims | None) -> Term | None:
     found = _in_each_thread(only, dims or (2 * WARP_SIZE, 1, 1))
     of_source = [] if found is None else found[source.n % WARP_SIZE :: WARP_SIZE]
     return chosen if of_source and all(of_source) else None
+
+
+def agree_in_warps(term: Term, dims: Dims | None) -> bool:
+    """Do the lanes of each warp have one value? ``dims``: the block; None: one of any number of threads in x."""
+    if dims is None and any(isinstance(each, Sym) for each in parts_of(term)):
+        return False
+    found = _in_each_thread(term, dims or (MAX_THREADS, 1, 1))
+    return found is not None and all(
+        len(set(found[first : first + WARP_SIZE])) == 1 for first in range(0, len(found), WARP_SIZE)
+    )
 
 
 def _vote(term: Term) -> Vote | None:

@@ -122,6 +122,7 @@ _NATURAL = frozenset("+ * / % & | ^ << >> min max".split())  # not negative if n
 _TRUTH = frozenset("< <= > >= == != && || !".split())
 _NEVER_NEGATIVE = _TRUTH | BIT_FUNCTIONS.keys()
 _BUILTIN = ("blockIdx.", "blockDim.", "gridDim.")
+SHUFFLES = frozenset(f"__shfl{which}_sync()" for which in ("", "_up", "_down", "_xor"))
 _MEETS = {"ballot", "any", "all"}  # votes: one answer for the warp
 _WARPS = {
     "/": WARP_SIZE,
@@ -377,6 +378,9 @@ class Table:
                 return args[1] if args[0].n else args[2]
             if args[1] is args[2]:
                 return args[1]
+        elif operator in SHUFFLES and self.one_size and _is_full(args[0]):
+            if args[1].level <= Level.WARP and not args[1].carried:
+                return args[1]  # all lanes have it already
         return None
 
     def _fold_division(self, operator: str, a: Term, b: Term) -> Term | None:
@@ -457,7 +461,7 @@ class Table:
 
 def _exchanged(kind: str, args: tuple[Term, ...]) -> tuple[Level, frozenset[Carrier]]:
     """Level of a shuffle, vote or reduction over lanes: the warp agrees where all 32 lanes get one answer."""
-    if not (args and isinstance(args[0], Const) and args[0].n in _FULL_MASK):
+    if not (args and _is_full(args[0])):
         return Level.THREAD, _NONE
     if kind in _MEETS or kind.startswith("reduce_"):
         return Level.WARP, _NONE
@@ -465,6 +469,11 @@ def _exchanged(kind: str, args: tuple[Term, ...]) -> tuple[Level, frozenset[Carr
     if kind == "shfl" and full_width and args[2].level <= Level.WARP:
         return Level.WARP, args[2].carried
     return Level.THREAD, _NONE
+
+
+def _is_full(mask: Term) -> bool:
+    """Does it name all lanes of a warp?"""
+    return isinstance(mask, Const) and mask.n in _FULL_MASK
 
 
 def _is_row(operator: str, number: Term, by: Term) -> bool:
