@@ -28,6 +28,8 @@ from smem_lsp.targets.every import MAX_THREADS
 from smem_lsp.unit.unit_facts import parts_of
 
 _FOR_KERNELS = 0.6  # of a file's time
+_FOR_PROOFS = 0.85  # the same, with the proofs of instances that are left out
+_MOST_PROVED = 32  # readings of one kernel that stand for instances which are left out
 _LEAST_SHARE = 0.2  # of a kernel's time, whatever the others of the file need
 
 
@@ -54,13 +56,16 @@ _Told = dict[Rule, Sequence[Finding]]
 
 @dataclass(slots=True)
 class _Placed:
-    """A kernel of which is known what a report prints. ``whole``: all of its instances are there; ``told``: what the
-    rules find in the first of them, as many as were judged."""
+    """A kernel of which is known what a report prints. ``whole``: all of its instances are there; ``unread``: its first
+    reading, where all readings are there; ``took``: seconds for each of them; ``rest``: what stands for instances that
+    are left out; ``told``: what the rules find in the first of them, as many as were judged."""
 
     function: Function
     instances: Sequence[PlacedKernel]
-    rest: Sequence[PlacedKernel]
     whole: bool
+    unread: Reading | None
+    took: float
+    rest: Sequence[PlacedKernel] = ()
     told: list[_Told] = field(default_factory=list)
 
 
@@ -103,8 +108,10 @@ def _barriers(kernel: Kernel) -> set[BarrierKind]:
 def _judged(
     setting: Setting, rules: tuple[Rule, ...], read: Read, attempts: Attempts, *, every: bool
 ) -> list[JudgedKernel]:
+    end = processor_time() + setting.limits.file_seconds * _FOR_PROOFS
     placed = _place(setting, rules, read, attempts, every=every)
     _judge(setting, rules, placed, attempts)
+    _prove(setting, placed, attempts, end, every=every)
     return [
         JudgedKernel(tuple(each.instances), tuple(without_narrower(list(_findings(each)))), tuple(each.rest))
         for each in placed
@@ -156,42 +163,76 @@ def _place(
                 known.append(placed[-1])
             return not readings[0].left_out
 
-        def cover(
-            of: Reading = readings[0],
-            placed: list[PlacedKernel] = placed,
-            end: float = end,
-        ) -> list[PlacedKernel]:
-            proved: list[PlacedKernel] = []
-            for reading in of.rest:
-                stated = stated_of(reading.function, setting.suppressions, reading.around, reading.binding)
-                placed.append(setting.place(reading, -1, stated, ()))
-                facts = placed[-1].facts
-                every = facts.analysis.any_block  # where it is not race-free, no race is looked for
-                if every is None or every.kind is not VerdictKind.RACE_FREE or processor_time() > end:
-                    return []
-                if kernel_verdict(facts).kind is not VerdictKind.RACE_FREE:
-                    return []
-                proved.append(placed[-1])
-            return proved
-
-        whole, rest = None, list[PlacedKernel]()
+        whole, began = None, processor_time()
         try:
             whole = one.run("everything", place, None, limits.file_seconds)
-            if every and readings[0].unread and whole is not None and len(known) == len(readings):
-                more = Attempts(limits, function.name)
-                rest = more.run(MORE_INSTANCES, cover, rest, limits.file_seconds)
-                one.stopped += (each for each in more.stopped if each.why is Why.DEFECT)
         finally:
             setting.forget_cut(placed, every=whole is None)
-        for parts in readings[0].left_out:
-            covered = parts == MORE_INSTANCES and bool(rest)
-            what = f"findings in {parts}" if covered else parts
-            one.stopped.append(Stopped(what, Why.MANY, function.name, parts=not covered))
         attempts.stopped += (replace(each, span=function.name_span) for each in one.stopped)
         if known:
-            found.append(_Placed(function, known, rest, bool(whole)))
+            took = (processor_time() - began) / len(known)
+            every_known = whole is not None and len(known) == len(readings)
+            found.append(_Placed(function, known, bool(whole), readings[0] if every_known else None, took))
             first += len(known)
+        if not (known and every_known):
+            _leave_out(readings[0], attempts)
     return found
+
+
+def _prove(
+    setting: Setting, kernels: Sequence[_Placed], attempts: Attempts, end: float, *, every: bool
+) -> None:
+    """Look for proofs of the instances that are left out: in what is left of the time after all findings."""
+    waiting = [each for each in kernels if each.unread is not None and each.unread.left_out]
+    for at, each in enumerate(waiting):
+        assert each.unread is not None
+        if every and each.unread.unread and processor_time() < end:
+            more, tried = Attempts(setting.limits, each.function.name), list[PlacedKernel]()
+            work = partial(_proofs, setting, each, tried, end, len(waiting) - at)
+            each.rest = more.run(MORE_INSTANCES, work, each.rest, setting.limits.file_seconds)
+            setting.forget_cut(tried, every=False)
+            stopped = (stop for stop in more.stopped if stop.why is Why.DEFECT)
+            attempts.stopped += (replace(stop, span=each.function.name_span) for stop in stopped)
+        _leave_out(each.unread, attempts, covered=bool(each.rest))
+
+
+def _leave_out(reading: Reading, attempts: Attempts, *, covered: bool = False) -> None:
+    """Tell what is left out of a kernel. ``covered``: its instances are proved."""
+    function = reading.function
+    for parts in reading.left_out:
+        proved = covered and parts == MORE_INSTANCES
+        what = f"findings in {parts}" if proved else parts
+        stopped = Stopped(what, Why.MANY, function.name, function.name_span, parts=not proved)
+        attempts.stopped.append(stopped)
+
+
+def _proofs(
+    setting: Setting, of: _Placed, tried: list[PlacedKernel], end: float, sharing: int
+) -> Sequence[PlacedKernel]:
+    """What stands for all instances that are left out, each of it proved; empty if one is not. First in as many groups
+    as there is time for, with their own launches; then with all numbers open, under any launch. ``sharing``: so many
+    kernels need the time until ``end``."""
+    assert of.unread is not None
+    groups = of.unread.others_in_sight(min(_MOST_PROVED, int((end - processor_time()) / sharing / of.took)))
+    now = processor_time()  # the launches of all kernels are known
+    end = now + (end - now) / sharing
+    for readings, any_block in ((groups, False), (of.unread.rest, True)):
+        proved: list[PlacedKernel] = []
+        for reading in readings:
+            if processor_time() > end:
+                break
+            stated = stated_of(reading.function, setting.suppressions, reading.around, reading.binding)
+            kernel = setting.place(reading, -1, stated, ())
+            tried.append(kernel)
+            every = kernel.facts.analysis.any_block if any_block else None
+            if any_block and (every is None or every.kind is not VerdictKind.RACE_FREE):
+                break  # no race is looked for
+            if kernel_verdict(kernel.facts).kind is not VerdictKind.RACE_FREE:
+                break
+            proved.append(kernel)
+        if readings and len(proved) == len(readings):
+            return proved
+    return ()
 
 
 def _judge(setting: Setting, rules: tuple[Rule, ...], kernels: Sequence[_Placed], attempts: Attempts) -> None:
@@ -208,11 +249,12 @@ def _judge(setting: Setting, rules: tuple[Rule, ...], kernels: Sequence[_Placed]
                 instance.known.let_go()
                 return told
 
-            told = None
+            told, began = None, processor_time()
             try:
                 told = one.run("findings", look_into, None, setting.limits.file_seconds)
             finally:
                 setting.forget_cut([instance], every=told is None)
+            each.took += (processor_time() - began) / len(each.instances)
             attempts.stopped += (replace(stop, span=each.function.name_span) for stop in one.stopped)
             if told is not None:
                 each.told.append(told)

@@ -11,6 +11,7 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.instances import Binding, Instances
+from smem_lsp.unit.joined_bindings import joined
 from smem_lsp.unit.unit_facts import KernelKey, UnitFacts, kernel_key
 
 MOST_READINGS = 8  # of one kernel
@@ -51,9 +52,36 @@ class Reading:
         )
         return tuple(dict.fromkeys(found))
 
+    def others_in_sight(self, most: int) -> tuple[Reading, ...]:
+        """All instances that are left out, in at most ``most`` readings: those of one reading differ in numbers. Empty
+        where they are more, too many even for a proof, or not known."""
+        found: dict[object, Reading] = {}
+        for around, function in self.unread:
+            whole = around.with_all_instances
+            known = whole.instances[function.number]
+            told = {each.arguments for each in around.instances[function.number].bindings}
+            if known.left_out or not told.issubset(each.arguments for each in known.bindings):
+                return ()
+            more = [each for each in known.bindings if each.arguments not in told]
+            for binding, members in joined(more, most):
+                checkpoint()
+                each, *others = (
+                    Reading(whole, function, member, kernel_key(whole, function, member))
+                    for member in members
+                )
+                for other in others:
+                    each = each.joined(other)
+                if others:  # launched as they are
+                    key = replace(each.key, text=kernel_key(whole, function, binding).text)
+                    alike = (*each.alike, replace(each, alike=()))
+                    each = Reading(whole, function, binding, key, alike)
+                same = found.get(each.key.text)
+                found[each.key.text] = each if same is None else same.joined(each)
+        return tuple(found.values()) if len(found) <= most else ()
+
     @cached_property
     def rest(self) -> tuple[Reading, ...]:
-        """What stands for all instances that are left out; empty where nothing does."""
+        """What stands for all instances that are left out, whatever their numbers are; empty where nothing does."""
         found: dict[object, Reading] = {}
         for around, function in self.unread:
             bindings = around.instances[function.number].rest

@@ -121,13 +121,14 @@ def apply_operator(operator: str, a: int, b: int) -> int | None:
 
 
 @remembered(most=8192)
-def _evaluated(spellings: tuple[str, ...]) -> int | None:
+def _evaluated(spellings: tuple[str, ...]) -> tuple[int | None, tuple[str, ...]]:
+    """The value, and the names that count in it."""
     reader = _Reader(spellings)
     try:
         value = reader.conditional(0, wanted=True)
     except _Malformed:
-        return None
-    return value[0] if reader.at == len(spellings) else None
+        return None, spellings
+    return (value[0], tuple(reader.names)) if reader.at == len(spellings) else (None, spellings)
 
 
 def evaluate(spellings: Sequence[str]) -> int | None:
@@ -136,7 +137,13 @@ def evaluate(spellings: Sequence[str]) -> int | None:
     C++ [cpp.cond]: operands have 64 bits, unsigned if either is; an unevaluated operand (after ``0 &&``, say) may
     divide by zero.
     """
-    return _evaluated(tuple(spellings)) if len(spellings) <= _MAX_TOKENS else None
+    return _evaluated(tuple(spellings))[0] if len(spellings) <= _MAX_TOKENS else None
+
+
+def counting_names(spellings: Sequence[str]) -> tuple[str, ...]:
+    """The words of a fully expanded ``#if`` expression that stand for a value which it rests on: of ``1 || N > 2`` none.
+    All words where it has no value."""
+    return _evaluated(tuple(spellings))[1] if len(spellings) <= _MAX_TOKENS else tuple(spellings)
 
 
 class _Malformed(Exception):
@@ -149,11 +156,12 @@ _Value = tuple[int, bool]  # the value, is it unsigned
 class _Reader:
     """Reads an expression by precedence climbing and computes it on the way."""
 
-    __slots__ = ("at", "spellings")
+    __slots__ = ("at", "names", "spellings")
 
     def __init__(self, spellings: tuple[str, ...]) -> None:
         self.spellings = spellings
         self.at = 0
+        self.names: list[str] = []  # that count
 
     def _peek(self) -> str:
         return self.spellings[self.at] if self.at < len(self.spellings) else ""
@@ -221,6 +229,7 @@ class _Reader:
         if token == "true":
             return 1, False
         if token[0].isalpha() or token[0] in "_$":
+            self.names += (token,) if wanted else ()
             if self._peek() == "(":  # an unknown function-like test such as __is_target(x)
                 self._pass_over_parentheses()
             return 0, False

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from smem_lsp.source import SourceText, Span, checkpoint
 from smem_lsp.source.queries import remembered
-from smem_lsp.syntax.conditions import evaluate
+from smem_lsp.syntax.conditions import counting_names, evaluate
 from smem_lsp.syntax.headers import Piece, declarations, directives_of
 from smem_lsp.syntax.includes import Run
 from smem_lsp.syntax.known_names import KNOWN_HEADERS
@@ -301,11 +301,15 @@ class File:
 
 
 def _compared(texts: list[str]) -> str:
-    """A name that nothing in sight defines, in a condition that compares numbers: whoever compiles the file, or makes
-    it from a template, says what it is. "": none. ``texts``: after macros and ``defined``."""
+    """A name that nothing in sight defines, in a condition that compares numbers and rests on it: whoever compiles the
+    file, or makes it from a template, says what it is. "": none. ``texts``: after macros and ``defined``."""
     if _COMPARING.isdisjoint(texts):
         return ""
-    names = (text for text in texts if text.isidentifier() and text not in _ABSENT and text not in _WORDS)
+    names = (
+        text
+        for text in counting_names(texts)
+        if text.isidentifier() and text not in _ABSENT and text not in _WORDS
+    )
     return next((name for name in names if not name.startswith("__")), "")
 
 

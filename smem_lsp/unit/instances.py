@@ -37,6 +37,7 @@ from smem_lsp.unit.torch_dispatch import dispatched
 from smem_lsp.unit.variants import generic, visited
 
 MOST_INSTANCES = 8  # of one template
+MOST_PROVED = 512  # of one template, where only proofs are looked for
 MOST_VISITS = 200  # of functions of one file
 
 
@@ -102,9 +103,9 @@ class _Found:
         self.covered = self.covered and covered
 
 
-def find_instances(unit: TranslationUnit, top: Scope) -> Mapping[int, Instances]:
-    """Instances of kernel templates and of templates that lead to one, by function number."""
-    search = _Search(unit, top)
+def find_instances(unit: TranslationUnit, top: Scope, most: int = MOST_INSTANCES) -> Mapping[int, Instances]:
+    """Instances of kernel templates and of templates that lead to one, by function number, ``most`` of each."""
+    search = _Search(unit, top, most)
     if not search.templates:
         return {}
     key = search.key()
@@ -122,9 +123,11 @@ def forget_instances() -> None:
 
 
 class _Search:
-    def __init__(self, unit: TranslationUnit, top: Scope) -> None:
+    def __init__(self, unit: TranslationUnit, top: Scope, most: int) -> None:
         self.unit = unit
         self.top = top
+        self.most = most
+        self.most_visits = MOST_VISITS * (1 if most == MOST_INSTANCES else 4)
         self.templates: dict[str, list[Function]] = {}
         self.found: dict[int, _Found] = {}
         self.waiting: deque[tuple[Function, Binding | None]] = deque()
@@ -151,6 +154,7 @@ class _Search:
         named = {f.number: (f, _head(f)) for f in itertools.chain(*self.overloads.values())}
         functions = named | {f.number: (f, f.definition) for f in self.mentioning}
         return (
+            self.most,
             self.top.declarations.mark,
             unit.source.path,
             unit.main,
@@ -185,7 +189,7 @@ class _Search:
 
     def _visit(self, visits: int) -> int:
         """Walk what is waiting. ``visits``: so many functions before."""
-        while self.waiting and visits < MOST_VISITS:
+        while self.waiting and visits < self.most_visits:
             function, binding = self.waiting.popleft()
             visits += 1
             names = {} if binding is None else binding.names
@@ -407,11 +411,11 @@ class _Search:
         key: _Values = tuple(a.n if isinstance(a, TypedConstant) else a for a in bound)
         if key in found.bindings:
             return found.bindings[key]
-        of_rest = self.of_rest or len(found.bindings) >= MOST_INSTANCES
+        of_rest = self.of_rest or len(found.bindings) >= self.most
         if of_rest:
             key = bound = tuple(None if isinstance(a, TypedConstant) else a for a in bound)
             covered = key in found.rest or len(found.rest) < MOST_INSTANCES
-            found.leave_out(f"more than {MOST_INSTANCES} instances", covered=covered)
+            found.leave_out(f"more than {self.most} instances", covered=covered)
             if key in found.rest or not covered:
                 return None
         binding = Binding(

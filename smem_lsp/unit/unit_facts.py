@@ -25,7 +25,7 @@ from smem_lsp.targets.dialects import CUDA, Dialect
 from smem_lsp.unit import ptxas_rounding
 from smem_lsp.unit.clusters import may_be_non_portable
 from smem_lsp.unit.host_frames import names_text
-from smem_lsp.unit.instances import Binding, Instances, find_instances
+from smem_lsp.unit.instances import MOST_PROVED, Binding, Instances, find_instances
 from smem_lsp.unit.kernel_addresses import ANY_KERNEL, kernels_with_address
 from smem_lsp.unit.kernel_words import in_kernel_words
 from smem_lsp.unit.launches import Callers, FoundLaunches, HostCode, Named, find_launches
@@ -226,6 +226,11 @@ class UnitFacts:
         """Does it stand for instances that are left out?"""
         known = self.instances.get(function.number)
         return known is not None and binding in known.rest
+
+    @cached_property
+    def with_all_instances(self) -> UnitFacts:
+        """The same with the instances that are left out, as far as they are not too many for a proof."""
+        return replace(self, instances=find_instances(self.unit, self.constants, MOST_PROVED))
 
     @cached_property
     def _for_any_arguments(self) -> Mapping[int, Sequence[LaunchSite]]:

@@ -169,7 +169,16 @@ def project(folder: Path, seconds: int, seen: set[bytes]) -> Project:
 
 def _checked(paths: Sequence[Path], folder: Path, seconds: int) -> list[dict[str, Any]] | None:
     """What is decided of each instance of a kernel; None: it takes longer than that."""
-    flags = ["--isolated", "--no-cache", "--jobs", "1", "--exit-zero", "--output-format", "concise"]
+    flags = [
+        "--isolated",
+        "--no-cache",
+        "--jobs",
+        "1",
+        "--exit-zero",
+        "--output-format",
+        "concise",
+        "--verdicts",
+    ]
     for define in defines_of(folder):
         flags += ["--define", define]
     with tempfile.TemporaryDirectory() as scratch:

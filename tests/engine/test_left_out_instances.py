@@ -28,9 +28,11 @@ __global__ void fold(T* out, const T* in) {
 
 
 def of_rest(text: str) -> list[str]:
-    """What is said of the instances that are not looked at one by one."""
-    told = [line.partition(" ")[2] for line in lines(check(text, path="k.cu"))]
-    return [each.partition(" (")[0] for each in told if "?" in each or "too many" in each]
+    """What is said of the instances that no rule looks at."""
+    report = check(text, path="k.cu")
+    proved = [f"{each.kernel.instance}: shared memory {each.verdict.words}" for each in report.rest]
+    told = [line.partition(" ")[2] for line in lines(report)]
+    return [each.partition(" (")[0] for each in (*proved, *(line for line in told if "too many" in line))]
 
 
 def launches(kernel: str, count: int, threads: int = 32) -> str:
@@ -40,17 +42,20 @@ def launches(kernel: str, count: int, threads: int = 32) -> str:
 
 def test_what_holds_for_any_number_holds_for_the_ninth_instance() -> None:
     assert of_rest(REVERSES + launches("reverse", 8)) == []
-    assert of_rest(REVERSES + launches("reverse", 9)) == ["reverse<?, float>: shared memory race-free"]
+    assert of_rest(REVERSES + launches("reverse", 9)) == ["reverse<288, float>: shared memory race-free"]
+    assert of_rest(REVERSES + launches("reverse", 41)) == ["reverse<?, float>: shared memory race-free"]
 
 
 def test_no_instance_that_is_left_out_may_race() -> None:
     host = "template <int N, typename T> void launch(T* p) { fold<N><<<1, N>>>(p, p); }\n"
     calls = "".join(f"launch<{32 * n}>(p);\n" for n in range(1, 10))
     text = f"{FOLDS}{host}void run(float* p) {{\n{calls}MORE}}\n"
-    assert of_rest(text.replace("MORE", "")) == ["fold<?, float>: shared memory race-free"]
+    assert of_rest(text.replace("MORE", "")) == ["fold<288, float>: shared memory race-free"]
     more = text.replace("MORE", "fold<320><<<1, 640>>>(p, p);\n")
-    assert of_rest(more) == ["fold: shared memory undecided: more instances: too many"]
+    assert of_rest(more) == [f"fold<{n}, float>: shared memory race-free" for n in (256, 288)]  # 320 is told
     assert any("racy" in line for line in lines(check(more, path="k.cu")))
+    last = text.replace("fold<N><<<1, N>>>", "fold<N><<<1, N == 288 ? 2 * N : N>>>").replace("MORE", "")
+    assert of_rest(last) == ["fold: shared memory undecided: more instances: too many"]
 
 
 HOST = """\
@@ -87,11 +92,19 @@ template <int N, typename T> void launch(T* p) { STARTS; }
 """
 
 
-@pytest.mark.parametrize("starts", ["start(fold<N, T>, N, p)", "start(fold<N, T>, N > 256 ? 2 * N : N, p)"])
-def test_a_template_that_hands_the_kernel_on_does_not_say_how_it_is_launched(starts: str) -> None:
-    calls = "".join(f"launch<{32 * n}>(p);\n" for n in range(1, 10))
-    text = f"{FOLDS}{STARTED.replace('STARTS', starts)}void run(float* p) {{\n{calls}}}\n"
-    assert of_rest(text) == ["fold: shared memory undecided: more instances: too many"]
+@pytest.mark.parametrize(
+    ("starts", "count", "told"),
+    [
+        ("N", 9, ["fold<288, float>: shared memory race-free"]),
+        ("N > 256 ? 2 * N : N", 9, ["fold: shared memory undecided: more instances: too many"]),
+        ("N", 41, ["fold: shared memory undecided: more instances: too many"]),
+    ],
+)
+def test_a_template_that_hands_the_kernel_on(starts: str, count: int, told: list[str]) -> None:
+    """Where it is given one instance, it says how that one is launched; for any number it does not."""
+    calls = "".join(f"launch<{32 * n}>(p);\n" for n in range(1, count + 1))
+    started = STARTED.replace("STARTS", f"start(fold<N, T>, {starts}, p)")
+    assert of_rest(f"{FOLDS}{started}void run(float* p) {{\n{calls}}}\n") == told
 
 
 @pytest.mark.defects
@@ -106,9 +119,9 @@ def test_a_defect_in_what_stands_for_others_is_told(monkeypatch: pytest.MonkeyPa
 
 
 def test_too_many_types_are_left_out_as_well() -> None:
-    """Numbers are left open, types are not: of the seventeenth type nothing is known."""
-    types = [f"struct T{n} {{ int i[{n + 1}]; }};\n" for n in range(17)]
-    each = "".join(f"reverse<32><<<1, 32>>>((T{n}*)p, (T{n}*)p);\n" for n in range(17))
+    """Numbers are left open, types are not."""
+    types = [f"struct T{n} {{ int i[{n + 1}]; }};\n" for n in range(41)]
+    each = "".join(f"reverse<32><<<1, 32>>>((T{n}*)p, (T{n}*)p);\n" for n in range(41))
     text = "".join(types) + REVERSES + f"void run(void* p) {{\n{each}}}\n"
     assert of_rest(text) == ["reverse: shared memory undecided: more instances: too many"]
 
@@ -125,4 +138,66 @@ __global__ void reverse<288, float>(float* out, const float* in) {
     told = list(lines(check(REVERSES + special + launches("reverse", 10), path="k.cu")))
     racy = [line for line in told if "racy" in line]
     assert len(racy) == 1 and "k.cu:9" in racy[0]
-    assert any("reverse<?, float>: shared memory race-free" in line for line in told)
+    assert any("reverse<320, float>: shared memory race-free" in line for line in told)
+
+
+FILLS = """\
+template <int N_, int W_> struct Traits { static constexpr int N = N_; static constexpr int W = W_; };
+template <int N> __device__ int at(int i) { return i; }
+MORE
+template <typename T>
+__global__ void fill(float* out, const float* in) {
+  __shared__ float s[T::N];
+  s[at<T::N>(threadIdx.x) / T::W] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = s[T::N - 1 - threadIdx.x];
+}
+"""
+
+
+def fills(widths: list[int], more: str = "") -> list[str]:
+    """Of launches of ``fill`` with one class each, told apart by how many threads they have."""
+    each = "".join(
+        f"fill<Traits<{8 * n}, {width}>><<<1, {8 * n}>>>(p, p);\n" for n, width in enumerate(widths, 1)
+    )
+    return of_rest(f"{FILLS.replace('MORE', more)}void run(float* p) {{\n{each}}}\n")
+
+
+UNDECIDED = ["fill: shared memory undecided: more instances: too many"]
+
+
+def test_numbers_in_a_class_template_are_open_where_they_differ() -> None:
+    """The width is known: in all of them it is 1."""
+    assert fills([1] * 50) == ["fill<Traits<?, 1>>: shared memory race-free"]
+
+
+@pytest.mark.parametrize("racing", [9, 30, 50])
+def test_no_class_hides_the_instance_that_races(racing: int) -> None:
+    assert fills([1] * (racing - 1) + [2] + [1] * (50 - racing)) == UNDECIDED
+
+
+def test_few_classes_are_proved_one_by_one() -> None:
+    assert fills([1] * 10) == [f"fill<Traits<{8 * n}, 1>>: shared memory race-free" for n in (9, 10)]
+    assert fills([1] * 9 + [2]) == UNDECIDED
+
+
+@pytest.mark.parametrize(
+    "special",
+    [
+        "template <> struct Traits<320, 1> { static constexpr int N = 320; static constexpr int W = 2; };",
+        "template <> __device__ int at<320>(int i) { return i / 2; }",
+    ],
+)
+def test_a_specialization_that_races_is_no_instance_of_its_template(special: str) -> None:
+    assert fills([1] * 50, special) == UNDECIDED
+    assert fills([1] * 50, special.replace("320", "4000")) != []
+
+
+def test_a_group_is_launched_as_its_instances_are() -> None:
+    """``half`` races under more than its number of threads: under any launch it is not race-free."""
+    half = FOLDS.replace("N - 1 - threadIdx.x % N", "threadIdx.x % N")
+    assert of_rest(half + launches("fold", 12)) == [
+        f"fold<{32 * n}, float>: shared memory race-free" for n in range(9, 13)
+    ]
+    more = launches("fold", 12).replace("<<<1, 384>>>", "<<<1, 416>>>")
+    assert of_rest(half + more) == ["fold: shared memory undecided: more instances: too many"]

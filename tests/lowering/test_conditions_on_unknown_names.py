@@ -40,6 +40,8 @@ def checked(
         "#if 1 && (THREADS == 256)",
         "#ifdef OTHER\n#elif THREADS > 2",
         "#if 256 > N(THREADS)",
+        "#if 0 || THREADS >= 256",
+        "#if 1 ? THREADS >= 256 : 1",
     ],
 )
 def test_what_is_there_is_not_known(conditional: str) -> None:
@@ -59,6 +61,20 @@ def test_a_name_that_is_defined_or_only_asked_for(conditional: str) -> None:
     assert checked(conditional, before="#define THREADS 512\n") == ([], "race-free", ())
     if ">=" not in conditional:
         assert "SMEM103" in checked(conditional)[0]
+
+
+@pytest.mark.parametrize(
+    "conditional",
+    [
+        "#if 1 || THREADS >= 256",
+        "#if (2 > 1) || (defined(OTHER) && THREADS >= 256)",
+        "#if 1 ? 2 > 1 : THREADS >= 256",
+    ],
+)
+def test_a_name_that_the_condition_does_not_rest_on(conditional: str) -> None:
+    """What stands behind `1 ||` is not evaluated (C++ [expr.log.or])."""
+    assert checked(conditional) == ([], "race-free", ())
+    assert checked(conditional.replace("1 ", "0 ", 1).replace("2 >", "0 >", 1))[2] or "OTHER" in conditional
 
 
 def test_what_has_nothing_to_do_with_shared_memory() -> None:
