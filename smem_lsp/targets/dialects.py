@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.targets.every import WARP_SIZE
 
 
@@ -95,7 +96,7 @@ CUDA = Dialect(
     counted_barriers=frozenset(("__barrier_sync_count",)),
     warp_barrier="__syncwarp",
     # "Warp Shuffle Functions", "Warp Vote Functions", "Warp Match Functions", "Warp Reduce Functions"
-    exchanges=re.compile(
+    exchanges=regex(
         r"__(?:shfl(?:_up|_down|_xor)?|any|all|ballot)(?:_sync)?|__(?:match_any|match_all|reduce_\w+)_sync"
     ),
     # CUDA Runtime API, "Execution Control" and "Occupancy"; the same of the driver API
