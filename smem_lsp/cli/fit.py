@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FINDINGS, UsageError
@@ -14,12 +13,13 @@ from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
 from smem_lsp.environment import SourceError, read_source
 from smem_lsp.source import Budget, OutOfBudget, is_folder
+from smem_lsp.source.regex import regex
 
 MOST_VALUES = 10_000  # of one name
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})(?::(\d{1,9}))?")
-_VALUE = re.compile(r"-?\d{1,9}")
+_NAME = regex(r"[A-Za-z_]\w*")
+_RANGE = regex(r"(-?\d{1,9})\.\.(-?\d{1,9})(?::(\d{1,9}))?")
+_VALUE = regex(r"-?\d{1,9}")
 
 
 _MOST_SECONDS = 60.0  # of processor time, for all values together

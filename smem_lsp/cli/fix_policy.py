@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.rules.model import Finding, Severity
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 
 # Rules whose fix is a matter of taste or cost: applied only when the user names them.
-_ONLY_WHEN_NAMED = re.compile(r"SMEM(?:204|30\d|401|5\d\d|6\d\d)")
+_ONLY_WHEN_NAMED = regex(r"SMEM(?:204|30\d|401|5\d\d|6\d\d)")
 
 
 @dataclass(frozen=True, slots=True)

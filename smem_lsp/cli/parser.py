@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError
-from smem_lsp.config.table import BLOCK, BLOCK_FORMS
 from smem_lsp.source import clipped, is_there, printable
 from smem_lsp.source.record import dataclass
-from smem_lsp.targets.dialects import SUFFIXES
 
 COMMANDS = (
     "check",
@@ -53,7 +51,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace | int:
 
     Raises UsageError.
     """
-    parser = _build()
+    parser = _build(arguments[0] if arguments else None)
     if not arguments:
         parser.print_help(sys.stderr)
         return EXIT_FAILED
@@ -97,6 +95,8 @@ def _suggest(arguments: Sequence[str]) -> None:
 
 
 def _may_be_checked(name: str) -> bool:
+    from smem_lsp.targets.dialects import SUFFIXES
+
     return is_there(name) or Path(name[:_LONGEST_PATH]).suffix in SUFFIXES
 
 
@@ -134,7 +134,8 @@ def described_commands() -> list[Described]:
     return found
 
 
-def _build() -> _Parser:
+def _build(command: str | None) -> _Parser:
+    """A parser of all commands, with the flags of one: each flag takes a tenth of a millisecond."""
     from smem_lsp.output.version import TOOL, VERSION
 
     version = f"{TOOL} {VERSION}"
@@ -146,6 +147,8 @@ def _build() -> _Parser:
         sub = commands.add_parser(
             name, help=text, description=f"{text[0].upper()}{text[1:]}.", allow_abbrev=False
         )
+        if name != command:
+            continue
         if name == "check":
             sub.add_argument("-V", "--version", action="version", version=version)
         add_flags(sub)
@@ -331,6 +334,8 @@ def _block(text: str) -> int | str:
     """``256``, or ``32x8`` as it is written. Raises ArgumentTypeError."""
     if text.lstrip("+-").isdigit():
         return _positive(text)
+    from smem_lsp.config.table import BLOCK, BLOCK_FORMS  # the server starts without settings
+
     if not BLOCK.fullmatch(text):
         raise argparse.ArgumentTypeError(f"`{clipped(text)}` is no block: {BLOCK_FORMS}")
     return text

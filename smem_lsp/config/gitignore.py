@@ -15,13 +15,14 @@ from pathlib import Path
 from smem_lsp.config.patterns import MAX_LENGTH, CharClass, Pattern
 from smem_lsp.source import is_file, is_folder, is_there, read_regular
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 
 MAX_RULES = 10_000  # of one file: later ones do not count
 _MAX_SIZE = 1 << 20  # bytes of one file
 _EXCLUDE = Path(".git", "info", "exclude")
 
-_MAGIC = re.compile(r"[*?\[\\]")
-_SPECIAL = re.compile(r"[*?\[\]\\]")
+_MAGIC = regex(r"[*?\[\\]")
+_SPECIAL = regex(r"[*?\[\]\\]")
 _POSIX = {
     "alpha": "a-zA-Z",
     "digit": "0-9",
@@ -201,8 +202,8 @@ class _Table:
 
 def _ends(pattern: str) -> tuple[str, str]:
     """The plain characters before the first special one, and those behind the last."""
-    start = re.split(_SPECIAL, pattern, maxsplit=1)[0]
-    return start, re.split(_SPECIAL, pattern)[-1].lstrip("/")  # the slash of `**/` may be left out
+    start = _SPECIAL.split(pattern, maxsplit=1)[0]
+    return start, _SPECIAL.split(pattern)[-1].lstrip("/")  # the slash of `**/` may be left out
 
 
 def _trimmed(line: str) -> str:

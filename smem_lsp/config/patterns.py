@@ -9,17 +9,17 @@ pattern, takes time that grows with a power of the path for ``*a*a*a*b``.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import field
 from pathlib import Path
 
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 
 MAX_PATTERNS = 1_000
 MAX_LENGTH = 1_000  # characters of one pattern
 
-_CLASS = re.compile(r"\[(!?)([^\]/]+)\]")
+_CLASS = regex(r"\[(!?)([^\]/]+)\]")
 
 
 def matches(pattern: str, path: str, root: Path) -> bool:

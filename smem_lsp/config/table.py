@@ -12,6 +12,7 @@ from types import MappingProxyType
 from smem_lsp.config.patterns import MAX_LENGTH, MAX_PATTERNS
 from smem_lsp.config.settings import Config
 from smem_lsp.source import clipped
+from smem_lsp.source.regex import regex
 from smem_lsp.targets.every import MAX_BLOCK, MAX_THREADS
 
 SEVERITIES = ("error", "warning", "info", "hint")
@@ -26,10 +27,10 @@ SCHEMA_KEY = "$schema"
 MAX_ITEMS = 10_000  # of one list: rules, definitions, folders
 MAX_TEXT = 10_000  # characters of one item
 
-BLOCK = re.compile(r"\d{1,4}(?:x\d{1,4}){0,2}", re.A)
+BLOCK = regex(r"\d{1,4}(?:x\d{1,4}){0,2}", re.A)
 BLOCK_FORMS = "use 256, 32x8 or 16x16x2"
 
-_DEFINE = re.compile(r"[A-Za-z_]\w*(?:\([\w\s,.]*\))?(?:=.*)?", re.S)
+_DEFINE = regex(r"[A-Za-z_]\w*(?:\([\w\s,.]*\))?(?:=.*)?", re.S)
 
 
 class UnknownKey(ValueError):

@@ -6,11 +6,13 @@ import importlib
 import re
 import sys
 
+from smem_lsp.source.regex import regex
+
 MAX_SIZE = 1024 * 1024  # bytes of a config file
 MAX_DEPTH = 32  # tables and lists in one another, parts of a dotted key
 
 # Strings and comments are passed over whole, so that what is in them does not count.
-_TOKEN = re.compile(
+_TOKEN = regex(
     r'"""(?:[^\\]|\\.)*?"""|' + r"'''.*?'''" + r'|"(?:[^"\\\n]|\\.)*"' + r"|'[^'\n]*'|#[^\n]*|[\[\]{}.,=\n]",
     re.S,
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os.path
-import re
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,6 +14,7 @@ from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.source import CompileFlags, FileReader, SourceText, checkpoint
 from smem_lsp.source.budget import look, processor_time, used_up
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.parse import TranslationUnit, parse, parse_within
 from smem_lsp.unit.file_index import around_includes
 from smem_lsp.unit.unit_facts import UnitFacts, internally_linked, launched_elsewhere
@@ -26,7 +26,7 @@ _MOST_NAMING = 8  # files that launch a kernel without including it
 _MOST_TOKENS = 1_000_000  # of the headers of the units of one file; the last unit may exceed it
 _MOST_SECONDS = 3.0  # of processor time, after which no further unit is read
 _KERNEL = "__global__"
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = regex(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)

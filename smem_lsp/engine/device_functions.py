@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 
 from smem_lsp.config import Config
@@ -10,13 +9,14 @@ from smem_lsp.engine.contexts import Units, compiled_as, read_alone, shown_like
 from smem_lsp.engine.readings import Reading
 from smem_lsp.source import FileReader, SourceText, checkpoint
 from smem_lsp.source.budget import look, used_up
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.parse import Function
 from smem_lsp.unit.device_functions import names_reached, uncalled
 from smem_lsp.unit.unit_facts import UnitFacts, kernel_key
 
 _MOST_READ = 4  # main files of a header without kernels that are read for calls of its functions
 _MOST_SEARCHED = 64  # that are searched for their names
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = regex(r"[A-Za-z_]\w*")
 
 
 def readings_of_functions(

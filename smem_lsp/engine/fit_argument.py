@@ -12,9 +12,10 @@ from smem_lsp.semantics.declarations import Source, angle_close, split
 from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.source import Span
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
-_ARGUMENT = re.compile(r"\d{1,9}|[^,<>]+")
+_ARGUMENT = regex(r"\d{1,9}|[^,<>]+")
 
 
 @dataclass(frozen=True, slots=True)

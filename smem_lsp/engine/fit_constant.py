@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from smem_lsp.config import Config
@@ -12,12 +11,13 @@ from smem_lsp.engine.report import Report
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.source import FileReader, Span
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.unit.unit_facts import survey_file
 
 MOST_VALUES = 6
 _SMALL = 16  # stages, elements per thread: the neighbours of these are tried too
-_NAME = re.compile(r"[A-Za-z_]\w*")
-NUMBER = re.compile(r"\d{1,9}")
+_NAME = regex(r"[A-Za-z_]\w*")
+NUMBER = regex(r"\d{1,9}")
 
 
 @dataclass(frozen=True, slots=True)

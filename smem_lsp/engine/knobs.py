@@ -18,11 +18,12 @@ from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.source import Span, TextEdit, checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.unit_facts import UnitFacts
 
 _MOST_TOKENS = 2_000  # of an initializer
-_DEFINE = re.compile(r"#[ \t]*define[ \t]+(\w+)(?![\w(])[ \t]*(?:/\*.*?\*/[ \t]*)*")
+_DEFINE = regex(r"#[ \t]*define[ \t]+(\w+)(?![\w(])[ \t]*(?:/\*.*?\*/[ \t]*)*")
 
 
 class FitError(ValueError):

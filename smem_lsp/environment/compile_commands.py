@@ -17,6 +17,7 @@ from typing import Any
 from smem_lsp.environment.options_files import expanded, split
 from smem_lsp.source import NO_FLAGS, CompileFlags, is_file, is_folder, read_regular
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.targets.dialects import SUFFIXES
 
 NAME = "compile_commands.json"
@@ -59,8 +60,8 @@ _OTHERS_WITH_VALUE = frozenset(
     " -odir -Xcudafe -Xassembler -target -arch_flags".split()
 )
 _STANDARDS = {"11": "201103L", "14": "201402L", "17": "201703L", "20": "202002L", "23": "202302L"}
-_STANDARD = re.compile(r"(?:c|gnu)\+\+(\d\d)\Z")
-_ARCH = re.compile(r"(?:sm|compute)_(\d+)([af]?)")
+_STANDARD = regex(r"(?:c|gnu)\+\+(\d\d)\Z")
+_ARCH = regex(r"(?:sm|compute)_(\d+)([af]?)")
 
 
 @dataclass(frozen=True, slots=True)

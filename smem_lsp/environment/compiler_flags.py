@@ -13,6 +13,7 @@ from pathlib import Path
 
 from smem_lsp.environment.options_files import expanded, split
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 
 # Everything else could run a program or write a file.
 _WITH_VALUE = ("-D", "-U", "-I", "-isystem", "-include", "-std", "-arch", "-gencode", "-maxrregcount", "-rdc")
@@ -28,7 +29,7 @@ _LONG = {
     "--maxrregcount": "-maxrregcount",
     "--relocatable-device-code": "-rdc",
 }
-_ALONE = re.compile(r"--?use_fast_math|--expt-[a-z-]+|-expt-[a-z-]+")
+_ALONE = regex(r"--?use_fast_math|--expt-[a-z-]+|-expt-[a-z-]+")
 _JOINED = ("-isystem", "-D", "-U", "-I")  # -DNAME
 # Their value is the next word, which may look like one of the flags above.
 _SKIPPED_WITH_VALUE = frozenset(
@@ -38,13 +39,13 @@ _SKIPPED_WITH_VALUE = frozenset(
     " -iquote -idirafter".split()
 )
 
-_PLAIN = re.compile(r"[\w./+=:@-]+", re.ASCII)  # means nothing to a shell; nvcc splits values at commas
-_MACRO = re.compile(r"[A-Za-z_]\w*(?:\([\w\s,.]*\))?(?:=[^\n\r]*)?", re.ASCII)
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_PLAIN = regex(r"[\w./+=:@-]+", re.ASCII)  # means nothing to a shell; nvcc splits values at commas
+_MACRO = regex(r"[A-Za-z_]\w*(?:\([\w\s,.]*\))?(?:=[^\n\r]*)?", re.ASCII)
+_NAME = regex(r"[A-Za-z_]\w*", re.ASCII)
 _OPTIONS = {
-    "-std": re.compile(r"(?:c|gnu)\+\+\d\d"),
-    "-maxrregcount": re.compile(r"\d{1,3}"),
-    "-rdc": re.compile(r"true|false"),
+    "-std": regex(r"(?:c|gnu)\+\+\d\d"),
+    "-maxrregcount": regex(r"\d{1,3}"),
+    "-rdc": regex(r"true|false"),
 }
 PRELUDE = "smem_flags.h"
 

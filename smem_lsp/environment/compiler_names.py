@@ -5,9 +5,8 @@ A name that is not understood to its end gets no arguments: nothing is guessed.
 
 from __future__ import annotations
 
-import re
-
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 
 MAX_LENGTH = 4_000  # characters of a mangled name that are read
 MAX_DEPTH = 40  # of types inside each other
@@ -33,9 +32,9 @@ _BUILTIN = {
     "d": "double",
     "e": "long double",
 }
-_LENGTH = re.compile(r"[1-9]\d*")
-_NUMBER = re.compile(r"n?\d+")
-_SEQUENCE = re.compile(r"S([0-9A-Z]*)_")
+_LENGTH = regex(r"[1-9]\d*")
+_NUMBER = regex(r"n?\d+")
+_SEQUENCE = regex(r"S([0-9A-Z]*)_")
 
 
 @dataclass(frozen=True, slots=True)

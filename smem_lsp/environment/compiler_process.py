@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -15,10 +14,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 
 _FOLDERS = ("PATH", "LD_LIBRARY_PATH")
 _SPARE = 5  # seconds of processor time more than a run lasts
-_TOO_LARGE = re.compile(r"File size limit exceeded|died due to signal 25")
+_TOO_LARGE = regex(r"File size limit exceeded|died due to signal 25")
 _LOOK = 0.05  # seconds between two looks at a run
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable
 from operator import itemgetter
 
 from smem_lsp.environment.project_index import ProjectIndex
 from smem_lsp.source import checkpoint
+from smem_lsp.source.regex import regex
 
 MOST = 32  # files that name a kernel
 _MAX_TRIED = 256  # files that may be given, looked at closely: the nearest
@@ -18,7 +18,7 @@ _MAX_WORDS = 1_000_000  # code points of a header in which words are looked for
 
 _MAIN = (".cu", ".hip", ".cpp", ".cc", ".cxx", ".cui")
 _DEVICE = (".cu", ".cuh", ".hip", ".cui")
-_WORD = re.compile(r"\w+")
+_WORD = regex(r"\w+")
 
 
 def includers(

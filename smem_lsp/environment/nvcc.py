@@ -28,20 +28,21 @@ from smem_lsp.environment.compiler_process import (
     run,
 )
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 
 TIMEOUT = 60.0  # seconds
 _LIST_TIMEOUT = 10.0  # seconds for the list of targets
 
-_ENTRY = re.compile(r"Compiling entry function '([^']+)' for '([^']+)'")
-_SPILL = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
-_USED = re.compile(r"Used (\d+) registers")
-_BARRIERS = re.compile(r"used (\d+) barriers")
-_SHARED = re.compile(r"(\d+)(?:\+\d+)? bytes smem")
+_ENTRY = regex(r"Compiling entry function '([^']+)' for '([^']+)'")
+_SPILL = regex(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+_USED = regex(r"Used (\d+) registers")
+_BARRIERS = regex(r"used (\d+) barriers")
+_SHARED = regex(r"(\d+)(?:\+\d+)? bytes smem")
 _FILES = "files.d"  # what nvcc has read
 _MOST_ASSEMBLY = 64_000_000  # bytes
-_VARIABLE = re.compile(r"(?m)^\s*\.shared \.align (\d+) \.[bfsu](\d+) ([\w$]+)(?:\[(\d+)\])?;")
-_LOCAL = re.compile(r"\d+")
-_TARGET = re.compile(r"(?m)^\s*(?:sm|compute)_(\d+)[af]?\s*$")
+_VARIABLE = regex(r"(?m)^\s*\.shared \.align (\d+) \.[bfsu](\d+) ([\w$]+)(?:\[(\d+)\])?;")
+_LOCAL = regex(r"\d+")
+_TARGET = regex(r"(?m)^\s*(?:sm|compute)_(\d+)[af]?\s*$")
 
 
 @dataclass(frozen=True, slots=True)

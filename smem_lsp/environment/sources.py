@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
@@ -12,6 +11,7 @@ from pathlib import Path
 from smem_lsp.environment.encoding import Encoding, decode
 from smem_lsp.source import MAX_BYTES, is_folder, is_there, read_regular
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.targets.dialects import SUFFIXES
 
 HEADER_SUFFIXES = frozenset({".h", ".hpp", ".hu", ".inl"})
@@ -24,7 +24,7 @@ _NAMED = frozenset({*SUFFIXES, *HEADER_SUFFIXES, *_OTHER_SUFFIXES})
 
 _CHECKED = frozenset({*SUFFIXES, *HEADER_SUFFIXES})
 
-_DEVICE_CODE = re.compile(rb"__(?:global|device|shared)__")
+_DEVICE_CODE = regex(rb"__(?:global|device|shared)__")
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 

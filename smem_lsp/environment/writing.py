@@ -15,9 +15,10 @@ from pathlib import Path
 from smem_lsp.environment.encoding import encode
 from smem_lsp.environment.sources import SourceError, SourceFile, lowered
 from smem_lsp.source import is_folder, read_regular
+from smem_lsp.source.regex import regex
 
 _LONGEST_NAME = 200  # bytes of a file's own name in that of a temporary one
-_TEMPORARY = re.compile(r"\..*\.smem-lsp-(\d{1,10})-[0-9a-f]{8}", re.S)
+_TEMPORARY = regex(r"\..*\.smem-lsp-(\d{1,10})-[0-9a-f]{8}", re.S)
 _MOST_PROCESSES = 2**31 - 1
 _LONGEST_WRITE = 3_600.0  # seconds; writing a file never takes as long
 

@@ -6,7 +6,6 @@ then holds for every block is told with that condition, and nothing is proved fr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -19,9 +18,10 @@ from smem_lsp.facts.decided import decide_races
 from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Exchange, Jump, Kernel, Loop, Node, Seq, walk
 from smem_lsp.ir.values import Op, Operator, Sym, Value
 from smem_lsp.source import checkpoint, listed
+from smem_lsp.source.regex import regex
 
 # `N`, `Tile::rows`, a product of such, with a few more elements for the banks
-_EXTENT = re.compile(r"((?:::)?[A-Za-z_][\w:]*(?:\s*\*\s*(?:::)?[A-Za-z_][\w:]*)*)(\s*\+\s*\d+)?")
+_EXTENT = regex(r"((?:::)?[A-Za-z_][\w:]*(?:\s*\*\s*(?:::)?[A-Za-z_][\w:]*)*)(\s*\+\s*\d+)?")
 
 
 Sizes = Mapping[str, Sequence[str]]

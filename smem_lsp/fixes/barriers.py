@@ -8,11 +8,12 @@ from collections.abc import Container, Sequence
 from smem_lsp.fixes.declarations import Refused, indentation, next_line_start, remove_lines
 from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Buffer, Kernel, Loop, Place, Seq, walk
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.lexer import comments
 
-_ATTACHED = re.compile(r"\s*(?:#\s*pragma\b|_Pragma\s*\(|\[\[)")
+_ATTACHED = regex(r"\s*(?:#\s*pragma\b|_Pragma\s*\(|\[\[)")
 # a macro on a line of its own before a statement is a pragma or an attribute of it: CUTE_UNROLL
-_MACRO_LINE = re.compile(r"\s*[A-Z_][A-Z0-9_]{2,}(?:\s*\([^;]*\))?\s*\Z")
+_MACRO_LINE = regex(r"\s*[A-Z_][A-Z0-9_]{2,}(?:\s*\([^;]*\))?\s*\Z")
 
 
 def insert_barriers(

@@ -9,10 +9,11 @@ from smem_lsp.fixes.barriers import insert_lines, spelling_at
 from smem_lsp.fixes.declarations import Refused
 from smem_lsp.ir.nodes import NO_OBJECT, Access, Barrier, CopyWait, CopyWaitKind, Kernel, Place, walk
 from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.source.regex import regex
 
 _PRIMITIVES = "__pipeline_wait_prior(0);", "__pipeline_commit(); __pipeline_wait_prior(0);"
-_WAIT_TEMPLATE = re.compile(r"([\w:]+)<[^<>,;]*>\(\);")
-_SEMICOLON = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|[^;"{}])*;""")
+_WAIT_TEMPLATE = regex(r"([\w:]+)<[^<>,;]*>\(\);")
+_SEMICOLON = regex(r"""(?:"(?:[^"\\]|\\.)*"|[^;"{}])*;""")
 _ASSEMBLER = (
     'asm volatile("cp.async.wait_group 0;" ::: "memory");',
     'asm volatile("cp.async.wait_all;" ::: "memory");',

@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterator, Sequence
 
 from smem_lsp.ir.nodes import Buffer, Kernel
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.lexer import comments
 
 MOST_COLUMNS = 120  # characters of a line that a fix writes
-_BREAKS = re.compile(r" = |, (?=\")")  # a line that ends in one of these goes on in the next
+_BREAKS = regex(r" = |, (?=\")")  # a line that ends in one of these goes on in the next
 
 
 class Refused(Exception):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 from smem_lsp.fixes.byte_buffer import merge_as_bytes, size_in_full
@@ -14,12 +13,13 @@ from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.ir.nodes import AddressSpace, LaunchSite
 from smem_lsp.rules.model import MoveToDynamic
 from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.lexer import LAUNCH_OPENING
 from smem_lsp.syntax.parse import TranslationUnit
 from smem_lsp.targets import target
 
-_CHECKED = re.compile(r"\b(\w+)\s*\(\s*cuda[A-Z]\w*\s*\(")  # CHECK(cudaMalloc(...
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_CHECKED = regex(r"\b(\w+)\s*\(\s*cuda[A-Z]\w*\s*\(")  # CHECK(cudaMalloc(...
+_WORD = regex(r"[A-Za-z_]\w*")
 
 
 def _fix(remedy: MoveToDynamic, at: CheckedKernel) -> Fix:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from smem_lsp.fixes.barriers import insert_lines
 from smem_lsp.ir.nodes import Kernel, Proxy, ProxyKind, walk
 from smem_lsp.source import SourceText, TextEdit
+from smem_lsp.source.regex import regex
 
 _ASSEMBLER = 'asm volatile("fence.proxy.async.shared::cta;" ::: "memory");'
-_DEVICE = re.compile(r"((?:\w+::)+)cp_async_bulk_")  # cde::cp_async_bulk_commit_group
-_PTX = re.compile(r"((?:\w+::)*ptx::)cp_async_bulk")
+_DEVICE = regex(r"((?:\w+::)+)cp_async_bulk_")  # cde::cp_async_bulk_commit_group
+_PTX = regex(r"((?:\w+::)*ptx::)cp_async_bulk")
 
 
 def insert_fence(kernel: Kernel, source: SourceText, point: int, name: str) -> tuple[TextEdit, str]:

@@ -25,10 +25,11 @@ from smem_lsp.fixes.declarations import (
 from smem_lsp.fixes.layout import Group, GroupRewrite, Laid, Measures
 from smem_lsp.ir.nodes import Access, Buffer, Kernel, walk
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.lexer import comments
 
 # What a merge has made of a guest, with the assertion that it fits.
-_GUEST = re.compile(
+_GUEST = regex(
     r"(?P<reference>[^=;\n]*?) = (?:(?P<whole>\w+)|\*reinterpret_cast<[^;\n]*>\(&(?P<host>\w+)\));"
     r"  // shares (?P<of>\w+)'s bytes: [^\r\n]*"
     r"(?:\r?\n[ \t]*static_assert\(sizeof\(\w+\) <= sizeof\((?P=of)\), \"[^\"\n]*\"\);)?"

@@ -10,6 +10,7 @@ from itertools import combinations
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.lexer import LAUNCH_CLOSING, LAUNCH_OPENING, lex
 from smem_lsp.syntax.parse import Function, TranslationUnit
@@ -22,13 +23,13 @@ _ATTRIBUTES = (
     "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES",
     "hipFuncAttributeMaxDynamicSharedMemorySize",
 )
-_FACTOR = re.compile(r"(?<![\w.])([1-9]\d*)[uUlLzZ]*(?![\w.])")
-_PRODUCT = re.compile(r"[\w\s*]*(?:sizeof\s*\([^()]*\)[\w\s*]*)?")  # nothing but factors
-_SIZEOF = re.compile(r"sizeof\s*\([^()]*\)")
+_FACTOR = regex(r"(?<![\w.])([1-9]\d*)[uUlLzZ]*(?![\w.])")
+_PRODUCT = regex(r"[\w\s*]*(?:sizeof\s*\([^()]*\)[\w\s*]*)?")  # nothing but factors
+_SIZEOF = regex(r"sizeof\s*\([^()]*\)")
 _MOST_ADDENDS = 8
-_BYTES_REGISTER = re.compile(r"%(?:dynamic|total|aggr)_smem_size\b")
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_CALL = re.compile(r"(\w+)\s*\(([^()]*)\)")  # of a function, without calls among its arguments
+_BYTES_REGISTER = regex(r"%(?:dynamic|total|aggr)_smem_size\b")
+_WORD = regex(r"[A-Za-z_]\w*")
+_CALL = regex(r"(\w+)\s*\(([^()]*)\)")  # of a function, without calls among its arguments
 
 
 @dataclass(frozen=True, slots=True)

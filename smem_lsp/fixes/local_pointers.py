@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
@@ -10,13 +9,14 @@ from smem_lsp.fixes.declarations import Refused
 from smem_lsp.ir.nodes import Buffer, Kernel
 from smem_lsp.source import SourceText, Span, checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
 T = TypeVar("T")
 
-_NAME = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")  # no member
-_TYPES = re.compile(r"\w+_cast\b|sizeof\s*\([^()]*\)|<[^<>]*>|\([^()]*\*\s*\)")
+_NAME = regex(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")  # no member
+_TYPES = regex(r"\w+_cast\b|sizeof\s*\([^()]*\)|<[^<>]*>|\([^()]*\*\s*\)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from smem_lsp.source import checkpoint
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.lexer import comments
 
-_NAMED = re.compile(r"(\w+)\s*((?:\[[^][]*\]\s*)*)\Z")
+_NAMED = regex(r"(\w+)\s*((?:\[[^][]*\]\s*)*)\Z")
 
 
 def members_of(text: str, name: str) -> Iterator[tuple[str, str, int]]:

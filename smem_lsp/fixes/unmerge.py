@@ -24,14 +24,15 @@ from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel, Name
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Unmerge
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint, listed
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.lexer import comments
 
-_REFERENCE = re.compile(
+_REFERENCE = regex(
     r"(?P<type>.*?)\s*(?:\(\s*&\s*(?P<array>\w+)\s*\)\s*(?P<dims>(?:\[.*\])+)|&\s*(?P<name>\w+))\s*=\s*(?P<value>.*);",
     re.S,
 )
-_OURS = re.compile(r"[ \t]*// shares \w+'s bytes: [^\n]*")
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_OURS = regex(r"[ \t]*// shares \w+'s bytes: [^\n]*")
+_WORD = regex(r"[A-Za-z_]\w*")
 
 
 def _fix(remedy: Unmerge, at: CheckedKernel) -> Fix:

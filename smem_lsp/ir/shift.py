@@ -5,7 +5,6 @@ the analyses of the earlier one hold for it then."""
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -33,10 +32,11 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.source import SourceText, Span
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.lexer import Layout
 from smem_lsp.syntax.parse import Function
 
-_LINE = re.compile(r"(\bline )(\d+)")  # reasons name lines of the kernel
+_LINE = regex(r"(\bline )(\d+)")  # reasons name lines of the kernel
 _NOWHERE = Span(0, 0)
 
 

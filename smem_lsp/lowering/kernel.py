@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,6 +23,7 @@ from smem_lsp.lowering.visible import visible
 from smem_lsp.semantics.function_scope import function_scope
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import SourceText, Span
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 from smem_lsp.targets.dialects import Dialect
@@ -41,7 +41,7 @@ from smem_lsp.unit.unit_facts import (
 )
 
 _ALIAS_ROUNDS = 5
-_WORD = re.compile(r"\w+")
+_WORD = regex(r"\w+")
 VERIFIES = sys.flags.dev_mode  # python -X dev: is every kernel well formed?
 # around the name: `using X =`, `struct X {`, `enum class X :`
 _TYPE_DECLARATIONS = frozenset((("USING", "EQ"), ("TAG", "LC"), ("TAG", "COLON")))

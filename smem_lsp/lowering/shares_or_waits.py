@@ -3,7 +3,6 @@ what they do to either."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import partial
 
@@ -11,12 +10,13 @@ from smem_lsp.lowering.callees import library_names
 from smem_lsp.lowering.callees.telling_functions import functions_named, telling_functions
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.parse import Function
 from smem_lsp.targets.dialects import Dialect
 from smem_lsp.unit.instances import Binding
 from smem_lsp.unit.unit_facts import UnitFacts, is_unnamed
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = regex(r"[A-Za-z_]\w*")
 
 
 def may_share_or_wait(around: UnitFacts, function: Function, binding: Binding | None) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from smem_lsp.output.style import Style
+from smem_lsp.source.regex import regex
 
 _RED, _GREEN, _CYAN = 31, 32, 36
 
-_CODE = re.compile(r"`[^`]+`")
+_CODE = regex(r"`[^`]+`")
 
 
 def markdown(text: str, style: Style) -> str:
@@ -49,5 +48,5 @@ def diff(text: str, style: Style) -> str:
     return "\n".join(out)
 
 
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_HUNK = regex(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _SIGNS = {"-": (_RED,), "+": (_GREEN,)}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from smem_lsp.rules.model import Finding
 from smem_lsp.rules.words import Line, Words
+from smem_lsp.source.regex import regex
 
-_LINE = re.compile(r"\b(lines? )\d+(?:(?:, | and |–|-)\d+)*")
+_LINE = regex(r"\b(lines? )\d+(?:(?:, | and |–|-)\d+)*")
 _HIDDEN = "…"
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 
+from smem_lsp.source.regex import regex
+
 # Control and format characters that JSON leaves unescaped: C1 with its CSI, direction marks, line separators.
-_HIDDEN = re.compile(
+_HIDDEN = regex(
     "[\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e007f]"

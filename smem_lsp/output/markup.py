@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from html import escape
 from typing import Any
 
 from smem_lsp.output.style import shown
+from smem_lsp.source.regex import regex
 
 # XML 1.0 knows no way to write these, and format characters would reorder what is read.
-_FORBIDDEN = re.compile("[\ufffe\uffff]")
+_FORBIDDEN = regex("[\ufffe\uffff]")
 
 _EMPTY = frozenset(("circle", "input", "path", "rect"))  # HTML closes no other element by a slash
 

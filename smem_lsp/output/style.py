@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
 from smem_lsp.rules.model import Severity
 from smem_lsp.source import printable
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 
 _TAB = "    "
-_COLOUR = re.compile(r"(\x1b\[[0-9;]{1,12}m)")
+_COLOUR = regex(r"(\x1b\[[0-9;]{1,12}m)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from smem_lsp.ir.nodes import Buffer
+from smem_lsp.source.regex import regex
 
-_WORD = re.compile(r"\w+")
-_NAME = re.compile(r"[A-Za-z_]")
+_WORD = regex(r"\w+")
+_NAME = regex(r"[A-Za-z_]")
 
 
 def symbolic_bytes(buffer: Buffer) -> str:

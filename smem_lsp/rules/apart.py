@@ -21,11 +21,12 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import checkpoint
+from smem_lsp.source.regex import regex
 
 Around = tuple[Branch | Loop, ...]  # the branches and loops that a node stands in, from the outside in
 _DONE = {AccessKind.READ: "read", AccessKind.WRITE: "written", AccessKind.UPDATE: "updated"}
-_FENCE = re.compile(r"\b__threadfence\w*(?=\s*\()")
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_FENCE = regex(r"\b__threadfence\w*(?=\s*\()")
+_COMMENT = regex(r"//[^\n]*|/\*.*?\*/", re.S)
 _MOST = 4  # things told of one pair
 
 

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Kernel, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import SourceText, Span, checkpoint
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.lexer import comments
 from smem_lsp.syntax.parse import Function
 
-_NAME = re.compile(r"(?<![\w.])(?<!->)[^\W\d]\w*")
+_NAME = regex(r"(?<![\w.])(?<!->)[^\W\d]\w*")
 
 
 def accessed(facts: KernelFacts) -> frozenset[int]:

@@ -6,7 +6,6 @@ calls themselves.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -15,8 +14,9 @@ from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, InlinedCall, Node, S
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.places import DOES
 from smem_lsp.source import Span, listed, record
+from smem_lsp.source.regex import regex
 
-_NAME = re.compile(r"[*&(\s]*(?:\(?[\w:<>]+\s*\*?\)\s*)?([A-Za-z_]\w*)")
+_NAME = regex(r"[*&(\s]*(?:\(?[\w:<>]+\s*\*?\)\s*)?([A-Za-z_]\w*)")
 
 
 @record

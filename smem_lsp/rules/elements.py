@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 
 from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Name, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.words import Line, Words, said
+from smem_lsp.source.regex import regex
 
-_PATH = re.compile(r"\w+(?:\.\w+)+")
+_PATH = regex(r"\w+(?:\.\w+)+")
 
 
 def named(facts: KernelFacts, buffers: Iterable[Buffer]) -> Words:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from smem_lsp.allocation.declared import declared
@@ -12,10 +11,11 @@ from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.nodes import AddressSpace, Buffer
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import Step
+from smem_lsp.source.regex import regex
 from smem_lsp.targets.every import WARP_SIZE
 
-_SUMMAND = re.compile(r"\+\s*(\d+)\s*\Z")
-_PLAIN = re.compile(r"[\w\s:.+*/%-]*")  # no operator that binds less than `+`
+_SUMMAND = regex(r"\+\s*(\d+)\s*\Z")
+_PLAIN = regex(r"[\w\s:.+*/%-]*")  # no operator that binds less than `+`
 
 
 def wider(extent: str, pad: int) -> str:

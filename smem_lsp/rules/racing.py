@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -17,8 +16,9 @@ from smem_lsp.rules.places import DOES, line_of, related, where
 from smem_lsp.rules.unplaced import why_no_place
 from smem_lsp.rules.words import Line, Words, said
 from smem_lsp.source import checkpoint, plural
+from smem_lsp.source.regex import regex
 
-_PLACE = re.compile(r"[\w.:>-]+")
+_PLACE = regex(r"[\w.:>-]+")
 
 
 def findings(facts: KernelFacts, code: str, severity: Severity) -> Iterator[Finding]:

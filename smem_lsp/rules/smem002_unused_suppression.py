@@ -33,15 +33,15 @@ kernel does not have, either outside a kernel.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 
 from smem_lsp.rules.facts import FileFacts
 from smem_lsp.rules.model import Finding, Severity, result_rule
 from smem_lsp.rules.suppressions import Fact, Suppression, assumed_dims
 from smem_lsp.source import Span, checkpoint
+from smem_lsp.source.regex import regex
 
-_WORD = re.compile(r"\w+|[^\w\s]")
+_WORD = regex(r"\w+|[^\w\s]")
 _LONGEST_FACT = 200  # words and signs
 
 

@@ -63,7 +63,6 @@ fix is offered. A proof that rests on the block of a launch names it and offers 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -75,17 +74,18 @@ from smem_lsp.rules.ground import block
 from smem_lsp.rules.model import Finding, RemoveBarrier, Severity, kernel_rule
 from smem_lsp.rules.words import said
 from smem_lsp.source import Span
+from smem_lsp.source.regex import regex
 
-_HEADER = re.compile(r"\.(?:cuh|h|hpp|hu|hxx|inl|inc)\Z")
+_HEADER = regex(r"\.(?:cuh|h|hpp|hu|hxx|inl|inc)\Z")
 # what a barrier may be there for without an access that is followed
-_OTHER_ORDER = re.compile(
+_OTHER_ORDER = regex(
     r"\b(?:clock|clock64|globaltimer|__nanosleep|cluster\w*|__cluster\w*"
     r"|memcpy_async|mbarrier\w*|wgmma\w*|setmaxnreg"
     r"|cudaTriggerProgrammaticLaunchCompletion|cudaGridDependencySynchronize|grid_group|this_grid)\b"
     r"|cuda::(?:std::)?(?:barrier|pipeline)"
 )
 # what gives accesses to memory that is not shared an order that others rely on
-_MEMORY_ORDER = re.compile(
+_MEMORY_ORDER = regex(
     r"\b(?:volatile|__volatile__)\b(?!\s*\()"
     r"|\b(?:__threadfence\w*|atomic_ref|atomic_thread_fence|atomic)\b|__nv_atomic"
 )

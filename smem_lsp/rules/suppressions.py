@@ -21,13 +21,14 @@ from functools import cached_property
 
 from smem_lsp.source import SourceText, Span, checkpoint, clipped
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 
-_START = re.compile(r"(?://+[/!]?|/\*+!?|\n[ \t]*\**)[ \t]*smem:[ \t]*")
-_WORD = re.compile(r"[A-Za-z][\w-]*")
-_LIST = re.compile(r"[ \t]*\[([^\]\r\n]*)\]")
+_START = regex(r"(?://+[/!]?|/\*+!?|\n[ \t]*\**)[ \t]*smem:[ \t]*")
+_WORD = regex(r"[A-Za-z][\w-]*")
+_LIST = regex(r"[ \t]*\[([^\]\r\n]*)\]")
 
 _DIRECTIVES = ("ignore", "ignore-next-line", "disable", "enable", "ignore-file")
-_DIM = re.compile(r"blockDim\s*\.\s*([xyz])\s*==\s*(\d+)")
+_DIM = regex(r"blockDim\s*\.\s*([xyz])\s*==\s*(\d+)")
 _FACTS = ("assume", "uniform")
 _MOST_GUESSES = 50  # what an unknown word may mean is looked for so often: a millisecond each
 

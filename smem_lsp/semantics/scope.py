@@ -206,13 +206,13 @@ class Scope:
         pending: list[Scope] = []  # nominated namespaces, visible from the namespace that holds both
         scope: Scope | None = self
         while scope is not None:
-            checkpoint()
             if name in scope.values or name in scope.bound:
                 return scope._bound(name, arguments, self)
             decls = scope.declarations
             if decls is _NOTHING and scope.record is None:
                 scope = scope.parent
                 continue
+            checkpoint()
             if scope.namespace and remembered and arguments is None and not pending:
                 return scope._from_here(name, alone)
             if scope.record is not None and scope._is_called(name):

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
 from smem_lsp.config import KEYS, Config, UnknownKey, WrongValue, config_from_table
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 
 LOG_LEVELS = ("error", "warning", "info", "debug")
 
 _SWITCHES = {"codeLens.enable": "code_lens", "inlayHints.enable": "inlay_hints"}
 _OWN = ("target",)  # keys of clients that no config file has
 _MISSPELT = 0.8  # likeness from which an unknown key is one of ours, misspelt; the rest belong to the client
-_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CAPITAL = regex(r"(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True)

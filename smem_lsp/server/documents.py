@@ -7,7 +7,6 @@ moves nothing. The text is what the edits make it, whatever their version number
 from __future__ import annotations
 
 import logging
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
@@ -15,8 +14,9 @@ from dataclasses import field, replace
 from smem_lsp.server.positions import ClientText, PositionEncoding
 from smem_lsp.source import LineIndex
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 
-_LINE_END = re.compile(r"\r\n|\n|\r")
+_LINE_END = regex(r"\r\n|\n|\r")
 _REMEMBERED = 256  # edits through which a position in an older text can be traced
 
 Place = tuple[int, int]  # the client's line and column

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Callable, Iterator
 
 from smem_lsp.config import Config
@@ -13,11 +12,12 @@ from smem_lsp.fixes.one_round import one_round
 from smem_lsp.rules.model import Finding, Severity
 from smem_lsp.rules.registry import RULES
 from smem_lsp.source import Span, TextEdit, apply_edits
+from smem_lsp.source.regex import regex
 
 MOST_ROUNDS = 10
 
 # Rules whose fix is a matter of taste or cost: applied only when the settings select them by name.
-_ONLY_WHEN_NAMED = re.compile(r"SMEM(?:204|30\d|401|5\d\d|6\d\d)")
+_ONLY_WHEN_NAMED = regex(r"SMEM(?:204|30\d|401|5\d\d|6\d\d)")
 
 
 def wanted(finding: Finding, config: Config) -> bool:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 
 LONGEST_MESSAGE = 64 * 1024 * 1024  # bytes; eight times the largest file that is ever read
 LONGEST_GREETING = 1024 * 1024  # bytes of a message from a stranger
@@ -20,14 +21,14 @@ _REACH = 2048  # bytes of a header that may have arrived earlier than the rest o
 _NAME = b"Content-Length"
 _BEGIN = b"content-"  # length or type
 LONGEST_BEGIN = len(_BEGIN)
-_LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(\d+)[ \t]*\r?\Z", re.I)
-_OTHER = re.compile(rb"[A-Za-z-]+[ \t]*:[^\r\n]*\r?\Z")
-_BEGINS = re.compile(rb"[A-Za-z-]|\r?\Z")
+_LENGTH = regex(rb"content-length[ \t]*:[ \t]*(\d+)[ \t]*\r?\Z", re.I)
+_OTHER = regex(rb"[A-Za-z-]+[ \t]*:[^\r\n]*\r?\Z")
+_BEGINS = regex(rb"[A-Za-z-]|\r?\Z")
 # Each repetition is bounded: no text makes the search slow.
-_INSIDE = re.compile(
+_INSIDE = regex(
     rb"Content-Length[ \t]{0,9}:[ \t]{0,9}\d{1,12}[ \t]{0,9}\r?\n(?:[A-Za-z-]{1,40}:[^\n]{0,200}\n){0,8}\r?\n"
 )
-_BEGUN = re.compile(rb"Content-Length[ \t]*:?[ \t]*\d*[ \t]*\r?\n?\r?\Z")
+_BEGUN = regex(rb"Content-Length[ \t]*:?[ \t]*\d*[ \t]*\r?\n?\r?\Z")
 
 
 @dataclass(frozen=True, slots=True)

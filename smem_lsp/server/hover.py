@@ -17,14 +17,15 @@ from smem_lsp.server.kernel_hover import kernel_lines, kernel_stairs
 from smem_lsp.server.markdown import markdown_line, plain_line
 from smem_lsp.source import SourceText, Span
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.lexer import LAUNCH_OPENING, comments
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_RULE = re.compile(r"[A-Za-z][\w-]*")
-_DIRECTIVE = re.compile(r"smem:[ \t]*[a-z-]+[ \t]*\[[^\]\r\n]*")
-_LAUNCH = re.compile(rf"\s*(?:<[^<>;{{}}]*>\s*)?{LAUNCH_OPENING.pattern}")
-_CALLED = re.compile(r"\s*(?:<[^<>;{}]*>\s*)?\(")
-_MEMBER = re.compile(r"(?:\.|->|::)\s*\Z")
+_WORD = regex(r"[A-Za-z_]\w*")
+_RULE = regex(r"[A-Za-z][\w-]*")
+_DIRECTIVE = regex(r"smem:[ \t]*[a-z-]+[ \t]*\[[^\]\r\n]*")
+_LAUNCH = regex(rf"\s*(?:<[^<>;{{}}]*>\s*)?{LAUNCH_OPENING.pattern}")
+_CALLED = regex(r"\s*(?:<[^<>;{}]*>\s*)?\(")
+_MEMBER = regex(r"(?:\.|->|::)\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)

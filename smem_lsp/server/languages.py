@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import PurePath
 
 from smem_lsp.environment.sources import HEADER_SUFFIXES
 from smem_lsp.server.uris import name_of
+from smem_lsp.source.regex import regex
 from smem_lsp.targets.dialects import SUFFIXES
 
 LANGUAGES = frozenset({"cuda-cpp", "cuda", "cuda_cpp"})  # VS Code, Neovim and Helix, Sublime Text
 
-_DEVICE_CODE = re.compile(r"__(?:global|device|shared)__")
+_DEVICE_CODE = regex(r"__(?:global|device|shared)__")
 
 
 def holds_cuda(uri: str, language: str, text: str) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from smem_lsp.source import printable
+from smem_lsp.source.regex import regex
 
 # What makes links, pictures and HTML elements. Our own markup is `**` and backticks only.
-_MARKUP = re.compile(r"[\\<\[\]]|(?<=[A-Za-z]):(?=[^\s])|(?i:(?<=www)\.)|@")
-_TICKS = re.compile(r"`+")
+_MARKUP = regex(r"[\\<\[\]]|(?<=[A-Za-z]):(?=[^\s])|(?i:(?<=www)\.)|@")
+_TICKS = regex(r"`+")
 
 
 def markdown_line(line: str) -> str:

@@ -6,13 +6,14 @@ import re
 
 from smem_lsp.rules.model import Finding
 from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.lexer import comments
 
 # These rules are about the comments themselves: silencing one with another comment helps nobody.
 ABOUT_COMMENTS = frozenset({"SMEM002", "SMEM003"})
 
-_HERE = re.compile(r"//[ \t]*smem:[ \t]*ignore[ \t]*\[([^\]\r\n]*)\]")
-_ABOVE = re.compile(r"[ \t]*//[ \t]*smem:[ \t]*ignore-next-line[ \t]*\[([^\]\r\n]*)\]")
+_HERE = regex(r"//[ \t]*smem:[ \t]*ignore[ \t]*\[([^\]\r\n]*)\]")
+_ABOVE = regex(r"[ \t]*//[ \t]*smem:[ \t]*ignore-next-line[ \t]*\[([^\]\r\n]*)\]")
 
 
 def suppression(source: SourceText, finding: Finding) -> TextEdit | None:

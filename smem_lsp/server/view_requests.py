@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
@@ -40,9 +39,10 @@ from smem_lsp.server.stripes import stripes
 from smem_lsp.server.to_lsp import EditWords, to_offset, to_range, workspace_edit
 from smem_lsp.server.workspace import Workspace
 from smem_lsp.source import Span, apply_edits, plural
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.parse import Function
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = regex(r"[A-Za-z_]\w*")
 
 
 async def _targets(workspace: Workspace, params: DocumentParams) -> dict[str, object] | None:

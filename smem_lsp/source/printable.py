@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_SUSPECT = re.compile(r"[^ -~]")
+from smem_lsp.source.regex import regex
+
+_SUSPECT = regex(r"[^ -~]")
 _HIDDEN = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _COMMAND = "##["  # GitHub's runner obeys it anywhere in a line

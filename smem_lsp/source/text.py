@@ -6,7 +6,6 @@ All offsets are code points from the start of the text; spans are half-open. A l
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from dataclasses import field
 from functools import cached_property
@@ -14,8 +13,9 @@ from itertools import accumulate, count
 from operator import add
 
 from smem_lsp.source.record import dataclass, record
+from smem_lsp.source.regex import regex
 
-_LINE_END = re.compile(r"\r\n|\n|\r")
+_LINE_END = regex(r"\r\n|\n|\r")
 _PIECE = 4096  # code points scanned together
 _MOST_PIECES = 6  # beyond, the whole text is scanned
 

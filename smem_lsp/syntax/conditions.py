@@ -6,12 +6,12 @@ C rules in 64-bit two's complement (C++ [cpp.cond]): a remaining identifier is 0
 from __future__ import annotations
 
 import operator as arithmetic
-import re
 from collections.abc import Callable, Sequence
 
 from smem_lsp.source.queries import remembered
+from smem_lsp.source.regex import regex
 
-_NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)(?:[uUlLzZ]*)\Z")
+_NUMBER = regex(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)(?:[uUlLzZ]*)\Z")
 _ESCAPES = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39, '"': 34}
 _LEVELS: tuple[tuple[str, ...], ...] = (
     ("||",),

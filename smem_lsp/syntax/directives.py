@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from smem_lsp.source import SourceText, Span, checkpoint
 from smem_lsp.source.queries import remembered
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.conditions import counting_names, evaluate
 from smem_lsp.syntax.headers import Piece, declarations, directives_of
 from smem_lsp.syntax.includes import Run
@@ -15,10 +16,10 @@ from smem_lsp.syntax.lexer import lex, lex_macro
 from smem_lsp.syntax.macros import TokenList, parse_definition
 from smem_lsp.syntax.preprocessed_regions import Conditions
 
-_DIRECTIVE_NAME = re.compile(r"#\s*(\w*)")
-_CONTINUATION = re.compile(r"\\\r?\n")
-_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\')|//[^\n]*|/\*.*?(?:\*/|\Z)', re.S)
-_INCLUDE = re.compile(r'\s*(?:"([^"\n]+)"|<([^>\n]+)>)')
+_DIRECTIVE_NAME = regex(r"#\s*(\w*)")
+_CONTINUATION = regex(r"\\\r?\n")
+_COMMENT = regex(r'("(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\')|//[^\n]*|/\*.*?(?:\*/|\Z)', re.S)
+_INCLUDE = regex(r'\s*(?:"([^"\n]+)"|<([^>\n]+)>)')
 _HAS_INCLUDE = frozenset(("__has_include", "__has_include_next"))
 _HAS_OTHER = frozenset(
     (
@@ -30,7 +31,7 @@ _HAS_OTHER = frozenset(
         "__has_feature",
     )
 )
-_FLAG = re.compile(
+_FLAG = regex(
     r"!?\s*(?:defined\b\s*\(?\s*)?([A-Za-z]\w*)[\s)]*(?:\|\||&&|\Z)"
 )  # the first operand, not reserved
 _COMPARING = frozenset(("<", ">", "<=", ">=", "==", "!="))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 
 # In column 0 inside an open function body these start a new function: the body above lacks a closing brace.
 # (`extern` and `static` do not: unindented bodies hold `extern __shared__ ...`.)
@@ -402,7 +402,7 @@ def has_unknown_specifier(kinds: Sequence[str], texts: Sequence[str], lo: int, n
     return macro and texts[lo + 1].isidentifier()
 
 
-_MACRO = re.compile(r"[A-Z][A-Z0-9_]+")
+_MACRO = regex(r"[A-Z][A-Z0-9_]+")
 
 
 def _template_close(kinds: Sequence[str], texts: Sequence[str], lt: int) -> int:

@@ -14,6 +14,7 @@ from functools import partial
 from smem_lsp.source import FileReader, SourceText, checkpoint
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.functions import has_unknown_specifier
 from smem_lsp.syntax.lexer import DIRECTIVE
 from smem_lsp.syntax.macros import Macro, TokenList
@@ -23,9 +24,9 @@ _VARIANTS = 8  # effects of one header under different macros
 _KEPT_BODY = 400  # tokens of a constexpr function's body
 _KEPT_DEVICE = 3_000  # tokens of a device function's body
 
-_WORD = re.compile(r"[A-Za-z_$][\w$]*")
+_WORD = regex(r"[A-Za-z_$][\w$]*")
 # Skips comments and literals; a directive matches as in the lexer.
-_DIRECTIVES = re.compile(
+_DIRECTIVES = regex(
     r"//(?:[^\n\\]|\\(?:\r\n|(?s:.)))*|/\*(?s:.*?)(?:\*/|\Z)"
     r'|R"([^()\\\s]{0,16})\((?s:.*?)(?:\)\1"|\Z)|"(?:[^"\\\n]|\\(?:\r\n|(?s:.)))*"?|\'(?:[^\'\\\n]|\\.)*\'?'
     r"|\n[ \t\v\f\r]*(" + DIRECTIVE + ")"

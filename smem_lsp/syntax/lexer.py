@@ -14,6 +14,7 @@ from smem_lsp.source import Span, checkpoint, record
 from smem_lsp.source.budget import look
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.kinds import kind_of
 
 if TYPE_CHECKING:
@@ -35,18 +36,16 @@ def _scanner(hash_tokens: str) -> re.Pattern[str]:
         rf"([A-Za-z_$][\w$]*(?![\"'\w$])|[()\[\]{{}};,]|{_RAW_STRING}"
         rf"|(?:u8|[uUL])(?=[\"'])(?:{_STRING}|'(?:[^'\\\n]|\\(?:\r\n|(?s:.)))*'?)|[A-Za-z_$\u0080-\U0010ffff][\w$]*|{_NUMBER}|{_STRING}|'(?:[^'\\\n]|\\(?:\r\n|(?s:.)))*'?|{hash_tokens}|{_OPERATOR})"
     )
-    return re.compile(_TRIVIA + token)
+    return regex(_TRIVIA + token)
 
 
 _FILE = _scanner(DIRECTIVE)
 _MACRO = _scanner("##|#")  # inside a macro definition `#` and `##` are operators
-_REGION_END = re.compile(r"\n\}[ \t;]*\r?(?=\n)")
-_APART = re.compile(r"<<[ \t]+<|>>[ \t]+>")
-LAUNCH_OPENING = re.compile(
-    r"<<[ \t]*<"
-)  # of one launch: the compiler takes ``<< <`` for ``<<<`` on one line
-LAUNCH_CLOSING = re.compile(r">>[ \t]*>")
-_COMMENTS = re.compile(rf'{_COMMENT}|"(?:[^"\\\n]+|\\(?:\r\n|(?s:.)))*"?|\'(?:[^\'\\\n]|\\.)*\'')
+_REGION_END = regex(r"\n\}[ \t;]*\r?(?=\n)")
+_APART = regex(r"<<[ \t]+<|>>[ \t]+>")
+LAUNCH_OPENING = regex(r"<<[ \t]*<")  # of one launch: the compiler takes ``<< <`` for ``<<<`` on one line
+LAUNCH_CLOSING = regex(r">>[ \t]*>")
+_COMMENTS = regex(rf'{_COMMENT}|"(?:[^"\\\n]+|\\(?:\r\n|(?s:.)))*"?|\'(?:[^\'\\\n]|\\.)*\'')
 
 
 @record

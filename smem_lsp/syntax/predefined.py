@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from smem_lsp.source import NO_FLAGS, CompileFlags
 from smem_lsp.source.queries import remembered
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.expand import DYNAMIC
 from smem_lsp.syntax.known_names import KNOWN_MACROS
 from smem_lsp.syntax.macros import Macro, object_macro, parse_definition, weak
@@ -37,7 +37,7 @@ _COMPILER = {
     "__TIMESTAMP__": '"Thu Jan  1 00:00:00 2026"',
 }
 
-_ARCH = re.compile(r"(?:sm|compute)_(\d+)([af]?)\Z")
+_ARCH = regex(r"(?:sm|compute)_(\d+)([af]?)\Z")
 
 
 def initial_macros(

@@ -18,6 +18,7 @@ from smem_lsp.source import NO_FLAGS, CompileFlags, FileReader, SourceText, Span
 from smem_lsp.source.budget import look
 from smem_lsp.source.queries import PROCESS, Query, remembered
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.directives import OUTSIDE, File, Notes
 from smem_lsp.syntax.directives import process_header as process_declarations
 from smem_lsp.syntax.expand import COUNTER, FILE, MAX_TOKENS
@@ -245,8 +246,8 @@ def seen_from(file: IncludedFile, main: Preprocessed) -> Preprocessed:
 
 
 _MARKS = ("__global__", "LaunchKernel")
-_CHOOSING = re.compile(r"^[ \t]*#[ \t]*(?:el)?(?:if|ifdef|ifndef|else|endif|error)\b(?:\\\r?\n|[^\n])*", re.M)
-_WORD = re.compile(r"[A-Za-z]\w*")
+_CHOOSING = regex(r"^[ \t]*#[ \t]*(?:el)?(?:if|ifdef|ifndef|else|endif|error)\b(?:\\\r?\n|[^\n])*", re.M)
+_WORD = regex(r"[A-Za-z]\w*")
 
 
 def holds_kernels(text: str) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.targets.every import WARP_SIZE
 
 
@@ -81,7 +82,7 @@ class Dialect:
 CUDA = Dialect(
     name="CUDA",
     suffixes=(".cu", ".cuh"),
-    platform=re.compile(r"(?i)cuda|nvcc|nvidia"),
+    platform=regex(r"(?i)cuda|nvcc|nvidia"),
     # CUDA C++ Programming Guide, "Function Execution Space Specifiers", "Variable Memory Space Specifiers", "Launch
     # Bounds", "Thread Block Clusters"
     shared="__shared__",
@@ -97,7 +98,7 @@ CUDA = Dialect(
     counted_barriers=frozenset(("__barrier_sync_count",)),
     warp_barrier="__syncwarp",
     # "Warp Shuffle Functions", "Warp Vote Functions", "Warp Match Functions", "Warp Reduce Functions"
-    exchanges=re.compile(
+    exchanges=regex(
         r"__(?:shfl(?:_up|_down|_xor)?|any|all|ballot)(?:_sync)?|__(?:match_any|match_all|reduce_\w+)_sync"
     ),
     # CUDA Runtime API, "Execution Control" and "Occupancy"; the same of the driver API
@@ -139,7 +140,7 @@ HIP = replace(
     headers=frozenset(("hip/hip_runtime.h",)),
     # hipcc for AMD, in the pass that compiles device code: HIP documentation, "HIP porting guide", "Compiler defines"
     defines=("__HIP__=1", "__HIPCC__=1", "__HIP_PLATFORM_AMD__=1", "__HIP_DEVICE_COMPILE__=1", "__clang__=1"),
-    platform=re.compile(r"(?i)hip|rocm|(?<![a-z])amd"),
+    platform=regex(r"(?i)hip|rocm|(?<![a-z])amd"),
     undefines=(
         *("__CUDACC__", "__NVCC__", "__CUDA_ARCH__", "__CUDA_ARCH_LIST__", "CUDART_VERSION", "CUDA_VERSION"),
         *("__CUDACC_VER_MAJOR__", "__CUDACC_VER_MINOR__", "__CUDACC_VER_BUILD__"),

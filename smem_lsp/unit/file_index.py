@@ -9,6 +9,7 @@ from itertools import islice
 from smem_lsp.source import checkpoint
 from smem_lsp.source.file_summary import FileSummary
 from smem_lsp.source.queries import remembered
+from smem_lsp.source.regex import regex
 from smem_lsp.source.word_set import EVERY_WORD, word_set
 from smem_lsp.syntax.known_names import KNOWN_HEADERS
 from smem_lsp.syntax.lexer import LAUNCH_OPENING
@@ -25,7 +26,7 @@ _MAX_TOKENS = 80  # between `__global__` and the name of the kernel
 
 # A directive that names a file keeps its string. A literal without its end goes to the end of the line, so that every
 # alternative matches where it begins and the time is linear. `'` after a digit separates digits.
-_BLANK = re.compile(
+_BLANK = regex(
     r"(\#[ \t]*include[^\n]*)"
     r"|//[^\n]*"
     r"|/\*.*?(?:\*/|\Z)"
@@ -33,32 +34,30 @@ _BLANK = re.compile(
     r"|'(?<![0-9a-fA-F]')[^'\\\n]*(?:\\.[^'\\\n]*)*'?",
     re.S,
 )
-_INCLUDE = re.compile(
+_INCLUDE = regex(
     r'\#[ \t]*include(?:_next)?[ \t]*(?:/\*[^\n]{0,200}?\*/[ \t]*)?(?:"([^"\n]{1,500})"|<([^>\n]{1,500})>)'
 )
-_CONDITIONAL = re.compile(
-    r"^[ \t]*\#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b([^\n]*)", re.M
-)
-_CONSTANT = re.compile(r"[ \t]*\(?[ \t]*(0|1|false|true)[ \t]*\)?[ \t]*")
-_MACRO = re.compile(r"\#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+([^\n]+)")
-_KERNEL = re.compile(r"__global__\b")
-_BODY = re.compile(r"[{;]")
-_TOKEN = re.compile(r"\s*([A-Za-z_]\w*|::|\[\[|.)", re.S)
-_INSTANTIATION = re.compile(r"template(?=\s+[A-Za-z_])[^;{}()]{0,300}?\b([A-Za-z_]\w*)\s*<")
-_LAUNCHER = re.compile(
+_CONDITIONAL = regex(r"^[ \t]*\#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b([^\n]*)", re.M)
+_CONSTANT = regex(r"[ \t]*\(?[ \t]*(0|1|false|true)[ \t]*\)?[ \t]*")
+_MACRO = regex(r"\#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+([^\n]+)")
+_KERNEL = regex(r"__global__\b")
+_BODY = regex(r"[{;]")
+_TOKEN = regex(r"\s*([A-Za-z_]\w*|::|\[\[|.)", re.S)
+_INSTANTIATION = regex(r"template(?=\s+[A-Za-z_])[^;{}()]{0,300}?\b([A-Za-z_]\w*)\s*<")
+_LAUNCHER = regex(
     r"(?:aunch(?!_bounds)|FuncSetAttribute|MaxActiveBlocks|MaxPotentialBlock|MaxActiveClusters)\w*"
 )
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_POINTER = re.compile(r"(?:[=?&]|(?<!:):(?!:))\s*(?:::)?(?:[A-Za-z_]\w*::)*([A-Za-z_]\w*)\s*(?=[<;:},)])")
-_TABLE = re.compile(r"\]\s*=\s*\{")
-_CALL = re.compile(r">\s*\(")
+_NAME = regex(r"[A-Za-z_]\w*")
+_POINTER = regex(r"(?:[=?&]|(?<!:):(?!:))\s*(?:::)?(?:[A-Za-z_]\w*::)*([A-Za-z_]\w*)\s*(?=[<;:},)])")
+_TABLE = regex(r"\]\s*=\s*\{")
+_CALL = regex(r">\s*\(")
 _CASTS = ("static_cast<", "reinterpret_cast<", "const_cast<", "dynamic_cast<")
 _LAUNCH_SIGNS = ("<<", "aunch", "FuncSetAttribute", "cudaOccupancy", "hipOccupancy")
 _BRACKETS = {
-    "(": re.compile(r"[()]"),
-    "[": re.compile(r"[\[\]]"),
-    "{": re.compile(r"[{}]"),
-    "<": re.compile(r"[<>()]"),
+    "(": regex(r"[()]"),
+    "[": regex(r"[\[\]]"),
+    "{": regex(r"[{}]"),
+    "<": regex(r"[<>()]"),
 }
 
 
@@ -133,9 +132,9 @@ def _is_member(code: str, at: int) -> bool:
     return before.endswith("->") or (before.endswith(".") and not before.endswith("..."))
 
 
-_QUALIFIERS = re.compile(r"(?:[A-Za-z_]\w*\s*::\s*)+$")
-_STATEMENT = re.compile(r"[;{}]|^[ \t]*\#[^\n]*$", re.M)
-_DECLARATOR = re.compile(
+_QUALIFIERS = regex(r"(?:[A-Za-z_]\w*\s*::\s*)+$")
+_STATEMENT = regex(r"[;{}]|^[ \t]*\#[^\n]*$", re.M)
+_DECLARATOR = regex(
     r'\s*(?![^\w"]*(?:return|else|do|throw|case|goto|co_\w+|new|delete|not)\b)(?=.*\w)[\w\s:<>,*&"\[\]]*[\w*&>"]',
     re.S,
 )
@@ -159,7 +158,7 @@ def around_includes(text: str) -> tuple[str, str]:
     return "\n".join(filter(None, (" ".join(line.split()) for line in code.split("\n")))), text[end:]
 
 
-_CONSTANT_IF = re.compile(r"\#[ \t]*if[ \t]*\(?[ \t]*(?:[01]|true|false)\b")
+_CONSTANT_IF = regex(r"\#[ \t]*if[ \t]*\(?[ \t]*(?:[01]|true|false)\b")
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -196,7 +196,7 @@ class Calls(Library):
             return None if isinstance(chosen, bool) else self._returned(path, expr, chosen)
         callee = expr.callee
         if isinstance(callee, tree.Lambda):
-            made = self.closure(path, callee)
+            made = LambdaName(self._new_closure(callee))  # nobody else can call it
             return self._run_closure(path, made, expr.arguments)
         if isinstance(callee, tree.Name):
             name = callee.text.rpartition("::")[2]

@@ -166,12 +166,14 @@ class Expressions(ABC):
         """A number that is not followed, named by its text; None: it is no integer of 32 bits or more."""
         if isinstance(expr, (tree.Number, tree.String, tree.Lambda, tree.Launch, tree.Braces)):
             return None
+        text = self.frame.spelled(expr) if expr.hi - expr.lo <= _MOST_TEXT else None
+        if text is None or len(text) > _MOST_TEXT:
+            return None
         kind = evaluate_value(expr, self.scope(path, expr)).type
         scalar = scalar_of(plain_type(kind))
         if kind is not None and (scalar is None or scalar.kind != "int" or scalar.size < 4):
             return None
-        text = self.frame.spelled(expr)
-        return path.symbol(text, self.fresh(), doubtful=kind is None) if len(text) <= _MOST_TEXT else None
+        return path.symbol(text, self.fresh(), doubtful=kind is None)
 
     def scope(self, path: Path, expr: tree.Expr) -> Scope:
         """The scope of an expression, with the numbers that its variables have on this path."""

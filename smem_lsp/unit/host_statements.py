@@ -31,6 +31,7 @@ from smem_lsp.unit.host_values import (
 )
 from smem_lsp.unit.kernel_tables import KernelTable
 
+_CHOOSING = frozenset(("?", "[", "("))  # one of them is in every expression with several values
 _MOST_TURNS = 8  # of a loop whose variable is followed from turn to turn
 
 
@@ -462,6 +463,8 @@ class Statements(Declarations):
         words = set(tokens.texts[span[0] : span[1]])
         traits = self.frame.traits
         if words.isdisjoint(traits.relevant) and "<<<" not in words and words.isdisjoint(LAUNCH_CALLS):
+            return paths
+        if words.isdisjoint(_CHOOSING):
             return paths
         for node in nodes_of(parsed):
             if not isinstance(node, (tree.Ternary, tree.Index, tree.Call)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import gcd
 
 from smem_lsp.ir.host_terms import (
@@ -29,19 +30,52 @@ from smem_lsp.semantics.function_scope import counts, function_scope, parameters
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import plain_type, scalar_of
+from smem_lsp.source import record
+from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax.parse import Function
 from smem_lsp.unit.host_values import Axes
 
 NO_TERMS = HostTerms()
 
 
+@record
+class Words:
+    """What a launch says about its kernel, as the fields of a ``LaunchSite`` hold it."""
+
+    terms: HostTerms
+    equalities: tuple[LaunchFact, ...]
+    conditions: tuple[LaunchFact, ...]
+    own: frozenset[Symbol]
+    dynamic: InWords | None
+
+
+_WORDS = Query[tuple[object, ...], Words]("what a launch says in the words of its kernel", each=400)
+
+
 def in_kernel_words(
-    site: LaunchSite, kernel: Function, top: Scope, bound: dict[str, Argument] | None = None
+    site: LaunchSite, kernel: Function, top: Scope, bound: dict[str, Argument] | None, identity: object
 ) -> LaunchSite:
-    """The launch with what it says about its kernel. ``bound``: template arguments of the instance."""
-    terms = site.terms
-    if terms == NO_TERMS:
+    """The launch with what it says about its kernel. ``bound``: template arguments of the instance; ``identity``: of
+    the kernel and of these."""
+    if site.terms == NO_TERMS:
         return site
+    work = partial(_words, site.terms, kernel, top, bound)
+    words = _WORDS.of(PROCESS, (identity, site.terms), work, weigh=_weight)
+    return replace(
+        site,
+        terms=words.terms,
+        equalities=words.equalities,
+        conditions=words.conditions,
+        own=words.own,
+        dynamic=words.dynamic,
+    )
+
+
+def _weight(words: Words) -> int:
+    return 4 + len(words.terms.arguments) + 2 * (len(words.equalities) + len(words.conditions))
+
+
+def _words(terms: HostTerms, kernel: Function, top: Scope, bound: dict[str, Argument] | None) -> Words:
     parameters = {
         name: term
         for name, term in _template(terms.template, kernel)
@@ -99,15 +133,12 @@ def in_kernel_words(
             conditions.append(_fact(sides[0], each.operator, sides[1]))
         else:
             conditions += _scaled(each, words)
-    return replace(
-        site,
-        terms=terms,
-        equalities=tuple(equalities),
-        conditions=tuple(conditions),
-        own=frozenset(_others(terms, kernel, meaning)),
-        dynamic=None
-        if dynamic is None or dynamic.number is not None
-        else InWords(_value(dynamic), str(dynamic)),
+    return Words(
+        terms,
+        tuple(equalities),
+        tuple(conditions),
+        frozenset(_others(terms, kernel, meaning)),
+        None if dynamic is None or dynamic.number is not None else InWords(_value(dynamic), str(dynamic)),
     )
 
 

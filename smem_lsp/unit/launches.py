@@ -151,9 +151,10 @@ class _Answer:
     cut: bool = False
 
 
-_OF_WALK = 2_000  # bytes of one, beside the function's text
+_OF_ABOUT = 600  # bytes, beside the function's text
 _OF_REACHED = 100  # bytes for each function that it may enter: their texts are kept with their own walks
-_WALK = Query[tuple[object, ...], _Answer]("launches that a host function leads to", each=1)
+_WALK = Query[tuple[object, ...], _Answer]("launches that a host function leads to", each=2_000)
+_ABOUT = Query[tuple[object, ...], object]("what decides about the walk of a host function", each=1)
 
 
 class HostCode:
@@ -170,6 +171,7 @@ class HostCode:
         self.unit = unit
         self.constants = constants
         self.outside = outside or {}
+        self._known: dict[int, tuple[Sequence[Function], bool, object]] = {}
         if outside:
             self.launching = [f for f in unit.all_functions if not f.is_kernel and self._ends(f)]
         else:
@@ -358,7 +360,7 @@ class HostCode:
     def in_context(self, number: int, bound: dict[str, Argument] | None) -> list[HostLaunch]:
         """The launches that a function leads to where these template arguments are bound; None: whatever they are."""
         function = self.unit.function(number)
-        if not any(map(_launches, self._reached(function))):  # it gives a kernel to others, which launch it
+        if not any(map(_launches, self._about(function)[0])):  # it gives a kernel to others, which launch it
             return []
         reached, answer = self._walk(function, bound)
         return _numbered(answer, reached)
@@ -366,6 +368,25 @@ class HostCode:
     def _walk(
         self, function: Function, bound: dict[str, Argument] | None, passed: Passed = NOTHING
     ) -> tuple[Sequence[Function], _Answer]:
+        reached, open_, about = self._about(function)
+        key = (
+            about,
+            None if bound is None else names_text(bound),
+            None if bound is None and not open_ else self.constants.declarations.mark,
+            passed,
+        )
+        answer = partial(self._answer, reached, bound, passed)
+        return reached, _WALK.of(PROCESS, key, answer)
+
+    def _about(self, function: Function) -> tuple[Sequence[Function], bool, object]:
+        """The functions that a walk of one may enter; whether more of the file may decide about it; and the one object
+        for all else that decides, whatever is passed and bound."""
+        found = self._known.get(function.number)
+        if found is None:
+            found = self._known[function.number] = self._find_about(function)
+        return found
+
+    def _find_about(self, function: Function) -> tuple[Sequence[Function], bool, object]:
         reached = self._reached(function)
         words = frozenset().union(*(each.definition.words for each in reached))
         kernels, bounded = self._kernels
@@ -383,14 +404,11 @@ class HostCode:
             words & bounded,
             tuple(overloads),
             tuple(self.tables[name] for name in sorted(self.tables.keys() & words)),
-            None if bound is None else names_text(bound),
-            None if bound is None and not overloads and not outside else self.constants.declarations.mark,
             outside,
-            passed,
         )
-        weight = _OF_WALK + len(function.definition.text) + _OF_REACHED * len(reached)
-        answer = partial(self._answer, reached, bound, passed)
-        return reached, _WALK.of(PROCESS, key, answer, weigh=lambda _: weight)
+        weight = _OF_ABOUT + len(function.definition.text) + _OF_REACHED * len(reached)
+        about = _ABOUT.of(PROCESS, key, object, weigh=lambda _: weight)
+        return reached, bool(overloads or outside), about
 
     def _reached(self, function: Function) -> list[Function]:
         """A function and those that a walk of it may enter."""

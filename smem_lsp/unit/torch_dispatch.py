@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from smem_lsp.semantics.types import BOOL, DOUBLE, FLOAT, INT, INTEGERS, TORCH, Scalar, Type
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
 
 HALF = TORCH["Half"]
@@ -34,7 +34,7 @@ _GROUPS: dict[str, tuple[Scalar, ...]] = {
     "ALL_TYPES": (*_FLOATING, *_INTEGRAL),
     "INDEX_TYPES": (INT, _LONG),
 }
-_MACRO = re.compile(r"AT_DISPATCH_(?P<group>[A-Z_]*?TYPES)(?:_AND(?P<count>\d*)|_AND_HALF)?\Z")
+_MACRO = regex(r"AT_DISPATCH_(?P<group>[A-Z_]*?TYPES)(?:_AND(?P<count>\d*)|_AND_HALF)?\Z")
 
 
 def dispatched(name: str, arguments: Sequence[tree.Expr]) -> tuple[str, tuple[Type, ...]] | None:

@@ -220,7 +220,9 @@ class UnitFacts:
         else:
             sites = self.launched.get((function.number, binding), ())
         bound = None if binding is None else binding.names
-        return tuple(in_kernel_words(site, function, self.constants, bound) for site in sites)
+        given = None if binding is None else _identity(self, binding)
+        identity = identify(self.unit, self.constants, function), given
+        return tuple(in_kernel_words(site, function, self.constants, bound, identity) for site in sites)
 
     def of_rest(self, function: Function, binding: Binding | None) -> bool:
         """Does it stand for instances that are left out?"""

@@ -6,20 +6,20 @@ becomes ``n * sizeof(float)``. What is made so is read again before anyone gets 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from smem_lsp.ir.host_terms import HostTerm, Product, apply, constant, named, plus
 from smem_lsp.semantics.types import builtin
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.lexer import lex
 from smem_lsp.syntax.names_ahead import Symbols
 from smem_lsp.syntax.parse import parse_chunk
 
-_COUNT = re.compile(r"(\d+)[uUlLzZ]*")
-_LOOSE = re.compile(r"[-+/%<>&]")  # no factor by itself
+_COUNT = regex(r"(\d+)[uUlLzZ]*")
+_LOOSE = regex(r"[-+/%<>&]")  # no factor by itself
 _OPERATORS = frozenset(("+", "-", "*", "/", "%", "<<", ">>", "&"))
 _MOST_WORDS = 60  # of an expression
 

@@ -243,6 +243,16 @@ def test_version_loads_next_to_nothing() -> None:
     assert python("-c", script).stdout.splitlines()[-1] == "[]"
 
 
+def test_the_server_starts_without_what_its_first_answer_does_not_need() -> None:
+    script = (
+        "import sys; from smem_lsp.cli.parser import parse; parse(['server', '--stdio']);"
+        "import smem_lsp.server as server; server._import_asyncio(); import smem_lsp.server.stdio;"
+        "print([m for m in ('ssl', 'smem_lsp.config', 'smem_lsp.targets', 'pygls') if m in sys.modules]);"
+        "import ssl; print(ssl.SSLContext.__name__)"
+    )
+    assert python("-c", script).stdout.splitlines() == ["[]", "SSLContext"]
+
+
 def test_module_runs_and_takes_sys_argv() -> None:
     done = python("-m", "smem_lsp", "--version")
     assert (done.returncode, done.stdout) == (0, f"smem-lsp {VERSION}\n")

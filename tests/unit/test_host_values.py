@@ -58,6 +58,7 @@ def block(statements: str, above: str = "") -> set[tuple[str, ...]]:
         ("int t = 256; for (int i = 0; i < n; ++i) k<<<1, t>>>(d, i, m);", "256"),
         ("int t = 256; for (int i = 0; i < n; ++i) { k<<<1, t>>>(d, i, m); other(i); }", "256"),
         ("int t = 256; auto f = [&] { k<<<1, t>>>(d, n, m); }; f();", "256"),
+        ("int t = 256; [&] { k<<<1, t>>>(d, n, m); }(); t = 128;", "256"),
         ("auto f = [&](int t) { k<<<1, t>>>(d, n, m); }; f(256);", "256"),
         ("int t = 256; run([=] { k<<<1, t>>>(d, n, m); });", "256"),
         ("do { k<<<1, 256>>>(d, n, m); } while (0);", "256"),
@@ -103,6 +104,7 @@ def test_a_number(statements: str, expected: str) -> None:
         ("int t = 256; int& r = b ? t : m; r = 5; k<<<1, t>>>(d, n, m);", ("t", "1", "1")),
         ("static int t = 256; k<<<1, t>>>(d, n, m); t = 128;", ("t", "1", "1")),
         ("int t = 256; auto f = [&] { k<<<1, t>>>(d, n, m); }; later(f); t = 128;", ("t", "1", "1")),
+        ("int t = 256; later([&] { k<<<1, t>>>(d, n, m); }); t = 128;", ("t", "1", "1")),
         ('int t = 256; asm("" : "+r"(t)); k<<<1, t>>>(d, n, m);', ("t", "1", "1")),
         ("int t = 256; read(t)->x = 3; k<<<1, t>>>(d, n, m);", ("t", "1", "1")),
         ("int t = 256; again: k<<<1, t>>>(d, n, m); t = 128; if (n) goto again;", ("t", "1", "1")),
@@ -836,3 +838,17 @@ def test_a_launch_configuration_with_designators() -> None:
     config = "cudaLaunchConfig_t c{.blockDim = 128, .dynamicSmemBytes = 64};"
     (site,) = go(f"{config} cudaLaunchKernelEx(&c, k, d, n, m);")
     assert (site.block, site.grid, site.dynamic_bytes) == ((128, 1, 1), None, 64)
+
+
+SWITCH = """\
+#define SWITCH(COND, NAME, ...) \\
+  [&] { if (COND) { constexpr bool NAME = true; return __VA_ARGS__(); } \\
+        else { constexpr bool NAME = false; return __VA_ARGS__(); } }()
+"""
+
+
+def test_lambdas_that_are_called_where_they_stand_run_once() -> None:
+    inner = "[&] { constexpr int t = A ? 256 : 128; dim3 block(t); k<<<1, block>>>(d, n, m); }"
+    for depth, name in enumerate("EDCBA", 1):
+        inner = f"[&] {{ SWITCH(n > {depth}, {name}, {inner}); }}"
+    assert block(f"({inner})();", SWITCH) == {("256", "1", "1"), ("128", "1", "1")}

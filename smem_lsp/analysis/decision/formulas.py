@@ -6,14 +6,14 @@ A formula is its text: two questions of one text are one question.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from smem_lsp.source.queries import remembered
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 
-VARIABLE = re.compile(r"\bv\d+\b")
+VARIABLE = regex(r"\bv\d+\b")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

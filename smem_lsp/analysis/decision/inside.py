@@ -6,7 +6,6 @@ no number to overflow: whoever rests on the answer says so.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from smem_lsp.analysis.decision import solver
@@ -16,10 +15,11 @@ from smem_lsp.analysis.values.sums import Sum, symbols_of
 from smem_lsp.analysis.values.terms import Table, Term
 from smem_lsp.ir.nodes import Access
 from smem_lsp.ir.values import Const, Op, Sym, Value
+from smem_lsp.source.regex import regex
 
 _EFFORT = 200_000  # of one question
 _MOST = (1 << 31) - 1  # bytes that do not overflow
-_SYMBOL = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+_SYMBOL = regex(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
 def is_plain(total: Sum) -> bool:

@@ -7,7 +7,6 @@ no values of the others fulfil the formulas" is one more question, with quantifi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
@@ -29,6 +28,7 @@ from smem_lsp.analysis.decision.witnesses import is_any_number
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.source import listed, record
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.targets.every import WARP_SIZE
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _OF_A_CONDITION = 1_500_000  # of all questions about one parameter
 _SHARE = 10  # of which this part is taken from what is left for the kernel: few are asked
 MOST_HARD = 2  # proofs of a kernel that are too hard
 _PROBES = (1, 2, 3, 5, 31, 32, 33, 64, 100, 255, 256, 257, 512, 1000, 1024, 4096, 1 << 20)
-_DIVISOR = re.compile(r"\((?:mod|div) \S+ (\d+)\)|\(\* (\d+) v\d+\)")
+_DIVISOR = regex(r"\((?:mod|div) \S+ (\d+)\)|\(\* (\d+) v\d+\)")
 _LARGEST_DIVISOR = 1 << 16
 _MOST_DIVISORS = 8
 

@@ -5,12 +5,12 @@ CUDA Runtime API, "Stream Management" to "Graph Management", "API synchronizatio
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 
 from smem_lsp.source.queries import remembered
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.targets.dialects import Dialect
 
 STREAM, EVENT, GRAPH, GRAPH_EXEC, POOL = "stream", "event", "graph", "executable graph", "memory pool"
@@ -155,11 +155,11 @@ _DRIVER: Mapping[str, Api] = {
     "LaunchKernelEx": Api(does="launch", runs=True, arguments=2),
 }
 
-_VERSION = re.compile(r"(?:_v\d+|_ptsz|_ptds)+\Z")
+_VERSION = regex(r"(?:_v\d+|_ptsz|_ptds)+\Z")
 _OTHER = Api(quiet=False)
 _READER = Api()
 # of the rest: those that ask, set up or compute, and leave all work where it is
-_READS = re.compile(
+_READS = regex(
     r"[A-Z]\w*(?:Get|Set|Occupancy|Advise|Query|CanAccess|Add\w*Node|AddDependencies|Update|Upload|Export)\w*"
     r"|(?:Get|Set|Occupancy|Pointer|Init|Choose|Device|Mem)\w*(?:Attribute|Device|Count|Info|Version|Properties|"
     r"Name|String|Limit|Active\w*|Potential\w*|Priority\w*|Flags|Advise)\w*|Init|Profiler(?:Start|Stop)"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from smem_lsp.analysis.host.api import api_of
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.parse import Function
 from smem_lsp.targets.dialects import Dialect
 
@@ -32,7 +32,7 @@ _METHODS = frozenset(
 # methods that hand on nothing that a container holds
 KEEPING_METHODS = frozenset("size begin end cbegin cend empty clear resize reserve back front at".split())
 # libraries take handles for the time of a call, and put work into streams of theirs
-_LIBRARIES = re.compile(
+_LIBRARIES = regex(
     r"(?:cublas|cudnn|cufft|cusparse|cusolver|curand|nccl|nvtx|npp|hipblas|rocblas|hipfft|rccl)[A-Z]\w*"
 )
 ENDS = frozenset(
@@ -62,7 +62,7 @@ _NOTHING: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
 _NOT_CALLS = frozenset(
     "if for while switch return sizeof alignof decltype catch static_assert defined".split()
 )
-_SYSTEM = re.compile(
+_SYSTEM = regex(
     r"atomic\w*_system|__threadfence_system|thread_scope_system|volatile|\w*atomic_ref|system_atomic"
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from smem_lsp.analysis.values.pointer_ranges import assignments, copied_name, pointers_in
@@ -11,10 +10,11 @@ from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Sym, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Buffer, Kernel
 from smem_lsp.source import listed, record
+from smem_lsp.source.regex import regex
 from smem_lsp.targets.every import MOST_SHARED
 
 _MOST = 3  # parts of an index that one refusal names
-_NAMED = re.compile(r"^line (\d+): | at line (\d+)\b")
+_NAMED = regex(r"^line (\d+): | at line (\d+)\b")
 _ORIGINS = {
     "load": "a loaded value",
     "call": "the value of a call",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import field
 
 from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Table, Term
 from smem_lsp.ir.nodes import Access, Buffer
 from smem_lsp.source import record
+from smem_lsp.source.regex import regex
 
 
 @record
@@ -163,7 +163,7 @@ class ValueFacts:
         return self.table.op("*", element, self.table.const(buffer.element_bytes))
 
 
-_CONSTANT = re.compile(r"([A-Za-z_]\w*(?:::\w+)*)(?:\s*\+\s*(\d+))?")
+_CONSTANT = regex(r"([A-Za-z_]\w*(?:::\w+)*)(?:\s*\+\s*(\d+))?")
 
 
 def recurrence(table: Table, atom: LoopVar, init: Term, following: Term, begins: int = 0) -> Recurrence:

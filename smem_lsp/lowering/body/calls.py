@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -38,10 +37,11 @@ from smem_lsp.semantics import collect, type_of
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Pointer, Record, is_number, plain_type
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
-MACRO_NAME = re.compile(r"[A-Z][A-Z0-9_]{2,}\Z")
+MACRO_NAME = regex(r"[A-Z][A-Z0-9_]{2,}\Z")
 
 
 def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:

@@ -3,7 +3,6 @@ number; and elements behind a pointer, which are counted."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from smem_lsp.ir.nodes import Buffer
@@ -17,14 +16,15 @@ from smem_lsp.semantics import type_of
 from smem_lsp.semantics.entities import Undeclared
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.types import Pointer, is_number, plain_type, scalar_of
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
 from smem_lsp.unit.shared_declarations import NOT_TYPE
 
 _POINTER = 8  # bytes
-_OF_A_THREAD = re.compile("COL|ID|INDEX|LANE|LOCAL|POS|RANK|ROW|THREAD|TX|TY|TZ|WARP|_[XYZ]$")  # in a name
+_OF_A_THREAD = regex("COL|ID|INDEX|LANE|LOCAL|POS|RANK|ROW|THREAD|TX|TY|TZ|WARP|_[XYZ]$")  # in a name
 _OF_NUMBERS = frozenset("+ - * / % << >> & | ^".split())
 _NO_PART = frozenset("const volatile typename struct class union enum".split())
-_NAME = re.compile(r"[^\W\d]\w*")
+_NAME = regex(r"[^\W\d]\w*")
 
 
 def is_unclear(ctx: Context, buffer: Buffer) -> bool:

@@ -5,18 +5,18 @@ What one returns is the same wherever its arguments are, whatever it is: no body
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import partial
 
 from smem_lsp.lowering.callees.intrinsics import LOADS, is_pure
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.parse import Function
 from smem_lsp.targets.dialects import Dialect
 
-_NUMBER = re.compile(r"u?int(?:8|16|32|64)_t|size_t|ssize_t|uint|ulong|ushort")
+_NUMBER = regex(r"u?int(?:8|16|32|64)_t|size_t|ssize_t|uint|ulong|ushort")
 # Memory, members, lambdas and assembler; what keeps a value from one call to the next
 _MORE = frozenset("DOT LB SCOPE ASM TAG NEW DELETE LAUNCH_OPEN GOTO TYPENAME USING TYPEDEF".split())
 _KEPT = frozenset("static extern volatile thread_local __shared__ __constant__ __managed__ asm this".split())

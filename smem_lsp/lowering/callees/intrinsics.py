@@ -6,18 +6,18 @@ what it gets by reference and keep what it gets as a pointer.
 
 from __future__ import annotations
 
-import re
+from smem_lsp.source.regex import regex
 
 # Lanes of a thread group exchange values (CUDA programming guide, "Cooperative Groups").
 GROUP_EXCHANGES = frozenset("shfl shfl_up shfl_down shfl_xor any all ballot match_any match_all".split())
 
 # The last ones are those of HIP ("C++ language extensions", "Atomic functions").
-ATOMICS = re.compile(
+ATOMICS = regex(
     r"(?:atomic(Add|Sub|Exch|Min|Max|Inc|Dec|CAS|And|Or|Xor)(_block|_system)?|(?:un)?safeAtomic(?:Add|Min|Max))\Z"
 )
 
 # The same by other names (ATen/cuda/Atomic.cuh).
-OTHER_ATOMICS = re.compile(r"gpuAtomic(?:Add(?:NoReturn)?|Mul|Max|Min)\Z")
+OTHER_ATOMICS = regex(r"gpuAtomic(?:Add(?:NoReturn)?|Mul|Max|Min)\Z")
 
 # Asynchronous copies into shared memory: in flight until waited for.
 ASYNC_COPIES = frozenset(
@@ -47,7 +47,7 @@ _BY_VALUE = frozenset(
         " __logf __log2f __log10f __powf __sinf __cosf __tanf __tanhf __fdividef __frcp_rn __fsqrt_rn __frsqrt_rn"
     ).split()
 )
-_PATTERNS = re.compile(
+_PATTERNS = regex(
     r"(?:__shfl(?:_up|_down|_xor)?(?:_sync)?|__(?:any|all|ballot)(?:_sync)?|__(?:match_any|match_all|reduce_\w+)_sync"
     r"|__[fd](?:add|sub|mul|div|ma|maf|sqrt|rcp)f?_r[nzud]|__fmaf_r[nzud]"
     r"|__(?:half|halves|float|double|int|uint|short|ushort|ll|ull|bfloat16|nv_bfloat16|low|high|longlong)\w*2\w+"
@@ -76,7 +76,7 @@ TIMED = frozenset(("clock", "clock64", "__nanosleep"))  # they read the time, or
 
 # Loads of one value through a pointer; `__ldg` only reads what nobody writes while the kernel runs.
 LOADS = frozenset(("ldg", "__ldg", "__ldcg", "__ldca", "__ldcs", "__ldlu", "__ldcv"))
-_IMPURE = re.compile(
+_IMPURE = regex(
     r"clock(?:64)?|printf|ldg|surf[123C]\w*|assert|__activemask|__lane_id|__nanosleep|__trap|__brkpt|__assert_fail|__(?:ld|st|threadfence)\w*"
 )
 
@@ -147,7 +147,7 @@ ACCESSOR_QUESTIONS = frozenset(("size", "stride"))
 # Random numbers (cuRAND device API): what they return, and the state that they leave, follows from the state that their
 # last argument points to; the first ones make a state of the other arguments.
 STATE_MAKERS = frozenset(("curand_init",))
-STATE_READERS = re.compile(
+STATE_READERS = regex(
     r"curand[1-9]?|curand_(?:uniform|normal|log_normal|poisson|discrete)[24]?(?:_double)?|skipahead(?:_s\w+)?"
 )
 

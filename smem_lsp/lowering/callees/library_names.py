@@ -22,6 +22,7 @@ from smem_lsp.lowering.callees.intrinsics import (
 from smem_lsp.lowering.state.local_scope import GroupKind
 from smem_lsp.source.queries import remembered
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.targets.dialects import Dialect
 
 Names = Collection[str] | re.Pattern[str]
@@ -43,7 +44,7 @@ class LibraryNames:
 
     def has(self, name: str, dialect: Dialect) -> bool:
         names = self.of(dialect)
-        return names.fullmatch(name) is not None if isinstance(names, re.Pattern) else name in names
+        return name in names if isinstance(names, Collection) else names.fullmatch(name) is not None
 
     def of(self, dialect: Dialect) -> Names:
         return self.names(dialect) if callable(self.names) else self.names
@@ -71,7 +72,7 @@ GROUP_LEADER = LibraryNames(("invoke_one", "invoke_one_broadcast"), reserved=Fal
 ASSERTION = LibraryNames(("assert",))
 ATOMIC = LibraryNames(ATOMICS)
 OTHER_ATOMIC = LibraryNames(OTHER_ATOMICS, reserved=False)
-ASYNC_COPY = LibraryNames(re.compile(r".*"), reserved=False)  # the handler tells which
+ASYNC_COPY = LibraryNames(regex(r".*"), reserved=False)  # the handler tells which
 SWAP = LibraryNames(("swap",), reserved=False)
 RANDOM_STATE = LibraryNames(STATE_MAKERS, reserved=False)
 RANDOM_NUMBER = LibraryNames(STATE_READERS, reserved=False)
@@ -113,7 +114,7 @@ def telling(dialect: Dialect) -> frozenset[str]:
     found = {dialect.shared, *_ASSEMBLER}
     for group in LIBRARY:
         names = group.of(dialect)
-        if group.matters and not isinstance(names, re.Pattern):
+        if group.matters and isinstance(names, Collection):
             found.update(names)
     return frozenset(found)
 
@@ -127,7 +128,7 @@ def ordering(dialect: Dialect) -> frozenset[str]:
 @remembered(most=4)
 def sharing_or_waiting(dialect: Dialect) -> frozenset[str]:
     """Those that matter, with those that only ever wait through an object: of a group, or a barrier of CUTLASS."""
-    assert not isinstance(GROUP_BARRIER.names, re.Pattern) and not callable(GROUP_BARRIER.names)
+    assert isinstance(GROUP_BARRIER.names, Collection)
     return telling(dialect).union(GROUP_BARRIER.names, (NAMED_BARRIER,))
 
 

@@ -7,7 +7,6 @@ what races unless it waits can be told with that condition.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from smem_lsp.ir.nodes import PresumedCall
@@ -16,6 +15,7 @@ from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, Closure, Group, LocalScope, Variable, View
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import remembered
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.kinds import kind_of
 from smem_lsp.syntax.parse import Function
@@ -36,8 +36,8 @@ _TOGETHER = frozenset(
 _GROUPS = frozenset("block blocks cta group groups team tile".split())
 _NUMBERS = frozenset("count dim dims id idx index num offset rank size start stride".split())  # of a group
 _OF_A_WARP = frozenset("ballot lane lanes shfl shuffle subwarp warp".split())
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_MACRO = re.compile(r"[A-Z][A-Z0-9_]*\Z")
+_WORD = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_MACRO = regex(r"[A-Z][A-Z0-9_]*\Z")
 _MOST = 40  # functions that are looked at for one call
 
 

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from smem_lsp.source import checkpoint
+from smem_lsp.source.regex import regex
 
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
-_DECLARED = re.compile(r"\.reg\s+\.\w+\s+[\w%<>, ]+\Z")
-_PREDICATE = re.compile(r"@(!?)%?(\w+)\s+(.*)")
-LABEL = re.compile(r"^([\w$%=]+):(?!:)\s*")
+COMMENT = regex(r"//[^\n]*|/\*.*?\*/", re.S)
+_DECLARED = regex(r"\.reg\s+\.\w+\s+[\w%<>, ]+\Z")
+_PREDICATE = regex(r"@(!?)%?(\w+)\s+(.*)")
+LABEL = regex(r"^([\w$%=]+):(?!:)\s*")
 
 # Opcodes whose operands are registers: no memory, no synchronisation.
 REGISTERS = frozenset(

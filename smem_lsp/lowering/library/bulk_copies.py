@@ -8,7 +8,6 @@ Movement and Conversion Instructions: Bulk copy", "Async proxy").
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -21,6 +20,7 @@ from smem_lsp.lowering.state.copies import Family, ProxyEvent, WordPlace
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.evaluate import evaluate
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
 
 WIDEST = 16  # bytes that one thread copies at a time, and what they are aligned to; bulk copies, too
@@ -34,9 +34,9 @@ _GROUPS = frozenset(
     ("cp_async_bulk_commit_group", "cp_async_bulk_wait_group", "cp_async_bulk_wait_group_read")
 )
 _PTX_COPIES = frozenset(("cp_async_bulk", "cp_async_bulk_tensor"))
-_BULK = re.compile(r"cp_(?:reduce_)?async_bulk(?!\w*_group)(_tensor)?")
-_STORES = re.compile(r"cp_async_bulk(?:_tensor_\dd)?_shared_to_global")
-_LOADS = re.compile(r"cp_async_bulk(?:_tensor_\dd)?_global_to_shared|memcpy_async_tx")
+_BULK = regex(r"cp_(?:reduce_)?async_bulk(?!\w*_group)(_tensor)?")
+_STORES = regex(r"cp_async_bulk(?:_tensor_\dd)?_shared_to_global")
+_LOADS = regex(r"cp_async_bulk(?:_tensor_\dd)?_global_to_shared|memcpy_async_tx")
 
 
 def call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> bool:

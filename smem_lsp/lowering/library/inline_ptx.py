@@ -33,24 +33,25 @@ from smem_lsp.lowering.state.local_scope import LocalScope, Meaning, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
 
-_ADDRESS = re.compile(r"\[\s*%(?P<operand>\d+|\[\w+\])\s*(?:\+\s*(?P<offset>-?\d+)\s*)?\]")
-_BRACKETS = re.compile(r"\[[^\[\]]*(?:\[\w+\][^\[\]]*)*\]")
-_OPERAND = re.compile(r"%(\d+|\[\w+\])")
+_ADDRESS = regex(r"\[\s*%(?P<operand>\d+|\[\w+\])\s*(?:\+\s*(?P<offset>-?\d+)\s*)?\]")
+_BRACKETS = regex(r"\[[^\[\]]*(?:\[\w+\][^\[\]]*)*\]")
+_OPERAND = regex(r"%(\d+|\[\w+\])")
 _MATRICES = {"x1": 1, "x2": 2, "x4": 4}  # of eight rows of eight 16-bit elements, where the shape is m8n8
-_BITS = re.compile(r"\.(?:[bsuf](8|16|32|64|128)|bf16|f16x2|bf16x2)\b")
-_PLAIN_BARRIER = re.compile(r"(?:bar|barrier)\.sync(?:\.aligned)?\s+0\Z")
+_BITS = regex(r"\.(?:[bsuf](8|16|32|64|128)|bf16|f16x2|bf16x2)\b")
+_PLAIN_BARRIER = regex(r"(?:bar|barrier)\.sync(?:\.aligned)?\s+0\Z")
 
-_JUMP = re.compile(r"bra(?:\.uni)? ([\w$%=]+)")
+_JUMP = regex(r"bra(?:\.uni)? ([\w$%=]+)")
 
-_ANY_JUMP = re.compile(r"(?:(?P<guard>@!?)%?(?P<over>\w+) )?bra(?:\.uni)? (?P<to>[\w$%=]+)\Z")
-_ASKS = re.compile(
+_ANY_JUMP = regex(r"(?:(?P<guard>@!?)%?(?P<over>\w+) )?bra(?:\.uni)? (?P<to>[\w$%=]+)\Z")
+_ASKS = regex(
     r"mbarrier\.(?:try|test)_wait\.parity[\w.:]* %?(?P<over>\w+), ?\[[^\]]*(?:\[\w+\][^\]]*)?\], ?(?P<parity>[^,]+)"
 )
-_IS_TRUE = re.compile(r"selp(?:\.\w+)+ %(\d+|\[\w+\]), ?1, ?0, ?%?(\w+)\Z")
-_GUARD = re.compile(r" // (!?)(\w+)\Z")  # after an instruction: its predicate
-_IF_NOT_ZERO = re.compile(r"setp\.ne\.b32 %?(\w+), %(\d+), 0\Z")
+_IS_TRUE = regex(r"selp(?:\.\w+)+ %(\d+|\[\w+\]), ?1, ?0, ?%?(\w+)\Z")
+_GUARD = regex(r" // (!?)(\w+)\Z")  # after an instruction: its predicate
+_IF_NOT_ZERO = regex(r"setp\.ne\.b32 %?(\w+), %(\d+), 0\Z")
 
 _PLAIN = frozenset(("ld", "ldu", "st"))
 # Qualifiers of what other threads may rely on.

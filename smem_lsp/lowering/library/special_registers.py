@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from smem_lsp.ir.values import Const, Operator, Sym, Thread, Value, operation
 from smem_lsp.lowering.library.cooperative_groups import linear_thread_id
+from smem_lsp.source.regex import regex
 from smem_lsp.targets.every import WARP_SIZE
 
-_READ = re.compile(
+_READ = regex(
     r"mov\.[bus]32 %(?P<operand>\d+|\[\w+\]), ?"
     r"%(?P<name>laneid|lanemask_(?:lt|le|eq)|(?:n?tid|n?ctaid)\.(?P<axis>[xyz]))\Z"
 )
