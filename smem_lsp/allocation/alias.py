@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan, align_up
-from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
+from smem_lsp.analysis.dataflow.conflicts import Conflicts
 from smem_lsp.source import checkpoint
 
 
@@ -20,12 +20,14 @@ def alias(items: Sequence[Item], conflicts: Conflicts) -> Plan:
     piles: list[list[Item]] = []
     for item in items:
         checkpoint()
-        for pile in piles:
+        equal = conflicts.equal.row(item.index)
+        apart = conflicts.hard.row(item.index) | conflicts.soft.row(item.index)
+        for pile in piles if equal else ():
             host = pile[0]
             if (
                 host.size == item.size
-                and pair(host.index, item.index) in conflicts.equal
-                and not any(conflicts.apart(other.index, item.index) for other in pile)
+                and equal >> host.index & 1
+                and not any(apart >> other.index & 1 for other in pile)
             ):
                 pile.append(item)
                 break

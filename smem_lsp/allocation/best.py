@@ -13,7 +13,8 @@ from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.problem import Problem, components, problem
 from smem_lsp.allocation.stacked_height import stacked_height
 from smem_lsp.analysis.dataflow.conflicts import Conflicts
-from smem_lsp.analysis.dataflow.liveness import Life, bits
+from smem_lsp.analysis.dataflow.liveness import Life
+from smem_lsp.analysis.dataflow.masks import bits
 
 EXACT = 30  # buffers; with more only the first-fit orders are tried
 TRIES = 60  # orders tried after the first ones

@@ -5,7 +5,7 @@ from __future__ import annotations
 from smem_lsp.allocation.plan import align_up
 from smem_lsp.allocation.problem import Problem, cliques
 from smem_lsp.allocation.stacked_height import stacked, stacked_height
-from smem_lsp.analysis.dataflow.liveness import bits
+from smem_lsp.analysis.dataflow.masks import bits
 from smem_lsp.source import checkpoint
 
 MANY = 200  # buffers; of more than that only a clique around each is looked at

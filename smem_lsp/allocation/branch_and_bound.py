@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from smem_lsp.allocation.plan import align_up
 from smem_lsp.allocation.problem import Problem, cliques
-from smem_lsp.analysis.dataflow.liveness import bits
+from smem_lsp.analysis.dataflow.masks import bits
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.record import dataclass
 

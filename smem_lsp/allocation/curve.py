@@ -10,18 +10,18 @@ from math import comb
 from smem_lsp.allocation.best import best
 from smem_lsp.allocation.candidates import Candidate, candidates
 from smem_lsp.allocation.plan import Item, Plan
-from smem_lsp.analysis.dataflow.conflicts import Conflicts
+from smem_lsp.analysis.dataflow.conflicts import Conflicts, Pairs
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import (
     Graph,
     Interference,
-    Pairs,
     graph,
     interference,
     pairs_of,
     relate,
     witnesses,
 )
+from smem_lsp.analysis.dataflow.masks import mask_of
 from smem_lsp.ir.nodes import Seq
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
@@ -54,8 +54,8 @@ def curve(
     work = _Work(items, found or interference(body, facts, fixed))
     now = relate(work.found)
     plans = [best(items, now, work.found.liveness.lives)]
-    present = {item.index for item in items}
-    if not any(key <= present for key in now.soft) or len(now.soft) > SOFT:
+    present = mask_of(item.index for item in items)
+    if not now.soft.within(present) or len(now.soft) > SOFT:
         return plans  # no pair that a barrier could separate, or too many
     most = -(-WITNESSES // len(work.found.accesses))
     places = candidates(body, facts, witnesses(work.found, most=most))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 from smem_lsp.allocation.problem import Problem
-from smem_lsp.analysis.dataflow.liveness import bits
+from smem_lsp.analysis.dataflow.masks import bits
 from smem_lsp.source import checkpoint
 
 SIDEWAYS = 0.1  # share of the worse orders from which the search goes on all the same

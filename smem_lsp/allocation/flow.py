@@ -7,11 +7,10 @@ methods that agree are worth more than one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from smem_lsp.analysis.dataflow.facts import Facts
-from smem_lsp.analysis.dataflow.liveness import bits
 from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Jump, JumpKind, Loop, Place, Seq
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.record import dataclass
@@ -32,7 +31,7 @@ class Flow:
     walls: set[int] = field(default_factory=set)
     covers: dict[int, frozenset[int]] = field(default_factory=dict)
     accesses: dict[int, Access] = field(default_factory=dict)
-    beside: list[tuple[list[int], list[int]]] = field(default_factory=list)
+    beside: list[tuple[frozenset[int], frozenset[int]]] = field(default_factory=list)
     written: dict[int, set[int]] = field(default_factory=dict)
     read: dict[int, set[int]] = field(default_factory=dict)
 
@@ -45,45 +44,26 @@ def flow(body: Seq, facts: Facts, added: frozenset[int]) -> Flow:
     return out
 
 
-def reach(edges: Sequence[Sequence[int]], starts: int, stops: int) -> int:
-    """Nodes reached from ``starts`` in one step or more; a path ends at a node of ``stops``. Sets of nodes are bits."""
-    seen = 0
-    todo = list(bits(starts))
-    while todo:
-        checkpoint()
-        for node in edges[todo.pop()]:
-            if not seen >> node & 1:
-                seen |= 1 << node
-                if not stops >> node & 1:
-                    todo.append(node)
-    return seen
-
-
-def reaches(edges: Sequence[Sequence[int]], stops: int) -> list[int]:
-    """``reach`` from each node. Nodes count through the program: all edges but those of loops lead to what is known."""
+def carried(
+    edges: Sequence[Sequence[int]], given: Mapping[int, int], ends: Mapping[int, int], *, forward: bool
+) -> list[int]:
+    """Per node the union of what reaches it. Along each edge, from the node that it leads to, comes what that one is
+    ``given``, and what has reached it but ``ends`` there. ``forward``: the edges lead back through the program. Nodes
+    count through it: all edges but those of loops come from what is known."""
     found = [0] * len(edges)
-    ahead = [mask(targets) for targets in edges]
-    through = [[target for target in targets if not stops >> target & 1] for targets in edges]
-    again = list(range(len(edges) - 1, -1, -1))
+    order = range(len(edges)) if forward else range(len(edges) - 1, -1, -1)
+    again: Sequence[int] = order
     while again:
         checkpoint()
         changed = set[int]()
         for node in again:
-            seen = ahead[node]
-            for target in through[node]:
-                seen |= found[target]
+            seen = 0
+            for other in edges[node]:
+                seen |= given.get(other, 0) | found[other] & ~ends.get(other, 0)
             if seen != found[node]:
                 found[node] = seen
                 changed.add(node)
-        again = [node for node in again if not changed.isdisjoint(through[node])]
-    return found
-
-
-def mask(nodes: Iterable[int]) -> int:
-    """A set of nodes."""
-    found = 0
-    for node in nodes:
-        found |= 1 << node
+        again = [node for node in order if not changed.isdisjoint(edges[node])]
     return found
 
 
@@ -151,7 +131,7 @@ class _Builder:
     def _beside(self, arms: Sequence[tuple[int, int]]) -> None:
         """The arms of a divergent branch run at once."""
         out = self.out
-        inside = [[each for each in range(*arm) if each in out.accesses] for arm in arms]
+        inside = [frozenset(each for each in range(*arm) if each in out.accesses) for arm in arms]
         out.beside.append((inside[0], inside[1]))
         for (first, last), other in zip(arms, reversed(inside), strict=True):
             met = [out.accesses[each] for each in other]

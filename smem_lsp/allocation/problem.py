@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from smem_lsp.allocation.plan import Item
 from smem_lsp.analysis.dataflow.conflicts import Conflicts
-from smem_lsp.analysis.dataflow.liveness import bits
+from smem_lsp.analysis.dataflow.masks import bits, gathered
 from smem_lsp.source import checkpoint, record
 
 
@@ -22,20 +22,13 @@ class Problem:
 
 def problem(items: Sequence[Item], conflicts: Conflicts) -> Problem:
     """The layout problem of ``items`` under ``conflicts``. Pairs of other buffers are ignored."""
-    position = {item.index: place for place, item in enumerate(items)}
-    apart = [0] * len(items)
-    equal = [0] * len(items)
-    for keys, masks in ((conflicts.hard, apart), (conflicts.soft, apart), (conflicts.equal, equal)):
-        checkpoint()
-        for key in keys:
-            a, b = key
-            if a in position and b in position:
-                masks[position[a]] |= 1 << position[b]
-                masks[position[b]] |= 1 << position[a]
-    only_equal = tuple(mask & ~apart[place] for place, mask in enumerate(equal))
-    return Problem(
-        tuple(item.size for item in items), tuple(item.align for item in items), tuple(apart), only_equal
+    hard_or_soft = conflicts.hard | conflicts.soft
+    at = [item.index for item in items]
+    apart, equal = (
+        tuple(gathered([pairs.row(index) for index in at], at))
+        for pairs in (hard_or_soft, conflicts.equal - hard_or_soft)
     )
+    return Problem(tuple(item.size for item in items), tuple(item.align for item in items), apart, equal)
 
 
 def components(of: Problem) -> list[int]:
@@ -58,12 +51,12 @@ def components(of: Problem) -> list[int]:
 
 
 def cliques(of: Problem, places: Sequence[int]) -> list[tuple[int, ...]]:
-    """A clique around each of ``places``, grown in their order."""
+    """A clique around each of ``places``, grown in their order; one where they and their friends are the same."""
     out: dict[tuple[int, ...], None] = {}
-    for seed in places:
+    for around in dict.fromkeys(of.apart[seed] | 1 << seed for seed in places):
         checkpoint()
-        members = [seed]
-        friends = of.apart[seed]
+        members = list[int]()
+        friends = around
         for place in places:
             if friends >> place & 1:
                 members.append(place)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from smem_lsp.allocation.overlaps import Overlaps
 from smem_lsp.allocation.plan import Item
+from smem_lsp.allocation.problem import Problem, problem
 from smem_lsp.analysis.dataflow.conflicts import Conflicts
+from smem_lsp.analysis.dataflow.masks import bits
 from smem_lsp.source import checkpoint
 
 ROUNDS = 60  # beyond it a life is extended right to the end of the kernel
-CHECKS = 1_000_000  # pairs compared, about a quarter of a second; then no layout is given
+CHECKS = 1_000_000  # pairs in all layouts together; then none is given
 
 Lives = dict[int, tuple[int, int]]  # buffer -> first and last position, both inclusive
 
@@ -27,40 +30,35 @@ def resolve_overlaps(
     bytes against ``conflicts``, the life that ends first is extended to the end of the other, in ``lives`` itself,
     and ``place`` runs again; ``end`` is a position after everything.
     """
-    pairs = _pairs(items, conflicts)
-    rounds = min(ROUNDS + len(items), CHECKS // (1 + len(pairs)))
+    by_name = sorted(items, key=lambda item: (item.name, item.index))
+    of = problem(by_name, conflicts)
+    pairs = sum(map(int.bit_count, (*of.apart, *of.equal))) // 2
+    rounds = min(ROUNDS + len(items), CHECKS // (1 + pairs))
     while rounds:
         checkpoint()
         offsets = place(lives)
-        clashes = (pair for pair in pairs if _clash(*pair, offsets))
+        clashes = _clashes(of, [offsets[item.index] for item in by_name])
         clash = next(clashes, None)
         if clash is None:
             return offsets
         rounds -= 1
         hurry = rounds <= len(items)
-        for a, b, _ in (clash, *clashes) if hurry else (clash,):
-            earlier, later = sorted((a, b), key=lambda item: (lives[item.index][1], item.name, item.index))
+        for a, b in (clash, *clashes) if hurry else (clash,):
+            both = sorted(
+                (by_name[a], by_name[b]), key=lambda item: (lives[item.index][1], item.name, item.index)
+            )
+            earlier, later = both
             first, last = lives[earlier.index]
             lives[earlier.index] = (first, end if hurry else min(max(last + 1, lives[later.index][1]), end))
     return None
 
 
-def _pairs(items: Sequence[Item], conflicts: Conflicts) -> list[tuple[Item, Item, bool]]:
-    """Items that may not overlap, by name; True: they may where both start at the same offset."""
-    by_name = sorted(items, key=lambda item: (item.name, item.index))
-    rank = {item.index: number for number, item in enumerate(by_name)}
-    only_equal = conflicts.equal - conflicts.hard - conflicts.soft
-    out: list[tuple[int, int, int, bool]] = []
-    for order, keys in enumerate((conflicts.hard, conflicts.soft, only_equal)):
+def _clashes(of: Problem, offsets: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The items that share bytes but may not, the first of them in front."""
+    overlaps = Overlaps(offsets, of.size)
+    for a, start in enumerate(offsets):
         checkpoint()
-        for one, other in keys:
-            a, b = rank.get(one), rank.get(other)
-            if a is not None and b is not None:
-                out.append((a, b, order, keys is only_equal) if a < b else (b, a, order, keys is only_equal))
-    return [(by_name[a], by_name[b], equal) for a, b, _, equal in sorted(out)]
-
-
-def _clash(a: Item, b: Item, equal: bool, offsets: Mapping[int, int]) -> bool:
-    checkpoint()
-    low, start = offsets[a.index], offsets[b.index]
-    return low < start + b.size and start < low + a.size and not (equal and low == start)
+        sharing = overlaps.of(a) >> a << a
+        for b in bits(sharing & (of.apart[a] | of.equal[a])):
+            if of.apart[a] >> b & 1 or start != offsets[b]:
+                yield a, b

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
+from functools import cached_property
 from itertools import islice
 
-from smem_lsp.allocation.flow import Flow, flow, mask, reach, reaches
+from smem_lsp.allocation.flow import Flow, carried, flow
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.analysis.dataflow.facts import Facts, Footprint
-from smem_lsp.analysis.dataflow.liveness import bits
+from smem_lsp.analysis.dataflow.masks import bits, mask_of
 from smem_lsp.ir.nodes import AccessKind, Seq
 from smem_lsp.source import checkpoint, record
+from smem_lsp.source.record import dataclass
 
 PAIRS = 5000  # that share bytes; a plan with more is not checked and not used
 
@@ -48,15 +50,16 @@ class Validator:
         out = list(_places(items, plan))
         if any(item.index not in plan.offsets for item in items):
             return out
-        shared = list(islice(_overlapping(items, plan), PAIRS + 1))
-        if not shared:
+        both = sorted(islice(_overlapping(items, plan), PAIRS + 1))
+        if not both:
             return out
-        if len(shared) > PAIRS:
+        if len(both) > PAIRS:
             return [*out, Violation((), f"more than {PAIRS:,} pairs of buffers share bytes: not checked")]
         kernel = self.kernels.get(plan.barriers)
         if kernel is None:
             graph = flow(self.body, self.facts, frozenset(plan.barriers))
             kernel = self.kernels[plan.barriers] = _kernel(graph, self.facts)
+        shared = [(items[a], items[b]) for a, b in both]
         # Bytes that nobody touches may lie anywhere.
         used = self.fixed | {access.buffer for access in kernel.flow.accesses.values()}
         shared = [(a, b) for a, b in shared if a.index in used and b.index in used]
@@ -71,16 +74,18 @@ class Validator:
         return out
 
 
-def _overlapping(items: Sequence[Item], plan: Plan) -> Iterable[tuple[Item, Item]]:
-    """Pairs that have a byte in common, in the order of ``items``."""
-    for at, a in enumerate(items):
+def _overlapping(items: Sequence[Item], plan: Plan) -> Iterable[tuple[int, int]]:
+    """Positions in ``items`` of each two that have a byte in common, in no order."""
+    order = sorted(range(len(items)), key=lambda at: plan.offsets[items[at].index])
+    for rank, at in enumerate(order):
         checkpoint()
-        low = plan.offsets[a.index]
-        end = low + a.size
-        for b in items[at + 1 :]:
-            other = plan.offsets[b.index]
-            if low < other + b.size and other < end:
-                yield a, b
+        low = plan.offsets[items[at].index]
+        for other in order[rank + 1 :]:
+            start = plan.offsets[items[other].index]
+            if start >= low + items[at].size:
+                break
+            if low < start + items[other].size:
+                yield min(at, other), max(at, other)
 
 
 def _places(items: Sequence[Item], plan: Plan) -> Iterable[Violation]:
@@ -98,125 +103,116 @@ def _places(items: Sequence[Item], plan: Plan) -> Iterable[Violation]:
 
 
 def _kernel(graph: Flow, facts: Facts) -> _Kernel:
-    back: list[list[int]] = [[] for _ in graph.onward]
-    for node, onward in enumerate(graph.onward):
-        checkpoint()
-        for target in onward:
-            back[target].append(node)
-    fenced = graph.onward
-    if graph.past:
-        fenced = [[*onward, *graph.past.get(at, ())] for at, onward in enumerate(fenced)]
-    reads: dict[int, int] = {}
-    writes: dict[int, int] = {}
+    edges = graph.onward
+    fenced = [[*onward, *graph.past.get(at, ())] for at, onward in enumerate(edges)] if graph.past else edges
+    reads = {node: mask_of(buffers) for node, buffers in graph.read.items()}
+    writes = {node: mask_of(buffers) for node, buffers in graph.written.items()}
+    full = {node: mask_of(buffers) for node, buffers in graph.covers.items()}
+    touched: dict[int, int] = {}
     for node, access in graph.accesses.items():
-        for kind, of in ((access.kind.reads, reads), (access.kind.writes, writes)):
-            if kind:
-                of[access.buffer] = of.get(access.buffer, 0) | 1 << node
-    onward = reaches(graph.onward, 0)
+        touched[node] = own = 1 << access.buffer
+        if access.kind.reads:
+            reads[node] = own
+        if access.kind.writes:
+            writes[node] = own
+        if access.kind is AccessKind.WRITE and access.point in facts.full:
+            full[node] = own
+    back = _turned(edges)
+    written = carried(back, writes, {}, forward=True)
+    needed = carried(edges, reads, full, forward=False)
+    walls = dict.fromkeys(graph.walls, -1)
     return _Kernel(
         graph,
         facts,
-        back,
-        onward,
-        onward if not graph.past and not graph.walls else reaches(fenced, mask(graph.walls)),
-        [(mask(one), mask(two)) for one, two in graph.beside],
-        reads,
-        writes,
+        fenced,
+        walls,
+        carried(back, {0: 1}, {}, forward=True),
+        written,
+        [before & behind for before, behind in zip(written, needed)],
+        carried(_turned(fenced), touched, walls, forward=True),
     )
 
 
-@record
+def _turned(edges: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The edges the other way round."""
+    back: list[list[int]] = [[] for _ in edges]
+    for node, onward in enumerate(edges):
+        checkpoint()
+        for target in onward:
+            back[target].append(node)
+    return back
+
+
+@dataclass
 class _Kernel:
-    """The graph, and what is known of it. Sets of nodes are bits. ``back``: its edges the other way round; ``onward``:
-    node -> those that control may reach from it, ``opened``: without a proved barrier; ``beside``: as in the graph;
-    ``reads``, ``writes``: buffer -> its nodes."""
+    """The graph, and what is known of its nodes. ``fenced``: its edges, and those that only matter to barriers;
+    ``walls``: its barriers; ``reached``: 1 where control may come. Per node a mask of buffers: ``written``: those that
+    some path has written; ``holding``: those of them that some path will read with no full write before; ``opened``:
+    those accessed with no proved barrier since."""
 
     flow: Flow
     facts: Facts
-    back: list[list[int]]
-    onward: list[int]
+    fenced: list[list[int]]
+    walls: Mapping[int, int]
+    reached: list[int]
+    written: list[int]
+    holding: list[int]
     opened: list[int]
-    beside: list[tuple[int, int]]
-    reads: dict[int, int]
-    writes: dict[int, int]
-    after: dict[int, int] = field(default_factory=dict)
-    written: dict[int, int] = field(default_factory=dict)
-    needed: dict[int, int] = field(default_factory=dict)
 
-    def accesses(self, buffer: int) -> int:
-        return self.reads.get(buffer, 0) | self.writes.get(buffer, 0)
+    @cached_property
+    def accesses(self) -> Mapping[int, list[int]]:
+        """Buffer -> its nodes."""
+        found: dict[int, list[int]] = {}
+        for node, access in self.flow.accesses.items():
+            found.setdefault(access.buffer, []).append(node)
+        return found
 
-    def open_after(self, buffer: int) -> int:
-        """What can be reached from some access to ``buffer`` without a proved barrier."""
-        if buffer not in self.after:
-            self.after[buffer] = _union(self.opened[node] for node in bits(self.accesses(buffer)))
-        return self.after[buffer]
+    @cached_property
+    def open_behind(self) -> list[int]:
+        """Node -> the mask of those that control may come to with no proved barrier between."""
+        each = {node: 1 << node for node in range(len(self.fenced))}
+        return carried(self.fenced, each, self.walls, forward=False)
 
-    def after_writes(self, buffer: int) -> int:
-        """Where some write of ``buffer`` may have run before."""
-        if buffer not in self.written:
-            starts = [*bits(self.writes.get(buffer, 0))]
-            starts += [node for node, buffers in self.flow.written.items() if buffer in buffers]
-            self.written[buffer] = _union(self.onward[node] for node in starts)
-        return self.written[buffer]
-
-    def before_reads(self, buffer: int) -> int:
-        """From where some read of ``buffer`` may follow with no full write before it."""
-        if buffer not in self.needed:
-            accesses = self.flow.accesses
-            kills = mask(
-                node
-                for node in bits(self.writes.get(buffer, 0))
-                if accesses[node].point in self.facts.full and accesses[node].kind is AccessKind.WRITE
-            )
-            kills |= mask(node for node, buffers in self.flow.covers.items() if buffer in buffers)
-            starts = self.reads.get(buffer, 0)
-            starts |= mask(node for node, buffers in self.flow.read.items() if buffer in buffers)
-            self.needed[buffer] = reach(self.back, starts, kills)
-        return self.needed[buffer]
+    def reads_early(self, node: int) -> bool:
+        """Does it read what nothing can have written?"""
+        access = self.flow.accesses[node]
+        return access.kind.reads and self.reached[node] > 0 and not self.written[node] >> access.buffer & 1
 
 
 def _at_odds(kernel: _Kernel, shared: Iterable[tuple[Item, Item]]) -> frozenset[int]:
-    """The buffers that may have something against one of those that they share bytes with: all of these are asked about
-    at once."""
-    partners: dict[int, set[int]] = {}
+    """The buffers that may have something against one of those that they share bytes with."""
+    partners: dict[int, int] = {}
     for a, b in shared:
-        partners.setdefault(a.index, set()).add(b.index)
-        partners.setdefault(b.index, set()).add(a.index)
-    found = set()
-    for buffer, others in partners.items():
+        partners[a.index] = partners.get(a.index, 0) | 1 << b.index
+        partners[b.index] = partners.get(b.index, 0) | 1 << a.index
+    found = 0
+    for node, access in kernel.flow.accesses.items():
         checkpoint()
-        ours, theirs = kernel.accesses(buffer), _union(map(kernel.accesses, others))
-        written = kernel.after_writes(buffer)
-        if (
-            _union(kernel.writes.get(other, 0) for other in others) & written & kernel.before_reads(buffer)
-            or kernel.reads.get(buffer, 0) & kernel.onward[0] & ~written
-            or theirs & kernel.open_after(buffer)
-            or any(
-                (one & ours and two & theirs) or (two & ours and one & theirs) for one, two in kernel.beside
-            )
-        ):
-            found.add(buffer)
-    return frozenset(found)
+        found |= kernel.opened[node] & partners.get(access.buffer, 0)
+        if access.kind.writes:
+            found |= kernel.holding[node] & partners.get(access.buffer, 0)
+        if kernel.reads_early(node):
+            found |= 1 << access.buffer
+    for arms in kernel.flow.beside:
+        one, other = ({kernel.flow.accesses[node].buffer for node in arm} for arm in arms)
+        for mine, theirs in ((one, mask_of(other)), (other, mask_of(one))):
+            found |= mask_of(buffer for buffer in mine if partners.get(buffer, 0) & theirs)
+    return frozenset(bits(found))
 
 
 def _lost_values(kernel: _Kernel, holder: Item, writer: Item) -> list[str]:
     """Writes of ``writer`` where ``holder`` has been written and will be read; reads of nothing at all."""
     checkpoint()
     accesses = kernel.flow.accesses
-    written, needed = kernel.after_writes(holder.index), kernel.before_reads(holder.index)
-    lost = kernel.writes.get(writer.index, 0) & written & needed
-    early = kernel.reads.get(holder.index, 0) & kernel.onward[0] & ~written
-    if not (lost or early):
-        return []
     out = [
         f"{writer.name} is written at line {accesses[node].line} while {holder.name} holds a value"
-        for node in bits(lost)
+        for node in kernel.accesses.get(writer.index, ())
+        if accesses[node].kind.writes and kernel.holding[node] >> holder.index & 1
     ]
     out += [
         f"{holder.name} is read at line {accesses[node].line} before anything is written to it"
-        for node in bits(early)
-        if accesses[node].kind is AccessKind.READ
+        for node in kernel.accesses.get(holder.index, ())
+        if accesses[node].kind is AccessKind.READ and kernel.reads_early(node)
     ]
     return out
 
@@ -224,15 +220,13 @@ def _lost_values(kernel: _Kernel, holder: Item, writer: Item) -> list[str]:
 def _no_barrier(kernel: _Kernel, a: Item, b: Item, same_offset: bool) -> list[str]:
     checkpoint()
     accesses = kernel.flow.accesses
-    ours, theirs = kernel.accesses(a.index), kernel.accesses(b.index)
-    meet: set[tuple[int, int]] = set()
-    if theirs & kernel.open_after(a.index):
-        meet |= {(x, y) for x in bits(ours) for y in bits(theirs & kernel.opened[x])}
-    if ours & kernel.open_after(b.index):
-        meet |= {(x, y) for y in bits(theirs) for x in bits(ours & kernel.opened[y])}
-    for arms in kernel.beside:
+    ours, theirs = (kernel.accesses.get(each.index, []) for each in (a, b))
+    one_mask, other_mask = mask_of(ours), mask_of(theirs)
+    meet = {(x, y) for x in ours for y in bits(kernel.open_behind[x] & other_mask)}
+    meet |= {(x, y) for y in theirs for x in bits(kernel.open_behind[y] & one_mask)}
+    for arms in kernel.flow.beside:
         for one, two in (arms, arms[::-1]):
-            meet |= {(x, y) for x in bits(one & ours) for y in bits(two & theirs)}
+            meet |= {(x, y) for x in ours if x in one for y in theirs if y in two}
     out = []
     for x, y in sorted(meet):
         first, second = accesses[x], accesses[y]
@@ -244,13 +238,6 @@ def _no_barrier(kernel: _Kernel, a: Item, b: Item, same_offset: bool) -> list[st
         places = f"{a.name} at line {first.line} and {b.name} at line {second.line}"
         out.append(f"no barrier between {places} on some path")
     return out
-
-
-def _union(sets: Iterable[int]) -> int:
-    found = 0
-    for each in sets:
-        found |= each
-    return found
 
 
 def _private(a: Footprint | None, b: Footprint | None) -> bool:

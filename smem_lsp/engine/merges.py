@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from itertools import combinations
 
 from smem_lsp.allocation.best import best
-from smem_lsp.analysis.dataflow.conflicts import pair
+from smem_lsp.analysis.dataflow.conflicts import Pairs
+from smem_lsp.analysis.dataflow.masks import mask_of
 from smem_lsp.facts.layouts import Candidate
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import best_step, merged_buffers, overlap
@@ -122,15 +122,12 @@ def _part(facts: KernelFacts, chosen: frozenset[int]) -> Candidate | None:
     """The smallest layout in which only the ``chosen`` share bytes, with few barriers; None: it saves none."""
     assert facts.declared is not None
     before = facts.total(facts.declared.bytes)
+    every, free = mask_of(item.index for item in facts.items), mask_of(chosen)
+    others = Pairs.between(every, every) - Pairs.between(free, free)
     for candidate in facts.best:
         checkpoint()
         if len(candidate.plan.barriers) > 1:  # some of them the others may need
             break
-        others = {
-            pair(a.index, b.index)
-            for a, b in combinations(facts.items, 2)
-            if not {a.index, b.index} <= chosen
-        }
         conflicts = replace(candidate.conflicts, soft=candidate.conflicts.soft | others)
         plan = best(facts.items, conflicts, facts.liveness.lives)
         if facts.total(plan.bytes) < before:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.validate import validate
-from smem_lsp.analysis.dataflow.conflicts import pair
+from smem_lsp.analysis.dataflow.conflicts import Pairs, pair
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import interference, relate
 from smem_lsp.ir.nodes import Kernel
@@ -34,8 +34,7 @@ def plan_caller_reuse(
     if not lent or kernel.irregular is not None or kernel.opaque or kernel.hidden or kernel.helper_bytes:
         return None
     others = fixed - {item.index for item in lent}
-    conflicts = relate(interference(kernel.body, facts, others))
-    apart = {*conflicts.hard, *conflicts.soft, *conflicts.equal}
+    apart = relate(interference(kernel.body, facts, others)).every
     hosts = [i for i in items if kernel.buffers[i.index].function == kernel.name and i.index not in others]
     found = _hosted(lent, hosts, apart)
     natural = {item.index: kernel.buffers[item.index].align or 1 for item in items}
@@ -48,7 +47,7 @@ def plan_caller_reuse(
     return CallerReuse(found, plan.bytes, after)
 
 
-def _hosted(lent: Sequence[Item], hosts: Sequence[Item], apart: Collection[frozenset[int]]) -> dict[int, int]:
+def _hosted(lent: Sequence[Item], hosts: Sequence[Item], apart: Pairs) -> dict[int, int]:
     """The host of each array that has one: it is large enough, as aligned, and neither it nor another guest of it is
     ``apart`` from the array. The largest arrays choose first."""
     found: dict[int, int] = {}

@@ -157,7 +157,7 @@ def _purposes_in(
             applied, again, control, facts, frozenset(), known, shape, () if filling else None
         )
         lives = known.liveness
-        left = joined(groups, len(kernel.buffers), lives.overwrites, lives.reads_before_write)
+        left = joined(groups, len(kernel.buffers), frozenset(lives.apart), lives.reads_before_write)
         if len(left) == len(groups):
             return found
         groups = left

@@ -55,7 +55,7 @@ def partition_dynamic(
     if shape is not None and fact is None:
         planned, more = curve(shape, planned.found, assumed=True)
         best = joined(best, more)
-    elif shape is None and planned.found.liveness.overwrites:
+    elif shape is None and planned.found.liveness.apart:
         best = joined(best, curve(None, planned.found, assumed=True, fills=True)[1])
     lives = planned.found.liveness.lives
     return PartitionLayouts(

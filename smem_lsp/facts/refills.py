@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import Interference, interference
+from smem_lsp.analysis.dataflow.masks import bits, mask_of
 from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.refills import possible_refills, proved_refills, with_kills
 from smem_lsp.analysis.decision.verdict import asker_of
@@ -36,14 +37,14 @@ def with_refills(
     names; where they are given, be it none, the block is taken to fill all that it reads if one of these does, or one
     that the kernel may be for."""
     body = of.kernel.body
-    before = found.liveness.overwrites
-    holding = {buffer for pair in before if pair.isdisjoint(fixed) for buffer in pair}
-    possible = possible_refills(of, holding) if holding else ()
+    before = found.liveness.apart
+    free = before.within(before.buffers() & ~mask_of(fixed))
+    possible = possible_refills(of, frozenset(bits(free.buffers()))) if free else ()
     if not possible:
         return facts, found
-    at_best = interference(body, with_kills(facts, possible, of), fixed, found).liveness.overwrites
-    wanted = {buffer for pair in before.keys() - at_best.keys() for buffer in pair}
-    possible = tuple(each for each in possible if each.buffer in wanted)
+    at_best = interference(body, with_kills(facts, possible, of), fixed, found).liveness.apart
+    wanted = (before - at_best).buffers()
+    possible = tuple(each for each in possible if wanted >> each.buffer & 1)
     if not possible:
         return facts, found
     tried = () if named is None else tuple(asker_of(of, each, _EFFORT) for each in _tried(of, named))
@@ -66,7 +67,7 @@ def of_parts(
 ) -> tuple[Facts, Interference]:
     """The same for a kernel with the parts of a buffer as buffers of their own. ``values``: its own; ``control``: of
     the kernel as it is; ``shape``: the block, where it is known."""
-    if not found.liveness.overwrites:
+    if not found.liveness.apart:
         return facts, found
     fact = shape if shape is not None and shape.fact else None
     _, levels = prove_levels(

@@ -258,8 +258,7 @@ def _columns(
     ranges: Sequence[TermRange], sizes: _Sizes, candidate: Candidate
 ) -> list[list[TermRange]] | None:
     """Each range in the first column in which it conflicts with none; one that has no known end comes last, alone."""
-    conflicts = candidate.conflicts
-    apart = conflicts.hard | conflicts.soft | conflicts.equal
+    apart = candidate.conflicts.every
     columns: list[list[TermRange]] = []
     for each in ranges:
         checkpoint()

@@ -150,7 +150,7 @@ def _joined(partition: TermPartition, groups: _Groups, flow: DataFlow) -> _Group
         parts = [[each] for each in own]
         for a, b in combinations(own, 2):
             both = pair(numbers[a[0]], numbers[b[0]])
-            if both in lives.overwrites or not both.isdisjoint(reading):
+            if both in lives.apart or not both.isdisjoint(reading):
                 one, other = (next(part for part in parts if each in part) for each in (a, b))
                 if one is not other:
                     parts.remove(other)

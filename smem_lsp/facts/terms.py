@@ -102,9 +102,8 @@ def layout_in_terms(
 
 
 def _fits(each: TermRange, column: Sequence[TermRange], conflicts: Conflicts) -> bool:
-    own = {frozenset((each.index, other.index)) for other in column}
-    apart = own & (conflicts.hard | conflicts.soft | conflicts.equal)
-    return not apart and _largest([*column, each]) is not None
+    apart = conflicts.every.row(each.index)
+    return not any(apart >> other.index & 1 for other in column) and _largest([*column, each]) is not None
 
 
 def _largest(column: Sequence[TermRange]) -> Sum | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from smem_lsp.allocation.plan import Item, Plan, align_up
+from smem_lsp.analysis.dataflow.conflicts import Pairs
 from smem_lsp.ir.nodes import Buffer
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import TextEdit
@@ -19,8 +20,8 @@ class Group:
 
     buffers: tuple[Buffer, ...]
     items: dict[int, Item]
-    apart: frozenset[frozenset[int]]
-    equal: frozenset[frozenset[int]]
+    apart: Pairs
+    equal: Pairs
     offsets: dict[int, int]  # of the plan, relative to the lowest of the group
 
     def item(self, buffer: Buffer) -> Item:

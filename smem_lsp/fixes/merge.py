@@ -122,8 +122,8 @@ def _groups(facts: KernelFacts, remedy: MergeBuffers, siblings: Sequence[KernelF
             Group(
                 buffers,
                 {i: items[i] for i in part},
-                frozenset(pair for pair in (*conflicts.hard, *conflicts.soft) if pair <= part),
-                frozenset(pair for pair in conflicts.equal if pair <= part),
+                conflicts.hard | conflicts.soft,
+                conflicts.equal,
                 {i: plan.offsets[i] - lowest for i in part},
             )
         )
@@ -190,7 +190,7 @@ def whole(facts: KernelFacts, candidate: Candidate, siblings: Sequence[KernelFac
     return Group(
         tuple(sorted(buffers, key=lambda b: b.declared.start)),
         aligned_for_all(facts, siblings),
-        frozenset((*conflicts.hard, *conflicts.soft)),
+        conflicts.hard | conflicts.soft,
         conflicts.equal,
         dict(candidate.plan.offsets),
     )

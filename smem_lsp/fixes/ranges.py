@@ -135,8 +135,7 @@ def _placed_around(
     kept: Sequence[Item], divided: PartitionLayouts, candidate: Candidate
 ) -> dict[int, int] | None:
     """Offsets that leave ``kept`` in place and put each of the others, large ones first, where it first fits."""
-    conflicts, most = candidate.conflicts, candidate.plan.bytes
-    apart = {*conflicts.hard, *conflicts.soft, *conflicts.equal}
+    apart, most = candidate.conflicts.every, candidate.plan.bytes
     sizes = {item.index: item.size for item in divided.items}
     offsets: dict[int, int] = {}
 

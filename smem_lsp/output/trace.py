@@ -304,10 +304,11 @@ def _lives(facts: KernelFacts) -> Iterator[str]:
 
 def _apart(facts: KernelFacts) -> Iterator[str]:
     names = [buffer.name for buffer in facts.kernel.buffers]
-    for overwrite in facts.liveness.overwrites.values():
+    for both, overwrite in facts.liveness.witnesses().items():
+        (holds,) = both - {overwrite.writes}
         yield (
             f"{names[overwrite.writes]} is written at point {overwrite.point} (line {overwrite.line}) "
-            f"while {names[overwrite.holds]} holds a value"
+            f"while {names[holds]} holds a value"
         )
     for index in sorted(facts.liveness.reads_before_write):
         yield f"{names[index]} is read before anything is written to it"

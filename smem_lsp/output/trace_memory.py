@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from smem_lsp.allocation.stack_events import StackEvent, stack_run
 from smem_lsp.analysis.dataflow.live_sets import live_sets, open_accesses
-from smem_lsp.analysis.dataflow.liveness import bits
+from smem_lsp.analysis.dataflow.masks import bits
 from smem_lsp.ir.nodes import Access, Assign, Kernel, Loop, walk
 from smem_lsp.output.map_layouts import facts_in_force
 from smem_lsp.rules.facts import KernelFacts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import combinations
 
+from smem_lsp.allocation.overlaps import Overlaps
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.analysis.dataflow.conflicts import pair
 from smem_lsp.facts.layouts import Candidate
@@ -74,10 +74,9 @@ def crosses_limit(facts: KernelFacts, before: int, after: int) -> bool:
 
 def merged_buffers(facts: KernelFacts, plan: Plan) -> list[Buffer]:
     """Buffers that share bytes with another one in the plan, in source order."""
-    sharing: set[int] = set()
-    for a, b in combinations([item.index for item in facts.items], 2):
-        if overlap(facts, plan, a, b):
-            sharing |= {a, b}
+    indices = [item.index for item in facts.items]
+    overlaps = Overlaps([plan.offsets[index] for index in indices], [item.size for item in facts.items])
+    sharing = [index for at, index in enumerate(indices) if overlaps.of(at) & ~(1 << at)]
     return sorted((facts.kernel.buffers[i] for i in sharing), key=lambda b: b.declared.start)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from smem_lsp.analysis.dataflow.conflicts import pair
+from smem_lsp.analysis.dataflow.conflicts import Pairs, pair
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.ir.nodes import Access, AccessKind, Barrier, Branch, Jump, JumpKind, Loop, Place, Seq
 
@@ -73,9 +73,7 @@ class Thread:
         return None
 
 
-def clashes(
-    tree: Tree, rng: random.Random, added: frozenset[int], equal: frozenset[frozenset[int]]
-) -> set[frozenset[int]]:
+def clashes(tree: Tree, rng: random.Random, added: frozenset[int], equal: Pairs) -> set[frozenset[int]]:
     """Pairs of buffers that one run of two threads shows to be unfit to share bytes.
 
     ``equal``: pairs that would only ever share at the same offset, so that own slots do not meet.
@@ -89,7 +87,7 @@ def clashes(
     return _races(tree.facts, runs, equal) | _lost(tree.facts, runs)
 
 
-def _races(facts: Facts, runs: list[list[Event]], equal: frozenset[frozenset[int]]) -> set[frozenset[int]]:
+def _races(facts: Facts, runs: list[list[Event]], equal: Pairs) -> set[frozenset[int]]:
     """Both threads touch the shared bytes in one phase, as different buffers, and one writes."""
     out: set[frozenset[int]] = set()
     for x in runs[0]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
 
 from smem_lsp.allocation.plan import Item, align_up
-from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
+from smem_lsp.analysis.dataflow.conflicts import Conflicts, Pairs, pair
 
 
 def joined(items: Sequence[Item], edges: Sequence[frozenset[int]]) -> Iterator[list[list[Item]]]:
@@ -62,4 +62,4 @@ def random_problem(rng: random.Random, count: int) -> tuple[list[Item], Conflict
             soft.add(pair(a, b))
         elif x < density + 0.15 and len(equal) < 4:
             equal.add(pair(a, b))
-    return items, Conflicts(frozenset(hard), frozenset(soft), frozenset(equal))
+    return items, Conflicts(Pairs(hard), Pairs(soft), Pairs(equal))

@@ -16,7 +16,7 @@ from smem_lsp.allocation.layouts import best_layouts, layouts, task
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.stack import stack
 from smem_lsp.allocation.validate import PAIRS, validate
-from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
+from smem_lsp.analysis.dataflow.conflicts import Conflicts, Pairs, pair
 from smem_lsp.analysis.dataflow.interference import conflicts
 from smem_lsp.engine import check
 
@@ -79,7 +79,7 @@ def test_zero_sized_buffers_take_no_bytes() -> None:
 def test_alignments_that_are_no_powers_of_two() -> None:
     """No type has one; an attribute that is being typed may."""
     items = [Item(0, "a", 20, 12), Item(1, "b", 10, 8), Item(2, "c", 7, 5)]
-    plan = best(items, Conflicts(frozenset(pair(a, b) for a, b in combinations(range(3), 2))))
+    plan = best(items, Conflicts(Pairs(pair(a, b) for a, b in combinations(range(3), 2))))
     assert all(plan.offsets[item.index] % item.align == 0 for item in items)
     assert plan.lower_bound <= plan.bytes <= declared(items).bytes
 
@@ -92,7 +92,7 @@ BUFFERS = [Item(index, f"b{index}", 64 + index % 7 * 4, 4) for index in range(MA
 def test_a_thousand_buffers(reach: int) -> None:
     """``reach``: each lives together with that many of the next ones. The layout is the declared one or better."""
     meet = (pair(a, b) for a in range(MANY) for b in range(a + 1, min(MANY, a + 1 + reach)))
-    plan = best(BUFFERS, Conflicts(frozenset(meet)))
+    plan = best(BUFFERS, Conflicts(Pairs(meet)))
     together = max(sum(item.size for item in BUFFERS[at : at + reach + 1]) for at in range(MANY))
     assert plan.lower_bound <= together <= plan.bytes <= declared(BUFFERS).bytes
     assert plan.bytes <= 1.5 * together

@@ -11,7 +11,7 @@ import pytest
 from smem_lsp.allocation.best import best
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan
-from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
+from smem_lsp.analysis.dataflow.conflicts import Conflicts, Pairs, pair
 from smem_lsp.analysis.dataflow.interference import conflicts
 
 from .orders import brute_force, random_problem
@@ -27,7 +27,7 @@ def live(*intervals: tuple[int, int]) -> Conflicts:
     """Conflicts of half-open lives."""
     lives = list(enumerate(intervals))
     return Conflicts(
-        frozenset(pair(i, j) for (i, a), (j, b) in combinations(lives, 2) if a[0] < b[1] and b[0] < a[1])
+        Pairs(pair(i, j) for (i, a), (j, b) in combinations(lives, 2) if a[0] < b[1] and b[0] < a[1])
     )
 
 
@@ -181,11 +181,11 @@ def test_holes_are_filled() -> None:
 
 
 def test_own_slots_share_one_offset_or_none() -> None:
-    shared = Conflicts(equal=frozenset({pair(0, 1)}))
+    shared = Conflicts(equal=Pairs({pair(0, 1)}))
     plan = best(sized([1024, 512]), shared)
     assert (plan.bytes, at(plan, 0, 1)) == (1024, [0, 0])
     # The third buffer is in the way of 1 at offset 0 only: both move up together.
-    third = Conflicts(hard=frozenset({pair(1, 2)}), equal=frozenset({pair(0, 1)}))
+    third = Conflicts(hard=Pairs({pair(1, 2)}), equal=Pairs({pair(0, 1)}))
     plan = best([Item(0, "a", 1024, 4), Item(1, "b", 512, 16), Item(2, "c", 1000, 4)], third)
     assert plan.bytes == 1512
     assert valid([Item(0, "a", 1024, 4), Item(1, "b", 512, 16), Item(2, "c", 1000, 4)], plan, third)

@@ -15,7 +15,7 @@ from smem_lsp.allocation.best_fit import best_fit
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.stack import stack
 from smem_lsp.allocation.validate import validate
-from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
+from smem_lsp.analysis.dataflow.conflicts import Conflicts, Pairs, pair
 from smem_lsp.analysis.dataflow.interference import conflicts
 
 from .generate import text
@@ -31,7 +31,7 @@ def smallest(buffers: Sequence[Interval]) -> Plan:
     """The best layout where any two buffers that live together conflict."""
     items = [Item(index, b.name, b.size, b.align) for index, b in enumerate(buffers)]
     meet = (pair(a, b) for a, b in combinations(range(len(buffers)), 2) if buffers[a].meets(buffers[b]))
-    return best(items, Conflicts(frozenset(meet)))
+    return best(items, Conflicts(Pairs(meet)))
 
 
 def scratch(buffers: list[Interval], *names: str) -> list[Interval]:

@@ -144,8 +144,8 @@ def test_reads_before_write(source: str, expected: set[str]) -> None:
 
 def test_a_hard_pair_names_the_write_and_the_buffer_that_is_live() -> None:
     tree = parse("Wa S Wb S rb S ra")
-    witness = liveness(tree.body, tree.facts).overwrites[pair(0, 1)]
-    assert (witness.line, witness.writes, witness.holds) == (3, tree.buffers["b"], tree.buffers["a"])
+    witness = liveness(tree.body, tree.facts).witnesses()[pair(0, 1)]
+    assert (witness.line, witness.writes, witness.holds) == (3, tree.buffers["b"], 1 << tree.buffers["a"])
 
 
 def test_lives_reach_from_the_first_to_the_last_point() -> None:
@@ -239,7 +239,7 @@ def test_against_two_threads_that_run_the_tree(buffers: str, depth: int, slots: 
         added = frozenset(rng.sample(places, min(len(places), rng.choice((0, 0, 1)))))
         work = interference(tree.body, tree.facts, tree.fixed)
         result = found(tree, added)
-        apart = result.hard | result.soft
+        apart = frozenset(result.hard | result.soft)
         broken: set[frozenset[int]] = set()
         for run in range(runs):
             broken |= clashes(tree, rng, added, result.equal)

@@ -35,7 +35,7 @@ from corpora.plans import files
 from smem_lsp.allocation.best import best
 from smem_lsp.allocation.layouts import best_layouts, layouts, task
 from smem_lsp.allocation.plan import Item
-from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
+from smem_lsp.analysis.dataflow.conflicts import Conflicts, Pairs, pair
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import Interference, conflicts, interference
 from smem_lsp.analysis.dataflow.liveness import Life
@@ -87,7 +87,7 @@ def instance(
         for a, b in combinations(range(count), 2)
         if lives[a].first < lives[b].last and lives[b].first < lives[a].last
     )
-    return items, Conflicts(frozenset(meet)), lives
+    return items, Conflicts(Pairs(meet)), lives
 
 
 def milliseconds(work: Callable[[], object]) -> float:

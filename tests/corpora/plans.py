@@ -137,9 +137,10 @@ def _apart(facts: KernelFacts) -> str:
         early = [i.name for i in (a, b) if i.index in facts.liveness.reads_before_write]
         if early:
             return both + f"{early[0]} is read before anything is written"
-        if key in facts.liveness.overwrites:
-            witness = facts.liveness.overwrites[key]
-            writes, holds = named[witness.writes].name, named[witness.holds].name
+        if key in facts.liveness.apart:
+            witness = facts.liveness.witnesses()[key]
+            (held,) = key - {witness.writes}
+            writes, holds = named[witness.writes].name, named[held].name
             return both + f"{writes} is written at line {witness.line} while {holds} holds a value"
         if key in conflicts.soft:
             return both + "no barrier between them"

@@ -18,15 +18,15 @@ from itertools import islice
 from math import gcd
 from typing import NamedTuple
 
-from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
+from smem_lsp.analysis.dataflow.conflicts import Conflicts, Pairs, pair
 from smem_lsp.analysis.dataflow.facts import Facts, Footprint
-from smem_lsp.analysis.dataflow.liveness import Liveness, bits, liveness
+from smem_lsp.analysis.dataflow.liveness import Liveness, liveness
+from smem_lsp.analysis.dataflow.masks import bits, gathered, mask_of
 from smem_lsp.analysis.dataflow.proxy_order import fills_beside, unfenced
 from smem_lsp.analysis.dataflow.skeleton import Stretch, outline
 from smem_lsp.ir.nodes import Access, Barrier, Branch, Jump, JumpKind, Loop, Place, Seq, walk
 from smem_lsp.source import checkpoint, record
 
-Pairs = frozenset[frozenset[int]]
 Graph = tuple[
     tuple[int, ...], tuple[int, ...]
 ]  # per buffer those it needs a barrier from, those in own slots
@@ -72,8 +72,9 @@ class Interference:
     fields: Mapping[int, int]  # buffer -> the bits of its accesses
     interfering: Mapping[int, int]  # bit -> accesses of other buffers, one of the two being a write
     slots: Mapping[int, Footprint | None]  # by bit; equal ones are one object
+    alike: Sequence[tuple[Footprint, int]]  # each of these once, with the bits of its accesses
     steps: tuple[_Step, ...]
-    # bit -> accesses that were asked about with it, and those of them in own slots
+    # bit -> accesses about which is known whether they are in own slots with it, and those of them that are
     owned: dict[int, tuple[int, int]] = field(default_factory=dict)
     apart: dict[tuple[int, int], bool] = field(default_factory=dict)  # two slots (id) -> are they own slots?
     related: dict[frozenset[int], Conflicts] = field(default_factory=dict)  # by the barriers that are added
@@ -83,10 +84,12 @@ class Interference:
         """Events of one walk, loops once: what a walk costs."""
         return _length(self.steps)
 
-    @property
-    def above(self) -> dict[int, int]:
-        """The bit that stands for a buffer -> the buffer."""
-        return {mask.bit_length(): buffer for buffer, mask in self.fields.items()}
+    def buffers(self, masks: Iterable[int]) -> Pairs:
+        """Each of ``fields`` with the buffers whose own bits are in its mask."""
+        own = {buffer: accesses.bit_length() for buffer, accesses in self.fields.items()}
+        none = 1 + max(own.values(), default=0)
+        at = [own.get(buffer, none) for buffer in range(1 + max(own, default=0))]
+        return Pairs.of_rows(dict(zip(own, gathered(tuple(masks), at))))
 
 
 def interference(
@@ -113,15 +116,21 @@ def interference(
         lives = like.liveness
     else:
         lives = liveness(tree, facts)
-    alone = fixed | lives.reads_before_write
-    others = frozenset(fields) | fixed
-    hard = frozenset(lives.overwrites) | {pair(a, b) for a in alone for b in others if a != b}
+    alone = mask_of(fixed | lives.reads_before_write)
+    hard = lives.apart | Pairs.between(alone, mask_of(fields) | mask_of(fixed))
     if any(fills_beside(access) for access in accesses.values()):
-        hard |= unfenced(body)
-    slots: dict[Footprint, Footprint] = {}
-    found = {bit: facts.slots.get(access.point) for bit, access in accesses.items()}
-    one = {bit: None if slot is None else slots.setdefault(slot, slot) for bit, slot in found.items()}
-    return Interference(tree, facts, lives, hard, accesses, fields, interfering, one, steps)
+        hard |= Pairs(unfenced(body))
+    alike: dict[Footprint, tuple[Footprint, int]] = {}
+    slots: dict[int, Footprint | None] = {}
+    for bit, access in accesses.items():
+        slot = facts.slots.get(access.point)
+        if slot is not None:
+            slot, mask = alike.get(slot, (slot, 0))
+            alike[slot] = slot, mask | 1 << bit
+        slots[bit] = slot
+    return Interference(
+        tree, facts, lives, hard, accesses, fields, interfering, slots, tuple(alike.values()), steps
+    )
 
 
 def _drawn(
@@ -185,15 +194,8 @@ def graph(found: Interference, added: frozenset[int]) -> Graph:
 
 def pairs_of(found: Interference, edges: Graph) -> tuple[Pairs, Pairs]:
     """The soft pairs, and those that may only start at the same offset."""
-    above = found.above
-    soft, equal = (
-        frozenset(
-            pair(above[bit], buffer) for buffer, met in zip(found.fields, masks) if met for bit in bits(met)
-        )
-        for masks in edges
-    )
-    soft -= found.hard
-    return soft, equal - soft - found.hard
+    soft, equal = (found.buffers(masks) - found.hard for masks in edges)
+    return soft, equal - soft
 
 
 def witnesses(
@@ -406,13 +408,12 @@ def _owned(found: Interference, bit: int, asked: int) -> int:
     known, owned = found.owned.get(bit, (0, 0))
     mine = found.slots[bit]
     if mine is not None and asked & ~known:
-        for other in bits(asked & ~known):
-            slot = found.slots[other]
-            if slot is None:
-                continue
-            key = (id(slot), id(mine))
-            if key not in found.apart:
-                found.apart[key] = own_slots(slot, mine)
-            owned |= found.apart[key] << other
+        for slot, accesses in found.alike:
+            if asked & ~known & accesses:
+                key = (id(slot), id(mine))
+                if key not in found.apart:
+                    found.apart[key] = own_slots(slot, mine)
+                known |= accesses
+                owned |= accesses if found.apart[key] else 0
         found.owned[bit] = known | asked, owned
     return asked & owned

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import open_interfering
-from smem_lsp.analysis.dataflow.liveness import Record, backward, bits, forward
+from smem_lsp.analysis.dataflow.liveness import Record, backward, forward
+from smem_lsp.analysis.dataflow.masks import bits
 from smem_lsp.ir.nodes import Access, Loop, Seq, walk
 
 

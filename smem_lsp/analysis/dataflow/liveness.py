@@ -9,11 +9,12 @@ Sets of buffers are bit masks (bit i is the buffer with index i).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 
-from smem_lsp.analysis.dataflow.conflicts import pair
+from smem_lsp.analysis.dataflow.conflicts import Pairs, pair
 from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.analysis.dataflow.masks import bits
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
@@ -42,17 +43,17 @@ class Life:
 
 @record
 class Overwrite:
-    """Why two buffers conflict whatever barriers there are: a write of one while ``holds`` keeps a value."""
+    """Why buffers conflict whatever barriers there are: a write of one while ``holds`` keep their values."""
 
     point: int
     line: int
     writes: int  # the buffer written
-    holds: int  # the buffer whose value would be lost
+    holds: int  # the mask of the buffers whose values would be lost
 
 
 @record
 class Liveness:
-    """``overwrites``: every pair that may never share bytes, with its first witness in program order.
+    """``overwrites``: in the order of the program; ``apart``: the pairs that may never share bytes for it.
 
     ``reads_before_write``: buffers read where nothing can have written them yet. Their contents are
     garbage, and other garbage once they share bytes, so they never do. A read that some path defines (a
@@ -60,9 +61,18 @@ class Liveness:
     scratch storage.
     """
 
-    overwrites: Mapping[frozenset[int], Overwrite]
+    overwrites: tuple[Overwrite, ...]
+    apart: Pairs
     reads_before_write: frozenset[int]
     lives: Mapping[int, Life]
+
+    def witnesses(self) -> dict[frozenset[int], Overwrite]:
+        """The first overwrite of each pair."""
+        found: dict[frozenset[int], Overwrite] = {}
+        for each in self.overwrites:
+            for other in bits(each.holds):
+                found.setdefault(pair(each.writes, other), each)
+        return found
 
     def on_lines(self, line: Callable[[int], int]) -> Liveness:
         """The result for the kernel at another place of its file. ``line``: maps an old line to the new one."""
@@ -70,7 +80,7 @@ class Liveness:
             buffer: Life(life.first, life.last, line(life.first_line), line(life.last_line))
             for buffer, life in self.lives.items()
         }
-        return Liveness(self.overwrites, self.reads_before_write, lives)
+        return Liveness(self.overwrites, self.apart, self.reads_before_write, lives)
 
 
 def liveness(body: Seq, facts: Facts) -> Liveness:
@@ -80,7 +90,8 @@ def liveness(body: Seq, facts: Facts) -> Liveness:
     backward(body, 0, 0, 0, record)
     reached = 1 << 1 + max((node.buffer for node in nodes if isinstance(node, Access)), default=0)
     forward(body, reached, record)
-    overwrites: dict[frozenset[int], Overwrite] = {}
+    overwrites: list[Overwrite] = []
+    rows: dict[int, int] = {}
     unwritten = _first_reads(body, 0, False, True, record)[1]
     for node in nodes:
         checkpoint()
@@ -91,19 +102,11 @@ def liveness(body: Seq, facts: Facts) -> Liveness:
         if node.kind is AccessKind.READ and defined & reached and not defined & own:
             unwritten |= own
         if node.kind.writes:
-            for other in bits(record.live[node.point] & defined & ~own & ~reached):
-                witness = Overwrite(node.point, node.line, node.buffer, other)
-                overwrites.setdefault(pair(node.buffer, other), witness)
-    return Liveness(overwrites, frozenset(bits(unwritten)), _lives(nodes, record))
-
-
-def bits(mask: int) -> Iterator[int]:
-    """The positions of the ones in ``mask``, ascending."""
-    while mask:
-        checkpoint()
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
+            holds = record.live[node.point] & defined & ~own & ~reached
+            if holds:
+                overwrites.append(Overwrite(node.point, node.line, node.buffer, holds))
+                rows[node.buffer] = rows.get(node.buffer, 0) | holds
+    return Liveness(tuple(overwrites), Pairs.of_rows(rows), frozenset(bits(unwritten)), _lives(nodes, record))
 
 
 @record

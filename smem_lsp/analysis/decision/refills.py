@@ -129,36 +129,40 @@ class _Finder:
 
     def seq(self, seq: Seq, around: tuple[Block, ...], loop: int | None = None) -> Iterator[Refill]:
         items = tuple(seq.items)
-        told = [self.touched(node) for node in items]
-        written = frozenset[int]().union(*(each[1] for each in told))
-        for buffer in sorted(self.buffers & written):
-            yield from self.of_buffer(buffer, items, told, around, loop)
+        found = list(self.of_block(items, around, loop))
+        yield from sorted(found, key=lambda each: each.buffer)
         for index, node in enumerate(items):
             blocks = (*around, Block(items, index, loop))
             own = node.point if isinstance(node, Loop) and not self.is_once(node) else None
             for inner in _inner(node):
                 yield from self.seq(inner, blocks, own)
 
-    def of_buffer(
-        self,
-        buffer: int,
-        items: tuple[Node, ...],
-        told: Sequence[tuple[frozenset[int], frozenset[int], bool]],
-        around: tuple[Block, ...],
-        loop: int | None,
+    def of_block(
+        self, items: tuple[Node, ...], around: tuple[Block, ...], loop: int | None
     ) -> Iterator[Refill]:
-        """``told``: of each item, what is ``touched`` in it."""
-        start, writes = -1, list[Write]()
-        for index, (node, (read, written, jumps)) in enumerate(zip(items, told)):
-            ends = buffer in read or jumps
-            if not ends and buffer in written and node.point in self.of.control.steady:
-                start = index if start < 0 else start
-                writes += self.writes(node, buffer, (), ())
-            if ends or index + 1 == len(items):
+        """Those that begin with one of ``items``, for each buffer in their order."""
+        begun: dict[
+            int, tuple[int, list[Write]]
+        ] = {}  # buffer -> index of the first item, and the writes so far
+
+        def ended(buffers: Iterable[int]) -> Iterator[Refill]:
+            for buffer in buffers:
+                start, writes = begun.pop(buffer, (-1, []))
                 if writes and len(writes) <= _MOST_WRITES:
                     blocks = (*around, Block(items, start, loop))
                     yield Refill(items[start].point, buffer, blocks, tuple(writes))
-                start, writes = -1, []
+
+        for index, node in enumerate(items):
+            read, written, jumps = self.touched(node)
+            yield from ended(list(begun) if jumps else read)
+            written = written & self.buffers - read
+            if written and not jumps and node.point in self.of.control.steady:
+                for buffer in written:
+                    begun.setdefault(buffer, (index, []))
+                for write in self.writes(node, (), ()):
+                    if write.access.buffer in written:
+                        begun[write.access.buffer][1].append(write)
+        yield from ended(list(begun))
 
     def touched(self, node: Node) -> tuple[frozenset[int], frozenset[int], bool]:
         """Buffers that are read, buffers that are written, and whether there is a jump."""
@@ -183,24 +187,22 @@ class _Finder:
         facts = self.of.values.loops.get(loop.point)
         return facts is not None and facts.once
 
-    def writes(
-        self, node: Node, buffer: int, guards: tuple[Guard, ...], loops: tuple[int, ...]
-    ) -> Iterator[Write]:
+    def writes(self, node: Node, guards: tuple[Guard, ...], loops: tuple[int, ...]) -> Iterator[Write]:
         """Those of which is known under which conditions they run."""
         values = self.of.values
         if isinstance(node, Access):
-            if node.buffer == buffer and node.kind is AccessKind.WRITE:
+            if node.kind is AccessKind.WRITE:
                 yield Write(node, guards, loops)
         elif isinstance(node, Branch):
             term = values.conditions.get(node.point)
             if term is not None:
                 for arm, taken in ((node.then, True), (node.otherwise, False)):
                     for each in arm.items:
-                        yield from self.writes(each, buffer, (*guards, (term, taken)), loops)
+                        yield from self.writes(each, (*guards, (term, taken)), loops)
         elif isinstance(node, Loop) and node.point in values.loops:
             inside = loops if self.is_once(node) else (*loops, node.point)
             for each in node.body.items:
-                yield from self.writes(each, buffer, guards, inside)
+                yield from self.writes(each, guards, inside)
 
 
 @dataclass

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from smem_lsp.analysis.dataflow.facts import Facts, Footprint
 from smem_lsp.analysis.dataflow.interference import open_interfering, own_slots
 from smem_lsp.analysis.dataflow.interfering import interfering_accesses
-from smem_lsp.analysis.dataflow.liveness import bits
+from smem_lsp.analysis.dataflow.masks import bits
 from smem_lsp.analysis.execution.program import NONE_RACE_FREE, RaceFree
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.extents import extent_of

@@ -11,7 +11,7 @@ from dataclasses import field, replace
 
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import Paths, ordered_interfering, paths_of
-from smem_lsp.analysis.dataflow.liveness import bits
+from smem_lsp.analysis.dataflow.masks import bits
 from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.model import Answer
 from smem_lsp.analysis.decision.verdict import Judge, decide
