@@ -30,6 +30,7 @@ from smem_lsp.unit.unit_facts import parts_of
 _FOR_KERNELS = 0.6  # of a file's time
 _FOR_PROOFS = 0.85  # the same, with the proofs of instances that are left out
 _MOST_PROVED = 32  # readings of one kernel that stand for instances which are left out
+_FOR_VERDICT = 1.0  # seconds: one that is begun is finished in the file's time
 _LEAST_SHARE = 0.2  # of a kernel's time, whatever the others of the file need
 
 
@@ -196,6 +197,16 @@ def _prove(
         _leave_out(each.unread, attempts, covered=bool(each.rest))
 
 
+def _worth_proofs(kernel: _Placed, end: float) -> bool:
+    """Is there time, and is every instance decided that is looked at? Else proofs of the others change nothing."""
+    for each in kernel.instances:
+        if processor_time() + _FOR_VERDICT > end:
+            return False
+        if kernel_verdict(each.facts).kind is VerdictKind.UNDECIDED:
+            return False
+    return True
+
+
 def _leave_out(reading: Reading, attempts: Attempts, *, covered: bool = False) -> None:
     """Tell what is left out of a kernel. ``covered``: its instances are proved."""
     function = reading.function
@@ -213,7 +224,8 @@ def _proofs(
     as there is time for, with their own launches; then with all numbers open, under any launch. ``sharing``: so many
     kernels need the time until ``end``."""
     assert of.unread is not None
-    groups = of.unread.others_in_sight(min(_MOST_PROVED, int((end - processor_time()) / sharing / of.took)))
+    most = min(_MOST_PROVED, int((end - processor_time()) / sharing / of.took))
+    groups = of.unread.others_in_sight(most) if _worth_proofs(of, end) else ()
     now = processor_time()  # the launches of all kernels are known
     end = now + (end - now) / sharing
     for readings, any_block in ((groups, False), (of.unread.rest, True)):

@@ -141,8 +141,8 @@ def evaluate(spellings: Sequence[str]) -> int | None:
 
 
 def counting_names(spellings: Sequence[str]) -> tuple[str, ...]:
-    """The words of a fully expanded ``#if`` expression that stand for a value which it rests on: of ``1 || N > 2`` none.
-    All words where it has no value."""
+    """The words of a fully expanded ``#if`` expression that its value rests on: of ``1 || N > 2`` none. All words where
+    it has no value."""
     return _evaluated(tuple(spellings))[1] if len(spellings) <= _MAX_TOKENS else tuple(spellings)
 
 
