@@ -118,7 +118,9 @@ def _report(
         if setting is not None:
             dialects = {around.dialect for around in setting.units.read}
             rules = [rule for rule in rules if any(map(rule.holds_in, dialects))]
-        judged = [] if setting is None else judge_kernels(setting, rules, attempts, every=whole)
+        judged = list[JudgedKernel]()
+        if setting is not None:
+            judged += judge_kernels(setting, rules, attempts, every=whole, started=started)
         uncalled = list[JudgedKernel]()
         if setting is not None:
             named = partial(

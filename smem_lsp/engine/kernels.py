@@ -28,8 +28,9 @@ from smem_lsp.targets.every import MAX_THREADS
 from smem_lsp.unit.unit_facts import parts_of
 
 _FOR_KERNELS = 0.6  # of a file's time
-_FOR_PROOFS = 0.85  # the same, with the proofs of instances that are left out
+_FOR_PROOFS = 0.85  # of a file's time: when no proof of instances that are left out is begun any more
 _MOST_PROVED = 32  # readings of one kernel that stand for instances which are left out
+_FOR_VERDICT = 1.0  # seconds: one that is begun is finished in the file's time
 _LEAST_SHARE = 0.2  # of a kernel's time, whatever the others of the file need
 
 
@@ -70,15 +71,17 @@ class _Placed:
 
 
 def judge_kernels(
-    setting: Setting, rules: Sequence[Rule], attempts: Attempts, *, every: bool
+    setting: Setting, rules: Sequence[Rule], attempts: Attempts, *, every: bool, started: float
 ) -> list[JudgedKernel]:
     """The kernels that can be analysed within the budget: ``every`` one, or those that concern a rule. ``attempts``
-    notes those that cannot. What a report prints of them comes first; then the rules look at the first instance of each
-    kernel, then at the second ones. Of a kernel that takes more than its share the other instances and contexts are
-    left out: then nothing is said, or done to it, that has to hold in all of them."""
+    notes those that cannot. ``started``: when the check began, in processor seconds. What a report prints of them comes
+    first; then the rules look at the first instance of each kernel, then at the second ones; then, of ``every`` one,
+    instances that are left out are proved. Of a kernel that takes more than its share the other instances and contexts
+    are left out: then nothing is said, or done to it, that has to hold in all of them."""
     of_kernels = tuple(rule for rule in rules if rule.on_kernel is not None)
     read = partial(readings_of, setting.units)
-    return _judged(setting, of_kernels, read, attempts, every=every)
+    until = started + setting.limits.file_seconds * _FOR_PROOFS
+    return _judged(setting, of_kernels, read, attempts, every=every, until=until)
 
 
 def judge_functions(
@@ -88,7 +91,7 @@ def judge_functions(
     function together, one of a warp tells that of its lanes. How they are called is not known, so no remedy is
     offered."""
     of_functions = tuple(rule for rule in rules if rule.of_functions)
-    found = _judged(setting, of_functions, read, attempts, every=False) if of_functions else []
+    found = _judged(setting, of_functions, read, attempts) if of_functions else []
     attempts.stopped += (stop for judged in found for stop in judged.stopped)
     return [replace(judged, findings=tuple(_of_callers(judged))) for judged in found]
 
@@ -106,12 +109,18 @@ def _barriers(kernel: Kernel) -> set[BarrierKind]:
 
 
 def _judged(
-    setting: Setting, rules: tuple[Rule, ...], read: Read, attempts: Attempts, *, every: bool
+    setting: Setting,
+    rules: tuple[Rule, ...],
+    read: Read,
+    attempts: Attempts,
+    *,
+    every: bool = False,
+    until: float = 0.0,
 ) -> list[JudgedKernel]:
-    end = processor_time() + setting.limits.file_seconds * _FOR_PROOFS
+    """``until``: there is time for proofs."""
     placed = _place(setting, rules, read, attempts, every=every)
     _judge(setting, rules, placed, attempts)
-    _prove(setting, placed, attempts, end, every=every)
+    _prove(setting, placed, attempts, until, every=every)
     return [
         JudgedKernel(tuple(each.instances), tuple(without_narrower(list(_findings(each)))), tuple(each.rest))
         for each in placed
@@ -196,6 +205,16 @@ def _prove(
         _leave_out(each.unread, attempts, covered=bool(each.rest))
 
 
+def _worth_proofs(kernel: _Placed, end: float) -> bool:
+    """Is there time, and is every instance decided that is looked at? Else proofs of the others change nothing."""
+    for each in kernel.instances:
+        if processor_time() + _FOR_VERDICT > end:
+            return False
+        if kernel_verdict(each.facts).kind is VerdictKind.UNDECIDED:
+            return False
+    return True
+
+
 def _leave_out(reading: Reading, attempts: Attempts, *, covered: bool = False) -> None:
     """Tell what is left out of a kernel. ``covered``: its instances are proved."""
     function = reading.function
@@ -213,7 +232,8 @@ def _proofs(
     as there is time for, with their own launches; then with all numbers open, under any launch. ``sharing``: so many
     kernels need the time until ``end``."""
     assert of.unread is not None
-    groups = of.unread.others_in_sight(min(_MOST_PROVED, int((end - processor_time()) / sharing / of.took)))
+    most = min(_MOST_PROVED, int((end - processor_time()) / sharing / of.took))
+    groups = of.unread.others_in_sight(most) if _worth_proofs(of, end) else ()
     now = processor_time()  # the launches of all kernels are known
     end = now + (end - now) / sharing
     for readings, any_block in ((groups, False), (of.unread.rest, True)):

@@ -428,7 +428,7 @@ __global__ void k(const float* in, float* out) {
     assert any(eight.fixes_for(each) for each in eight.findings)
     assert not any(nine.fixes_for(each) for each in nine.findings)
     assert [each.words for each in nine.stopped] == ["findings in more instances of k: too many"]
-    assert list(lines(nine))[-1].startswith("k.cu:2 k<?>: shared memory race-free (")
+    assert list(lines(nine))[-1].startswith("k.cu:2 k<288>: shared memory race-free (")
 
 
 # ---- source files that are included ----------------------------------------------------------------------------------
