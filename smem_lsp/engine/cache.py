@@ -57,9 +57,9 @@ class Known:
         return placeless(self.facts.analysis.kernel)
 
     @property
-    def weight(self) -> int:
-        """Characters of the functions that it is made of."""
-        return 100 + sum(len(each.words) for each in self.layouts)
+    def bytes(self) -> int:
+        """About what it keeps alive, by the words of the functions that it is made of."""
+        return 80 * (100 + sum(len(each.words) for each in self.layouts))
 
     def stood_in(self, source: SourceText) -> bool:
         """Was it analysed in this very text?"""
@@ -115,7 +115,7 @@ class Known:
 
 
 # A server has one store for these; a single check makes its own.
-ANALYSES = Query[tuple[object, ...], Known]("what was found out about a kernel", each=80, in_use=True)
+ANALYSES = Query[tuple[object, ...], Known]("what was found out about a kernel", each=1, in_use=True)
 _VERSIONS = Query[tuple[object, ...], tuple[ref[Known], ...]]("the last versions of a kernel", each=400)
 _MOST_VERSIONS = 4  # of one kernel: as a statement is typed it is whole, broken, and whole again
 _LAST = Query[tuple[object, ...], tuple[Measurement, ...]]("what a compiler said of it last", each=2_000)
@@ -277,7 +277,7 @@ class Setting:
                 facts = KernelFacts.of(index, unit.source, kernel, self.config, self.limits)
                 known = Known(facts, self.limits, layouts)
             self._keep_version(versions, known)
-            ANALYSES.keep(self.cache, key, known, known.weight)
+            ANALYSES.keep(self.cache, key, known, known.bytes)
         return self._measured(PlacedKernel(known, reading, index), key, rules)
 
     def _as_before(
@@ -340,7 +340,7 @@ class Setting:
         if kernel is not None:
             facts = KernelFacts.of(facts.index, facts.source, kernel, self.config, self.limits)
         now = Known(measure(facts, found), self.limits, _layouts(reading))
-        known = ANALYSES.keep(self.cache, whole, now, now.weight)
+        known = ANALYSES.keep(self.cache, whole, now, now.bytes)
         return replace(placed, known=known)
 
     def _measured_before(
@@ -355,7 +355,7 @@ class Setting:
         known = ANALYSES.find(self.cache, whole)
         if known is None or not known.answers(rules):
             now = Known(as_before(placed.facts, earlier), self.limits, _layouts(placed.reading))
-            known = ANALYSES.keep(self.cache, whole, now, now.weight)
+            known = ANALYSES.keep(self.cache, whole, now, now.bytes)
         return replace(placed, known=known)
 
     def forget_cut(self, placed: Iterable[PlacedKernel], *, every: bool) -> None:

@@ -163,6 +163,7 @@ def _report(
         unit=unit,
         host=host,
         more_contexts=setting is not None and setting.units.more,
+        bytes=sum(kernel.known.bytes for each in (*judged, *uncalled) for kernel in each.every),
     )
 
 

@@ -1,7 +1,8 @@
 """When garbage is collected: in the pauses between jobs, because collecting stops every thread.
 
 Once a large file is in the caches, collecting everything takes a quarter of a second. So young objects are looked
-through soon after a job, and all of them only when nobody has typed for a while.
+through soon after a job, and all of them only when nobody has typed for a while. Work that nobody waits for, as on the
+index of a project, may go on for minutes meanwhile.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import gc
 import sys
 
 from smem_lsp.source.native_memory import give_back, rest
+from smem_lsp.source.queries import KEPT
 
 SHORT_QUIET = 0.05  # seconds without a job before young garbage is collected
 LONG_QUIET = 10.0  # seconds before all of it is
@@ -22,6 +24,7 @@ MOST_JOBS = (
 
 def collect_all() -> None:
     """Collect all garbage; what is left will most likely stay, and is not looked at again before the next time."""
+    KEPT.rest()
     gc.unfreeze()
     gc.collect()
     gc.freeze()
@@ -31,11 +34,13 @@ def collect_all() -> None:
 class Collector:
     """Counts the jobs since the last collections."""
 
-    __slots__ = ("_blocks", "_partial", "_since_full", "_since_young")
+    __slots__ = ("_asked", "_awaited", "_blocks", "_partial", "_since_full", "_since_young")
 
     def __init__(self) -> None:
         self._since_young = 0
         self._since_full = 0
+        self._awaited = False  # was one of these asked for?
+        self._asked = 0.0  # when the last one that was ended
         self._partial = 0  # collections since the last one of everything
         self._blocks = 0  # that were taken after the last one that was not only of young objects
 
@@ -51,15 +56,24 @@ class Collector:
         if self._since_young:
             self._collect_young()
         else:
-            collect_all()
-            self._since_full = self._partial = 0
-            self._blocks = sys.getallocatedblocks()
+            self._collect_all()
 
-    def job_done(self) -> None:
+    def job_done(self, now: float, *, awaited: bool = True) -> None:
+        """A job has ended, at so many seconds."""
         self._since_young += 1
         self._since_full += 1
+        if awaited:
+            self._asked, self._awaited = now, True
+        elif self._awaited and now > self._asked + LONG_QUIET:
+            self._collect_all()
         if self._since_young >= MOST_JOBS:
             self._collect_young()
+
+    def _collect_all(self) -> None:
+        collect_all()
+        self._since_young = self._since_full = self._partial = 0
+        self._awaited = False
+        self._blocks = sys.getallocatedblocks()
 
     def _collect_young(self) -> None:
         gc.collect(1)

@@ -30,18 +30,31 @@ def test_old_garbage_goes_while_somebody_types(
         rings = [Ring() for _ in range(2_000)]
         watched = ref(rings[0])
         for _ in range(3):  # they grow old
-            collector.job_done()
+            collector.job_done(0.0)
             collector.pause()
         del rings
         more = [Ring() for _ in range(2_000)]
         for _ in range(garbage.WHOLE_EVERY):
             more = [*more, *(Ring() for _ in range(2_000))]
-            collector.job_done()
+            collector.job_done(0.0)
             collector.pause()
         assert (watched() is not None) is there
     finally:
         gc.unfreeze()
         gc.enable()
+
+
+@pytest.mark.parametrize(("after", "collected"), [(garbage.LONG_QUIET + 1, 1), (1.0, 0)])
+def test_work_that_nobody_waits_for_keeps_no_garbage(
+    after: float, collected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+    monkeypatch.setattr(garbage, "collect_all", lambda: calls.append(1))
+    collector = garbage.Collector()
+    collector.job_done(100.0)
+    for n in range(5):
+        collector.job_done(100.0 + after + n / 100, awaited=False)
+    assert len(calls) == collected  # and once only
 
 
 def test_a_server_keeps_less_than_a_check() -> None:
