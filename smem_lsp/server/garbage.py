@@ -16,7 +16,9 @@ from smem_lsp.source.queries import KEPT
 SHORT_QUIET = 0.05  # seconds without a job before young garbage is collected
 LONG_QUIET = 10.0  # seconds before all of it is
 GROWN = 150_000  # blocks of memory that are taken, 10 MB, before more than young garbage is collected
-WHOLE_EVERY = 8  # of these collections looks through everything
+GROWN_WHOLLY = (
+    2 * GROWN
+)  # beyond what the last collection of everything left: what was let go since is part of it
 MOST_JOBS = (
     10  # in a row without a pause; after more of them the collection is long enough to be noticed in a hover
 )
@@ -34,15 +36,15 @@ def collect_all() -> None:
 class Collector:
     """Counts the jobs since the last collections."""
 
-    __slots__ = ("_asked", "_awaited", "_blocks", "_partial", "_since_full", "_since_young")
+    __slots__ = ("_asked", "_awaited", "_blocks", "_left", "_since_full", "_since_young")
 
     def __init__(self) -> None:
         self._since_young = 0
         self._since_full = 0
         self._awaited = False  # was one of these asked for?
         self._asked = 0.0  # when the last one that was ended
-        self._partial = 0  # collections since the last one of everything
-        self._blocks = 0  # that were taken after the last one that was not only of young objects
+        self._blocks = 0  # that were taken after the last collection that was not only of young objects
+        self._left = sys.getallocatedblocks()  # after the last one of everything
 
     @property
     def quiet(self) -> float | None:
@@ -71,9 +73,9 @@ class Collector:
 
     def _collect_all(self) -> None:
         collect_all()
-        self._since_young = self._since_full = self._partial = 0
+        self._since_young = self._since_full = 0
         self._awaited = False
-        self._blocks = sys.getallocatedblocks()
+        self._left = self._blocks = sys.getallocatedblocks()
 
     def _collect_young(self) -> None:
         gc.collect(1)
@@ -82,11 +84,13 @@ class Collector:
             self._collect_grown()
 
     def _collect_grown(self) -> None:
-        """What has become old since the last time; now and then everything, as somebody may type for hours."""
-        self._partial += 1
-        if self._partial % WHOLE_EVERY == 0:
+        """What has become old since the last time; everything once it is much, as somebody may type for hours."""
+        whole = sys.getallocatedblocks() - self._left > GROWN_WHOLLY
+        if whole:
             gc.unfreeze()
         gc.collect()
         gc.freeze()
         give_back()
         self._blocks = sys.getallocatedblocks()
+        if whole:
+            self._left = self._blocks

@@ -23,7 +23,8 @@ class Ring:
 def test_old_garbage_goes_while_somebody_types(
     grown: int, there: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(garbage, "GROWN", grown)
+    monkeypatch.setattr(garbage, "GROWN", 1_000)
+    monkeypatch.setattr(garbage, "GROWN_WHOLLY", grown)
     collector = garbage.Collector()
     gc.disable()
     try:
@@ -34,7 +35,7 @@ def test_old_garbage_goes_while_somebody_types(
             collector.pause()
         del rings
         more = [Ring() for _ in range(2_000)]
-        for _ in range(garbage.WHOLE_EVERY):
+        for _ in range(8):
             more = [*more, *(Ring() for _ in range(2_000))]
             collector.job_done(0.0)
             collector.pause()
