@@ -15,6 +15,7 @@ from smem_lsp.source.queries import KEPT
 
 SHORT_QUIET = 0.05  # seconds without a job before young garbage is collected
 LONG_QUIET = 10.0  # seconds before all of it is
+MOST_YOUNG = 100_000  # objects, 10 MB: as many as one analysis of a large kernel leaves
 GROWN = 150_000  # blocks of memory that are taken, 10 MB, before more than young garbage is collected
 GROWN_WHOLLY = (
     2 * GROWN
@@ -68,7 +69,7 @@ class Collector:
             self._asked, self._awaited = now, True
         elif self._awaited and now > self._asked + LONG_QUIET:
             self._collect_all()
-        if self._since_young >= MOST_JOBS:
+        if self._since_young >= MOST_JOBS or gc.get_count()[0] > MOST_YOUNG:
             self._collect_young()
 
     def _collect_all(self) -> None:

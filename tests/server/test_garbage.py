@@ -45,6 +45,23 @@ def test_old_garbage_goes_while_somebody_types(
         gc.enable()
 
 
+@pytest.mark.parametrize(("most", "there"), [(1_000, False), (1 << 60, True)])
+def test_much_garbage_does_not_wait_for_a_pause(
+    most: int, there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(garbage, "MOST_YOUNG", most)
+    collector = garbage.Collector()
+    gc.disable()
+    try:
+        rings = [Ring() for _ in range(2_000)]
+        watched = ref(rings[0])
+        del rings
+        collector.job_done(0.0)
+        assert (watched() is not None) is there
+    finally:
+        gc.enable()
+
+
 @pytest.mark.parametrize(("after", "collected"), [(garbage.LONG_QUIET + 1, 1), (1.0, 0)])
 def test_work_that_nobody_waits_for_keeps_no_garbage(
     after: float, collected: int, monkeypatch: pytest.MonkeyPatch
