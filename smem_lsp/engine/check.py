@@ -130,6 +130,8 @@ def _report(
             counted = attempts.run(
                 "statements", partial(count_statements, setting.around.unit), None, limits.file_seconds
             )
+    if setting is not None:
+        setting.weigh()
     kernels = [kernel for each in judged for kernel in each.instances]
     rest = [kernel for each in judged for kernel in each.rest]
     attempts.stopped += _stopped_in(judged)
