@@ -7,6 +7,7 @@ from an earlier version, the analyses of that one hold for it, and only the rule
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 from functools import cached_property
@@ -57,9 +58,9 @@ class Known:
         return placeless(self.facts.analysis.kernel)
 
     @property
-    def weight(self) -> int:
-        """Characters of the functions that it is made of."""
-        return 100 + sum(len(each.words) for each in self.layouts)
+    def bytes(self) -> int:
+        """About what it keeps alive, by the words of the functions that it is made of."""
+        return 80 * (100 + sum(len(each.words) for each in self.layouts))
 
     def stood_in(self, source: SourceText) -> bool:
         """Was it analysed in this very text?"""
@@ -115,8 +116,9 @@ class Known:
 
 
 # A server has one store for these; a single check makes its own.
-ANALYSES = Query[tuple[object, ...], Known]("what was found out about a kernel", each=80, in_use=True)
+ANALYSES = Query[tuple[object, ...], Known]("what was found out about a kernel", each=1, in_use=True)
 _VERSIONS = Query[tuple[object, ...], tuple[ref[Known], ...]]("the last versions of a kernel", each=400)
+_BLOCK = 50  # bytes of a block of memory, about
 _MOST_VERSIONS = 4  # of one kernel: as a statement is typed it is whole, broken, and whole again
 _LAST = Query[tuple[object, ...], tuple[Measurement, ...]]("what a compiler said of it last", each=2_000)
 _MEASURED = Query[tuple[object, ...], tuple[Measurement, ...]]("what a compiler said of a kernel", each=2_000)
@@ -225,6 +227,10 @@ class Setting:
     cache: Store
     measured: Measured
     limits: Limits
+    _new: list[tuple[tuple[object, ...], Known]] = field(
+        default_factory=list
+    )  # was not known before, by its key
+    _blocks: int = field(default_factory=sys.getallocatedblocks)  # of memory, when the check began
 
     @property
     def around(self) -> UnitFacts:
@@ -277,7 +283,8 @@ class Setting:
                 facts = KernelFacts.of(index, unit.source, kernel, self.config, self.limits)
                 known = Known(facts, self.limits, layouts)
             self._keep_version(versions, known)
-            ANALYSES.keep(self.cache, key, known, known.weight)
+            ANALYSES.keep(self.cache, key, known, known.bytes)
+            self._new.append((key, known))
         return self._measured(PlacedKernel(known, reading, index), key, rules)
 
     def _as_before(
@@ -340,7 +347,7 @@ class Setting:
         if kernel is not None:
             facts = KernelFacts.of(facts.index, facts.source, kernel, self.config, self.limits)
         now = Known(measure(facts, found), self.limits, _layouts(reading))
-        known = ANALYSES.keep(self.cache, whole, now, now.weight)
+        known = ANALYSES.keep(self.cache, whole, now, now.bytes)
         return replace(placed, known=known)
 
     def _measured_before(
@@ -355,8 +362,16 @@ class Setting:
         known = ANALYSES.find(self.cache, whole)
         if known is None or not known.answers(rules):
             now = Known(as_before(placed.facts, earlier), self.limits, _layouts(placed.reading))
-            known = ANALYSES.keep(self.cache, whole, now, now.weight)
+            known = ANALYSES.keep(self.cache, whole, now, now.bytes)
         return replace(placed, known=known)
+
+    def weigh(self) -> None:
+        """Weigh what is new by the memory that was taken meanwhile: what is found out of a kernel may be many times as
+        large as its text."""
+        taken = _BLOCK * (sys.getallocatedblocks() - self._blocks)
+        for key, known in self._new:
+            if ANALYSES.find(self.cache, key) is known:
+                ANALYSES.keep(self.cache, key, known, max(known.bytes, taken // len(self._new)))
 
     def forget_cut(self, placed: Iterable[PlacedKernel], *, every: bool) -> None:
         """Forget those that were cut for what others took, or ``every`` one that was cut: they may be whole the next

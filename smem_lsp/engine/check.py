@@ -132,6 +132,8 @@ def _report(
             counted = attempts.run(
                 "statements", partial(count_statements, setting.around.unit), None, limits.file_seconds
             )
+    if setting is not None:
+        setting.weigh()
     kernels = [kernel for each in judged for kernel in each.instances]
     rest = [kernel for each in judged for kernel in each.rest]
     attempts.stopped += _stopped_in(judged)
@@ -165,6 +167,7 @@ def _report(
         unit=unit,
         host=host,
         more_contexts=setting is not None and setting.units.more,
+        bytes=sum(kernel.known.bytes for each in (*judged, *uncalled) for kernel in each.every),
     )
 
 

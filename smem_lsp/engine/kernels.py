@@ -44,6 +44,11 @@ class JudgedKernel:
     rest: tuple[PlacedKernel, ...] = ()
 
     @property
+    def every(self) -> tuple[PlacedKernel, ...]:
+        """All that it keeps."""
+        return (*self.instances, *self.rest)
+
+    @property
     def stopped(self) -> Iterator[Stopped]:
         """Analyses without a result, and where they are told."""
         for kernel in self.instances:

@@ -115,6 +115,7 @@ class Report:
     ended: Callable[[], tuple[Stopped, ...]] = (
         tuple  # what is asked for later may end without a result as well
     )
+    bytes: int = 0  # about what it keeps beside what the caches have
 
     def fixes_for(self, finding: Finding) -> tuple[Fix, ...]:
         """What cures a finding; worked out when it is asked for."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from threading import Thread
@@ -18,10 +17,8 @@ from smem_lsp.environment.project import MAX_PROJECTS, Projects
 from smem_lsp.environment.project_index import ProjectIndex, Summarise
 from smem_lsp.environment.project_tree import ProjectTree
 from smem_lsp.source import MAX_BYTES, CompileFlags, FileReader, read_regular
+from smem_lsp.source.queries import Query, Store
 from smem_lsp.source.record import dataclass
-
-MAX_HELD = 64 * 1024 * 1024
-"""Code points of all files that are kept in memory."""
 
 _MOST_TRUSTED = 20_000
 _MOST_ANSWERS = 2_000
@@ -51,6 +48,9 @@ class _Stamp:
     size: int  # bytes
 
 
+_TEXT = Query[str, tuple[_Stamp, str | None]]("text of a file", each=1)
+
+
 class DiskReader(FileReader):
     """Reads regular files of at most 8 MB, once per version. Open buffers of an editor hide the disk.
 
@@ -60,19 +60,17 @@ class DiskReader(FileReader):
 
     __slots__ = (
         "_answers",
-        "_cache",
         "_commands",
         "_fresh_for",
-        "_held",
         "_indexing",
         "_overlay",
         "_projects",
+        "_texts",
         "_trusted",
     )
 
     def __init__(self, *, fresh_for: float = 0.0, indexing: Indexing | None = None) -> None:
-        self._cache: OrderedDict[str, tuple[_Stamp, str | None]] = OrderedDict()
-        self._held = 0  # code points in the cache
+        self._texts = Store(shared=True)
         self._overlay: dict[str, str] = {}
         self._indexing = indexing
         self._projects = Projects(None if indexing is None else self._make_index)
@@ -81,19 +79,21 @@ class DiskReader(FileReader):
         self._commands = CompileCommands()
         self._answers: dict[_Question, tuple[tuple[int, int], tuple[str, ...]]] = {}
         self._fresh_for = fresh_for
-        self._trusted: dict[str, tuple[float, str | None]] = {}  # path as given -> until when, text
+        self._trusted: dict[str, tuple[float, bool]] = {}  # path as given -> until when; is there a text?
 
     def read(self, path: str) -> str | None:
         """Text of a regular file, or None when it is missing, too large or not text."""
         if self._fresh_for:
-            trusted = self._trusted.get(path)
-            now = time.monotonic()
-            if trusted is not None and now < trusted[0]:
-                return trusted[1]
+            key, now = _key(path), time.monotonic()
+            until, there = self._trusted.get(path, (now, False))
+            if now < until and key not in self._overlay:
+                known = _TEXT.find(self._texts, key)
+                if known is not None or not there:
+                    return None if known is None else known[1]
             text = self._read(path)
             if len(self._trusted) >= _MOST_TRUSTED:
                 self._trusted.clear()
-            self._trusted[path] = now + self._fresh_for, text
+            self._trusted[path] = now + self._fresh_for, text is not None
             return text
         return self._read(path)
 
@@ -245,16 +245,11 @@ class DiskReader(FileReader):
         stamp = _stamp(key)
         if stamp is None:
             return None
-        cached = self._cache.get(key)
-        if cached is not None and cached[0] == stamp:
-            self._cache.move_to_end(key)
-            return cached[1]
+        known = _TEXT.find(self._texts, key)
+        if known is not None and known[0] == stamp:
+            return known[1]
         text = _text(key)
-        self._held += len(text or "") - len((cached and cached[1]) or "")
-        self._cache[key] = (stamp, text)
-        while self._held > MAX_HELD and len(self._cache) > 1:
-            _, (_, dropped) = self._cache.popitem(last=False)
-            self._held -= len(dropped or "")
+        _TEXT.keep(self._texts, key, (stamp, text), len(text or "") + 200)
         return text
 
 

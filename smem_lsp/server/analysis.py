@@ -71,6 +71,12 @@ class Analysis:
     targets: tuple[str, ...] = ()  # in force; those of ``config`` rule
     _fixes: dict[str, tuple[Fix, ...]] = field(default_factory=dict, repr=False)
 
+    @property
+    def bytes(self) -> int:
+        """About what it keeps beside what the caches have."""
+        rewrites = 0 if self.request is None else sum(map(len, self.request.rewrites))
+        return 4 * len(self.snapshot.text) + rewrites + (0 if self.report is None else self.report.bytes)
+
     def fixes(self, key: str, finding: Finding) -> tuple[Fix, ...]:
         """The fixes of a finding, worked out once under ``key``. May take milliseconds."""
         assert self.report is not None

@@ -1,7 +1,8 @@
 """When garbage is collected: in the pauses between jobs, because collecting stops every thread.
 
 Once a large file is in the caches, collecting everything takes a quarter of a second. So young objects are looked
-through soon after a job, and all of them only when nobody has typed for a while.
+through soon after a job, and all of them only when nobody has typed for a while. Work that nobody waits for, as on the
+index of a project, may go on for minutes meanwhile.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ import gc
 import sys
 
 from smem_lsp.source.native_memory import give_back, rest
+from smem_lsp.source.queries import KEPT
 
 SHORT_QUIET = 0.05  # seconds without a job before young garbage is collected
 LONG_QUIET = 10.0  # seconds before all of it is
+MOST_YOUNG = 100_000  # objects, 10 MB: as many as one analysis of a large kernel leaves
 GROWN = 150_000  # blocks of memory that are taken, 10 MB, before more than young garbage is collected
-WHOLE_EVERY = 8  # of these collections looks through everything
+GROWN_WHOLLY = (
+    2 * GROWN
+)  # beyond what the last collection of everything left: what was let go since is part of it
 MOST_JOBS = (
     10  # in a row without a pause; after more of them the collection is long enough to be noticed in a hover
 )
@@ -22,6 +27,7 @@ MOST_JOBS = (
 
 def collect_all() -> None:
     """Collect all garbage; what is left will most likely stay, and is not looked at again before the next time."""
+    KEPT.rest()
     gc.unfreeze()
     gc.collect()
     gc.freeze()
@@ -31,13 +37,15 @@ def collect_all() -> None:
 class Collector:
     """Counts the jobs since the last collections."""
 
-    __slots__ = ("_blocks", "_partial", "_since_full", "_since_young")
+    __slots__ = ("_asked", "_awaited", "_blocks", "_left", "_since_full", "_since_young")
 
     def __init__(self) -> None:
         self._since_young = 0
         self._since_full = 0
-        self._partial = 0  # collections since the last one of everything
-        self._blocks = 0  # that were taken after the last one that was not only of young objects
+        self._awaited = False  # was one of these asked for?
+        self._asked = 0.0  # when the last one that was ended
+        self._blocks = 0  # that were taken after the last collection that was not only of young objects
+        self._left = sys.getallocatedblocks()  # after the last one of everything
 
     @property
     def quiet(self) -> float | None:
@@ -51,15 +59,24 @@ class Collector:
         if self._since_young:
             self._collect_young()
         else:
-            collect_all()
-            self._since_full = self._partial = 0
-            self._blocks = sys.getallocatedblocks()
+            self._collect_all()
 
-    def job_done(self) -> None:
+    def job_done(self, now: float, *, awaited: bool = True) -> None:
+        """A job has ended, at so many seconds."""
         self._since_young += 1
         self._since_full += 1
-        if self._since_young >= MOST_JOBS:
+        if awaited:
+            self._asked, self._awaited = now, True
+        elif self._awaited and now > self._asked + LONG_QUIET:
+            self._collect_all()
+        if self._since_young >= MOST_JOBS or gc.get_count()[0] > MOST_YOUNG:
             self._collect_young()
+
+    def _collect_all(self) -> None:
+        collect_all()
+        self._since_young = self._since_full = 0
+        self._awaited = False
+        self._left = self._blocks = sys.getallocatedblocks()
 
     def _collect_young(self) -> None:
         gc.collect(1)
@@ -68,11 +85,13 @@ class Collector:
             self._collect_grown()
 
     def _collect_grown(self) -> None:
-        """What has become old since the last time; now and then everything, as somebody may type for hours."""
-        self._partial += 1
-        if self._partial % WHOLE_EVERY == 0:
+        """What has become old since the last time; everything once it is much, as somebody may type for hours."""
+        whole = sys.getallocatedblocks() - self._left > GROWN_WHOLLY
+        if whole:
             gc.unfreeze()
         gc.collect()
         gc.freeze()
         give_back()
         self._blocks = sys.getallocatedblocks()
+        if whole:
+            self._left = self._blocks

@@ -10,7 +10,7 @@ import sys
 from smem_lsp.server.outbox import LogHandler
 from smem_lsp.source.queries import KEPT
 
-MOST_KEPT = 48_000_000  # bytes of what is remembered of texts that may come again
+MOST_KEPT = 32_000_000  # bytes of what is remembered of texts that may come again
 SWITCH_INTERVAL = 0.0005  # seconds: how long an analysis may keep the loop from running
 
 logger = logging.getLogger(__name__)

@@ -9,7 +9,9 @@ takes, within bounds, so a small file is answered at once and a large one is not
 that time, because a run that the next key makes stale stops at its next checkpoint.
 
 The scheduler is a step function: ``step`` takes an event and the time and returns what is to be done, in order. It
-starts nothing, waits for nothing and reads no clock. ``analyses`` carries the actions out.
+starts nothing, waits for nothing and reads no clock. ``analyses`` carries the actions out, and holds the analyses:
+here is known only of which revisions there was one. One that was let go for its memory is made again when it is missed,
+and nothing is published then.
 """
 
 from __future__ import annotations
@@ -72,7 +74,14 @@ class Ended:
     defect: BaseException | None = None
 
 
-ScheduleEvent = Changed | Touched | Closed | Elapsed | Ended
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """The analysis of the newest text was let go, and somebody needs it."""
+
+    uri: str
+
+
+ScheduleEvent = Changed | Touched | Closed | Elapsed | Ended | Missed
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +101,13 @@ class Withdraw:
 @dataclass(frozen=True, slots=True)
 class Publish:
     """This is the analysis of the newest text."""
+
+    analysis: Analysis
+
+
+@dataclass(frozen=True, slots=True)
+class Renew:
+    """This is the analysis of the newest text once more: what follows from it has been published."""
 
     analysis: Analysis
 
@@ -117,7 +133,7 @@ class Supersede:
     uri: str
 
 
-ScheduleAction = Start | Withdraw | Publish | Fail | Answer | Supersede
+ScheduleAction = Start | Withdraw | Publish | Renew | Fail | Answer | Supersede
 
 
 @dataclass(slots=True)
@@ -132,8 +148,11 @@ class _Document:
     put_back: int = 0  # how often this revision has been
     waits_since: float | None = None  # when it was first put back
     queued: int = 0  # when it was last put back
-    analysis: Analysis | None = None  # the last one; of an older revision while a new one is due
+    analysed: int | None = (
+        None  # the revision of the last analysis; an older one while a new one is due; None: it failed
+    )
     settled: int = 0  # the last revision whose analysis has ended, well or not
+    again: bool = False  # that analysis was let go and is made once more
     times: deque[float] = field(default_factory=lambda: deque(maxlen=_RUNS))  # seconds of the last runs
 
     def next_turn(self) -> Turn:
@@ -168,6 +187,8 @@ class Scheduler:
                 self._elapsed(now)
             case Ended():
                 self._ended(event, now)
+            case Missed():
+                self._missed(event.uri, now)
         actions, self._actions = self._actions, []
         return actions
 
@@ -182,22 +203,16 @@ class Scheduler:
     def open(self) -> tuple[str, ...]:
         return tuple(self._documents)
 
-    def latest(self, uri: str) -> Analysis | None:
-        """The last analysis, perhaps of an older text."""
-        document = self._documents.get(uri)
-        return None if document is None else document.analysis
-
     def pending(self, uri: str) -> bool:
         """Is an analysis of the newest text still to come?"""
         document = self._documents.get(uri)
         return document is not None and document.settled != document.revision
 
-    def current(self, uri: str) -> Analysis | None:
-        """The analysis of the newest text; None while it is pending, when it failed, once the document is closed."""
+    def current(self, uri: str) -> int | None:
+        """The newest revision, where it was analysed; None while that is pending, when it failed, once the document is
+        closed."""
         document = self._documents.get(uri)
-        if document is None or document.analysis is None:
-            return None
-        return document.analysis if document.analysis.snapshot.revision == document.revision else None
+        return None if document is None or document.analysed != document.revision else document.analysed
 
     # Events
 
@@ -209,6 +224,7 @@ class Scheduler:
             document.touched = self._changes
             self._actions.append(Supersede(event.uri))
         document.ready = False
+        document.again = False
         document.put_back = 0
         document.waits_since = None
         document.due = None
@@ -232,6 +248,13 @@ class Scheduler:
         if self._documents.pop(uri, None) is not None:
             self._abandon(uri)
             self._actions.append(Answer(uri))
+
+    def _missed(self, uri: str, now: float) -> None:
+        document = self._documents.get(uri)
+        if document is not None and self.current(uri) is not None and not self.pending(uri):
+            document.settled = 0
+            document.again = True
+            self._is_ready(document, now)
 
     def _elapsed(self, now: float) -> None:
         pauses = [
@@ -302,9 +325,12 @@ class Scheduler:
             document.waits_since = now
 
     def _settle(self, document: _Document, event: Ended) -> None:
+        again, document.again = document.again, False
         document.settled = document.revision
-        document.analysis = event.analysis
-        if event.analysis is not None:
+        document.analysed = None if event.analysis is None else document.revision
+        if event.analysis is not None and again:  # its seconds tell nothing of a key
+            self._actions.append(Renew(event.analysis))
+        elif event.analysis is not None:
             document.times.append(event.analysis.seconds)
             self._actions.append(Publish(event.analysis))
         else:

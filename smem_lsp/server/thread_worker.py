@@ -44,18 +44,18 @@ class ThreadWorker(Worker):
     def _run(self) -> None:
         collector = Collector()
         while True:
-            job = self._next(collector.quiet)
+            job, awaited = self._next(collector.quiet)
             if job is None:
                 collector.pause()
                 continue
             job()
             del job  # and with it the text that it was about
-            collector.job_done()
+            collector.job_done(self.clock(), awaited=awaited)
 
-    def _next(self, seconds: float | None) -> Job | None:
-        """The next job; None when none comes within ``seconds``."""
+    def _next(self, seconds: float | None) -> tuple[Job | None, bool]:
+        """The next job, and whether somebody waits for it; None when none comes within ``seconds``."""
         with self._changed:
+            self._changed.wait_for(lambda: len(self._queue), seconds)
+            awaited = self._queue.awaited
             found = self._queue.next(self.clock())
-            if found is None and self._changed.wait_for(lambda: len(self._queue), seconds):
-                found = self._queue.next(self.clock())
-            return None if found is None else found[0]
+            return (None, False) if found is None else (found[0], awaited)

@@ -20,7 +20,7 @@ from smem_lsp.server.background import Background
 from smem_lsp.server.client_settings import ClientSettings, overlay, read_client_settings
 from smem_lsp.server.code_lens import KeptLenses, kept_lenses
 from smem_lsp.server.config_files import ConfigFiles
-from smem_lsp.server.diagnostics import diagnostics_of
+from smem_lsp.server.diagnostics import diagnostics_of, result_id
 from smem_lsp.server.documents import Change, Document, Documents
 from smem_lsp.server.handshake import Client
 from smem_lsp.server.indexing import Asked, ProjectIndexing
@@ -130,8 +130,8 @@ class Workspace:
         """Analyse the documents that include one of ``files`` again. False: there are none."""
         found = False
         for document in self.documents:
-            analysis = self.analyses.latest(document.uri)
-            if document.uri != but and analysis is not None and not files.isdisjoint(analysis.included):
+            read = self.analyses.read(document.uri)
+            if document.uri != but and read is not None and not files.isdisjoint(read.files):
                 self.analyses.changed(document.uri, at_once=at_once, same_text=True)
                 found = True
         return found
@@ -188,8 +188,8 @@ class Workspace:
 
     def _asked(self) -> dict[str, Asked]:
         """What the analyses of the open documents wanted to know of the project."""
-        latest = ((document.uri, self.analyses.latest(document.uri)) for document in self.documents)
-        return {uri: analysis.asked for uri, analysis in latest if analysis is not None}
+        latest = ((document.uri, self.analyses.read(document.uri)) for document in self.documents)
+        return {uri: read.asked for uri, read in latest if read is not None}
 
     def _contexts_changed(self, uris: Sequence[str]) -> None:
         for uri in uris:
@@ -310,6 +310,18 @@ class Workspace:
             asyncio.get_running_loop().call_later(
                 WHOLE_AFTER, self._read_whole, snapshot.uri, snapshot.edition
             )
+
+    def renew(self, analysis: Analysis) -> None:
+        """For ``analyses``: tell the client only where something else is found than what it was told: a file may have
+        changed that nobody reported."""
+        uri, report = analysis.snapshot.uri, analysis.report
+        logger.debug("%s: analysed once more in %.1f ms", uri, analysis.seconds * 1e3)
+        if report is None or self._steady.due(uri) is not None:
+            return
+        found = diagnostics_of(analysis, report.findings, self.features)
+        if result_id(found) != result_id(self.diagnostics(analysis)):
+            self.publish(analysis)
+            self.outgoing.refresh()
 
     def diagnostics(self, analysis: Analysis) -> list[types.Diagnostic]:
         """What is shown of an analysis."""

@@ -11,7 +11,7 @@ from typing import Any
 from smem_lsp.source.queries import PROCESS, remembered
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt(3)
-_LEFT = 64 << 20  # bytes that may stay free at the end of the heap
+_LEFT = 32 << 20  # bytes that may stay free at the end of the heap: two contexts
 _APART = 32 << 20  # bytes of a block that is given back by itself: the most that glibc takes
 
 

@@ -54,16 +54,18 @@ class Kept:
     """The one budget of the process for weighed answers, whatever queries and stores they belong to: ``most`` bytes.
 
     The least recently used ones go first. Those that were used since ``begin`` stay up to twice as much: work that
-    needs more than there is must not throw out at its end what it needs at its start the next time.
+    needs more than there is must not throw out at its end what it needs at its start the next time. An answer that is
+    made of others goes before them: the others would be alive as long as it is, and count no longer. ``began``: when
+    the present work did.
     """
 
-    __slots__ = ("_began", "_clock", "_left", "_tables", "_trimming", "most")
+    __slots__ = ("_clock", "_left", "_tables", "_trimming", "began", "most")
 
     def __init__(self, most: int) -> None:
         self.most = most
         self._tables: WeakSet[Table[Any, Any]] = WeakSet()
         self._clock = count(1)
-        self._began = 0
+        self.began = 0
         self._left = _SELDOM
         self._trimming = Lock()
 
@@ -74,7 +76,7 @@ class Kept:
 
     def begin(self) -> None:
         """What is used from now on is used by the same work."""
-        self._began = next(self._clock)
+        self.began = next(self._clock)
 
     def trim(self) -> None:
         """Forget what is too much: answers that were used before ``begin``, and others where it is twice as much."""
@@ -86,10 +88,15 @@ class Kept:
             heapify(by_age)
             while held > self.most and by_age:
                 used, number, table = by_age[0]
-                if used == _NEVER or (used >= self._began and held <= 2 * self.most):
+                if used == _NEVER or (used >= self.began and held <= 2 * self.most):
                     return
                 held -= table.drop_oldest()
                 heapreplace(by_age, (table.oldest, number, table))
+
+    def rest(self) -> None:
+        """No work is under way: forget what is too much, whatever the last work used."""
+        self.begin()
+        self.trim()
 
     def now(self) -> int:
         return next(self._clock)
@@ -125,7 +132,7 @@ class Store:
         """The answers to one query."""
         found = self._tables.get(query)
         if found is None:
-            found = self._tables.setdefault(query, Table(query.most, each=query.each, in_use=query.in_use))
+            found = self._tables.setdefault(query, Table(query))
         return found
 
     def clear(self) -> None:
@@ -158,11 +165,12 @@ class Query(Generic[K, V]):
     ``each``: bytes that a unit of the weight of its answers takes; they share the budget ``KEPT``. ``most``: bound on
     the number of its answers in a store that lives with one object. None of the two: they stay as long as their store.
     The most recently used ones stay. ``in_use``: so do those that something else keeps alive, an open document for
-    one. ``cycle``: its answer when it depends on itself. A query without ``cycle`` must not depend on itself; only such
-    a query may use a shared store, where another thread may be computing the same key.
+    one. ``whole``: its answers keep those of other queries alive, which were asked in the same work. ``cycle``: its
+    answer when it depends on itself. A query without ``cycle`` must not depend on itself; only such a query may use a
+    shared store, where another thread may be computing the same key.
     """
 
-    __slots__ = ("_cycle", "each", "in_use", "most", "name")
+    __slots__ = ("_cycle", "each", "in_use", "most", "name", "whole")
 
     def __init__(
         self,
@@ -171,12 +179,14 @@ class Query(Generic[K, V]):
         each: int | None = None,
         most: int | None = None,
         in_use: bool = False,
+        whole: bool = False,
         cycle: V | _Mark = _MISSING,
     ) -> None:
         self.name = name
         self.each = each
         self.most = most
         self.in_use = in_use
+        self.whole = whole
         self._cycle = cycle
 
     def __repr__(self) -> str:
@@ -270,14 +280,15 @@ class _Entry(Generic[V]):
 
 
 class Table(Generic[K, V]):
-    """Answers by key. ``each``: their weights, in so many bytes, are part of ``KEPT``; ``most``: so many stay, the most
-    recently used ones. ``in_use``: one that goes is found as long as it is alive."""
+    """The answers to a query by key, bounded as it says."""
 
-    __slots__ = ("__weakref__", "_bounded", "_entries", "_lock", "_used", "each", "most", "weight")
+    __slots__ = ("__weakref__", "_bounded", "_entries", "_lock", "_used", "_whole", "each", "most", "weight")
 
-    def __init__(self, most: int | None, *, each: int | None = None, in_use: bool = False) -> None:
+    def __init__(self, query: Query[K, V]) -> None:
+        most, each = query.most, query.each
+        self._whole = query.whole
         self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
-        self._used: WeakValueDictionary[Any, Any] | None = WeakValueDictionary() if in_use else None
+        self._used: WeakValueDictionary[Any, Any] | None = WeakValueDictionary() if query.in_use else None
         self._lock = Lock()
         self._bounded = most is not None or each is not None
         self.weight = 0
@@ -313,7 +324,7 @@ class Table(Generic[K, V]):
         if self._bounded:
             with self._lock, suppress(KeyError):  # another thread has forgotten it
                 if self.each is not None:
-                    entry.used = KEPT.now()
+                    entry.used = self._now()
                 self._entries.move_to_end(key)
         return entry.value
 
@@ -325,12 +336,15 @@ class Table(Generic[K, V]):
             self._take(key)
             if self._used is not None:
                 self._used[key] = value
-            self._entries[key] = _Entry(value, weight, KEPT.now() if self.each is not None else 0)
+            self._entries[key] = _Entry(value, weight, self._now() if self.each is not None else 0)
             self.weight += weight
             while self.most is not None and len(self._entries) > self.most:
                 self.weight -= self._entries.popitem(last=False)[1].weight
         if self.each is not None:
             KEPT.grown()
+
+    def _now(self) -> int:
+        return KEPT.began if self._whole else KEPT.now()
 
     def begin(self, key: K) -> None:
         """Mark the answer as being computed."""

@@ -98,8 +98,7 @@ class Definition:
         return self._known[1]
 
     def part(self, lo: int, hi: int) -> Tokens:
-        tokens = self.tokens
-        return Tokens(tokens.kinds[lo:hi], tokens.texts[lo:hi], tokens.offsets[lo:hi])
+        return self.tokens.part(lo, hi)
 
     @cached_property
     def body(self) -> Tokens:

@@ -9,7 +9,7 @@ from smem_lsp.source import SourceText, Span, checkpoint
 from smem_lsp.source.queries import remembered
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax.conditions import counting_names, evaluate
-from smem_lsp.syntax.headers import Piece, declarations, directives_of
+from smem_lsp.syntax.headers import Piece, directives_of
 from smem_lsp.syntax.includes import Run
 from smem_lsp.syntax.known_names import KNOWN_HEADERS
 from smem_lsp.syntax.lexer import lex, lex_macro
@@ -214,7 +214,7 @@ class File:
     def _piece(self) -> None:
         """Hand over the header's tokens so far, which come before those of its next include."""
         if self.out.texts:
-            self.run.pieces.append(Piece(declarations(self.out), self.source))
+            self.run.pieces.append(Piece.of(self.out, self.source))
             self.out = TokenList.empty()
 
     # ---- directives ----------------------------------------------------------------------------------------------

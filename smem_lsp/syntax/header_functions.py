@@ -20,7 +20,7 @@ from smem_lsp.syntax.symbols import Names, collect
 class HeaderFunction:
     """A function that a header defines."""
 
-    header: TokenList
+    header: Tokens
     island: FunctionIsland
 
     @property
@@ -94,7 +94,7 @@ class Headers:
         return frozenset(found), tuple(spelled)
 
 
-def read_headers(header: TokenList) -> Headers:
+def read_headers(header: Tokens) -> Headers:
     """The names and functions that a file needs from its headers' tokens."""
     kinds, texts = header.kinds, header.texts
     islands = [
@@ -155,7 +155,7 @@ def _has_body(tokens: TokenList, closing: int) -> bool:
     return False
 
 
-def _outside(header: TokenList, islands: list[FunctionIsland]) -> TokenList:
+def _outside(header: Tokens, islands: list[FunctionIsland]) -> TokenList:
     """The tokens outside function bodies."""
     out = TokenList.empty()
     copied = 0

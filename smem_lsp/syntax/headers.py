@@ -10,13 +10,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
+from sys import intern
 
 from smem_lsp.source import FileReader, SourceText, checkpoint
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax.functions import has_unknown_specifier
-from smem_lsp.syntax.lexer import DIRECTIVE
+from smem_lsp.syntax.lexer import DIRECTIVE, Tokens, packed
 from smem_lsp.syntax.macros import Macro, TokenList
 from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
 
@@ -40,8 +41,34 @@ class Piece:
     """Declarations from one region of a header, without the bodies of host functions. ``source``: what the offsets of
     its tokens count in; None: of a file of the unit, whose regions they count in."""
 
-    tokens: TokenList
+    tokens: Tokens
     source: SourceText | None = None
+
+    @classmethod
+    def of(cls, tokens: TokenList, source: SourceText | None = None) -> Piece:
+        """What ``tokens`` declare. Headers have few words, each many times: one object stands for all of a kind."""
+        found = declarations(tokens)
+        return cls(
+            Tokens([*found.kinds], [intern(str(text)) for text in found.texts], packed(found.offsets)), source
+        )
+
+
+class _Spelt:
+    """A piece as a key: equal to those whose tokens are spelt alike."""
+
+    __slots__ = ("_hash", "_tokens")
+
+    def __init__(self, piece: Piece) -> None:
+        self._tokens = piece.tokens
+        self._hash = hash(tuple(self._tokens.texts))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Spelt) or self._hash != other._hash:
+            return False
+        return self._tokens.texts == other._tokens.texts and self._tokens.kinds == other._tokens.kinds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,9 +176,7 @@ class Effect:
 
 
 _PIECE = Query[tuple[PreprocessedRegion, ...], Piece]("what a file declares", each=20)
-_SAME_PIECE = Query[tuple[tuple[str, ...], tuple[str, ...]], Piece](
-    "the one object for equal declarations", each=20
-)
+_SAME_PIECE = Query[_Spelt, Piece]("the one object for equal declarations", each=20)
 
 
 def piece_of(regions: Sequence[tuple[int, PreprocessedRegion]]) -> Piece:
@@ -165,13 +190,12 @@ def piece_of(regions: Sequence[tuple[int, PreprocessedRegion]]) -> Piece:
 def _piece_of(regions: Sequence[PreprocessedRegion]) -> Piece:
     tokens = TokenList.empty()
     for region in regions:
-        tokens.extend(TokenList(region.tokens.kinds, region.tokens.texts, list(region.tokens.offsets)))
-    piece = Piece(declarations(tokens))
-    key = tuple(piece.tokens.kinds), tuple(piece.tokens.texts)
-    return _SAME_PIECE.of(PROCESS, key, lambda: piece, weigh=lambda _: len(key[0]) + 1)
+        tokens.extend(region.tokens)
+    piece = Piece.of(tokens)
+    return _SAME_PIECE.of(PROCESS, _Spelt(piece), lambda: piece, weigh=lambda _: len(piece.tokens) + 1)
 
 
-_EFFECTS = Query[str, tuple[Effect, ...]]("effects of including a header, by its path", each=45)
+_EFFECTS = Query[str, tuple[Effect, ...]]("effects of including a header, by its path", each=30)
 
 
 def find_effect(
@@ -220,7 +244,7 @@ def words_of(text: str) -> frozenset[str]:
     return _WORDS_OF.of(PROCESS, text, find, weigh=lambda _: len(text))
 
 
-_DIRECTIVES_OF = Query[str, tuple[str, ...]]("directives of a header", each=3)
+_DIRECTIVES_OF = Query[str, tuple[str, ...]]("directives of a header", each=1)
 _WORDS_OF = Query[str, frozenset[str]]("identifiers of a header", each=3)
 
 
@@ -253,10 +277,10 @@ class HeaderKey:
     __slots__ = ()
 
 
-_FLATTENED = Query[tuple[Piece, ...], tuple[TokenList, HeaderKey]]("tokens of all headers of a file", each=50)
+_FLATTENED = Query[tuple[Piece, ...], tuple[Tokens, HeaderKey]]("tokens of all headers of a file", each=25)
 
 
-def flatten(pieces: Sequence[Piece]) -> tuple[TokenList, HeaderKey]:
+def flatten(pieces: Sequence[Piece]) -> tuple[Tokens, HeaderKey]:
     """The tokens of all pieces as one list, and its identity."""
     work = partial(_flattened, pieces)
     return _FLATTENED.of(PROCESS, tuple(pieces), work, weigh=lambda found: len(found[0]))
@@ -267,10 +291,12 @@ def forget_flattened() -> None:
     _FLATTENED.forget(PROCESS)
 
 
-def _flattened(pieces: Sequence[Piece]) -> tuple[TokenList, HeaderKey]:
-    tokens = TokenList.empty()
+def _flattened(pieces: Sequence[Piece]) -> tuple[Tokens, HeaderKey]:
+    tokens = Tokens([], [], packed(()))
     for piece in pieces:
-        tokens.extend(piece.tokens)
+        tokens.kinds.extend(piece.tokens.kinds)
+        tokens.texts.extend(piece.tokens.texts)
+        tokens.offsets.extend(piece.tokens.offsets)
     return tokens, HeaderKey()
 
 

@@ -60,6 +60,9 @@ class Tokens:
     def __len__(self) -> int:
         return len(self.kinds)
 
+    def part(self, lo: int, hi: int) -> Tokens:
+        return Tokens(self.kinds[lo:hi], self.texts[lo:hi], self.offsets[lo:hi])
+
 
 @dataclass(frozen=True, eq=False)
 class Region:
@@ -201,7 +204,7 @@ def _pieces(text: str, start: int) -> Iterator[tuple[int, str]]:
         yield start, text[start:]
 
 
-_REGION = Query[str, Region]("region of a text", each=15, in_use=True)
+_REGION = Query[str, Region]("region of a text", each=10, in_use=True)
 
 
 def _region(text: str) -> Region:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from smem_lsp.source import record
 from smem_lsp.source.queries import remembered
 from smem_lsp.source.record import dataclass
-from smem_lsp.syntax.lexer import lex_macro
+from smem_lsp.syntax.lexer import Tokens, lex_macro
 
 VARIABLE = "__VA_ARGS__"
 OPTION = "__VA_OPT__"
@@ -47,7 +47,7 @@ class TokenList:
         self.texts.append(text)
         self.offsets.append(offset)
 
-    def extend(self, other: TokenList) -> None:
+    def extend(self, other: TokenList | Tokens) -> None:
         self.kinds += other.kinds
         self.texts += other.texts
         self.offsets += other.offsets

@@ -700,7 +700,7 @@ def _placed_file(file: IncludedFile, symbols: Symbols, number: int) -> UnitFile:
 
 
 _UNIT = Query[tuple[object, ...], TranslationUnit](
-    "last version of a file, by its settings", each=25, in_use=True
+    "last version of a file, by its settings", each=25, in_use=True, whole=True
 )
 
 

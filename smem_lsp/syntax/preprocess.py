@@ -65,7 +65,7 @@ class Preprocessed:
     preprocessed_regions: list[tuple[int, PreprocessedRegion]]
     environment: Environment
     regions: Sequence[tuple[int, Region]] = ()
-    header: TokenList = field(default_factory=TokenList.empty)
+    header: Tokens = field(default_factory=lambda: Tokens([], [], packed(())))
     header_key: HeaderKey = field(default_factory=HeaderKey)  # the identity of the list ``header``
     entered: list[str] = field(default_factory=list)  # paths of the headers that were read
     missing: list[str] = field(default_factory=list)  # includes that were not found
@@ -106,7 +106,7 @@ class Preprocessed:
         """Of each piece of ``header``, its first token; behind them the end."""
         return list(accumulate((len(piece.tokens) for piece in self.pieces), initial=0))
 
-    def _offsets_in(self, piece: Piece) -> tuple[SourceText | None, list[int]]:
+    def _offsets_in(self, piece: Piece) -> tuple[SourceText | None, Sequence[int]]:
         """The file of a piece, and the offsets of its tokens there."""
         if piece.source is not None:
             return piece.source, piece.tokens.offsets
@@ -118,7 +118,7 @@ class Preprocessed:
         return known
 
     @cached_property
-    def _placed_pieces(self) -> dict[int, tuple[SourceText | None, list[int]]]:
+    def _placed_pieces(self) -> dict[int, tuple[SourceText | None, Sequence[int]]]:
         return {}
 
     @cached_property

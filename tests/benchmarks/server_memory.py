@@ -1,6 +1,6 @@
 """Memory of the server while 30 real files are edited, and while thousands are opened and closed.
 
-    python tests/benchmarks/server_memory.py [--edits 20000] [--documents 2000] [--corpora FOLDER ...]
+    python tests/benchmarks/server_memory.py [--edits 20000] [--documents 2000] [--minutes N] [--corpora FOLDER ...]
 
 The files are CUDA sources of 200 to 5,000 lines with shared memory, spread over the folders (the cache of the pinned
 corpora by default), all of them open. Somebody types in one for a while, then in the next: statements, comments and
@@ -105,6 +105,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=2_000)
     parser.add_argument("--files", type=int, default=30)
     parser.add_argument("--parts", type=int, default=20)
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="of edits, at most")
     parser.add_argument("--corpora", nargs="+", type=Path, default=[CACHE])
     flags = parser.parse_args()
     found = candidates(flags.corpora)
@@ -117,7 +118,7 @@ def main() -> None:
         initializationOptions={"settings": {"nvcc": "off"}},
     )
     report(client, "start")
-    edit(client, [path for _, path in chosen], flags.edits, flags.parts)
+    edit(client, [path for _, path in chosen], flags.edits, flags.parts, flags.minutes)
     open_and_close(client, [path for _, path in found], flags.documents, flags.parts)
     print(f"peak {megabytes(client.process.pid, 'VmHWM'):.0f} MB")
     client.shut_down()
@@ -128,7 +129,7 @@ def report(client: Client, what: str, times: Sequence[float] = ()) -> None:
     print(f"{what:<28} {megabytes(client.process.pid):6.0f} MB{key}", flush=True)
 
 
-def edit(client: Client, paths: Sequence[Path], edits: int, parts: int) -> None:
+def edit(client: Client, paths: Sequence[Path], edits: int, parts: int, minutes: float) -> None:
     rng, number = random.Random(1), itertools.count(1_000_001)
     typists: list[Typist] = []
     for path in paths:
@@ -140,6 +141,9 @@ def edit(client: Client, paths: Sequence[Path], edits: int, parts: int) -> None:
     typist, times = typists[0], list[float]()
     started = time.perf_counter()
     for count in range(1, edits + 1):
+        if time.perf_counter() - started > minutes * 60:
+            report(client, f"{count - 1:,} edits, out of time", times)
+            break
         if rng.random() * STAYS < 1:
             typist = rng.choice(typists)
         before = time.perf_counter()

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from smem_lsp.environment import DiskReader, SourceError, collect, disk_reader, read_source, write_source
+from smem_lsp.environment import DiskReader, SourceError, collect, read_source, write_source
 from smem_lsp.source import MAX_BYTES
+from smem_lsp.source.queries import KEPT
 
 KERNEL = "__global__ void k() {}\n"
 
@@ -220,14 +221,28 @@ def test_a_trusted_file_is_not_looked_at_again() -> None:
     assert reader.read("a.cuh") == "typed"
 
 
-def test_the_reader_keeps_a_bounded_number_of_characters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk_reader, "MAX_HELD", 100)
+def test_the_texts_of_files_are_part_of_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = DiskReader()
+    KEPT.rest()
+    before = KEPT.bytes
     for number in range(10):
-        Path(f"{number}.h").write_text("x" * 30)
-        assert reader.read(f"{number}.h") == "x" * 30
-    assert len(reader._cache) == 3
-    assert reader._held == 90
+        Path(f"{number}.h").write_text("x" * 3_000)
+        assert reader.read(f"{number}.h") == "x" * 3_000
+    assert KEPT.bytes - before >= 30_000
+    monkeypatch.setattr(KEPT, "most", 0)
+    KEPT.rest()
+    assert KEPT.bytes == 0 and reader.read("1.h") == "x" * 3_000
+
+
+def test_a_text_that_was_let_go_is_read_again_while_it_is_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = DiskReader(fresh_for=60)
+    Path("a.cuh").write_text("one")
+    assert reader.read("a.cuh") == "one" and reader.read("missing.cuh") is None
+    monkeypatch.setattr(KEPT, "most", 0)
+    KEPT.rest()
+    assert reader.read("a.cuh") == "one" and reader.read("missing.cuh") is None
+    reader.show("a.cuh", "typed")
+    assert reader.read("a.cuh") == reader.read("a.cuh") == "typed"
 
 
 @pytest.mark.parametrize(

@@ -23,25 +23,56 @@ class Ring:
 def test_old_garbage_goes_while_somebody_types(
     grown: int, there: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(garbage, "GROWN", grown)
+    monkeypatch.setattr(garbage, "GROWN", 1_000)
+    monkeypatch.setattr(garbage, "GROWN_WHOLLY", grown)
     collector = garbage.Collector()
     gc.disable()
     try:
         rings = [Ring() for _ in range(2_000)]
         watched = ref(rings[0])
         for _ in range(3):  # they grow old
-            collector.job_done()
+            collector.job_done(0.0)
             collector.pause()
         del rings
         more = [Ring() for _ in range(2_000)]
-        for _ in range(garbage.WHOLE_EVERY):
+        for _ in range(8):
             more = [*more, *(Ring() for _ in range(2_000))]
-            collector.job_done()
+            collector.job_done(0.0)
             collector.pause()
         assert (watched() is not None) is there
     finally:
         gc.unfreeze()
         gc.enable()
+
+
+@pytest.mark.parametrize(("most", "there"), [(1_000, False), (1 << 60, True)])
+def test_much_garbage_does_not_wait_for_a_pause(
+    most: int, there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(garbage, "MOST_YOUNG", most)
+    collector = garbage.Collector()
+    gc.disable()
+    try:
+        rings = [Ring() for _ in range(2_000)]
+        watched = ref(rings[0])
+        del rings
+        collector.job_done(0.0)
+        assert (watched() is not None) is there
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize(("after", "collected"), [(garbage.LONG_QUIET + 1, 1), (1.0, 0)])
+def test_work_that_nobody_waits_for_keeps_no_garbage(
+    after: float, collected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+    monkeypatch.setattr(garbage, "collect_all", lambda: calls.append(1))
+    collector = garbage.Collector()
+    collector.job_done(100.0)
+    for n in range(5):
+        collector.job_done(100.0 + after + n / 100, awaited=False)
+    assert len(calls) == collected  # and once only
 
 
 def test_a_server_keeps_less_than_a_check() -> None:

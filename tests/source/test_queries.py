@@ -71,6 +71,29 @@ def test_what_the_work_at_hand_uses_stays_up_to_twice_the_budget(kept: Kept) -> 
     assert query.count(store) == 1
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_is_made_of_others_goes_before_them(whole: bool, kept: Kept) -> None:
+    parts = Query[str, int]("tokens", each=1)
+    made = Query[str, int]("unit", each=1, whole=whole)
+    store = Store()
+    parts.keep(store, "a", 1, 60)
+    made.keep(store, "of a", 2, 30)
+    kept.begin()
+    parts.keep(store, "b", 3, 30)
+    kept.trim()
+    assert (parts.find(store, "a"), made.find(store, "of a")) == ((1, None) if whole else (None, 2))
+
+
+def test_at_rest_the_last_work_keeps_no_more_than_the_budget(kept: Kept) -> None:
+    query, store = Query[int, int]("used", each=1), Store()
+    for n in range(3):
+        query.keep(store, n, n, 50)
+    kept.trim()
+    assert kept.bytes == 150
+    kept.rest()
+    assert kept.bytes == 100 and query.find(store, 0) is None
+
+
 def test_a_store_that_is_gone_weighs_nothing(kept: Kept) -> None:
     query, store = Query[int, int]("in a store", each=1), Store()
     before = kept.bytes

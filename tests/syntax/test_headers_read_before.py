@@ -116,3 +116,11 @@ def test_directives_of_a_header_are_those_that_the_lexer_sees() -> None:
 def test_headers_are_kept_without_the_bodies_of_functions(text: str, expected: str) -> None:
     unit = with_files('#include "a.h"\n', {"dir/a.h": text})
     assert " ".join(unit.header.texts) == expected
+
+
+def test_a_word_of_headers_is_one_object_however_often_it_stands() -> None:
+    files = {"dir/a.h": "using some_name = int;\n", "dir/b.h": "struct S { some_name x, y; };\n"}
+    header = with_files('#include "a.h"\n#include "b.h"\n', files).header
+    words = [text for text in header.texts if text == "some_name"]
+    assert len(words) == 2 and words[0] is words[1]
+    assert header.offsets.itemsize == 4  # bytes

@@ -1,0 +1,32 @@
+"""What is kept of a kernel weighs the memory that it took."""
+
+from __future__ import annotations
+
+import pytest
+
+from smem_lsp.engine import cache as of_kernels
+from smem_lsp.engine import check
+from smem_lsp.engine.cache import ANALYSES
+from smem_lsp.source.queries import Store
+
+KERNEL = """\
+__global__ void k(const float* in, float* out) {
+  __shared__ float a[64];
+  a[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = a[63 - threadIdx.x];
+}
+"""
+
+
+@pytest.mark.parametrize(("block", "more"), [(0, False), (5_000, True)])
+def test_what_takes_more_memory_weighs_more_than_its_text(
+    block: int, more: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(of_kernels, "_BLOCK", block)  # bytes
+    store = Store()
+    check(KERNEL, cache=store)
+    assert ANALYSES.count(store) == 1
+    assert (ANALYSES.weight(store) > 80 * (100 + len(KERNEL))) is more
+    check(f"\n{KERNEL}", cache=store)  # known: it is not weighed again
+    assert (ANALYSES.weight(store) > 80 * (100 + len(KERNEL))) is more
