@@ -123,6 +123,7 @@ _TRUTH = frozenset("< <= > >= == != && || !".split())
 _NEVER_NEGATIVE = _TRUTH | BIT_FUNCTIONS.keys()
 _BUILTIN = ("blockIdx.", "blockDim.", "gridDim.")
 SHUFFLES = frozenset(f"__shfl{which}_sync()" for which in ("", "_up", "_down", "_xor"))
+_FROM_ONE_LANE = "__shfl_sync()"  # the others may look at lanes that a warp with fewer threads does not have
 _MEETS = {"ballot", "any", "all"}  # votes: one answer for the warp
 _WARPS = {
     "/": WARP_SIZE,
@@ -378,7 +379,7 @@ class Table:
                 return args[1] if args[0].n else args[2]
             if args[1] is args[2]:
                 return args[1]
-        elif operator in SHUFFLES and self.one_size and _is_full(args[0]):
+        elif operator == _FROM_ONE_LANE and self.one_size and _is_full(args[0]):
             if args[1].level <= Level.WARP and not args[1].carried:
                 return args[1]  # all lanes have it already
         return None
