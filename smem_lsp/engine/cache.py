@@ -217,6 +217,11 @@ def _layouts(reading: Reading) -> tuple[Layout, ...]:
     return tuple(each.definition.layout for each in parts_of(reading.function, reading.around))
 
 
+def _taken() -> int:
+    """Blocks of memory that the process holds."""
+    return sys.getallocatedblocks()
+
+
 @dataclass(frozen=True)
 class Setting:
     """What all kernels of one check share."""
@@ -230,7 +235,7 @@ class Setting:
     _new: list[tuple[tuple[object, ...], Known]] = field(
         default_factory=list
     )  # was not known before, by its key
-    _blocks: int = field(default_factory=sys.getallocatedblocks)  # of memory, when the check began
+    _blocks: int = field(default_factory=lambda: _taken())  # of memory, when the check began
 
     @property
     def around(self) -> UnitFacts:
@@ -368,7 +373,7 @@ class Setting:
     def weigh(self) -> None:
         """Weigh what is new by the memory that was taken meanwhile: what is found out of a kernel may be many times as
         large as its text."""
-        taken = _BLOCK * (sys.getallocatedblocks() - self._blocks)
+        taken = _BLOCK * (_taken() - self._blocks)
         for key, known in self._new:
             if ANALYSES.find(self.cache, key) is known:
                 ANALYSES.keep(self.cache, key, known, max(known.bytes, taken // len(self._new)))

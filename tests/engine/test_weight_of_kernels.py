@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from smem_lsp.engine import cache as of_kernels
@@ -19,11 +21,12 @@ __global__ void k(const float* in, float* out) {
 """
 
 
-@pytest.mark.parametrize(("block", "more"), [(0, False), (5_000, True)])
+@pytest.mark.parametrize(("taken", "more"), [(-1_000, False), (1_000_000, True)])
 def test_what_takes_more_memory_weighs_more_than_its_text(
-    block: int, more: bool, monkeypatch: pytest.MonkeyPatch
+    taken: int, more: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(of_kernels, "_BLOCK", block)  # bytes
+    """``taken``: blocks of memory, as if nothing but the check had taken or freed any."""
+    monkeypatch.setattr(of_kernels, "_taken", itertools.cycle((0, taken)).__next__)
     store = Store()
     check(KERNEL, cache=store)
     assert ANALYSES.count(store) == 1
