@@ -41,15 +41,15 @@ from smem_lsp.source.record import dataclass
 
 _MOST = 160_000  # meetings of the accesses of a kernel, as ``Followed`` counts them
 _FEW = 400  # accesses that have no more however they meet
-_EFFORT = (
+_TO_TELL = (
     700_000  # about all pairs of it, shared among the instances of a template: the first one may tell with it
 )
+_TO_DECIDE = 2_800_000  # the same, where its verdict is asked for
 _LEAST_TO_TELL = 120_000
 _LEAST_EFFORT = 250_000  # one hard pair
 _MANY_WAYS = 4  # that are asked about together first
-_OF_A_PAIR = 6_000  # effort about a pair that is easily decided
 _OF_THE_REST = 350_000  # where the kernel stays undecided whatever the rest comes to
-_MOST_HARD = 2  # pairs too hard, behind which others most likely are, too
+_MOST_HARD = 6  # pairs too hard, behind which others most likely are, too
 _LEAST_OF_BARRIERS = 150_000
 _OF_BARRIERS = 240_000  # effort about the barriers of a kernel
 _OR = ", or "
@@ -96,11 +96,12 @@ class Judge:
         else:
             points = {point for pair in asked for point in pair}
             opened = self.open_pairs([access for access in accesses if access.point in points])
-        share = max(_LEAST_TO_TELL, _EFFORT // (kernel.siblings + 1))
-        if to_tell and kernel.foremost:
-            share = _EFFORT  # what one instance shows is told, whatever is left for the others
         if not to_tell:
-            share = min(max(share, _LEAST_EFFORT, _OF_A_PAIR * len(opened)), 2 * share)
+            share = max(_LEAST_EFFORT, _TO_DECIDE // (kernel.siblings + 1))
+        elif kernel.foremost:
+            share = _TO_TELL  # what one instance shows is told, whatever is left for the others
+        else:
+            share = max(_LEAST_TO_TELL, _TO_TELL // (kernel.siblings + 1))
         self.asker.effort = self._given = share
         hard = 0
         first, others = self.to_be_told(opened)

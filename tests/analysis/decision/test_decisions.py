@@ -195,7 +195,7 @@ def test_what_is_not_decided_for_want_of_effort_is_asked_again(monkeypatch: pyte
     flow = facts.analysis.launched_flow
     judge = Judge(flow.followed, flow.verdicts, (256, 1, 1))
     with monkeypatch.context() as patched:
-        patched.setattr(importlib.import_module("smem_lsp.analysis.decision.verdict"), "_EFFORT", 0)
+        patched.setattr(importlib.import_module("smem_lsp.analysis.decision.verdict"), "_TO_DECIDE", 0)
         patched.setattr(importlib.import_module("smem_lsp.analysis.decision.verdict"), "_LEAST_EFFORT", 0)
         patched.setattr(importlib.import_module("smem_lsp.analysis.decision.verdict"), "_LEAST_TO_TELL", 0)
         tired = [each.answer for each in judge.decisions()]
