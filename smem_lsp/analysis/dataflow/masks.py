@@ -15,8 +15,8 @@ SPARSE = 16  # a row that has less than one bit in so many is gone through bit b
 
 def bits(mask: int) -> Iterator[int]:
     """The positions of the ones in ``mask``, ascending."""
+    checkpoint()
     while mask:
-        checkpoint()
         low = mask & -mask
         yield low.bit_length() - 1
         mask ^= low
@@ -32,6 +32,9 @@ def mask_of(numbers: Iterable[int]) -> int:
 
 def gathered(masks: Sequence[int], at: Sequence[int]) -> list[int]:
     """Of each mask, bit ``at[i]`` as bit i, and no others."""
+    first = at[0] if at else 0
+    if all(position == i for i, position in enumerate(at, first)):  # neighbours
+        return [mask >> first & (1 << len(at)) - 1 for mask in masks]
     number = {position: i for i, position in enumerate(at)}
     width = 1 + max(at, default=0)
     return [_gathered(mask, at, number, width) for mask in masks]
