@@ -82,9 +82,6 @@ class Notes:
         self.errors: list[tuple[str, ...]] = []
 
 
-OUTSIDE = Conditions()
-
-
 class File:
     """One file on its way through the preprocessor, or a region of it. ``notes`` is None for a header of which only
     the declarations are kept; ``depth`` is 0 for the main file."""
@@ -258,7 +255,7 @@ class File:
 
     def _test(self, name: str, rest: str) -> bool:
         self.unknown = ""
-        flag = _FLAG.match(rest)
+        flag = None if self.notes is None else _FLAG.match(rest)  # errors in other headers are not noted
         self.flags = (flag[1],) if flag and not self.run.defined(flag[1]) else ()
         if name in ("ifdef", "ifndef"):
             words = rest.split(None, 1)
