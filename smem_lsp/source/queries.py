@@ -47,7 +47,7 @@ class Bounds(Protocol):
     def leave(self) -> None: ...
 
 
-_SELDOM = 64  # answers between two looks at what all of them weigh
+_SELDOM = 32  # one share in so many of the budget is kept between two looks at what all answers weigh
 
 
 class Kept:
@@ -59,14 +59,14 @@ class Kept:
     the present work did.
     """
 
-    __slots__ = ("_clock", "_left", "_tables", "_trimming", "began", "most")
+    __slots__ = ("_clock", "_since", "_tables", "_trimming", "began", "most")
 
     def __init__(self, most: int) -> None:
         self.most = most
         self._tables: WeakSet[Table[Any, Any]] = WeakSet()
         self._clock = count(1)
         self.began = 0
-        self._left = _SELDOM
+        self._since = 0  # bytes kept since the last look
         self._trimming = Lock()
 
     @property
@@ -104,11 +104,11 @@ class Kept:
     def add(self, table: Table[Any, Any]) -> None:
         self._tables.add(table)
 
-    def grown(self) -> None:
-        """Something has been kept."""
-        self._left -= 1
-        if self._left <= 0:
-            self._left = _SELDOM
+    def grown(self, size: int) -> None:
+        """``size`` bytes have been kept."""
+        self._since += size
+        if self._since * _SELDOM > self.most:
+            self._since = 0
             if self.bytes > 2 * self.most:
                 self.trim()
 
@@ -341,7 +341,7 @@ class Table(Generic[K, V]):
             while self.most is not None and len(self._entries) > self.most:
                 self.weight -= self._entries.popitem(last=False)[1].weight
         if self.each is not None:
-            KEPT.grown()
+            KEPT.grown(weight * self.each)
 
     def _now(self) -> int:
         return KEPT.began if self._whole else KEPT.now()
