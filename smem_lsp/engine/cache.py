@@ -23,7 +23,7 @@ from smem_lsp.ir.author_facts import Stated
 from smem_lsp.ir.nesting import bounded
 from smem_lsp.ir.nodes import Kernel, LaunchSite
 from smem_lsp.ir.shift import Moves, Placement, Places, Replaced, Twice, moves, placeless, shift_kernel
-from smem_lsp.lowering.kernel import build_kernel
+from smem_lsp.lowering.again import Version, build_again
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.rules.suppressions import Suppressions
@@ -120,6 +120,7 @@ ANALYSES = Query[tuple[object, ...], Known]("what was found out about a kernel",
 _VERSIONS = Query[tuple[object, ...], tuple[ref[Known], ...]]("the last versions of a kernel", each=400)
 _BLOCK = 50  # bytes of a block of memory, about
 _MOST_VERSIONS = 4  # of one kernel: as a statement is typed it is whole, broken, and whole again
+_BUILT = Query[tuple[object, ...], Version]("a kernel as it was built last", each=200)
 _LAST = Query[tuple[object, ...], tuple[Measurement, ...]]("what a compiler said of it last", each=2_000)
 _MEASURED = Query[tuple[object, ...], tuple[Measurement, ...]]("what a compiler said of a kernel", each=2_000)
 
@@ -263,9 +264,14 @@ class Setting:
         if known is None or not known.answers(rules):
             look()
             unit = reading.around.unit
-            kernel = build_kernel(
-                unit, reading.around, reading.function, reading.binding, stated, reading.key.launched
+            versions = (
+                reading.key.launched,
+                *key[1:],
+                None if reading.binding is None else (reading.binding.text, reading.binding.made),
+                reading.function.name,
+                unit.source.path,
             )
+            kernel = self._built(reading, stated, versions)
             kernel = replace(
                 kernel,
                 launches=reading.launches,
@@ -276,13 +282,6 @@ class Setting:
                 through=self.units.named,
             )
             layouts = _layouts(reading)
-            versions = (
-                reading.key.launched,
-                *key[1:],
-                None if reading.binding is None else (reading.binding.text, reading.binding.made),
-                reading.function.name,
-                unit.source.path,
-            )
             known = self._as_before(index, unit.source, kernel, layouts, versions)
             if known is None:
                 facts = KernelFacts.of(index, unit.source, kernel, self.config, self.limits)
@@ -291,6 +290,22 @@ class Setting:
             ANALYSES.keep(self.cache, key, known, known.bytes)
             self._new.append((key, known))
         return self._measured(PlacedKernel(known, reading, index), key, rules)
+
+    def _built(self, reading: Reading, stated: Stated, versions: tuple[object, ...]) -> Kernel:
+        """The kernel, with what is known of how an earlier version of it was built."""
+        around, function, launched = reading.around, reading.function, reading.key.launched
+        kernel, version = build_again(
+            _BUILT.find(self.cache, versions),
+            reading.key.rest,
+            around.unit,
+            around,
+            function,
+            reading.binding,
+            stated,
+            launched,
+        )
+        _BUILT.keep(self.cache, versions, version, version.weight)
+        return kernel
 
     def _as_before(
         self,

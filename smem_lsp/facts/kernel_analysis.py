@@ -44,8 +44,8 @@ from smem_lsp.analysis.threads.block_shape import evidence, launched_blocks
 from smem_lsp.analysis.threads.divergence import judge
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import prove_levels
-from smem_lsp.analysis.values.block_shape import Ground, dims_of, most_threads
-from smem_lsp.analysis.values.extents import extents
+from smem_lsp.analysis.values.block_shape import BlockShape, Ground, dims_of, most_threads
+from smem_lsp.analysis.values.extents import extents, in_bounds
 from smem_lsp.config import Config
 from smem_lsp.facts.any_block import decide_any_block
 from smem_lsp.facts.attempts import LIMITS, Limits
@@ -125,6 +125,7 @@ class KernelAnalysis(Passes):
         super().__init__(kernel.instance or kernel.name, limits)
         self.kernel = bounded(kernel)
         self.config = config
+        self._in_bounds: dict[BlockShape | None, bool] = {}
 
     # ---- what needs no flow of control
 
@@ -557,6 +558,13 @@ class KernelAnalysis(Passes):
             for axis, most, array in limits
             if "[" in array
         )
+
+    def in_bounds(self, shape: BlockShape | None) -> bool:
+        """Is it proved of every access that it stays inside its buffer, in blocks of one shape? None: in all."""
+        if shape not in self._in_bounds:
+            flow = self.launched_flow
+            self._in_bounds[shape] = in_bounds(flow.kernel, flow.values, shape)
+        return self._in_bounds[shape]
 
     @run_once("touched bytes", dict[int, tuple[int, int]](), needs=_is_followed)
     def extents(self) -> Mapping[int, tuple[int, int]]:

@@ -279,6 +279,7 @@ def shift_kernel(kernel: Kernel, to: Placement) -> Kernel:
         kernel,
         irregular=None if kernel.irregular is None else words(kernel.irregular),
         partly=None if kernel.partly is None else words(kernel.partly),
+        unexact=None if kernel.unexact is None else words(kernel.unexact),
         hidden=tuple(words(reason) for reason in kernel.hidden),
         unknown=tuple(words(reason) for reason in kernel.unknown),
         span=span(kernel.span),

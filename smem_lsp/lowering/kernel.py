@@ -18,11 +18,13 @@ from smem_lsp.lowering.library import async_copies
 from smem_lsp.lowering.state.context import Context, Surroundings
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
+from smem_lsp.lowering.state.snapshot import Watched
 from smem_lsp.lowering.state.variables import Declared
-from smem_lsp.lowering.visible import visible
+from smem_lsp.lowering.visible import Seen, seen_in
 from smem_lsp.semantics.function_scope import function_scope
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import SourceText, Span
+from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
@@ -58,7 +60,7 @@ def build_kernels(unit: TranslationUnit) -> list[Kernel]:
     ]
 
 
-def _local_types(function: Function) -> Iterator[tuple[str, int]]:
+def local_types(function: Function) -> Iterator[tuple[str, int]]:
     """Aliases and classes that the body declares, and where; of several with one name the first."""
     tokens, found = function.body.tokens, dict[str, int]()
     for at in range(1, len(tokens) - 1):
@@ -74,6 +76,16 @@ def _part(function: Function, source: SourceText) -> FunctionPart:
     return FunctionPart(span, source.line_number(span.start), source.line_number(span.end))
 
 
+@dataclass(frozen=True)
+class Built:
+    """A kernel, and what it was made with. ``ctx``: after the last statement; ``seen``: what of it is in the kernel;
+    None: all of it."""
+
+    kernel: Kernel
+    ctx: Context
+    seen: Seen | None
+
+
 def build_kernel(
     unit: TranslationUnit,
     around: UnitFacts,
@@ -84,6 +96,19 @@ def build_kernel(
 ) -> Kernel:
     """The IR of one kernel, or of one instance of it; of another function, as if it were one that is called once.
     ``launched``: what the host does with it; None: what this unit does."""
+    return build(unit, around, function, binding, stated, launched).kernel
+
+
+def build(
+    unit: TranslationUnit,
+    around: UnitFacts,
+    function: Function,
+    binding: Binding | None,
+    stated: Stated,
+    launched: Launched | None,
+    watched: Watched | None = None,
+) -> Built:
+    """See ``build_kernel``. ``watched``: statements of the kernel of which is noted what they add."""
     constants = function_scope(around.constants, function, None if binding is None else binding.names)
     surroundings = Surroundings(
         unit,
@@ -92,26 +117,28 @@ def build_kernel(
         around.constants,
         around.helpers,
         Visitor(),
-        _conditional_regions(unit, function.span),
+        conditional_regions(unit, function.span),
         stated.uniform,
         around.dialect,
         None if function.is_kernel else frozenset(),
     )
-    ctx = _lowered(surroundings)
+    ctx = _lowered(surroundings, watched)
     if not function.is_kernel:
         agreed = agreed_parameters(ctx)
-        ctx = _lowered(replace(surroundings, agreed=agreed)) if agreed else ctx
+        ctx = _lowered(replace(surroundings, agreed=agreed), watched) if agreed else ctx
     _note_irregular(ctx)
     async_copies.settle(ctx)
     if launched is None:
         launched = kernel_key(around, function, binding).launched
-    kernel = visible(_finished(ctx, around, binding, stated, launched))
+    whole = _finished(ctx, around, binding, stated, launched)
+    seen = seen_in(whole)
+    kernel = whole if seen is None else seen.visible()
     if VERIFIES:
         verify(kernel)
-    return kernel
+    return Built(kernel, ctx, seen)
 
 
-def _lowered(around: Surroundings) -> Context:
+def _lowered(around: Surroundings, watched: Watched | None = None) -> Context:
     """A pointer may be used above the assignment that the next iteration makes, and a wait stand above the copy: the
     body is lowered again with what is known at the end, until nothing is new."""
     aliases: dict[int, Ref] = {}
@@ -119,6 +146,7 @@ def _lowered(around: Surroundings) -> Context:
     landings = FEWEST_LANDINGS
     for _ in range(_ALIAS_ROUNDS):
         ctx = Context(around, dict(aliases), numbers, landings)
+        ctx.watched = None if watched is None else watched.again()
         _lower(ctx)
         if ctx.is_fixpoint:
             return ctx
@@ -220,7 +248,7 @@ def _finished(
         hidden=tuple(dict.fromkeys(limits.hidden)),
         disguised=tuple(dict.fromkeys(limits.disguised)),
         unknown=tuple(dict.fromkeys(limits.unknown)),
-        assumed=tuple(dict.fromkeys((*limits.assumed, *map(_reads_nothing, limits.unseen)))),
+        assumed=tuple(dict.fromkeys((*limits.assumed, *map(reads_nothing, limits.unseen)))),
         unseen=tuple(dict.fromkeys(limits.unseen)),
         unknown_accesses=limits.unknown_accesses,
         unknown_barriers=limits.unknown_barriers,
@@ -231,13 +259,13 @@ def _finished(
         helper_bytes=helper_bytes,
         unreferable=dict(ctx.buffers.unreferable),
         redeclared=frozenset(ctx.redeclared),
-        local_names={**dict(_local_types(function)), **ctx.local_names},
+        local_names={**dict(local_types(function)), **ctx.local_names},
         conditional=ctx.around.conditional,
         memory=ctx.outside.finished(),
         opening=_opening(function),
         uncalled=not function.is_kernel,
         names=tuple(ctx.buffers.names),
-        identifiers=frozenset((*_names(function.body.tokens), *_names(function.head))),
+        identifiers=frozenset((*names_in(function.body.tokens), *names_in(function.head))),
     )
 
 
@@ -261,12 +289,12 @@ def _other_compiler(dialect: Dialect) -> str | None:
     return None if dialect.nvidia else "ptxas does not lay it out"
 
 
-def _reads_nothing(name: str) -> str:
+def reads_nothing(name: str) -> str:
     """What is taken for granted of a name that nothing in sight declares: it may be a macro."""
     return f"{name} reads no shared memory"
 
 
-def _names(tokens: Tokens) -> Iterator[str]:
+def names_in(tokens: Tokens) -> Iterator[str]:
     return (text for kind, text in zip(tokens.kinds, tokens.texts) if kind == "NAME")
 
 
@@ -293,7 +321,7 @@ def _not_understood(ctx: Context) -> Iterator[str]:
             yield f"a macro that `{part.name}` names is not known to its end"
 
 
-def _conditional_regions(unit: TranslationUnit, within: Span) -> tuple[Span, ...]:
+def conditional_regions(unit: TranslationUnit, within: Span) -> tuple[Span, ...]:
     """Outermost ``#if`` ... ``#endif`` regions that open inside the function."""
     regions: list[Span] = []
     opened: list[int] = []

@@ -13,7 +13,7 @@ where the parts of an array begin.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TypeVar
 
@@ -49,20 +49,17 @@ _QUOTIENTS = frozenset((Operator.DIVIDE, Operator.SHIFT_RIGHT))
 _ROWS = frozenset("yz")
 
 
-def visible(kernel: Kernel) -> Kernel:
-    """``kernel`` without what no analysis can see, and its points, variables and unknown values numbered anew; as it is
-    where it is nested so deeply that no analysis walks it."""
+def seen_in(kernel: Kernel) -> Seen | None:
+    """What analyses can see of ``kernel``; None where it is nested too deeply."""
     if bounded(kernel) is not kernel:
-        return kernel
-    seen = _Seen(kernel)
-    bodies = [kernel.body, *(() if kernel.drained is None else (kernel.drained.body,))]
-    for body in bodies:
+        return None
+    seen = Seen(kernel)
+    for body in seen.bodies:
         seen.note(body, None)
     for value in (*kernel.memory.written, *kernel.agreed):
         seen.need(value)
     seen.settle()
-    kept = [seen.kept(body, kernel) for body in bodies]
-    return _Numbers(kernel, kept, seen.variables).numbered(kept)
+    return seen
 
 
 @dataclass(slots=True)
@@ -103,9 +100,35 @@ class _Contents:
                     self.own.add(mark)
 
 
+def _contents_of(value: Value) -> _Contents:
+    found = _Contents()
+    found.add(value)
+    return found
+
+
+def _tells(value: Value, made: Mapping[int, list[_Contents]], axes: set[str], known: set[str]) -> bool:
+    """Does it say of the block what nothing else says? In rows and planes of threads each use of them counts, and so
+    does each quotient that may be the number of a warp. ``made``: by variable, what it ever gets; ``axes``: marks of
+    all that is assigned; ``known``: of what stays."""
+    found = _contents_of(value)
+    marks = set(found.marks)
+    waiting, followed = list(found.variables), set[int]()
+    while waiting:
+        variable = waiting.pop()
+        if variable in followed:
+            continue
+        followed.add(variable)
+        for each in made.get(variable, ()):
+            marks |= each.own
+            waiting += each.copied
+    if marks & _ROWS or not marks.difference("/") <= known:
+        return True
+    return "/" in found.marks and "x" in marks and bool(axes & _ROWS)
+
+
 @dataclass(slots=True)
-class _Seen:
-    """Finds what can be seen: from what happens to memory and between threads, back to what it is computed from."""
+class Seen:
+    """What can be seen: from what happens to memory and between threads, back to what it is computed from."""
 
     kernel: Kernel
     variables: set[int] = field(default_factory=set)  # that something asks for
@@ -114,7 +137,56 @@ class _Seen:
     marks: set[str] = field(default_factory=set)  # of all that stays
     _open: dict[int, list[tuple[Assign, _Region | None]]] = field(default_factory=dict)
     _waiting: list[int] = field(default_factory=list)
-    _made: dict[int, list[_Contents]] = field(default_factory=dict)  # by variable: what it ever gets
+    _made: Mapping[int, list[_Contents]] | None = None
+    _asked: set[str] = field(default_factory=set)  # ``marks`` of what stays for more than what it tells
+
+    @property
+    def bodies(self) -> list[Seq]:
+        kernel = self.kernel
+        return [kernel.body, *(() if kernel.drained is None else (kernel.drained.body,))]
+
+    def visible(self) -> Kernel:
+        """The kernel with nothing else in it."""
+        kept = [self.kept(body, self.kernel) for body in self.bodies]
+        return _Numbers(self.kernel, kept, self.variables).numbered(kept)
+
+    def has_hidden(self, nodes: Sequence[Node]) -> bool:
+        """Is nothing to be seen of these, which are part of it?"""
+        for node in nodes:
+            if isinstance(node, Branch):
+                if id(node) not in self.regions or self.regions[id(node)].seen:
+                    return False
+            elif isinstance(node, Assign):
+                if id(node) in self.nodes:
+                    return False
+            elif not isinstance(node, Place):
+                return False
+        return True
+
+    def would_hide(self, nodes: Sequence[Node], variables: Collection[int]) -> bool:
+        """Would surely nothing be seen of these, wherever they stood in it? They assign to nothing but ``variables``,
+        which nothing else names."""
+        made = dict(self._contents())
+        for node in walk(Seq(tuple(nodes))):
+            if isinstance(node, Assign) and node.variable in variables:
+                made[node.variable] = [*made.get(node.variable, ()), _contents_of(node.value)]
+        axes = self.marks.union(*(each.marks for found in made.values() for each in found))
+        return all(self._would_hide(node, variables, made, axes) for node in nodes)
+
+    def _would_hide(
+        self, node: Node, variables: Collection[int], made: Mapping[int, list[_Contents]], axes: set[str]
+    ) -> bool:
+        match node:
+            case Place():
+                return True
+            case Assign():
+                known = node.variable in variables and node.variable not in self.variables
+                return known and is_plain(node.variable) and not _tells(node.value, made, axes, self._asked)
+            case Branch():
+                inside = (*node.then.items, *node.otherwise.items)
+                hidden = all(self._would_hide(each, variables, made, axes) for each in inside)
+                return hidden and not _tells(node.condition, made, axes, self._asked)
+        return False
 
     def note(self, seq: Seq, around: _Region | None) -> None:
         """What stands in a block, ``around`` it."""
@@ -162,6 +234,7 @@ class _Seen:
 
     def settle(self) -> None:
         self._follow()
+        self._asked = set(self.marks)
         left = [each for found in self._open.values() for each in found]
         hidden = [region for region in self.regions.values() if not region.seen]
         if not left and not hidden:
@@ -169,10 +242,10 @@ class _Seen:
         made = self._contents()
         axes = self.marks.union(*(each.marks for found in made.values() for each in found))
         for region in hidden:
-            if isinstance(region.node, Branch) and self._tells(region.node.condition, made, axes):
+            if isinstance(region.node, Branch) and _tells(region.node.condition, made, axes, self.marks):
                 self.show(region)
         for node, around in left:
-            if self._tells(node.value, made, axes):
+            if _tells(node.value, made, axes, self.marks):
                 self._stay(node, around)
         self._follow()
 
@@ -187,34 +260,15 @@ class _Seen:
         self.show(around)
         self.need(node.value)
 
-    def _tells(self, value: Value, made: Mapping[int, list[_Contents]], axes: set[str]) -> bool:
-        """Does it say of the block what nothing else says? In rows and planes of threads each use of them counts, and
-        so does each quotient that may be the number of a warp."""
-        found = _Contents()
-        found.add(value)
-        marks = set(found.marks)
-        waiting, known = list(found.variables), set[int]()
-        while waiting:
-            variable = waiting.pop()
-            if variable in known:
-                continue
-            known.add(variable)
-            for each in made.get(variable, ()):
-                marks |= each.own
-                waiting += each.copied
-        if marks & _ROWS or not marks.difference("/") <= self.marks:
-            return True
-        return "/" in found.marks and "x" in marks and bool(axes & _ROWS)
-
     def _contents(self) -> Mapping[int, list[_Contents]]:
         """By variable: of all that it ever gets."""
-        made: dict[int, list[_Contents]] = {}
-        for node in walk(self.kernel.body):
-            if isinstance(node, Assign):
-                found = _Contents()
-                found.add(node.value)
-                made.setdefault(node.variable, []).append(found)
-        return made
+        if self._made is None:
+            made: dict[int, list[_Contents]] = {}
+            for node in walk(self.kernel.body):
+                if isinstance(node, Assign):
+                    made.setdefault(node.variable, []).append(_contents_of(node.value))
+            self._made = made
+        return self._made
 
     def kept(self, seq: Seq, kernel: Kernel) -> Seq:
         """What stays of a block."""

@@ -8,19 +8,14 @@ from collections.abc import Collection, Iterator, Sequence
 from smem_lsp.analysis.decision.model import Answer, Decision, Undecided, Verdict, VerdictKind
 from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.hazards.replayed import not_shown
-from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
-from smem_lsp.analysis.values.extents import Extent, extents
+from smem_lsp.analysis.values.block_shape import most_threads
 from smem_lsp.ir.nodes import (
     MORE_CONTEXTS,
-    Access,
-    AddressSpace,
     Barrier,
-    Buffer,
     Dims,
     Exchange,
     Kernel,
     LaunchSite,
-    walk,
 )
 from smem_lsp.ir.shift import moved_words
 from smem_lsp.rules import ground, racing
@@ -293,19 +288,5 @@ def _assumed(facts: KernelFacts, verdicts: Sequence[Verdict]) -> Iterator[str]:
         yield f"all lanes that its mask names come to line {line}"
     if analysis.launched_flow is not analysis.flow:
         yield AS_PASSED
-    if not all(_in_bounds(facts, shape) for each in verdicts for shape in each.blocks or (None,)):
+    if not all(analysis.in_bounds(shape) for each in verdicts for shape in each.blocks or (None,)):
         yield IN_BOUNDS
-
-
-def _in_bounds(facts: KernelFacts, shape: BlockShape | None) -> bool:
-    """Is it proved of every access that it stays inside its buffer?"""
-    flow = facts.analysis.launched_flow
-    known = extents(flow.kernel, flow.values, shape)
-    used = {node.buffer for node in walk(flow.kernel.body) if isinstance(node, Access)}
-    return all(_inside(flow.kernel.buffers[index], known.get(index)) for index in used)
-
-
-def _inside(buffer: Buffer, extent: Extent | None) -> bool:
-    if buffer.space is not AddressSpace.STATIC or buffer.bytes is None or extent is None:
-        return False
-    return extent[0] >= 0 and extent[1] <= buffer.bytes

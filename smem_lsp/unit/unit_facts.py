@@ -382,6 +382,13 @@ class KernelKey:
     text: Key
     launched: Launched
 
+    @property
+    def rest(self) -> Key:
+        """The same, but for what the kernel itself says."""
+        parts = self.text[0]
+        assert isinstance(parts, tuple)
+        return parts[1:], *self.text[1:]
+
 
 def kernels_of(around: UnitFacts) -> list[tuple[Function, Sequence[tuple[Binding | None, KernelKey]]]]:
     """The kernels of a file in order, each with the instances to analyse and their keys. Equal keys mean equal kernels

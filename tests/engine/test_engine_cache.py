@@ -88,7 +88,7 @@ def test_a_comment_lowers_and_analyses_nothing_again(monkeypatch: pytest.MonkeyP
     text = KERNELS[0].read_text("utf-8")
     cache = Store()
     before = check(text, cache=cache)
-    monkeypatch.setattr("smem_lsp.engine.cache.build_kernel", None)  # whoever calls it fails
+    monkeypatch.setattr("smem_lsp.engine.cache.build_again", None)  # whoever calls it fails
     after = check(text.replace(";\n", ";  // remark\n"), cache=cache)
     assert [kernel.kernel.name for kernel in after.kernels] == [
         kernel.kernel.name for kernel in before.kernels
@@ -318,7 +318,7 @@ void f(Wide* w, Wide::Inner* i, Box<Wide>* b) {
 """
 
 
-@pytest.mark.parametrize("kept", ["build_kernel", "_Search.run"])
+@pytest.mark.parametrize("kept", ["build_again", "_Search.run"])
 def test_a_comment_beside_types_of_the_file_asks_nothing_again(
     kept: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -328,7 +328,7 @@ def test_a_comment_beside_types_of_the_file_asks_nothing_again(
     before = check(GIVEN_TYPES, cache=cache)
     assert len(before.kernels) == 3
     assert [each.static_bytes for each in before.kernels] == [384, 512, 768]
-    room = "smem_lsp.engine.cache" if kept == "build_kernel" else "smem_lsp.unit.instances"
+    room = "smem_lsp.engine.cache" if kept == "build_again" else "smem_lsp.unit.instances"
     monkeypatch.setattr(f"{room}.{kept}", None)  # whoever calls it fails
     after = check(GIVEN_TYPES.replace(";\n  p[", ";  // remark\n\n  p["), cache=cache)
     assert [each.kernel.instance for each in after.kernels] == [

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.ranges import INFINITE, Bounds
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, Kernel, walk
+from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Kernel, walk
 
 Extent = tuple[int, int]
 
@@ -33,6 +33,19 @@ def extents(kernel: Kernel, values: ValueFacts, fact: BlockShape | None) -> Mapp
         found[node.buffer] = min(known[0], extent[0]), max(known[1], extent[1])
     closed = {buffer.index for buffer in kernel.buffers if buffer.seen and buffer.fixed is None}
     return {index: extent for index, extent in found.items() if index in closed - unknown}
+
+
+def in_bounds(kernel: Kernel, values: ValueFacts, fact: BlockShape | None) -> bool:
+    """Is it proved of every access that it stays inside its buffer? ``fact``: as in ``extents``."""
+    known = extents(kernel, values, fact)
+    used = {node.buffer for node in walk(kernel.body) if isinstance(node, Access)}
+    return all(_inside(kernel.buffers[index], known.get(index)) for index in used)
+
+
+def _inside(buffer: Buffer, extent: Extent | None) -> bool:
+    if buffer.space is not AddressSpace.STATIC or buffer.bytes is None or extent is None:
+        return False
+    return extent[0] >= 0 and extent[1] <= buffer.bytes
 
 
 def extent_of(kernel: Kernel, values: ValueFacts, bounds: Bounds, access: Access) -> Extent | None:

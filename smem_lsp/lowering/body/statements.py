@@ -76,6 +76,18 @@ def _statements(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope
         line = line_of(ctx, nodes[first].lo)
         forward_jumps.once(ctx, point, emitted, label.name, span, line, level=len(labels) + 1)
         nodes = nodes[at + 1 :]
+    watched = ctx.watched
+    if watched is not None and watched.statements is nodes:
+        in_turn(ctx, nodes[: watched.first], scope, around)
+        first = watched.begin(ctx, scope)
+        in_turn(ctx, nodes[watched.first : watched.end], scope, around)
+        watched.finish(ctx, first)
+        nodes = nodes[watched.end :]
+    in_turn(ctx, nodes, scope, around)
+
+
+def in_turn(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope, around: Span) -> None:
+    """Statements of a block, each with a place in front of it."""
     for each in nodes:
         _place(ctx, each.lo, each.lo + 1)
         statement(ctx, each, scope, around)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from smem_lsp.ir.nodes import (
     Access,
@@ -38,6 +38,9 @@ from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.targets.dialects import CUDA, Dialect
+
+if TYPE_CHECKING:
+    from smem_lsp.lowering.state.snapshot import Watched
 
 
 @dataclass
@@ -130,7 +133,7 @@ class Context:
     ``local_names``: name declared in the body -> offset of the first declaration; ``redeclared``: names that are
     declared more than once; ``agreed``: values of the expressions in ``around.stated``; ``named_barriers``: variable of
     a named barrier object -> threads, number; ``atomic_references``: variable of an atomic reference -> what it refers
-    to; ``counters``: variables that the `for` loops around count in.
+    to; ``counters``: variables that the `for` loops around count in; ``watched``: statements that somebody edits.
     """
 
     def __init__(
@@ -155,6 +158,7 @@ class Context:
         self.named_barriers: dict[int, Sequence[Value]] = {}
         self.atomic_references: dict[int, Value | Ref] = {}
         self.counters: frozenset[int] = frozenset()
+        self.watched: Watched | None = None
 
     @property
     def is_fixpoint(self) -> bool:

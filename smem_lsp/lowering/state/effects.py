@@ -160,7 +160,8 @@ def _given_up(ctx: Context, variable: Variable, line: int) -> frozenset[int]:
     """A variable of which nothing is known any more, but that a constant one is what it was; what it leads into."""
     bases = ctx.points_to.of_name(variable)
     ctx.note_hidden(variable, line)
-    ctx.outside.hand_out(Var(variable.index))
+    if variable.index not in ctx.variables.numbers_only:
+        ctx.outside.hand_out(Var(variable.index))
     if not variable.constant:
         ctx.assign(variable.index, ctx.out.fresh(escaped=True))
     return bases

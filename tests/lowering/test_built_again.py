@@ -1,0 +1,220 @@
+"""While a statement is typed that no analysis can see, only that is lowered; the kernel is that of the whole text."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from random import Random
+
+import pytest
+
+from smem_lsp.ir.nodes import Kernel
+from smem_lsp.lowering.again import Version, build_again
+from smem_lsp.lowering.kernel import build_kernel
+from smem_lsp.source import SourceText
+from smem_lsp.syntax.parse import parse
+from smem_lsp.unit.unit_facts import bindings_of, kernel_key, survey_file
+
+KERNEL = """
+#define TWICE(x) (2 * (x))
+__device__ float half_of(float x) { return 0.5f * x; }
+/*before*/
+__global__ void k(float* out, const float* in, int n) {
+  __shared__ float s[256];
+  extern __shared__ float more[];
+  int t = threadIdx.x;
+  float sum = 0, once = s[t];
+  for (int i = 0; i < n; i++) {
+    float part = in[i];
+    /*here*/
+    s[t] = part;
+    __syncthreads();
+    if (t < n) {
+      sum += s[255 - t] + half_of(part); /*there*/
+    }
+    __syncthreads();
+  }
+  out[t] = sum;
+}
+__device__ float more_of(float x) { return half_of(x) + 1; }
+"""
+
+
+class Typist:
+    """Builds the kernel of one text after another. ``whole``: how often all of it was lowered."""
+
+    def __init__(self) -> None:
+        self.version: Version | None = None
+        self.whole = 0
+
+    def build(self, text: str) -> Kernel:
+        """As an editor has it, compared with the kernel that nobody has built before."""
+        unit = parse(SourceText(text))
+        around = survey_file(unit)
+        (function,) = (each for each in unit.functions if each.is_kernel)
+        (binding,) = bindings_of(around, function)
+        key = kernel_key(around, function, binding)
+        before = self.version
+        kernel, self.version = build_again(
+            before, key.rest, unit, around, function, binding, launched=key.launched
+        )
+        self.whole += self.version is not before
+        assert kernel == build_kernel(unit, around, function, binding, launched=key.launched)
+        return kernel
+
+
+def typed(words: str, at: str = "/*here*/") -> list[str]:
+    return [KERNEL.replace(at, f"{so_far}\n    {at}") for so_far in accumulate(words)]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "float a = 1.0f * t;",
+        "const int column = 1 * t + 3;",
+        "if (t > 1) { float b = 6.0f; }",
+        "float a = 1.0f; float b = a;",
+        "int a = 1 + unseen;",
+    ],
+)
+@pytest.mark.parametrize("at", ["/*here*/", "/*there*/"])
+def test_a_statement_that_nobody_sees_is_lowered_alone(words: str, at: str) -> None:
+    typist = Typist()
+    typist.build(KERNEL)
+    for digits in ("1", "12", "123", "1234", "123", "12"):
+        typist.build(KERNEL.replace(at, f"{words.replace('1', digits)}\n    {at}"))
+    assert typist.whole == 2
+
+
+def test_half_typed_words_are_lowered_alone_where_the_next_line_is_another_statement() -> None:
+    typist = Typist()
+    texts = typed("float a = 1.0f * unseen", "/*there*/")
+    for text in texts:
+        typist.build(text)
+    assert typist.whole < 0.6 * len(texts)
+
+
+def test_it_is_lowered_alone_however_it_is_laid_out() -> None:
+    typist = Typist()
+    for number, gap in enumerate(("", "", "\n", "\n\n  ", "\t", "")):
+        typist.build(KERNEL.replace("/*here*/", f"{gap}float a = {number}.0f;"))
+    assert typist.whole == 2
+
+
+STATEMENTS = (
+    "float a = s[t];",
+    "s[t] = 3;",
+    "__syncthreads();",
+    "return;",
+    "float part = 3;",
+    "int i = 3;",
+    "int t = 3;",
+    "sum = 3;",
+    "t = t + 1;",
+    "t++;",
+    "n = 3;",
+    "float* p = s;",
+    "float a = once;",
+    "float a = in[t];",
+    "float a = half_of(3);",
+    "float a = more_of(3);",
+    "int a = sizeof(s);",
+    "int a = TWICE(4);",
+    "auto f = [&](int x) { return x + t; };",
+    "for (int j = 0; j < 4; j++) { float a = j; }",
+    "do { t = 4; } while (0);",
+    "volatile int a = 3;",
+    "static int a = 3;",
+    "int a = threadIdx.y;",
+    "int a = threadIdx.x / 32;",
+    "int a = blockDim.x * 3;",
+    "int a = blockDim.x * blockIdx;",
+    "float4 a; a.x = 3;",
+    "struct A { int x; }; A a;",
+    "using A = float; A a = 3;",
+    "int a[4] = {1, 2, 3, t};",
+    'asm volatile("");',
+    "goto end;",
+    "unknown(t);",
+    "UNKNOWN(t)",
+    "int a = unknown;",
+    "float a = b;",
+    "else { t = 3; }",
+    "{ int a = 3; }",
+    "}",
+    "{",
+    "(",
+    "\n#define HALF 2\n",
+    "\n#if UNKNOWN\n int a = 3;\n#endif\n",
+    "/* int a = 3;",
+    "t;",
+)
+
+
+@pytest.mark.parametrize("words", STATEMENTS)
+def test_whatever_is_typed_the_kernel_is_that_of_the_text(words: str) -> None:
+    typist = Typist()
+    for at in ("/*here*/", "/*there*/"):
+        for text in (*typed("float q = 1;", at)[-4:], *typed(words, at), *typed("float q = 2;", at)[-2:]):
+            typist.build(text)
+
+
+def test_what_stands_elsewhere_counts() -> None:
+    """Names that the statement gets a meaning by, places in front of the kernel, and a declaration behind it."""
+    typist = Typist()
+    text = KERNEL
+    for changed in (
+        text.replace("/*here*/", "float a = WIDTH;"),
+        text.replace("/*here*/", "float a = WIDTH + 1;"),
+        text.replace("/*here*/", "float a = WIDTH + 2;"),
+        text.replace("/*here*/", "float a = WIDTH + 2;").replace("/*before*/", "#define WIDTH 4\n"),
+        text.replace("/*here*/", "float a = WIDTH + 3;").replace(
+            "/*before*/", "constexpr int WIDTH = 4;\n\n"
+        ),
+        text.replace("/*here*/", "float a = WIDTH + 4;").replace(
+            "/*before*/", "constexpr int WIDTH = 4;\n\n"
+        ),
+        text.replace("/*here*/", "float a = WIDTH + 5;").replace("0.5f * x", "0.25f * x"),
+        text.replace("/*here*/", "float a = WIDTH + 6;").replace("int n)", "int n, int m)"),
+        text.replace("/*here*/", "float a = WIDTH + 6;").replace("s[256]", "s[512]"),
+        text.replace("/*here*/", "float a = WIDTH + 7;").replace("s[256]", "s[512]"),
+    ):
+        typist.build(changed)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_statements_at_random_places(seed: int) -> None:
+    """Typed, retyped and deleted, over and over: every version is the kernel of its text."""
+    random = Random(seed)
+    names = (
+        "t",
+        "n",
+        "sum",
+        "part",
+        "a",
+        "q",
+        "i",
+        "1",
+        "2.0f",
+        "threadIdx.x",
+        "blockDim.x",
+        "once",
+        "in[t]",
+    )
+    ends = [at + 1 for at, mark in enumerate(KERNEL) if mark in ";{}" and at > KERNEL.index("int t")]
+    typist = Typist()
+    for _ in range(5):
+        at = random.choice(ends)
+        for _ in range(3):
+            value = f" {random.choice('+-*/<&%')} ".join(random.choices(names, k=random.randint(1, 3)))
+            words = random.choice(
+                (
+                    "float q = {};",
+                    "const int q = {};",
+                    "if ({}) {{ int q = 3; }}",
+                    "{};",
+                    "int a = {}, q = 3;",
+                )
+            ).format(value)
+            versions = [words[:end] for end in range(1, len(words) + 1, 3)] + [words]
+            for so_far in (*versions, *reversed(versions[-3:])):
+                typist.build(f"{KERNEL[:at]}\n{so_far}\n{KERNEL[at:]}")
