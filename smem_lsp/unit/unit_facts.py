@@ -5,10 +5,11 @@ Most facts come from one block of the file and are cached with it: a keystroke c
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from smem_lsp.ir.nodes import Configuration, LaunchSite
 from smem_lsp.semantics.argument_identity import identify_arguments
@@ -20,16 +21,16 @@ from smem_lsp.semantics.specialization import is_specialization
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.source.record import dataclass
-from smem_lsp.syntax.parse import Function, TranslationUnit, UnitFile
+from smem_lsp.syntax.parse import OTHER_FILE, Function, TranslationUnit, UnitFile
 from smem_lsp.targets.dialects import CUDA, Dialect
 from smem_lsp.unit import ptxas_rounding
 from smem_lsp.unit.clusters import may_be_non_portable
 from smem_lsp.unit.host_frames import names_text
-from smem_lsp.unit.instances import MOST_PROVED, Binding, Instances, find_instances
+from smem_lsp.unit.instances import MOST_PROVED, Binding, Instances, InstanceTable, find_instances
 from smem_lsp.unit.kernel_addresses import ANY_KERNEL, kernels_with_address
 from smem_lsp.unit.kernel_words import in_kernel_words
-from smem_lsp.unit.launches import Callers, FoundLaunches, HostCode, Named, find_launches
-from smem_lsp.unit.opt_in import may_opt_in
+from smem_lsp.unit.launches import Callers, FoundLaunches, HostCode, Named, Spot, find_launches
+from smem_lsp.unit.opt_in import opted_in
 from smem_lsp.unit.outside_calls import Outside
 from smem_lsp.unit.overloads import signature
 
@@ -59,7 +60,7 @@ class UnitFacts:
     found: Sequence[FoundLaunches]  # by block
     unexact: str | None
     rounding: ptxas_rounding.Rounding
-    instances: Mapping[int, Instances]  # of templates, by the number of the function
+    instances: InstanceTable  # of templates, by the number of the function
     dialect: Dialect = CUDA
     foreign: Mapping[str, tuple[LaunchSite, ...]] = field(default_factory=dict)  # of other units, by kernel
 
@@ -108,7 +109,7 @@ class UnitFacts:
         found: dict[str, dict[tuple[UnitFile, int, LaunchSite], None]] = {
             name: {} for placed in self.unit.blocks for _, name in placed.block.kernels
         }
-        for file, placed, launches in self.found:
+        for file, placed, launches, _ in self.found:
             checkpoint()
             for site in launches.sites:
                 if site.kernel in found:
@@ -116,18 +117,21 @@ class UnitFacts:
         return {name: tuple(sites) for name, sites in found.items()}
 
     @cached_property
-    def launched(self) -> Mapping[tuple[int, Binding | None], tuple[LaunchSite, ...]]:
-        """The launches of each instance, and of each specialization."""
+    def launched(self) -> Mapping[tuple[int, Binding | None], Mapping[Unplaced, None]]:
+        """The launches of each instance, and of each specialization, wherever their blocks stand."""
+        said = self._host.text, *[each.launches for each in self.found]
+        return _LAUNCHED.of(self.instances.store, said, self._find_launched)
+
+    def _find_launched(self) -> Mapping[tuple[int, Binding | None], Mapping[Unplaced, None]]:
         unit = self.unit
-        named: dict[Named, list[LaunchSite]] = defaultdict(list)
-        for file, placed, launches in self.found:
-            for site, where in zip(launches.sites, launches.named):
+        named: dict[Named, list[Unplaced]] = defaultdict(list)
+        for each in self.found:
+            for site, where in zip(each.launches.sites, each.launches.named):
                 checkpoint()
                 if where is not None:
-                    named[where].append(self._at(file, placed.start, site))
-        host = self._host
+                    named[where].append((each.spot, site))
         walked: set[tuple[int, str]] = set()
-        found: dict[tuple[int, Binding | None], dict[LaunchSite, None]] = defaultdict(dict)
+        found: dict[tuple[int, Binding | None], dict[Unplaced, None]] = defaultdict(dict)
         for number, known in self.instances.items():
             if not unit.function(number).is_kernel:  # a host function, which nobody launches
                 continue
@@ -139,22 +143,32 @@ class UnitFacts:
                     where not in named and bound and context not in walked
                 ):  # in a template that nothing enters
                     walked.add(context)
-                    for launch in host.in_context(mention.function, bound):
+                    for launch in self._host.in_context(mention.function, bound):
                         if launch.named is not None:
-                            function = unit.function(launch.function)
-                            file = unit.file_of(launch.function)
-                            named[launch.named].append(self._at(file, function.start, launch.site))
-                sites = named.get(where, ())
+                            start = unit.function(launch.function).start
+                            named[launch.named].append(self._in_block(launch.function, start, launch.site))
+                sites: Sequence[Unplaced] = named.get(where, ())
                 if not sites and mention.launch is not None:  # in code that is not followed
-                    function = unit.function(mention.function)
-                    span = function.body.site(*mention.launch)
+                    span = unit.function(mention.function).body.site(*mention.launch)
                     site = LaunchSite(unit.function(number).name, None, None, None, span, 0)
-                    sites = [self._at(unit.file_of(mention.function), 0, site)]
-                own = [site for site in sites if self._means(site, unit.function(number))]
+                    sites = [self._in_block(mention.function, 0, site)]
+                own = [each for each in sites if self._means(each[1], unit.function(number))]
                 if mention.launch is None:
                     own += self._through_pointers(unit.function(number))
                 found[number, mention.binding].update(dict.fromkeys(own))
-        return {key: tuple(sites) for key, sites in found.items()}
+        return found
+
+    def _in_block(self, function: int, start: int, site: LaunchSite) -> Unplaced:
+        """A launch in the function with this number, whose span counts from ``start`` in the file."""
+        blocks = self.unit.file_of(function).blocks
+        at = bisect_right(blocks, self.unit.function(function).start, key=lambda placed: placed.start) - 1
+        span = site.span.moved(start - blocks[at].start)
+        return Spot(function // OTHER_FILE, at), site.at(span, 0)
+
+    def _place(self, launch: Unplaced) -> LaunchSite:
+        (number, at), site = launch
+        file = self.unit.files[number]
+        return self._at(file, file.blocks[at].start, site)
 
     def _at(self, file: UnitFile, start: int, site: LaunchSite) -> LaunchSite:
         """A launch in a file, whose span counts from ``start``."""
@@ -173,24 +187,24 @@ class UnitFacts:
             if self._means(site, function)
         )
 
-    def _through_pointers(self, function: Function) -> Sequence[LaunchSite]:
+    def _through_pointers(self, function: Function) -> Sequence[Unplaced]:
         """The launches through pointers that are not followed and may point to a kernel."""
         if function.name not in self.pointed_to:
             return ()
         count = len(function.parameters or ())
         return [
-            replace(self._at(file, start, site), kernel=function.name)
-            for file, start, site in self.any_kernel
+            (spot, replace(site, kernel=function.name))
+            for spot, site in self.any_kernel
             if len(site.terms.arguments) in (0, count) or function.parameters is None
         ]
 
     @cached_property
-    def any_kernel(self) -> Sequence[tuple[UnitFile, int, LaunchSite]]:
-        """(file, offset of the block, site in it) of the launches through pointers that are not followed."""
+    def any_kernel(self) -> Sequence[Unplaced]:
+        """The launches through pointers that are not followed."""
         return [
-            (file, placed.start, site)
-            for file, placed, launches in self.found
-            for site in launches.sites
+            (each.spot, site)
+            for each in self.found
+            for site in each.launches.sites
             if site.kernel == ANY_KERNEL
         ]
 
@@ -199,7 +213,18 @@ class UnitFacts:
         """The kernels that such a launch may start."""
         if not self.any_kernel:
             return frozenset()
-        return kernels_with_address(self.unit, self.constants, _own_kernels(self.unit))
+        work = partial(kernels_with_address, self.unit, self.constants, self.own_kernels)
+        return _POINTED_TO.of(self._host.store, (), work)
+
+    @cached_property
+    def own_kernels(self) -> frozenset[str]:
+        """Names of the kernels of the file."""
+        return _own_kernels(self.unit)
+
+    @cached_property
+    def opted_in(self) -> frozenset[str]:
+        """The kernels whose limit of dynamic shared memory calls may raise."""
+        return opted_in(self.unit, self.own_kernels, self.dialect)
 
     def _foreign(self, function: Function) -> Sequence[LaunchSite]:
         """The launches of a kernel in other units."""
@@ -212,17 +237,22 @@ class UnitFacts:
 
     def launches_of(self, function: Function, binding: Binding | None) -> tuple[LaunchSite, ...]:
         """The known launches of a kernel, or of one instance of it."""
-        sites: Sequence[LaunchSite]
+        sites: Iterable[LaunchSite]
         if binding is None and not is_specialization(function):
-            sites = [*self._placed(function), *self._foreign(function), *self._through_pointers(function)]
+            sites = self._all_placed(function)
         elif self.of_rest(function, binding):
             sites = self._for_any_arguments[function.number]
         else:
-            sites = self.launched.get((function.number, binding), ())
+            launched = self.launched.get((function.number, binding), ())
+            sites = dict.fromkeys(map(self._place, launched))
         bound = None if binding is None else binding.names
         given = None if binding is None else _identity(self, binding)
         identity = identify(self.unit, self.constants, function), given
         return tuple(in_kernel_words(site, function, self.constants, bound, identity) for site in sites)
+
+    def _all_placed(self, function: Function) -> list[LaunchSite]:
+        pointers = map(self._place, self._through_pointers(function))
+        return [*self._placed(function), *self._foreign(function), *pointers]
 
     def of_rest(self, function: Function, binding: Binding | None) -> bool:
         """Does it stand for instances that are left out?"""
@@ -245,7 +275,7 @@ class UnitFacts:
     def _launched_by_templates(self, function: Function) -> Sequence[LaunchSite]:
         """A template that names the kernel and does not launch it itself may hand it to who launches it in any way."""
         found: dict[LaunchSite, None] = {}
-        sites = [*self._placed(function), *self._foreign(function), *self._through_pointers(function)]
+        sites = self._all_placed(function)
         for host in self.unit.all_functions:
             if host.is_kernel or not host.island.template or function.name not in host.definition.body_words:
                 continue
@@ -263,7 +293,7 @@ class UnitFacts:
 
     @cached_property
     def _host(self) -> HostCode:
-        return HostCode(self.unit, self.constants, self.launches.keys())
+        return HostCode(self.unit, self.constants, self.own_kernels)
 
     def unplaced(self, function: Function, binding: Binding | None) -> Sequence[LaunchSite]:
         """Like ``launches_of``, for their configurations only."""
@@ -272,8 +302,9 @@ class UnitFacts:
         if binding is None and not is_specialization(function):
             sites = (site for _, _, site in self.launches.get(function.name, ()))
             placed = (site for site in sites if self._means(site, function))
-            return [*placed, *self._foreign(function), *self._through_pointers(function)]
-        return self.launched.get((function.number, binding), ())
+            pointers = (site for _, site in self._through_pointers(function))
+            return [*placed, *self._foreign(function), *pointers]
+        return [site for _, site in self.launched.get((function.number, binding), ())]
 
     @cached_property
     def keyed(self) -> Sequence[tuple[Function, Sequence[tuple[Binding | None, KernelKey]]]]:
@@ -288,7 +319,7 @@ class UnitFacts:
         key = (
             self.constants.declarations.mark,
             tuple([(p.block.helpers, p.scopes) for p in blocks if p.block.helpers]),
-            tuple([launches.said for _, _, launches in self.found]),
+            tuple([each.launches.said for each in self.found]),
             frozenset(self.overloads),
             self.unexact,
             self.rounding,
@@ -298,6 +329,13 @@ class UnitFacts:
             self.unit.preprocessed.refused,
         )
         return _FINGERPRINT.of(PROCESS, key, Fingerprint)
+
+
+Unplaced = tuple[Spot, LaunchSite]  # a launch in a block, at an offset in it
+_LAUNCHED = Query[tuple[object, ...], Mapping[tuple[int, Binding | None], Mapping[Unplaced, None]]](
+    "launches of instances, by the host code", most=2
+)
+_POINTED_TO = Query[tuple[()], frozenset[str]]("kernels that are launched through pointers")
 
 
 def survey_file(unit: TranslationUnit, dialect: Dialect = CUDA, also: Collection[str] = ()) -> UnitFacts:
@@ -317,12 +355,12 @@ def survey_file(unit: TranslationUnit, dialect: Dialect = CUDA, also: Collection
 
 def host_code(around: UnitFacts, outside: Mapping[str, Outside] | None = None) -> HostCode:
     """The host functions that lead to launches of the file's kernels, or to calls of functions ``outside``."""
-    return HostCode(around.unit, around.constants, _own_kernels(around.unit), outside)
+    return HostCode(around.unit, around.constants, around.own_kernels, outside)
 
 
 def with_callers(around: UnitFacts, callers: Callers) -> UnitFacts:
     """The same file with the launches that follow from calls in other files."""
-    found = find_launches(around.unit, around.constants, _own_kernels(around.unit), callers)
+    found = find_launches(around.unit, around.constants, around.own_kernels, callers)
     return replace(around, found=found)
 
 
@@ -336,7 +374,7 @@ def launched_elsewhere(around: UnitFacts, names: Collection[str]) -> Mapping[str
     own = {name for placed in around.unit.all_blocks for _, name in placed.block.kernels}
     declared = {decl.name for decl in around.constants.declarations.walk() if isinstance(decl, FunctionDecl)}
     found: dict[str, tuple[LaunchSite, ...]] = {}
-    for file, placed, launches in around.found:
+    for file, placed, launches, _ in around.found:
         for site in launches.sites:
             if site.kernel not in names or site.kernel in own:
                 continue
@@ -426,7 +464,7 @@ def _lasting(around: UnitFacts, function: Function) -> bool:
         or any(site.dynamic_bytes for site in around.unplaced(function, None))
         or function.name in around.foreign
         or around.any_kernel
-        or _clusters(around, function, None)
+        or _clusters(function, around.unplaced(function, None))
     )
 
 
@@ -434,11 +472,12 @@ def kernel_key(around: UnitFacts, function: Function, binding: Binding | None) -
     """See ``kernels_of``."""
     unit = around.unit
     parts = parts_of(function, around)
+    sites = around.unplaced(function, binding)
     launched = Launched(
-        tuple([site.configuration for site in around.unplaced(function, binding)]),
-        opts_in(around, function, binding),
-        non_portable(around, function, binding),
-        any(site.open for site in around.unplaced(function, binding)),
+        tuple([site.configuration for site in sites]),
+        any(site.dynamic_bytes for site in sites) and function.name in around.opted_in,
+        _clusters(function, sites) and may_be_non_portable(unit),
+        any(site.open for site in sites),
     )
     text = (
         tuple([identify(unit, around.constants, part) for part in parts]),
@@ -497,21 +536,9 @@ def internally_linked(function: Function) -> bool:
     return "static" in island.specifiers or "" in function.scopes or "" in island.enclosing
 
 
-def opts_in(around: UnitFacts, function: Function, binding: Binding | None) -> bool:
-    """May a call raise the kernel's dynamic shared memory limit? False unless launches pass dynamic bytes."""
-    return any(site.dynamic_bytes for site in around.unplaced(function, binding)) and may_opt_in(
-        around.unit, function, around.dialect
-    )
-
-
-def non_portable(around: UnitFacts, function: Function, binding: Binding | None) -> bool:
-    """May clusters of the kernel exceed the portable size? False if it has no clusters."""
-    return _clusters(around, function, binding) and may_be_non_portable(around.unit)
-
-
-def _clusters(around: UnitFacts, function: Function, binding: Binding | None) -> bool:
-    return "__cluster_dims__" in function.head.texts or any(
-        site.cluster is not None for site in around.unplaced(function, binding)
+def _clusters(function: Function, launches: Iterable[LaunchSite]) -> bool:
+    return "__cluster_dims__" in function.definition.head.texts or any(
+        site.cluster is not None for site in launches
     )
 
 
