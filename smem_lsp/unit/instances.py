@@ -24,7 +24,7 @@ from smem_lsp.semantics.specialization import is_specialization
 from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.semantics.type_of import declarator_type, specified
 from smem_lsp.semantics.types import Type
-from smem_lsp.source import checkpoint
+from smem_lsp.source import checkpoint, record
 from smem_lsp.source.queries import PROCESS, Query, Store
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
@@ -41,7 +41,7 @@ MOST_PROVED = 512  # of one template, where only proofs are looked for
 MOST_VISITS = 200  # of functions of one file
 
 
-@dataclass(frozen=True, slots=True)
+@record(deep=True)
 class Binding:
     """The template arguments of one instance. ``text``: ``float, 32``, as a mention would spell them; ``made``: the
     file makes it; else only a template names it of which the file makes no instance."""

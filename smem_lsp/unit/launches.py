@@ -173,6 +173,7 @@ class Face:
 
 
 _HOST = Query[tuple[object, ...], HostText]("host code of a unit", each=2_000, in_use=True)
+_BY_FACES = Query[tuple[object, ...], HostText]("host code of a unit, by the faces of its blocks", each=2_000)
 _FACE = Query[frozenset[str], object]("what host code sees of a block, by the kernels it may launch", most=2)
 _FACES = Query[tuple[object, ...], Face]("the one object for equal faces", each=200)
 _Numbers = Mapping[str, tuple[int, ...]]  # of functions, by their name
@@ -190,24 +191,79 @@ _ASKING = Query[tuple[()], tuple[tuple[int, Outside], ...]]("functions that othe
 
 def forget_host_code() -> None:
     """Drop what is known of the host code of all files."""
-    _HOST.forget(PROCESS)
+    for query in (_HOST, _BY_FACES):
+        query.forget(PROCESS)
 
 
 def _text_of(unit: TranslationUnit, constants: Scope, wanted: frozenset[str]) -> HostText:
     """The host code of a unit. The mark of the declarations tells what its headers and the file itself declare; see
     ``file_constants``."""
     state = constants.state
-    key = (
+    around = (
         constants.declarations.mark,
         state.packed,
         state.warp_size,
         wanted,
         unit.source.path,
         unit.main,
-        tuple([(_face(placed.block, wanted), placed.scopes) for placed in unit.blocks]),
         unit.others,
     )
-    return _HOST.of(PROCESS, key, HostText, weigh=lambda _: 1 + len(unit.all_functions))
+    faces = tuple([(_face(placed.block, wanted), placed.scopes) for placed in unit.blocks])
+
+    def find() -> HostText:
+        key = (*around, tuple(_concerned(unit, wanted)))
+        return _HOST.of(PROCESS, key, HostText, weigh=lambda _: 1 + len(unit.all_functions))
+
+    return _BY_FACES.of(PROCESS, (*around, faces), find)
+
+
+def _concerned(unit: TranslationUnit, wanted: frozenset[str]) -> Iterator[object]:
+    """What the host code of a unit is, block by block. Of a function that no launch can have to do with, as far as
+    names tell, no more than that it is there."""
+    numbers = _related(unit.all_functions, wanted)
+    first = 0
+    for placed in unit.blocks:
+        checkpoint()
+        block, count = placed.block, len(placed.block.functions)
+        if block.launches:
+            yield block.mark, placed.scopes
+        elif numbers.isdisjoint(range(first, first + count)) and not block.kernels:
+            yield count
+        else:
+            seen = _seen(block, wanted)
+            yield (
+                *[
+                    each if at in numbers or block.functions[at - first].definition.is_kernel else None
+                    for at, each in enumerate(seen, first)
+                ],
+                placed.scopes,
+            )
+        first += count
+
+
+def _related(functions: Sequence[Function], wanted: frozenset[str]) -> set[int]:
+    """The functions that launch, that name a kernel, that name one of these, or that one of all of these names."""
+    telling = wanted | KERNEL_GETTERS
+    found: set[int] = set()
+    names: set[str] = set()
+    more = [f for f in functions if _launches(f) or not telling.isdisjoint(f.definition.body_words)]
+    while more:
+        checkpoint()
+        found.update(f.number for f in more)
+        names.update(f.name for f in more)
+        more = [
+            f
+            for f in functions
+            if f.number not in found and (f.name in names or not names.isdisjoint(f.definition.body_words))
+        ]
+    words = set[str]()
+    more = [f for f in functions if f.number in found]
+    while more:
+        checkpoint()
+        found.update(f.number for f in more)
+        words.update(*(f.definition.words for f in more))
+        more = [f for f in functions if f.number not in found and f.name in words]
+    return found
 
 
 def _face(block: Block, wanted: frozenset[str]) -> object:
@@ -215,22 +271,22 @@ def _face(block: Block, wanted: frozenset[str]) -> object:
 
 
 def _face_of(block: Block, wanted: frozenset[str]) -> object:
-    """Of a kernel that launches nothing and names no kernel, no more than its head. Of other functions also where they
-    stand in the block: their launches are placed there."""
-    if block.launches:
-        return block
+    return block.mark if block.launches else _FACES.of(PROCESS, tuple(_seen(block, wanted)), Face)
+
+
+def _seen(block: Block, wanted: frozenset[str]) -> Iterator[tuple[object, ...]]:
+    """What host code sees of each function. Of a kernel that launches nothing and names no kernel, no more than its
+    head. Of other functions also where they stand in the block: their launches are placed there."""
     telling = wanted | KERNEL_GETTERS
-    key: list[object] = []
     for each in block.functions:
         checkpoint()
         definition, head = each.definition, each.definition.head
         names = not telling.isdisjoint(definition.body_words)
         if definition.is_kernel and not names and not _says_launch(definition):
             island = definition.island
-            key.append((each.left, *head.kinds, *head.texts, replace(island, body=(0, 0), end=0)))
+            yield each.left, *head.kinds, *head.texts, replace(island, body=(0, 0), end=0)
         else:
-            key.append((each.left, definition, each.offset))
-    return _FACES.of(PROCESS, tuple(key), Face)
+            yield each.left, definition.mark, each.offset
 
 
 class HostCode:

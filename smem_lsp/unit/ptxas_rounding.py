@@ -79,14 +79,12 @@ def is_compiled(unit: TranslationUnit, function: Function) -> bool | None:
     nothing names. None: uncertain."""
     if _surely_compiled(function):
         return True
-    named = sum(
-        other.definition.body_words.__contains__(function.name)
-        for other in unit.all_functions
-        if other.name != function.name
-    )
-    spelled = sum(placed.block.tokens.texts.count(function.name) for placed in unit.all_blocks)
-    definitions = sum(other.name == function.name for other in unit.all_functions)
-    return None if named or spelled > definitions else False
+    name = function.name
+    if any(name in other.definition.body_words for other in unit.all_functions if other.name != name):
+        return None
+    spelled = sum(placed.block.tokens.texts.count(name) for placed in unit.all_blocks)
+    definitions = sum(other.name == name for other in unit.all_functions)
+    return None if spelled > definitions else False
 
 
 def _surely_compiled(function: Function) -> bool:
