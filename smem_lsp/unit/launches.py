@@ -242,28 +242,33 @@ def _concerned(unit: TranslationUnit, wanted: frozenset[str]) -> Iterator[object
 
 
 def _related(functions: Sequence[Function], wanted: frozenset[str]) -> set[int]:
-    """The functions that launch, that name a kernel, that name one of these, or that one of all of these names."""
+    """The functions that launch, that name a kernel, that name one of these, or that one of all of these names: but for
+    kernels, which host code does not enter."""
     telling = wanted | KERNEL_GETTERS
-    found: set[int] = set()
-    names: set[str] = set()
     more = [f for f in functions if _launches(f) or not telling.isdisjoint(f.definition.body_words)]
+    found = {f.number: f for f in more}
+    others = [f for f in functions if f.number not in found and not f.is_kernel]
+    names: set[str] = set()
     while more:
         checkpoint()
-        found.update(f.number for f in more)
         names.update(f.name for f in more)
-        more = [
-            f
-            for f in functions
-            if f.number not in found and (f.name in names or not names.isdisjoint(f.definition.body_words))
-        ]
-    words = set[str]()
-    more = [f for f in functions if f.number in found]
+        more = [f for f in others if f.name in names or not names.isdisjoint(f.definition.body_words)]
+        others = _without(others, more, found)
+    more = [*found.values()]
+    words: set[str] = set()
     while more:
         checkpoint()
-        found.update(f.number for f in more)
         words.update(*(f.definition.words for f in more))
-        more = [f for f in functions if f.number not in found and f.name in words]
-    return found
+        more = [f for f in others if f.name in words]
+        others = _without(others, more, found)
+    return set(found)
+
+
+def _without(
+    others: Sequence[Function], more: Sequence[Function], found: dict[int, Function]
+) -> list[Function]:
+    found |= {f.number: f for f in more}
+    return [f for f in others if f.number not in found]
 
 
 def _face(block: Block, wanted: frozenset[str]) -> object:
