@@ -470,6 +470,7 @@ class TranslationUnit:
     header_functions: frozenset[str] = frozenset()  # names that headers declare with parameters
     others: tuple[UnitFile, ...] = ()
     main: str = ""  # path of the unit's main file: of an includer where the file is a header
+    store: Store = field(default_factory=Store)  # facts about this version
 
     @cached_property
     def files(self) -> tuple[UnitFile, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
 
@@ -265,14 +265,6 @@ class UnitFacts:
         return [*self._placed(function), *self.foreign_to(function), *pointers]
 
     @cached_property
-    def _elsewhere(self) -> _Elsewhere:
-        return _all_elsewhere(self.unit, self.own_kernels)
-
-    def holds_launches_of(self, function: Function) -> bool:
-        """See ``internal``."""
-        return _is_internal(self.unit, function, lambda: self._elsewhere)
-
-    @cached_property
     def _said(self) -> tuple[object, ...]:
         """What kernels depend on outside themselves beside the fingerprint."""
         said = self.said_by_host if self.instances or self.any_kernel else ()
@@ -281,7 +273,7 @@ class UnitFacts:
     def outside(self, function: Function) -> tuple[object, ...]:
         """What one kernel depends on outside itself and its instances, beside the fingerprint."""
         foreign = tuple([site.configuration for site in self.foreign_to(function)])
-        return self._said, function.scopes, foreign, self.holds_launches_of(function)
+        return self._said, function.scopes, foreign, internal(self.unit, function)
 
     def identity_of(self, binding: Binding) -> tuple[object, ...]:
         """A key of template arguments: equal keys mean equal arguments, in every version of the file."""
@@ -549,7 +541,7 @@ def _found_key(around: UnitFacts, function: Function, binding: Binding | None) -
         around.unexact,
         around.rounding,
         tuple(around.callers.get(part.name, 0) for part in parts) if around.callers else (),
-        around.holds_launches_of(function),
+        internal(unit, function),
         around.dialect,
         any(unit.preprocessed.leaves_open(part.definition.words) for part in parts),
         None if binding is None else around.identity_of(binding),
@@ -593,20 +585,15 @@ def is_unnamed(function: Function) -> bool:
 
 
 def internal(unit: TranslationUnit, function: Function) -> bool:
-    """Does this file contain all launches of the kernel?"""
-    return _is_internal(unit, function, lambda: _all_elsewhere(unit, _own_kernels(unit)))
-
-
-def _is_internal(unit: TranslationUnit, function: Function, find: Callable[[], _Elsewhere]) -> bool:
-    """Unseen code may launch a kernel of internal linkage, too, if its name occurs outside its definition, prototypes
-    and launches, or if part of the program is in unread files."""
+    """Does this file contain all launches of the kernel? Unseen code may launch one of internal linkage, too, if its
+    name occurs outside its definition, prototypes and launches, or if part of the program is in unread files."""
     if not (function.is_kernel and internally_linked(function)):
         return False
     if "<<<" in unit.header_words or unit.preprocessed.missing_quoted or unit.main != unit.source.path:
         return False
     if any(function.name in text for text in unit.files[0].inactive_text):
         return False  # another configuration may launch it otherwise
-    named, odd = find()
+    named, odd = _ALL_ELSEWHERE.of(unit.store, (), partial(_all_elsewhere, unit))
     island, kinds = function.definition.island, function.definition.tokens.kinds
     own = kinds[island.name - 1 : island.name] != ["TYPE"] or kinds[island.name + 1] != "LP"
     return function.name not in named and odd[function.name] <= own
@@ -623,10 +610,13 @@ def _clusters(function: Function, launches: Iterable[LaunchSite]) -> bool:
     )
 
 
-_Elsewhere = tuple[frozenset[str], Mapping[str, int]]  # kernels that are named; definitions unlike prototypes
+_ALL_ELSEWHERE = Query[tuple[()], tuple[frozenset[str], Counter[str]]](
+    "kernels that a file names elsewhere, and its definitions that do not look like a prototype"
+)
 
 
-def _all_elsewhere(unit: TranslationUnit, kernels: frozenset[str]) -> _Elsewhere:
+def _all_elsewhere(unit: TranslationUnit) -> tuple[frozenset[str], Counter[str]]:
+    kernels = _own_kernels(unit)
     blocks = (placed.block for placed in unit.blocks)
     found = [_ELSEWHERE.of(block.store, kernels, partial(_elsewhere, block, kernels)) for block in blocks]
     named = frozenset[str]().union(*(each for each, _ in found))
