@@ -17,7 +17,7 @@ from smem_lsp.facts.stopped import Stopped, Why
 from smem_lsp.ir.nodes import MORE_INSTANCES, Barrier, BarrierKind, Kernel, LaunchSite, walk
 from smem_lsp.lowering.shares_or_waits import may_share_or_wait
 from smem_lsp.rules import ground
-from smem_lsp.rules.kernel_verdict import kernel_verdict
+from smem_lsp.rules.kernel_verdict import verdict_kind
 from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.rules.words import said
 from smem_lsp.source import plural
@@ -215,7 +215,7 @@ def _worth_proofs(kernel: _Placed, end: float) -> bool:
     for each in kernel.instances:
         if processor_time() + _FOR_VERDICT > end:
             return False
-        if kernel_verdict(each.facts).kind is VerdictKind.UNDECIDED:
+        if verdict_kind(each.known.facts) is VerdictKind.UNDECIDED:
             return False
     return True
 
@@ -249,10 +249,10 @@ def _proofs(
             stated = stated_of(reading.function, setting.suppressions, reading.around, reading.binding)
             kernel = setting.place(reading, -1, stated, ())
             tried.append(kernel)
-            every = kernel.facts.analysis.any_block if any_block else None
+            every = kernel.known.facts.analysis.any_block if any_block else None
             if any_block and (every is None or every.kind is not VerdictKind.RACE_FREE):
                 break  # no race is looked for
-            if kernel_verdict(kernel.facts).kind is not VerdictKind.RACE_FREE:
+            if verdict_kind(kernel.known.facts) is not VerdictKind.RACE_FREE:
                 break
             proved.append(kernel)
         if readings and len(proved) == len(readings):

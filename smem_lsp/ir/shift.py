@@ -215,7 +215,7 @@ def _move(part: FunctionPart, layout: Layout, function: Function, source: Source
     line, own = source.line_number(function.span.start), function.definition.layout
     within = None
     if own is not layout and (own.starts, own.lines) != (layout.starts, layout.lines):
-        within = Replaced(Places(layout.starts, layout.lines), Places(own.starts, own.lines))
+        within = Replaced(_places(layout), _places(own))
     return Move(
         part.span,
         part.first_line,
@@ -224,6 +224,10 @@ def _move(part: FunctionPart, layout: Layout, function: Function, source: Source
         line - part.first_line,
         within,
     )
+
+
+def _places(layout: Layout) -> Places:
+    return Places(tuple(layout.starts), tuple(layout.lines))
 
 
 def shift_kernel(kernel: Kernel, to: Placement) -> Kernel:

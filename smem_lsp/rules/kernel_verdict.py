@@ -96,14 +96,12 @@ def kernel_verdict(facts: KernelFacts) -> KernelVerdict:
     verdicts = _verdicts(facts)
     if not verdicts:
         return KernelVerdict(VerdictKind.UNDECIDED, reasons=tuple(_stopped(facts)))
-    outside, races = [*_outside(facts), *_missed(facts)], _races(facts, verdicts)
-    told = {frozenset(race.pair) for race in races}
-    reasons = [*outside, *_not_looked_at(facts, verdicts), *_undecided(facts, verdicts, told)]
+    races, outside, reasons = _against(facts, verdicts)
     free = [] if outside else [each for each in verdicts if _is_free(facts, each, races)]
     pairs = max(each.pairs for each in verdicts)
     unsafe = {_key(decision) for each in verdicts for decision in each.decisions}
     return KernelVerdict(
-        VerdictKind.RACY if races else VerdictKind.UNDECIDED if reasons else VerdictKind.RACE_FREE,
+        _kind(races, reasons),
         proved_for=tuple(_blocks(facts, free)),
         assumes=tuple(dict.fromkeys(_assumed(facts, free))),
         pairs=pairs,
@@ -111,6 +109,29 @@ def kernel_verdict(facts: KernelFacts) -> KernelVerdict:
         reasons=tuple(reasons),
         races=tuple(dict.fromkeys(_told(facts, races))),
     )
+
+
+def verdict_kind(facts: KernelFacts) -> VerdictKind:
+    """The kind of ``kernel_verdict`` alone, which is the same wherever the kernel stands."""
+    verdicts = _verdicts(facts)
+    if not verdicts:
+        return VerdictKind.UNDECIDED
+    races, _, reasons = _against(facts, verdicts)
+    return _kind(races, reasons)
+
+
+def _kind(races: Sequence[Race], reasons: Sequence[Reason]) -> VerdictKind:
+    return VerdictKind.RACY if races else VerdictKind.UNDECIDED if reasons else VerdictKind.RACE_FREE
+
+
+def _against(
+    facts: KernelFacts, verdicts: Sequence[Verdict]
+) -> tuple[list[Race], list[Reason], list[Reason]]:
+    """What speaks against a proof: races, accesses outside of their buffers and lanes that a barrier misses, and all
+    reasons, those among them."""
+    outside, races = [*_outside(facts), *_missed(facts)], _races(facts, verdicts)
+    told = {frozenset(race.pair) for race in races}
+    return races, outside, [*outside, *_not_looked_at(facts, verdicts), *_undecided(facts, verdicts, told)]
 
 
 def _verdicts(facts: KernelFacts) -> Sequence[Verdict]:

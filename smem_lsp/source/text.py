@@ -109,6 +109,8 @@ class SourceText:
 
     def line_count(self) -> int:
         """Physical lines; a final line end does not open another line."""
+        if "\r" not in self.text:  # no index of lines is needed
+            return self.text.count("\n") + bool(self.text and self.text[-1] != "\n")
         starts = self.lines.starts
         return len(starts) - 1 if starts[-1] == len(self.text) else len(starts)
 

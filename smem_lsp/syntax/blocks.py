@@ -30,7 +30,8 @@ _BRACES = frozenset(("LC", "RC"))
 
 
 class Content:
-    """What a function definition says, wherever its words stand. ``store``: facts about it that name no place."""
+    """What a function definition says, wherever its words stand. ``store``: facts about it that name no place, the tree
+    of its statements among them."""
 
     __slots__ = ("__weakref__", "store")
 
@@ -52,6 +53,7 @@ class Definition:
     invocations: tuple[tuple[int, int], ...]  # of macros, inside the function
 
     store: Store = field(default_factory=Store)  # facts about it
+    mark: object = field(default_factory=object)  # stands for it in keys that must not keep it alive
     _known: tuple[Symbols, Symbols] | None = None
 
     @cached_property
@@ -61,7 +63,14 @@ class Definition:
     @cached_property
     def content(self) -> Content:
         """The one object for definitions that differ only in comments and blank lines."""
-        key = self.layout.words, tuple(self.tokens.texts), tuple(self.line_start), self.island
+        spelled = [offset >= 0 for offset in self.tokens.offsets] if self.invocations else ()
+        key = (
+            self.layout.words,
+            tuple(self.tokens.texts),
+            tuple(spelled),
+            tuple(self.line_start),
+            self.island,
+        )
         return _CONTENT.of(PROCESS, key, Content, weigh=lambda _: len(self.tokens))
 
     @cached_property
@@ -124,8 +133,8 @@ class Definition:
         return self.part(*self.island.parameters)
 
 
-_CONTENT = Query[tuple[object, ...], Content]("content of a definition", each=100, in_use=True)
-_DEFINITION = Query[tuple[object, ...], Definition]("definition", each=250, in_use=True)
+_CONTENT = Query[tuple[object, ...], Content]("content of a definition", each=250, in_use=True)
+_DEFINITION = Query[tuple[object, ...], Definition]("definition", each=120, in_use=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +170,7 @@ class Block:
     loose: tuple[int, ...]  # braces without partner, except inside functions
     unclosed: int  # opening braces without partner, except those of scopes
     store: Store = field(default_factory=Store)  # facts about it
+    mark: object = field(default_factory=object)  # stands for it in keys that must not keep it alive
 
     @cached_property
     def names(self) -> Names:

@@ -284,14 +284,14 @@ class Layout:
     ``words`` have the same words, and those of one line of one of them stand on one line of the other."""
 
     words: str
-    starts: tuple[int, ...]
-    lines: tuple[int, ...]
+    starts: array[int]
+    lines: array[int]
 
 
 def layout_of(text: str) -> Layout:
     """The layout of a text, in which a directive is a word; one with old line ends is a word by itself."""
     if "\r" in text.replace("\r\n", ""):
-        return Layout(text, (0,), (0,))
+        return Layout(text, packed((0,)), packed((0,)))
     look()
     words: list[str] = []
     starts: list[int] = []
@@ -306,7 +306,7 @@ def layout_of(text: str) -> Layout:
         at += len(gap) + len(word)
         line += word.count("\n")
     look()
-    return Layout("".join(words), tuple(starts), tuple(lines))
+    return Layout("".join(words), packed(starts), packed(lines))
 
 
 def lex_macro(text: str) -> tuple[list[str], list[str]]:

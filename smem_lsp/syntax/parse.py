@@ -6,8 +6,7 @@ Nothing here raises on user text. A chunk that the grammar rejects is None and i
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -15,7 +14,6 @@ from typing import Any
 from lark.exceptions import UnexpectedInput
 
 from smem_lsp.source import NO_FLAGS, CompileFlags, FileReader, SourceText, Span, checkpoint
-from smem_lsp.source.budget import look
 from smem_lsp.source.queries import PROCESS, Query, Store
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import grammar, tree
@@ -124,8 +122,9 @@ class Body:
 
     @cached_property
     def _read(self) -> _Statements:
-        """Parsed once for all places and all file versions that spell the same function."""
-        return _STATEMENTS.of(self.definition.store, self.symbols, self._read_whole)
+        """Parsed once for all places and all file versions in which the function says the same: comments and blank
+        lines change nothing."""
+        return _STATEMENTS.of(self.definition.content.store, self.symbols, self._read_whole)
 
     def _read_whole(self) -> _Statements:
         tokens = self.definition.body
@@ -471,6 +470,7 @@ class TranslationUnit:
     header_functions: frozenset[str] = frozenset()  # names that headers declare with parameters
     others: tuple[UnitFile, ...] = ()
     main: str = ""  # path of the unit's main file: of an includer where the file is a header
+    store: Store = field(default_factory=Store)  # facts about this version
 
     @cached_property
     def files(self) -> tuple[UnitFile, ...]:
@@ -518,26 +518,6 @@ class TranslationUnit:
     def taken(self) -> frozenset[str]:
         """Names of macros and functions. A fix that declares a name must avoid them."""
         return frozenset(self.preprocessed.macros) | {function.name for function in self.functions}
-
-    @cached_property
-    def kernel_names(self) -> Mapping[str, Sequence[int]]:
-        """Kernel -> where its name stands: indices of the file's tokens."""
-        found: dict[str, list[int]] = {each.name: [] for each in self.functions if each.is_kernel}
-        kinds = self.preprocessed.tokens.kinds
-        look()
-        for at, text in enumerate(self.preprocessed.tokens.texts):
-            if text in found and kinds[at] == "NAME":
-                found[text].append(at)
-        return found
-
-    @cached_property
-    def _first_tokens(self) -> Sequence[int]:
-        return [each.first_token for each in self.functions]
-
-    def in_body(self, token: int) -> bool:
-        """Does the token with this index stand in the body of a function?"""
-        at = bisect_right(self._first_tokens, token) - 1
-        return at >= 0 and token in range(*self.functions[at].island.body)
 
     @property
     def header_words(self) -> frozenset[str]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.scope import Scope
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.blocks import Block
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.parse import Function, TranslationUnit, parse_chunk
 from smem_lsp.targets.dialects import CUDA
@@ -47,5 +51,12 @@ def cluster_of(function: Function, constants: Scope) -> Dims | None:
 def may_be_non_portable(unit: TranslationUnit) -> bool:
     """Does anything in sight allow clusters of more blocks than every device takes?"""
     return not CUDA.cluster_opt_ins.isdisjoint(unit.header_words) or any(
-        not CUDA.cluster_opt_ins.isdisjoint(placed.block.tokens.texts) for placed in unit.all_blocks
+        _ALLOWS.of(placed.block.store, (), partial(_allows, placed.block)) for placed in unit.all_blocks
     )
+
+
+_ALLOWS = Query[tuple[()], bool]("does a block allow clusters of more blocks?")
+
+
+def _allows(block: Block) -> bool:
+    return not CUDA.cluster_opt_ins.isdisjoint(block.tokens.texts)

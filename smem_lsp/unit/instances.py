@@ -24,8 +24,8 @@ from smem_lsp.semantics.specialization import is_specialization
 from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.semantics.type_of import declarator_type, specified
 from smem_lsp.semantics.types import Type
-from smem_lsp.source import checkpoint
-from smem_lsp.source.queries import PROCESS, Query
+from smem_lsp.source import checkpoint, record
+from smem_lsp.source.queries import PROCESS, Query, Store
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.brackets import match_brackets
@@ -41,7 +41,7 @@ MOST_PROVED = 512  # of one template, where only proofs are looked for
 MOST_VISITS = 200  # of functions of one file
 
 
-@dataclass(frozen=True, slots=True)
+@record(deep=True)
 class Binding:
     """The template arguments of one instance. ``text``: ``float, 32``, as a mention would spell them; ``made``: the
     file makes it; else only a template names it of which the file makes no instance."""
@@ -103,18 +103,42 @@ class _Found:
         self.covered = self.covered and covered
 
 
-def find_instances(unit: TranslationUnit, top: Scope, most: int = MOST_INSTANCES) -> Mapping[int, Instances]:
+class InstanceTable(Mapping[int, Instances]):
+    """The instances of a file's templates, by the number of the function: the same object for two versions of the file
+    that make the same of them, and equal to no other. ``store``: facts about them."""
+
+    __slots__ = ("_found", "store")
+
+    def __init__(self, found: Mapping[int, Instances]) -> None:
+        self._found = found
+        self.store = Store()
+
+    def __getitem__(self, number: int) -> Instances:
+        return self._found[number]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def find_instances(unit: TranslationUnit, top: Scope, most: int = MOST_INSTANCES) -> InstanceTable:
     """Instances of kernel templates and of templates that lead to one, by function number, ``most`` of each."""
     search = _Search(unit, top, most)
     if not search.templates:
-        return {}
+        return InstanceTable({})
     key = search.key()
-    return _INSTANCES.of(PROCESS, key, search.run)
+    return _INSTANCES.of(PROCESS, key, lambda: InstanceTable(search.run()))
 
 
-_INSTANCES = Query[tuple[object, ...], Mapping[int, Instances]](
-    "instances of a file's templates", each=300_000
-)
+_INSTANCES = Query[tuple[object, ...], InstanceTable]("instances of a file's templates", each=300_000)
 
 
 def forget_instances() -> None:

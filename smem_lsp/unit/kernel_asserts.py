@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from smem_lsp.semantics.evaluate import evaluate
-from smem_lsp.semantics.function_scope import function_scope
+from smem_lsp.semantics.function_scope import function_scope, identify
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 from smem_lsp.unit.instances import Binding
@@ -28,6 +30,20 @@ def asserted_block(
     words = function.definition.words
     if "blockDim" not in words or words.isdisjoint(_ASSERTIONS | _WAYS_OUT):
         return (), ()
+    state = around.constants.state
+    given = None if binding is None else around.identity_of(binding)
+    key = identify(around.unit, around.constants, function), given, state.packed, state.warp_size
+    work = partial(_asserted, function, around, binding)
+    lasting = function.definition.content if binding is None else around.instances
+    return _ASSERTED.of(lasting.store, key, work)
+
+
+_ASSERTED = Query[tuple[object, ...], tuple[Asserted, Asserted]](
+    "what a kernel asserts of its block, by what its names mean", most=1_000
+)
+
+
+def _asserted(function: Function, around: UnitFacts, binding: Binding | None) -> tuple[Asserted, Asserted]:
     scope = function_scope(around.constants, function, None if binding is None else binding.names)
     equal: dict[str, int] = {}
     most: dict[str, int] = {}
@@ -46,16 +62,15 @@ def asserted_block(
 
 def _conditions(function: Function) -> Iterator[tuple[tree.Expr, bool]]:
     """Conditions that hold, or do not, for whoever comes to what follows them."""
-    body = function.body
+    body, texts = function.body, function.definition.body.texts
     for statement in body.statements.statements:
         if isinstance(statement, tree.ExpressionStatement):
-            if _ASSERTIONS.isdisjoint(body.tokens.texts[statement.lo : statement.hi]):
+            if _ASSERTIONS.isdisjoint(texts[statement.lo : statement.hi]):
                 continue
             call = body.chunk("expression", statement.chunk)
             if isinstance(call, tree.Call) and _name(call.callee) in _ASSERTIONS and len(call.arguments) == 1:
                 yield call.arguments[0], True
         elif isinstance(statement, tree.If):
-            texts = body.tokens.texts
             if statement.otherwise is None and _leads_out(texts[statement.then.lo : statement.then.hi]):
                 if "blockDim" in texts[statement.condition[0] : statement.condition[1]]:
                     yield body.chunk("condition", statement.condition), False

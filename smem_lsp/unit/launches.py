@@ -15,9 +15,10 @@ from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.function_scope import identify
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import Span, checkpoint
-from smem_lsp.source.queries import PROCESS, Query
+from smem_lsp.source.queries import PROCESS, Query, Store
 from smem_lsp.source.record import dataclass
-from smem_lsp.syntax.blocks import Placed
+from smem_lsp.syntax.blocks import Block, Definition, Placed
+from smem_lsp.syntax.blocks import site as site_of
 from smem_lsp.syntax.parse import Function, TranslationUnit, UnitFile
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.changed_arguments import changed_arguments
@@ -52,12 +53,20 @@ class Launches:
     named: tuple[Named | None, ...]
 
 
+class Spot(NamedTuple):
+    """A block of a unit, wherever it stands: the number of its file, and of the block in it."""
+
+    file: int
+    block: int
+
+
 class FoundLaunches(NamedTuple):
     """The launches in one block of a file of the unit."""
 
     file: UnitFile
     placed: Placed
     launches: Launches
+    spot: Spot
 
 
 class HostLaunch(NamedTuple):
@@ -74,23 +83,12 @@ def find_launches(
 ) -> list[FoundLaunches]:
     """The launches of the unit, block by block; those of kernels that are not ``wanted`` may be missing. What may not
     be constant is no number."""
-    host = HostCode(unit, constants, wanted)
-    if not host.launching and not any(placed.block.launches for placed in unit.all_blocks):
-        return []
-    walked = host.walked(callers)
-    by_function: dict[int, list[HostLaunch]] = defaultdict(list)
-    for launch in walked.launches:
-        by_function[launch.function].append(launch)
-    found: list[FoundLaunches] = []
-    for file in unit.files:
-        first = 0
-        for placed in file.blocks:
-            checkpoint()
-            functions = file.functions[first : first + len(placed.block.functions)]
-            first += len(placed.block.functions)
-            if placed.block.launches or any(function.number in by_function for function in functions):
-                found.append(FoundLaunches(file, placed, _in_block(placed, functions, by_function, walked)))
-    return found
+    found = HostCode(unit, constants, wanted).found(callers)
+    files = unit.files
+    return [
+        FoundLaunches(files[file], files[file].blocks[at], launches, Spot(file, at))
+        for file, at, launches in found
+    ]
 
 
 def _in_block(
@@ -111,7 +109,7 @@ def _in_block(
         for lo, hi in walked.skipped.get(function.number, ()):
             openings |= {at for at in range(lo, min(hi, len(kinds))) if kinds[at] == "LAUNCH_OPEN"}
         for at in openings:
-            read[function.body.site(at, at + 1).start - placed.start] += 1
+            read[by + site_of(function.definition.body.offsets[at])] += 1
     for name, start in placed.block.launches:
         checkpoint()
         if read[start]:
@@ -157,9 +155,149 @@ _WALK = Query[tuple[object, ...], _Answer]("launches that a host function leads 
 _ABOUT = Query[tuple[object, ...], object]("what decides about the walk of a host function", each=1)
 
 
+class HostText:
+    """The identity of the host code of a unit: one object for all versions of its files that differ in nothing but what
+    kernels do that launch nothing, and in where blocks stand. ``store``: what follows from it, with functions by their
+    numbers, and no other places than those in a block or function."""
+
+    __slots__ = ("__weakref__", "store")
+
+    def __init__(self) -> None:
+        self.store = Store()
+
+
+class Face:
+    """The identity of what host code sees of the functions of a block: equal ones are one object."""
+
+    __slots__ = ()
+
+
+_HOST = Query[tuple[object, ...], HostText]("host code of a unit", each=2_000, in_use=True)
+_BY_FACES = Query[tuple[object, ...], HostText]("host code of a unit, by the faces of its blocks", each=2_000)
+_FACE = Query[frozenset[str], object]("what host code sees of a block, by the kernels it may launch", most=2)
+_FACES = Query[tuple[object, ...], Face]("the one object for equal faces", each=200)
+_Numbers = Mapping[str, tuple[int, ...]]  # of functions, by their name
+_LAUNCHING = Query[tuple[()], tuple[int, ...]]("functions that launch")
+_LEADING = Query[tuple[()], _Numbers]("functions that lead to launches")
+_VALUED = Query[tuple[()], _Numbers]("host functions that give numbers or kernels")
+_BY_VALUE = Query[tuple[()], Mapping[str, frozenset[int]]]("arguments that functions may change")
+_ABOUT_OF = Query[int, tuple[tuple[int, ...], bool, object]]("what decides about a walk, by function")
+_WALKED = Query[object, "_Walked"]("launches of the host code, by what other files pass", most=2)
+_FOUND = Query[object, tuple[tuple[int, int, Launches], ...]](
+    "launches by file and block, by what other files pass", most=2
+)
+_ASKING = Query[tuple[()], tuple[tuple[int, Outside], ...]]("functions that other files may call")
+
+
+def forget_host_code() -> None:
+    """Drop what is known of the host code of all files."""
+    for query in (_HOST, _BY_FACES):
+        query.forget(PROCESS)
+
+
+def _text_of(unit: TranslationUnit, constants: Scope, wanted: frozenset[str]) -> HostText:
+    """The host code of a unit. The mark of the declarations tells what its headers and the file itself declare; see
+    ``file_constants``."""
+    state = constants.state
+    around = (
+        constants.declarations.mark,
+        state.packed,
+        state.warp_size,
+        wanted,
+        unit.source.path,
+        unit.main,
+        unit.others,
+    )
+    faces = tuple([(_face(placed.block, wanted), placed.scopes) for placed in unit.blocks])
+
+    def find() -> HostText:
+        key = (*around, tuple(_concerned(unit, wanted)))
+        return _HOST.of(PROCESS, key, HostText, weigh=lambda _: 1 + len(unit.all_functions))
+
+    return _BY_FACES.of(PROCESS, (*around, faces), find)
+
+
+def _concerned(unit: TranslationUnit, wanted: frozenset[str]) -> Iterator[object]:
+    """What the host code of a unit is, block by block. Of a function that no launch can have to do with, as far as
+    names tell, no more than that it is there."""
+    numbers = _related(unit.all_functions, wanted)
+    first = 0
+    for placed in unit.blocks:
+        checkpoint()
+        block, count = placed.block, len(placed.block.functions)
+        if block.launches:
+            yield block.mark, placed.scopes
+        elif numbers.isdisjoint(range(first, first + count)) and not block.kernels:
+            yield count
+        else:
+            seen = _seen(block, wanted)
+            yield (
+                *[
+                    each if at in numbers or block.functions[at - first].definition.is_kernel else None
+                    for at, each in enumerate(seen, first)
+                ],
+                placed.scopes,
+            )
+        first += count
+
+
+def _related(functions: Sequence[Function], wanted: frozenset[str]) -> set[int]:
+    """The functions that launch, that name a kernel, that name one of these, or that one of all of these names: but for
+    kernels, which host code does not enter."""
+    telling = wanted | KERNEL_GETTERS
+    more = [f for f in functions if _launches(f) or not telling.isdisjoint(f.definition.body_words)]
+    found = {f.number: f for f in more}
+    others = [f for f in functions if f.number not in found and not f.is_kernel]
+    names: set[str] = set()
+    while more:
+        checkpoint()
+        names.update(f.name for f in more)
+        more = [f for f in others if f.name in names or not names.isdisjoint(f.definition.body_words)]
+        others = _without(others, more, found)
+    more = [*found.values()]
+    words: set[str] = set()
+    while more:
+        checkpoint()
+        words.update(*(f.definition.words for f in more))
+        more = [f for f in others if f.name in words]
+        others = _without(others, more, found)
+    return set(found)
+
+
+def _without(
+    others: Sequence[Function], more: Sequence[Function], found: dict[int, Function]
+) -> list[Function]:
+    found |= {f.number: f for f in more}
+    return [f for f in others if f.number not in found]
+
+
+def _face(block: Block, wanted: frozenset[str]) -> object:
+    return _FACE.of(block.store, wanted, partial(_face_of, block, wanted))
+
+
+def _face_of(block: Block, wanted: frozenset[str]) -> object:
+    return block.mark if block.launches else _FACES.of(PROCESS, tuple(_seen(block, wanted)), Face)
+
+
+def _seen(block: Block, wanted: frozenset[str]) -> Iterator[tuple[object, ...]]:
+    """What host code sees of each function. Of a kernel that launches nothing and names no kernel, no more than its
+    head. Of other functions also where they stand in the block: their launches are placed there."""
+    telling = wanted | KERNEL_GETTERS
+    for each in block.functions:
+        checkpoint()
+        definition, head = each.definition, each.definition.head
+        names = not telling.isdisjoint(definition.body_words)
+        if definition.is_kernel and not names and not _says_launch(definition):
+            island = definition.island
+            yield each.left, *head.kinds, *head.texts, replace(island, body=(0, 0), end=0)
+        else:
+            yield each.left, definition.mark, each.offset
+
+
 class HostCode:
     """The host functions of a unit that lead to launches of kernels with the ``wanted`` names, or to calls of functions
-    ``outside`` of it."""
+    ``outside`` of it. What it finds is found once for all versions of the files in which their host code is the same;
+    so whatever it keeps names functions by their numbers."""
 
     def __init__(
         self,
@@ -171,12 +309,58 @@ class HostCode:
         self.unit = unit
         self.constants = constants
         self.outside = outside or {}
-        self._known: dict[int, tuple[Sequence[Function], bool, object]] = {}
-        if outside:
-            self.launching = [f for f in unit.all_functions if not f.is_kernel and self._ends(f)]
-        else:
-            self.launching = _launching(unit.all_functions, wanted, self._tables_of(wanted))
-            self.launching += self._through_pointers(wanted)
+        self._wanted = frozenset(wanted)
+
+    @cached_property
+    def text(self) -> HostText:
+        """Holds what is found. Calls of functions outside are told with their lines, which move."""
+        return HostText() if self.outside else _text_of(self.unit, self.constants, self._wanted)
+
+    @property
+    def store(self) -> Store:
+        return self.text.store
+
+    @cached_property
+    def launching(self) -> Sequence[Function]:
+        numbers = _LAUNCHING.of(self.store, (), lambda: tuple(each.number for each in self._find_launching()))
+        return [*map(self.unit.function, numbers)]
+
+    def _find_launching(self) -> Sequence[Function]:
+        if self.outside:
+            return [f for f in self.unit.all_functions if not f.is_kernel and self._ends(f)]
+        found = _launching(self.unit.all_functions, self._wanted, self._tables_of(self._wanted))
+        return [*found, *self._through_pointers(found)]
+
+    def found(self, callers: Callers | None = None) -> Sequence[tuple[int, int, Launches]]:
+        """The launches, each with the number of the file, and of its block."""
+        return _FOUND.of(self.store, _key_of(callers), partial(self._find, callers))
+
+    def _find(self, callers: Callers | None) -> tuple[tuple[int, int, Launches], ...]:
+        if not self.launching and not any(placed.block.launches for placed in self.unit.all_blocks):
+            return ()
+        walked = self.walked(callers)
+        by_function: dict[int, list[HostLaunch]] = defaultdict(list)
+        for launch in walked.launches:
+            by_function[launch.function].append(launch)
+        found: list[tuple[int, int, Launches]] = []
+        for number, file in enumerate(self.unit.files):
+            first = 0
+            for at, placed in enumerate(file.blocks):
+                checkpoint()
+                functions = file.functions[first : first + len(placed.block.functions)]
+                first += len(placed.block.functions)
+                if placed.block.launches or any(function.number in by_function for function in functions):
+                    found.append((number, at, _in_block(placed, functions, by_function, walked)))
+        return tuple(found)
+
+    def _by_name(self, functions: Iterable[Function]) -> _Numbers:
+        table: dict[str, list[int]] = defaultdict(list)
+        for function in functions:
+            table[function.name].append(function.number)
+        return {name: tuple(numbers) for name, numbers in table.items()}
+
+    def _functions(self, numbers: _Numbers) -> Mapping[str, Sequence[Function]]:
+        return {name: [*map(self.unit.function, group)] for name, group in numbers.items()}
 
     def _ends(self, function: Function) -> bool:
         """Does it launch or call what is wanted?"""
@@ -188,11 +372,11 @@ class HostCode:
         """The lists with one of these kernels."""
         return [table.name for table in kernel_tables(self.constants, wanted)]
 
-    def _through_pointers(self, wanted: Collection[str]) -> list[Function]:
+    def _through_pointers(self, launching: Sequence[Function]) -> list[Function]:
         """The other functions that launch what is no kernel by its name, where it may point to a wanted one."""
-        known = {function.number for function in self.launching}
+        known = {function.number for function in launching}
         rest = [f for f in self.unit.all_functions if f.number not in known and _launches(f)]
-        if not rest or not kernels_with_address(self.unit, self.constants, wanted):
+        if not rest or not kernels_with_address(self.unit, self.constants, self._wanted):
             return []
         declared = {
             each.name for each in self.constants.declarations.walk() if isinstance(each, FunctionDecl)
@@ -203,6 +387,9 @@ class HostCode:
     @cached_property
     def leading(self) -> Mapping[str, Sequence[Function]]:
         """The functions that lead to launches over three calls at most, by name."""
+        return self._functions(_LEADING.of(self.store, (), lambda: self._by_name(self._find_leading())))
+
+    def _find_leading(self) -> Iterable[Function]:
         leading = {function.number: function for function in self.launching}
         for _ in range(_DEEPEST):
             names = frozenset(f.name for f in leading.values() if not f.is_kernel)
@@ -211,16 +398,15 @@ class HostCode:
                 if function.number not in leading and not function.is_kernel:
                     if not names.isdisjoint(function.definition.body_words):
                         leading[function.number] = function
-        table: dict[str, list[Function]] = defaultdict(list)
-        for function in leading.values():
-            table[function.name].append(function)
-        return table
+        return leading.values()
 
     @cached_property
     def valued(self) -> Mapping[str, Sequence[Function]]:
         """Host functions that return a number, a ``dim3`` or a kernel, by name."""
+        return self._functions(_VALUED.of(self.store, (), lambda: self._by_name(self._find_valued())))
+
+    def _find_valued(self) -> Iterator[Function]:
         kernels = self._kernels[0]
-        table: dict[str, list[Function]] = defaultdict(list)
         for function in self.unit.all_functions:
             if function.is_kernel or function.name in self.leading:
                 continue
@@ -230,8 +416,7 @@ class HostCode:
                 or gives_object(function, self._aggregates)
                 or filled(function)
             ):
-                table[function.name].append(function)
-        return table
+                yield function
 
     @cached_property
     def _aggregates(self) -> frozenset[str]:
@@ -243,7 +428,7 @@ class HostCode:
     @cached_property
     def by_value(self) -> Mapping[str, frozenset[int]]:
         """See ``changed_arguments``."""
-        return changed_arguments(self.unit, self.constants)
+        return _BY_VALUE.of(self.store, (), partial(changed_arguments, self.unit, self.constants))
 
     @cached_property
     def _kernels(self) -> tuple[frozenset[str], frozenset[str]]:
@@ -273,6 +458,9 @@ class HostCode:
     def walked(self, callers: Callers | None = None) -> _Walked:
         """Walk every function that leads to launches, those that others call from there only, and from the calls of
         other files, where these are known."""
+        return _WALKED.of(self.store, _key_of(callers), partial(self._walk_all, callers))
+
+    def _walk_all(self, callers: Callers | None) -> _Walked:
         everything = [function for group in self.leading.values() for function in group]
         everything.sort(key=lambda function: function.number)
         called: set[str] = set()
@@ -343,6 +531,10 @@ class HostCode:
     def asking(self) -> Iterator[tuple[Function, Outside]]:
         """The functions that other files may call, and that pass on what they are given to the block or the dynamic
         bytes of a launch, or to a function outside."""
+        asking = _ASKING.of(self.store, (), lambda: tuple(self._find_asking()))
+        return ((self.unit.function(number), outside) for number, outside in asking)
+
+    def _find_asking(self) -> Iterator[tuple[int, Outside]]:
         for group in self.leading.values():
             for function in group:
                 checkpoint()
@@ -355,7 +547,7 @@ class HostCode:
                     continue
                 _, answer = self._walk(function, None)
                 if any(each.name in own for each in _decisive(answer)):
-                    yield function, outside
+                    yield function.number, outside
 
     def in_context(self, number: int, bound: dict[str, Argument] | None) -> list[HostLaunch]:
         """The launches that a function leads to where these template arguments are bound; None: whatever they are."""
@@ -381,12 +573,11 @@ class HostCode:
     def _about(self, function: Function) -> tuple[Sequence[Function], bool, object]:
         """The functions that a walk of one may enter; whether more of the file may decide about it; and the one object
         for all else that decides, whatever is passed and bound."""
-        found = self._known.get(function.number)
-        if found is None:
-            found = self._known[function.number] = self._find_about(function)
-        return found
+        work = partial(self._find_about, function)
+        numbers, open_, about = _ABOUT_OF.of(self.store, function.number, work)
+        return [*map(self.unit.function, numbers)], open_, about
 
-    def _find_about(self, function: Function) -> tuple[Sequence[Function], bool, object]:
+    def _find_about(self, function: Function) -> tuple[tuple[int, ...], bool, object]:
         reached = self._reached(function)
         words = frozenset().union(*(each.definition.words for each in reached))
         kernels, bounded = self._kernels
@@ -408,7 +599,7 @@ class HostCode:
         )
         weight = _OF_ABOUT + len(function.definition.text) + _OF_REACHED * len(reached)
         about = _ABOUT.of(PROCESS, key, object, weigh=lambda _: weight)
-        return reached, bool(overloads or outside), about
+        return tuple(each.number for each in reached), bool(overloads or outside), about
 
     def _reached(self, function: Function) -> list[Function]:
         """A function and those that a walk of it may enter."""
@@ -494,8 +685,16 @@ def _launching(
     return [f for f in launching if f.name in passed or not names.isdisjoint(f.definition.body_words)]
 
 
+def _key_of(callers: Callers | None) -> object:
+    return None if callers is None else tuple(sorted(callers.items()))
+
+
 def _launches(function: Function) -> bool:
-    words = function.definition.words
+    return _says_launch(function.definition)
+
+
+def _says_launch(definition: Definition) -> bool:
+    words = definition.words
     return "<<<" in words or not LAUNCH_CALLS.isdisjoint(words)
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
+from smem_lsp.syntax.blocks import Block
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.targets.dialects import Dialect
 
@@ -12,22 +15,40 @@ from smem_lsp.targets.dialects import Dialect
 def may_opt_in(unit: TranslationUnit, kernel: Function, dialect: Dialect) -> bool:
     """Is there a call in sight that may be about this kernel: one that names it, or any, when the kernel's name is used
     for something else than launches (a pointer to it, an argument)?"""
+    return bool(opted_in(unit, frozenset((kernel.name,)), dialect))
+
+
+def opted_in(unit: TranslationUnit, kernels: frozenset[str], dialect: Dialect) -> frozenset[str]:
+    """Those of the kernels that a call in sight may be about; see ``may_opt_in``."""
     calls = dialect.dynamic_opt_ins
     if not calls.isdisjoint(unit.header_words):
-        return True
-    if all(calls.isdisjoint(function.definition.words) for function in unit.all_functions):
-        return any(not calls.isdisjoint(placed.block.tokens.texts) for placed in unit.all_blocks)
-    for placed in unit.all_blocks:
-        checkpoint()
-        texts = placed.block.tokens.texts
-        for i, text in enumerate(texts):
-            if (
-                text == kernel.name
-                and not is_launch(texts, i)
-                and not _is_declaration(placed.block.tokens.kinds, i)
-            ):
-                return True
-    return False
+        return kernels
+    blocks = [placed.block for placed in unit.all_blocks]
+    said = [_SAID.of(block.store, calls, partial(_said, block, calls)) for block in blocks]
+    if not any(in_function for in_function, _ in said):
+        return kernels if any(anywhere for _, anywhere in said) else frozenset()
+    named = (_NAMED.of(block.store, kernels, partial(_named, block, kernels)) for block in blocks)
+    return frozenset[str]().union(*named)
+
+
+_SAID = Query[frozenset[str], tuple[bool, bool]]("calls in a block, by what is called", most=2)
+_NAMED = Query[frozenset[str], frozenset[str]]("kernels that a block names for more than a launch", most=2)
+
+
+def _said(block: Block, calls: frozenset[str]) -> tuple[bool, bool]:
+    """Is one of these called in a function, or anywhere?"""
+    in_function = any(not calls.isdisjoint(each.definition.words) for each in block.functions)
+    return in_function, in_function or not calls.isdisjoint(block.tokens.texts)
+
+
+def _named(block: Block, kernels: frozenset[str]) -> frozenset[str]:
+    kinds, texts = block.tokens.kinds, block.tokens.texts
+    checkpoint()
+    return frozenset(
+        text
+        for i, text in enumerate(texts)
+        if text in kernels and not is_launch(texts, i) and not _is_declaration(kinds, i)
+    )
 
 
 def is_launch(texts: Sequence[str], name: int) -> bool:

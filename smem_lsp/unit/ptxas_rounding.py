@@ -48,13 +48,10 @@ def rounding(unit: TranslationUnit, top: Scope) -> Rounding:
             if used:
                 asked = max(asked, MIN_ROUNDING)
                 possible = max(possible, MIN_ROUNDING if all(each.plain for each in used) else MOST_ROUNDING)
-            if asked == 1:
-                continue
-            compiled = is_compiled(unit, function)
-            if compiled is not False:
-                possible = max(possible, asked)
-            if compiled:
-                certain = max(certain, asked)
+            if asked > certain and _surely_compiled(function):
+                certain = asked
+            elif asked > max(certain, possible) and is_compiled(unit, function) is not False:
+                possible = asked
     return Rounding(certain, max(certain, possible))
 
 
@@ -80,16 +77,18 @@ def _asked(source: SourceText, function: Function, top: Scope) -> int:
 def is_compiled(unit: TranslationUnit, function: Function) -> bool | None:
     """Does the compiler generate code for a function? Yes for a kernel that is no template, no for a function that
     nothing names. None: uncertain."""
-    if function.is_kernel and not function.island.template:
+    if _surely_compiled(function):
         return True
-    named = sum(
-        other.definition.body_words.__contains__(function.name)
-        for other in unit.all_functions
-        if other.name != function.name
-    )
-    spelled = sum(placed.block.tokens.texts.count(function.name) for placed in unit.all_blocks)
-    definitions = sum(other.name == function.name for other in unit.all_functions)
-    return None if named or spelled > definitions else False
+    name = function.name
+    if any(name in other.definition.body_words for other in unit.all_functions if other.name != name):
+        return None
+    spelled = sum(placed.block.tokens.texts.count(name) for placed in unit.all_blocks)
+    definitions = sum(other.name == name for other in unit.all_functions)
+    return None if spelled > definitions else False
+
+
+def _surely_compiled(function: Function) -> bool:
+    return function.is_kernel and not function.definition.island.template
 
 
 def header_names(unit: TranslationUnit, top: Scope) -> frozenset[str] | None:

@@ -5,10 +5,11 @@ Most facts come from one block of the file and are cached with it: a keystroke c
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from smem_lsp.ir.nodes import Configuration, LaunchSite
 from smem_lsp.semantics.argument_identity import identify_arguments
@@ -17,19 +18,20 @@ from smem_lsp.semantics.file_scope import file_constants
 from smem_lsp.semantics.function_scope import identify
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.specialization import is_specialization
-from smem_lsp.source import checkpoint
-from smem_lsp.source.queries import PROCESS, Query
+from smem_lsp.source import checkpoint, record
+from smem_lsp.source.queries import PROCESS, Query, Store
 from smem_lsp.source.record import dataclass
-from smem_lsp.syntax.parse import Function, TranslationUnit, UnitFile
+from smem_lsp.syntax.blocks import Block
+from smem_lsp.syntax.parse import OTHER_FILE, Function, TranslationUnit, UnitFile
 from smem_lsp.targets.dialects import CUDA, Dialect
 from smem_lsp.unit import ptxas_rounding
 from smem_lsp.unit.clusters import may_be_non_portable
 from smem_lsp.unit.host_frames import names_text
-from smem_lsp.unit.instances import MOST_PROVED, Binding, Instances, find_instances
+from smem_lsp.unit.instances import MOST_PROVED, Binding, Instances, InstanceTable, find_instances
 from smem_lsp.unit.kernel_addresses import ANY_KERNEL, kernels_with_address
 from smem_lsp.unit.kernel_words import in_kernel_words
-from smem_lsp.unit.launches import Callers, FoundLaunches, HostCode, Named, find_launches
-from smem_lsp.unit.opt_in import may_opt_in
+from smem_lsp.unit.launches import Callers, FoundLaunches, HostCode, Named, Spot, find_launches
+from smem_lsp.unit.opt_in import is_launch, opted_in
 from smem_lsp.unit.outside_calls import Outside
 from smem_lsp.unit.overloads import signature
 
@@ -42,12 +44,14 @@ class Fingerprint:
     __slots__ = ()
 
 
-_FINGERPRINT = Query[Key, Fingerprint]("what kernels depend on outside themselves", each=30_000)
+_FINGERPRINT = Query[Key, Fingerprint]("what kernels depend on outside themselves", each=15_000)
+_BY_HELPERS = Query[Key, Fingerprint]("what kernels depend on, by all helpers of a file", each=15_000)
 
 
 def forget_fingerprints() -> None:
     """Drop the cached fingerprints of all files."""
-    _FINGERPRINT.forget(PROCESS)
+    for query in (_FINGERPRINT, _BY_HELPERS):
+        query.forget(PROCESS)
 
 
 @dataclass(frozen=True)
@@ -59,9 +63,12 @@ class UnitFacts:
     found: Sequence[FoundLaunches]  # by block
     unexact: str | None
     rounding: ptxas_rounding.Rounding
-    instances: Mapping[int, Instances]  # of templates, by the number of the function
+    instances: InstanceTable  # of templates, by the number of the function
     dialect: Dialect = CUDA
     foreign: Mapping[str, tuple[LaunchSite, ...]] = field(default_factory=dict)  # of other units, by kernel
+    store: Store = field(
+        default_factory=Store, init=False, repr=False, compare=False
+    )  # facts about this version
 
     @cached_property
     def helpers(self) -> Mapping[str, list[Function]]:
@@ -108,7 +115,7 @@ class UnitFacts:
         found: dict[str, dict[tuple[UnitFile, int, LaunchSite], None]] = {
             name: {} for placed in self.unit.blocks for _, name in placed.block.kernels
         }
-        for file, placed, launches in self.found:
+        for file, placed, launches, _ in self.found:
             checkpoint()
             for site in launches.sites:
                 if site.kernel in found:
@@ -116,18 +123,25 @@ class UnitFacts:
         return {name: tuple(sites) for name, sites in found.items()}
 
     @cached_property
-    def launched(self) -> Mapping[tuple[int, Binding | None], tuple[LaunchSite, ...]]:
-        """The launches of each instance, and of each specialization."""
+    def launched(self) -> Mapping[tuple[int, Binding | None], Mapping[Unplaced, None]]:
+        """The launches of each instance, and of each specialization, wherever their blocks stand."""
+        return _LAUNCHED.of(self.instances.store, self.said_by_host, self._find_launched)
+
+    @cached_property
+    def said_by_host(self) -> tuple[object, ...]:
+        """The identity of all that is known of launches in the unit, wherever they stand."""
+        return self._host.text, *[each.launches for each in self.found]
+
+    def _find_launched(self) -> Mapping[tuple[int, Binding | None], Mapping[Unplaced, None]]:
         unit = self.unit
-        named: dict[Named, list[LaunchSite]] = defaultdict(list)
-        for file, placed, launches in self.found:
-            for site, where in zip(launches.sites, launches.named):
+        named: dict[Named, list[Unplaced]] = defaultdict(list)
+        for each in self.found:
+            for site, where in zip(each.launches.sites, each.launches.named):
                 checkpoint()
                 if where is not None:
-                    named[where].append(self._at(file, placed.start, site))
-        host = self._host
+                    named[where].append((each.spot, site))
         walked: set[tuple[int, str]] = set()
-        found: dict[tuple[int, Binding | None], dict[LaunchSite, None]] = defaultdict(dict)
+        found: dict[tuple[int, Binding | None], dict[Unplaced, None]] = defaultdict(dict)
         for number, known in self.instances.items():
             if not unit.function(number).is_kernel:  # a host function, which nobody launches
                 continue
@@ -139,22 +153,32 @@ class UnitFacts:
                     where not in named and bound and context not in walked
                 ):  # in a template that nothing enters
                     walked.add(context)
-                    for launch in host.in_context(mention.function, bound):
+                    for launch in self._host.in_context(mention.function, bound):
                         if launch.named is not None:
-                            function = unit.function(launch.function)
-                            file = unit.file_of(launch.function)
-                            named[launch.named].append(self._at(file, function.start, launch.site))
-                sites = named.get(where, ())
+                            start = unit.function(launch.function).start
+                            named[launch.named].append(self._in_block(launch.function, start, launch.site))
+                sites: Sequence[Unplaced] = named.get(where, ())
                 if not sites and mention.launch is not None:  # in code that is not followed
-                    function = unit.function(mention.function)
-                    span = function.body.site(*mention.launch)
+                    span = unit.function(mention.function).body.site(*mention.launch)
                     site = LaunchSite(unit.function(number).name, None, None, None, span, 0)
-                    sites = [self._at(unit.file_of(mention.function), 0, site)]
-                own = [site for site in sites if self._means(site, unit.function(number))]
+                    sites = [self._in_block(mention.function, 0, site)]
+                own = [each for each in sites if self._means(each[1], unit.function(number))]
                 if mention.launch is None:
                     own += self._through_pointers(unit.function(number))
                 found[number, mention.binding].update(dict.fromkeys(own))
-        return {key: tuple(sites) for key, sites in found.items()}
+        return found
+
+    def _in_block(self, function: int, start: int, site: LaunchSite) -> Unplaced:
+        """A launch in the function with this number, whose span counts from ``start`` in the file."""
+        blocks = self.unit.file_of(function).blocks
+        at = bisect_right(blocks, self.unit.function(function).start, key=lambda placed: placed.start) - 1
+        span = site.span.moved(start - blocks[at].start)
+        return Spot(function // OTHER_FILE, at), site.at(span, 0)
+
+    def _place(self, launch: Unplaced) -> LaunchSite:
+        (number, at), site = launch
+        file = self.unit.files[number]
+        return self._at(file, file.blocks[at].start, site)
 
     def _at(self, file: UnitFile, start: int, site: LaunchSite) -> LaunchSite:
         """A launch in a file, whose span counts from ``start``."""
@@ -173,24 +197,24 @@ class UnitFacts:
             if self._means(site, function)
         )
 
-    def _through_pointers(self, function: Function) -> Sequence[LaunchSite]:
+    def _through_pointers(self, function: Function) -> Sequence[Unplaced]:
         """The launches through pointers that are not followed and may point to a kernel."""
         if function.name not in self.pointed_to:
             return ()
         count = len(function.parameters or ())
         return [
-            replace(self._at(file, start, site), kernel=function.name)
-            for file, start, site in self.any_kernel
+            (spot, replace(site, kernel=function.name))
+            for spot, site in self.any_kernel
             if len(site.terms.arguments) in (0, count) or function.parameters is None
         ]
 
     @cached_property
-    def any_kernel(self) -> Sequence[tuple[UnitFile, int, LaunchSite]]:
-        """(file, offset of the block, site in it) of the launches through pointers that are not followed."""
+    def any_kernel(self) -> Sequence[Unplaced]:
+        """The launches through pointers that are not followed."""
         return [
-            (file, placed.start, site)
-            for file, placed, launches in self.found
-            for site in launches.sites
+            (each.spot, site)
+            for each in self.found
+            for site in each.launches.sites
             if site.kernel == ANY_KERNEL
         ]
 
@@ -199,9 +223,20 @@ class UnitFacts:
         """The kernels that such a launch may start."""
         if not self.any_kernel:
             return frozenset()
-        return kernels_with_address(self.unit, self.constants, _own_kernels(self.unit))
+        work = partial(kernels_with_address, self.unit, self.constants, self.own_kernels)
+        return _POINTED_TO.of(self._host.store, (), work)
 
-    def _foreign(self, function: Function) -> Sequence[LaunchSite]:
+    @cached_property
+    def own_kernels(self) -> frozenset[str]:
+        """Names of the kernels of the file."""
+        return _own_kernels(self.unit)
+
+    @cached_property
+    def opted_in(self) -> frozenset[str]:
+        """The kernels whose limit of dynamic shared memory calls may raise."""
+        return opted_in(self.unit, self.own_kernels, self.dialect)
+
+    def foreign_to(self, function: Function) -> Sequence[LaunchSite]:
         """The launches of a kernel in other units."""
         sites = self.foreign.get(function.name, ())
         return () if sites and function.name in self.overloads else sites
@@ -212,17 +247,42 @@ class UnitFacts:
 
     def launches_of(self, function: Function, binding: Binding | None) -> tuple[LaunchSite, ...]:
         """The known launches of a kernel, or of one instance of it."""
-        sites: Sequence[LaunchSite]
+        sites: Iterable[LaunchSite]
         if binding is None and not is_specialization(function):
-            sites = [*self._placed(function), *self._foreign(function), *self._through_pointers(function)]
+            sites = self._all_placed(function)
         elif self.of_rest(function, binding):
             sites = self._for_any_arguments[function.number]
         else:
-            sites = self.launched.get((function.number, binding), ())
+            launched = self.launched.get((function.number, binding), ())
+            sites = dict.fromkeys(map(self._place, launched))
         bound = None if binding is None else binding.names
-        given = None if binding is None else _identity(self, binding)
+        given = None if binding is None else self.identity_of(binding)
         identity = identify(self.unit, self.constants, function), given
         return tuple(in_kernel_words(site, function, self.constants, bound, identity) for site in sites)
+
+    def _all_placed(self, function: Function) -> list[LaunchSite]:
+        pointers = map(self._place, self._through_pointers(function))
+        return [*self._placed(function), *self.foreign_to(function), *pointers]
+
+    @cached_property
+    def _said(self) -> tuple[object, ...]:
+        """What kernels depend on outside themselves beside the fingerprint."""
+        said = self.said_by_host if self.instances or self.any_kernel else ()
+        return said, self.opted_in, may_be_non_portable(self.unit)
+
+    def outside(self, function: Function) -> tuple[object, ...]:
+        """What one kernel depends on outside itself and its instances, beside the fingerprint."""
+        foreign = tuple([site.configuration for site in self.foreign_to(function)])
+        return self._said, function.scopes, foreign, internal(self.unit, function)
+
+    def identity_of(self, binding: Binding) -> tuple[object, ...]:
+        """A key of template arguments: equal keys mean equal arguments, in every version of the file."""
+        key = self.constants.declarations.mark, binding
+        return _GIVEN.of(self.instances.store, key, partial(self._identify, binding))
+
+    def _identify(self, binding: Binding) -> tuple[object, ...]:
+        given = (value for _, value in binding.arguments)
+        return binding.text, binding.made, identify_arguments(self.unit, self.constants, given)
 
     def of_rest(self, function: Function, binding: Binding | None) -> bool:
         """Does it stand for instances that are left out?"""
@@ -245,7 +305,7 @@ class UnitFacts:
     def _launched_by_templates(self, function: Function) -> Sequence[LaunchSite]:
         """A template that names the kernel and does not launch it itself may hand it to who launches it in any way."""
         found: dict[LaunchSite, None] = {}
-        sites = [*self._placed(function), *self._foreign(function), *self._through_pointers(function)]
+        sites = self._all_placed(function)
         for host in self.unit.all_functions:
             if host.is_kernel or not host.island.template or function.name not in host.definition.body_words:
                 continue
@@ -263,7 +323,7 @@ class UnitFacts:
 
     @cached_property
     def _host(self) -> HostCode:
-        return HostCode(self.unit, self.constants, self.launches.keys())
+        return HostCode(self.unit, self.constants, self.own_kernels)
 
     def unplaced(self, function: Function, binding: Binding | None) -> Sequence[LaunchSite]:
         """Like ``launches_of``, for their configurations only."""
@@ -272,8 +332,9 @@ class UnitFacts:
         if binding is None and not is_specialization(function):
             sites = (site for _, _, site in self.launches.get(function.name, ()))
             placed = (site for site in sites if self._means(site, function))
-            return [*placed, *self._foreign(function), *self._through_pointers(function)]
-        return self.launched.get((function.number, binding), ())
+            pointers = (site for _, site in self._through_pointers(function))
+            return [*placed, *self.foreign_to(function), *pointers]
+        return [site for _, site in self.launched.get((function.number, binding), ())]
 
     @cached_property
     def keyed(self) -> Sequence[tuple[Function, Sequence[tuple[Binding | None, KernelKey]]]]:
@@ -284,11 +345,9 @@ class UnitFacts:
     def fingerprint(self) -> Fingerprint:
         """What all kernels depend on outside themselves: the same object for two versions of the file if nothing of
         it differs. Instances of kernel templates depend on more."""
-        blocks = self.unit.blocks
-        key = (
+        around = (
             self.constants.declarations.mark,
-            tuple([(p.block.helpers, p.scopes) for p in blocks if p.block.helpers]),
-            tuple([launches.said for _, _, launches in self.found]),
+            tuple([each.launches.said for each in self.found]),
             frozenset(self.overloads),
             self.unexact,
             self.rounding,
@@ -297,7 +356,32 @@ class UnitFacts:
             self.unit.preprocessed.exhausted,
             self.unit.preprocessed.refused,
         )
-        return _FINGERPRINT.of(PROCESS, key, Fingerprint)
+        helpers = tuple([(p.block.helpers, p.scopes) for p in self.unit.blocks if p.block.helpers])
+
+        def find() -> Fingerprint:
+            reached = [(each.definition.mark, each.scopes) for each in self._reached()]
+            return _FINGERPRINT.of(PROCESS, (*around, tuple(reached)), Fingerprint)
+
+        return _BY_HELPERS.of(PROCESS, (*around, helpers), find)
+
+    def _reached(self) -> Sequence[Function]:
+        """The functions that some kernel is made of, but for kernels, in source order; see ``parts_of``."""
+        found = {
+            part.number: part
+            for each in self.unit.functions
+            if each.is_kernel
+            for part in parts_of(each, self)
+        }
+        return [found[number] for number in sorted(found) if not found[number].is_kernel]
+
+
+Unplaced = tuple[Spot, LaunchSite]  # a launch in a block, at an offset in it
+_LAUNCHED = Query[tuple[object, ...], Mapping[tuple[int, Binding | None], Mapping[Unplaced, None]]](
+    "launches of instances, by the host code", most=2
+)
+_GIVEN = Query[tuple[object, Binding], tuple[object, ...]]("identity of template arguments", most=1_000)
+_PARTS = Query[int, tuple[Function, ...]]("functions that a kernel is made of, by its number")
+_POINTED_TO = Query[tuple[()], frozenset[str]]("kernels that are launched through pointers")
 
 
 def survey_file(unit: TranslationUnit, dialect: Dialect = CUDA, also: Collection[str] = ()) -> UnitFacts:
@@ -317,12 +401,12 @@ def survey_file(unit: TranslationUnit, dialect: Dialect = CUDA, also: Collection
 
 def host_code(around: UnitFacts, outside: Mapping[str, Outside] | None = None) -> HostCode:
     """The host functions that lead to launches of the file's kernels, or to calls of functions ``outside``."""
-    return HostCode(around.unit, around.constants, _own_kernels(around.unit), outside)
+    return HostCode(around.unit, around.constants, around.own_kernels, outside)
 
 
 def with_callers(around: UnitFacts, callers: Callers) -> UnitFacts:
     """The same file with the launches that follow from calls in other files."""
-    found = find_launches(around.unit, around.constants, _own_kernels(around.unit), callers)
+    found = find_launches(around.unit, around.constants, around.own_kernels, callers)
     return replace(around, found=found)
 
 
@@ -336,7 +420,7 @@ def launched_elsewhere(around: UnitFacts, names: Collection[str]) -> Mapping[str
     own = {name for placed in around.unit.all_blocks for _, name in placed.block.kernels}
     declared = {decl.name for decl in around.constants.declarations.walk() if isinstance(decl, FunctionDecl)}
     found: dict[str, tuple[LaunchSite, ...]] = {}
-    for file, placed, launches in around.found:
+    for file, placed, launches, _ in around.found:
         for site in launches.sites:
             if site.kernel not in names or site.kernel in own:
                 continue
@@ -354,7 +438,7 @@ def bindings_of(around: UnitFacts, function: Function) -> Sequence[Binding | Non
     return found.bindings if found is not None and found.bindings else (None,)
 
 
-@dataclass(frozen=True, slots=True)
+@record(deep=True)
 class Launched:
     """What the host does with a kernel, without places: the configurations of its launches, and whether calls may raise
     its limit of dynamic shared memory or allow clusters that not every device takes. ``open``: other files may lead to
@@ -375,7 +459,7 @@ class Launched:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record(deep=True)
 class KernelKey:
     """``text``: all that a kernel depends on but its launches."""
 
@@ -401,22 +485,31 @@ def kernels_of(around: UnitFacts) -> list[tuple[Function, Sequence[tuple[Binding
         checkpoint()
         block = placed.block
         if block.kernels:
-            keys = _KEYS.find(block.store, (fingerprint, placed.scopes))
-            if keys is None:
-                kernels = [functions[first + at] for at, _ in block.kernels]
-                keys = tuple([_instances(around, function) for function in kernels])
-                if all(_lasting(around, function) for function in kernels):
-                    _KEYS.keep(block.store, (fingerprint, placed.scopes), keys)
-            for (at, _), instances in zip(block.kernels, keys):
-                found.append((functions[first + at], instances))
+            kernels = [functions[first + at] for at, _ in block.kernels]
+            key = (fingerprint, *[around.outside(each) for each in kernels])
+            work = partial(_all_instances, around, kernels)
+            if around.instances:  # they keep what the file declares, as the table does
+                keys = _KEYS_OF_TEMPLATES.of(
+                    around.instances.store, (block.mark, kernels[0].number, *key), work
+                )
+            else:
+                keys = _KEYS.of(block.store, key, work)
+            found += zip(kernels, keys)
         first += len(block.functions)
     return found
 
 
 _Keyed = tuple[tuple[Binding | None, KernelKey], ...]  # instances of one kernel with their keys
-_KEYS = Query[tuple[Fingerprint, tuple[tuple[str, bool], ...]], tuple[_Keyed, ...]](
-    "keys of the kernels of a block, by what they depend on and the scopes around it", most=1
+_KEYS = Query[tuple[object, ...], tuple[_Keyed, ...]](
+    "keys of the kernels of a block, by all that they depend on outside of it", most=1
 )
+_KEYS_OF_TEMPLATES = Query[tuple[object, ...], tuple[_Keyed, ...]](
+    "keys of the kernels of a block and of their instances, by all that they depend on", most=2_000
+)
+
+
+def _all_instances(around: UnitFacts, kernels: Sequence[Function]) -> tuple[_Keyed, ...]:
+    return tuple([_instances(around, each) for each in kernels])
 
 
 def _instances(around: UnitFacts, function: Function) -> _Keyed:
@@ -425,27 +518,30 @@ def _instances(around: UnitFacts, function: Function) -> _Keyed:
     )
 
 
-def _lasting(around: UnitFacts, function: Function) -> bool:
-    """Does its key stay the same while the fingerprint does?"""
-    return not (
-        function.number in around.instances
-        or internally_linked(function)
-        or any(site.dynamic_bytes for site in around.unplaced(function, None))
-        or function.name in around.foreign
-        or around.any_kernel
-        or _clusters(around, function, None)
-    )
-
-
 def kernel_key(around: UnitFacts, function: Function, binding: Binding | None) -> KernelKey:
     """See ``kernels_of``."""
+    if binding is None:
+        return _found_key(around, function, binding)
+    context = function.definition.mark, function.number, around.fingerprint, around.outside(function)
+    keys = _KEYS_OF.of(around.instances.store, context, Store)
+    return _KEY.of(keys, binding, partial(_found_key, around, function, binding))
+
+
+_KEYS_OF = Query[tuple[object, ...], Store](
+    "keys of the instances of a kernel, by what they depend on", most=200
+)
+_KEY = Query[Binding, KernelKey]("key of an instance")
+
+
+def _found_key(around: UnitFacts, function: Function, binding: Binding | None) -> KernelKey:
     unit = around.unit
     parts = parts_of(function, around)
+    sites = around.unplaced(function, binding)
     launched = Launched(
-        tuple([site.configuration for site in around.unplaced(function, binding)]),
-        opts_in(around, function, binding),
-        non_portable(around, function, binding),
-        any(site.open for site in around.unplaced(function, binding)),
+        tuple([site.configuration for site in sites]),
+        any(site.dynamic_bytes for site in sites) and function.name in around.opted_in,
+        _clusters(function, sites) and may_be_non_portable(unit),
+        any(site.open for site in sites),
     )
     text = (
         tuple([identify(unit, around.constants, part) for part in parts]),
@@ -455,20 +551,21 @@ def kernel_key(around: UnitFacts, function: Function, binding: Binding | None) -
         internal(unit, function),
         around.dialect,
         any(unit.preprocessed.leaves_open(part.definition.words) for part in parts),
-        None if binding is None else _identity(around, binding),
+        None if binding is None else around.identity_of(binding),
         around.instances.get(function.number, Instances()).why if around.instances else None,
     )
     return KernelKey(text, launched)
 
 
-def _identity(around: UnitFacts, binding: Binding) -> tuple[object, ...]:
-    given = identify_arguments(around.unit, around.constants, (value for _, value in binding.arguments))
-    return binding.text, binding.made, given
-
-
 def parts_of(function: Function, around: UnitFacts) -> tuple[Function, ...]:
     """The functions that the IR of a kernel may contain: itself, those that it reaches by name, and those that are
     called without a name; after the kernel, in source order."""
+    if function.number < 0:  # of a header
+        return _found_parts(function, around)
+    return _PARTS.of(around.store, function.number, partial(_found_parts, function, around))
+
+
+def _found_parts(function: Function, around: UnitFacts) -> tuple[Function, ...]:
     helpers, names = around.helpers, around.helper_names
     reached: dict[int, Function] = {each.number: each for each in around.unnamed}
     stack = [function, *around.unnamed]
@@ -495,8 +592,18 @@ def is_unnamed(function: Function) -> bool:
 
 
 def internal(unit: TranslationUnit, function: Function) -> bool:
-    """Does this file contain all launches of the kernel?"""
-    return function.is_kernel and internally_linked(function) and not _named_elsewhere(unit, function)
+    """Does this file contain all launches of the kernel? Unseen code may launch one of internal linkage, too, if its
+    name occurs outside its definition, prototypes and launches, or if part of the program is in unread files."""
+    if not (function.is_kernel and internally_linked(function)):
+        return False
+    if "<<<" in unit.header_words or unit.preprocessed.missing_quoted or unit.main != unit.source.path:
+        return False
+    if any(function.name in text for text in unit.files[0].inactive_text):
+        return False  # another configuration may launch it otherwise
+    named, odd = _ALL_ELSEWHERE.of(unit.store, (), partial(_all_elsewhere, unit))
+    island, kinds = function.definition.island, function.definition.tokens.kinds
+    own = kinds[island.name - 1 : island.name] != ["TYPE"] or kinds[island.name + 1] != "LP"
+    return function.name not in named and odd[function.name] <= own
 
 
 def internally_linked(function: Function) -> bool:
@@ -504,48 +611,49 @@ def internally_linked(function: Function) -> bool:
     return "static" in island.specifiers or "" in function.scopes or "" in island.enclosing
 
 
-def opts_in(around: UnitFacts, function: Function, binding: Binding | None) -> bool:
-    """May a call raise the kernel's dynamic shared memory limit? False unless launches pass dynamic bytes."""
-    return any(site.dynamic_bytes for site in around.unplaced(function, binding)) and may_opt_in(
-        around.unit, function, around.dialect
+def _clusters(function: Function, launches: Iterable[LaunchSite]) -> bool:
+    return "__cluster_dims__" in function.definition.head.texts or any(
+        site.cluster is not None for site in launches
     )
 
 
-def non_portable(around: UnitFacts, function: Function, binding: Binding | None) -> bool:
-    """May clusters of the kernel exceed the portable size? False if it has no clusters."""
-    return _clusters(around, function, binding) and may_be_non_portable(around.unit)
+_ALL_ELSEWHERE = Query[tuple[()], tuple[frozenset[str], Counter[str]]](
+    "kernels that a file names elsewhere, and its definitions that do not look like a prototype"
+)
 
 
-def _clusters(around: UnitFacts, function: Function, binding: Binding | None) -> bool:
-    return "__cluster_dims__" in function.head.texts or any(
-        site.cluster is not None for site in around.unplaced(function, binding)
-    )
+def _all_elsewhere(unit: TranslationUnit) -> tuple[frozenset[str], Counter[str]]:
+    kernels = _own_kernels(unit)
+    blocks = (placed.block for placed in unit.blocks)
+    found = [_ELSEWHERE.of(block.store, kernels, partial(_elsewhere, block, kernels)) for block in blocks]
+    named = frozenset[str]().union(*(each for each, _ in found))
+    return named, Counter(name for _, odd in found for name in odd)
 
 
-def _named_elsewhere(unit: TranslationUnit, kernel: Function) -> bool:
-    """May unseen code launch the kernel? It may if its name occurs outside its definition, prototypes and launches,
-    or if part of the program is in unread files."""
-    if "<<<" in unit.header_words or unit.preprocessed.missing_quoted or unit.main != unit.source.path:
-        return True
-    if any(kernel.name in unit.source.slice(region) for region in unit.preprocessed.inactive):
-        return True  # another configuration may launch it otherwise
-    tokens = unit.preprocessed.tokens
-    for i in unit.kernel_names[kernel.name]:
-        checkpoint()
-        if i == kernel.island.name:
+_ELSEWHERE = Query[frozenset[str], tuple[frozenset[str], tuple[str, ...]]](
+    "where a block names kernels, by their names", most=2
+)
+
+
+def _elsewhere(block: Block, kernels: frozenset[str]) -> tuple[frozenset[str], tuple[str, ...]]:
+    """The kernels that a block names outside definitions, prototypes and launches in functions, and the names of its
+    definitions that do not look like a prototype."""
+    kinds, texts = block.tokens.kinds, block.tokens.texts
+    defined = {each.head + each.definition.island.name: each.definition for each in block.functions}
+    heads = [each.head for each in block.functions]
+    found: set[str] = set()
+    odd: list[str] = []
+    for i, text in enumerate(texts):
+        if text not in kernels or kinds[i] != "NAME":
             continue
-        if tokens.kinds[i - 1 : i] == ["TYPE"] and tokens.kinds[i + 1 : i + 2] == ["LP"]:
+        checkpoint()
+        if kinds[i - 1 : i] == ["TYPE"] and kinds[i + 1 : i + 2] == ["LP"]:
             continue  # a prototype
-        following = i + 1
-        if tokens.kinds[i + 1 : i + 2] == ["LT"]:
-            depth = 0
-            while following < min(len(tokens), i + 200):
-                depth += {"<": 1, ">": -1, ">>": -2}.get(tokens.texts[following], 0)
-                following += 1
-                if depth <= 0:
-                    break
-        if tokens.kinds[following : following + 1] != ["LAUNCH_OPEN"]:
-            return True
-        if not unit.in_body(i):
-            return True
-    return False
+        if i in defined and defined[i].is_kernel:
+            odd.append(text)
+            continue
+        at = bisect_right(heads, i) - 1
+        lo, hi = block.functions[at].definition.island.body if at >= 0 else (0, 0)
+        if not (at >= 0 and lo <= i - heads[at] < hi and is_launch(texts, i)):
+            found.add(text)
+    return frozenset(found), tuple(odd)

@@ -2,7 +2,7 @@
 
 For each form a text is made with 125, 250, 500 and 1,000 of what it repeats, and checked from scratch, with a minute
 for each analysis. Printed are the seconds of each and the exponent between the last two: 1 where twice as much takes
-twice as long. What was stopped all the same is named, since its time says nothing.
+twice as long. What was stopped all the same, or is left undecided, is named, since its time says nothing.
 """
 
 from __future__ import annotations
@@ -117,6 +117,8 @@ def main() -> None:
                 profile.disable()
             seconds.append(time.process_time() - started)
             stopped += [f"{size:,}: {each.what} ({each.why.value})" for each in report.stopped]
+            reasons = {reason.words for kernel in report.kernels for reason in kernel.verdict.reasons}
+            stopped += [f"{size:,}: undecided, {each}" for each in sorted(reasons)]
             if profile is not None:
                 pstats.Stats(profile).sort_stats("cumulative").print_stats(60)
         grown = math.log(seconds[-1] / seconds[-2]) / math.log(sizes[-1] / sizes[-2])

@@ -13,6 +13,7 @@ from smem_lsp.engine import Report, Within, check
 from smem_lsp.ir.nodes import Context, Kernel
 from smem_lsp.output.verdicts import lines
 from smem_lsp.source import FileReader
+from smem_lsp.source.queries import Store
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,20 @@ __global__ void fill(float* out) {
 
     (launch,) = report.kernels[0].kernel.launches
     assert (launch.path, launch.line, launch.block) == ("host.cu", 2, (128, 1, 1))
+
+
+def test_a_launch_that_another_file_gains_is_seen_by_a_store_that_knows_the_kernel() -> None:
+    kernel = "__global__ void fill(float* out) {\n  __shared__ float s[128];\n  s[threadIdx.x] = *out;\n}\n"
+    host = "__global__ void fill(float*);\nvoid run(float* p) { fill<<<1, %d>>>(p); }\n"
+    alone = Project({"fill.cu": kernel})
+    launched = [Project({"fill.cu": kernel, "host.cu": host % n}, named=["host.cu"]) for n in (64, 128)]
+    store, verdicts = Store(), list[str]()
+    for project in (alone, *launched, alone):
+        found = check(kernel, path="fill.cu", reader=project, cache=store).kernels[0]
+        verdicts.append(found.verdict.words)
+        assert verdicts[-1] == seen(project, "fill.cu").kernels[0].verdict.words
+
+    assert len(set(verdicts)) == 3
 
 
 def test_launches_that_contradict_each_other_are_both_told() -> None:

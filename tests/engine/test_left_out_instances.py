@@ -112,7 +112,7 @@ def test_a_defect_in_what_stands_for_others_is_told(monkeypatch: pytest.MonkeyPa
     def broken(facts: object) -> None:
         raise ValueError("broken")
 
-    monkeypatch.setattr(kernels, "kernel_verdict", broken)
+    monkeypatch.setattr(kernels, "verdict_kind", broken)
     report = check(REVERSES + launches("reverse", 9), path="k.cu")
     (told,) = report.defects
     assert told.startswith("internal error in more instances of reverse: ValueError")

@@ -44,6 +44,7 @@ def walked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 
     monkeypatch.setattr(launches.HostCode, "_answer", counted)
     launches._WALK.forget(PROCESS)
+    launches.forget_host_code()
     return found
 
 
