@@ -274,7 +274,6 @@ class Setting:
             kernel = self._built(reading, stated, versions)
             kernel = replace(
                 kernel,
-                launches=reading.launches,
                 siblings=reading.others,
                 foremost=reading.foremost,
                 contexts=reading.contexts,
@@ -303,6 +302,7 @@ class Setting:
             reading.binding,
             stated,
             launched,
+            reading.launches,
         )
         _BUILT.keep(self.cache, versions, version, version.weight)
         return kernel

@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
-from smem_lsp.ir.nodes import Kernel, Node, Place
+from smem_lsp.ir.nodes import Kernel, LaunchSite, Node, Place
 from smem_lsp.ir.shift import Move, Moves, Places, Replaced, moved_words, shift_kernel
 from smem_lsp.lowering.body import namespace_arrays, statements
 from smem_lsp.lowering.body.visitor import Visitor
@@ -35,10 +35,12 @@ from smem_lsp.unit.unit_facts import Launched, UnitFacts, parts_of
 
 @dataclass(frozen=True)
 class _Resumable:
-    """What it takes to lower the watched statements alone. ``seen``: of the kernel with them; ``pointers``: where
-    these lead in the end; ``constants``: of the function, and of its file; ``words``: the lists of ``LimitsFound`` that
+    """What it takes to lower the watched statements alone. ``kernel``: with them; ``parts``: the functions that it may
+    contain; ``seen``: of the kernel with them; ``pointers``: where these lead in the end; ``constants``: of the function, and of its file; ``words``: the lists of ``LimitsFound`` that
     they may add to; ``names``: declared in the body, with offsets; ``buffers``: names of shared memory."""
 
+    kernel: Kernel
+    parts: tuple[Function, ...]
     watched: Run
     before: Snapshot
     added: Added
@@ -56,15 +58,12 @@ class Version:
 
     function: Function
     rest: Hashable
-    kernel: Kernel
-    parts: tuple[Function, ...]
     resumable: _Resumable | None
 
     @property
     def weight(self) -> int:
-        """How much it holds, in nodes of its tree and tokens of its text."""
-        nodes = 0 if self.resumable is None else len(self.resumable.seen.kernel.body.below)
-        return nodes + len(self.function.definition.tokens)
+        """How much it holds, in nodes of trees."""
+        return 1 if self.resumable is None else len(self.resumable.seen.kernel.body.below)
 
 
 def build_again(
@@ -76,10 +75,13 @@ def build_again(
     binding: Binding | None = None,
     stated: Stated = NOTHING_STATED,
     launched: Launched | None = None,
+    launches: tuple[LaunchSite, ...] | None = None,
 ) -> tuple[Kernel, Version]:
     """What ``build_kernel`` gives, and the version to hand in the next time. ``before``: an earlier version of the same
     kernel; ``rest``: all that a kernel depends on beside its own body, where equal values mean equal kernels for equal
-    bodies."""
+    bodies; ``launches``: of the kernel; None: those in this unit."""
+    if launches is None:
+        launches = around.launches_of(function, binding)
     rest = rest, unit.preprocessed.header_key, around.constants.declarations.mark, stated, launched
     edit = None
     if before is not None and function.is_kernel and before.rest == rest:
@@ -91,7 +93,7 @@ def build_again(
             kernel = (
                 None
                 if wider is None
-                else _resumed(before, known, wider, unit, around, function, binding, stated)
+                else _resumed(before, known, wider, unit, around, function, launches, stated)
             )
             if kernel is not None:
                 return kernel, before
@@ -99,13 +101,12 @@ def build_again(
             edit = edit_between(before.function, function)
     run = None if edit is None else edit.new
     watched = None if run is None or not run.count else Watched(run.statements, run.first, run.count)
-    built = build(unit, around, function, binding, stated, launched, watched)
-    parts = parts_of(function, around)
-    resumable = None if run is None else _resumable(built, run)
-    return built.kernel, Version(function, rest, built.kernel, parts, resumable)
+    built = build(unit, around, function, binding, stated, launched, watched, launches)
+    resumable = None if run is None else _resumable(built, run, parts_of(function, around))
+    return built.kernel, Version(function, rest, resumable)
 
 
-def _resumable(built: Built, run: Run) -> _Resumable | None:
+def _resumable(built: Built, run: Run, parts: tuple[Function, ...]) -> _Resumable | None:
     """None: what follows may depend on the watched statements in more than places."""
     ctx, seen = built.ctx, built.seen
     watched = ctx.watched
@@ -117,6 +118,8 @@ def _resumable(built: Built, run: Run) -> _Resumable | None:
     if not seen.has_hidden(added.nodes):
         return None
     return _Resumable(
+        built.kernel,
+        parts,
         run,
         watched.before,
         added,
@@ -138,7 +141,7 @@ def _resumed(
     unit: TranslationUnit,
     around: UnitFacts,
     function: Function,
-    binding: Binding | None,
+    launches: tuple[LaunchSite, ...],
     stated: Stated,
 ) -> Kernel | None:
     """The kernel, if the edited statements change nothing but places; None: that is not sure."""
@@ -149,11 +152,11 @@ def _resumed(
         return None
     if any(True for _ in unit.file_of(function.number).undecided_in(function.span)):
         return None
-    moves = _moves(before, edit, function, unit, around)
+    moves = _moves(before.function, known, edit, function, unit, around)
     if moves is None:
         return None
     regions = conditional_regions(unit, function.span)
-    if regions != tuple(map(moves.span, before.kernel.conditional)):
+    if regions != tuple(map(moves.span, known.kernel.conditional)):
         return None
     added = _added(known, edit, unit, around, function, stated, regions)
     if added is None or not _same_places(known.added.nodes, added.nodes):
@@ -163,7 +166,7 @@ def _resumed(
         return None
     if words.are_partly(known.added, added) or not known.seen.would_hide(added.nodes, added.variables):
         return None
-    return _placed(before, known, added, moves, around, function, binding, regions)
+    return _placed(known, added, moves, function, launches, regions)
 
 
 def _telling(known: _Resumable, unit: TranslationUnit, around: UnitFacts) -> Iterator[frozenset[str]]:
@@ -228,15 +231,20 @@ class _Words:
 
 
 def _moves(
-    before: Version, edit: Edit, function: Function, unit: TranslationUnit, around: UnitFacts
+    before: Function,
+    known: _Resumable,
+    edit: Edit,
+    function: Function,
+    unit: TranslationUnit,
+    around: UnitFacts,
 ) -> Moves | None:
     """From the places of the earlier version to those of this one; None where more of the text has changed than the
     edited statements."""
     parts = parts_of(function, around)
-    if [each.definition for each in parts[1:]] != [each.definition for each in before.parts[1:]]:
+    if [each.definition for each in parts[1:]] != [each.definition for each in known.parts[1:]]:
         return None
-    own, *others = before.kernel.parts
-    within = _within(before.function, function, edit)
+    own, *others = known.kernel.parts
+    within = _within(before, function, edit)
     if within is None or unit.source.line_number(function.span.start) != own.first_line:
         return None
     found = [Move(own.span, own.first_line, own.last_line, 0, 0, within)]
@@ -322,13 +330,11 @@ def _same_places(old: Sequence[Node], new: Sequence[Node]) -> bool:
 
 
 def _placed(
-    before: Version,
     known: _Resumable,
     added: Added,
     moves: Moves,
-    around: UnitFacts,
     function: Function,
-    binding: Binding | None,
+    launches: tuple[LaunchSite, ...],
     conditional: tuple[Span, ...],
 ) -> Kernel | None:
     """The kernel at its places in this version."""
@@ -345,11 +351,11 @@ def _placed(
         if name not in known.added.names
     }
     return replace(
-        shift_kernel(before.kernel, moves),
+        shift_kernel(known.kernel, moves),
         assumed=tuple(dict.fromkeys((*words["assumed"], *map(reads_nothing, words["unseen"])))),
         unseen=tuple(dict.fromkeys(words["unseen"])),
         local_names={**dict(local_types(function)), **names, **added.names},
         identifiers=frozenset((*names_in(function.body.tokens), *names_in(function.head))),
         conditional=conditional,
-        launches=around.launches_of(function, binding),
+        launches=launches,
     )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
-from smem_lsp.ir.nodes import FEWEST_LANDINGS, FunctionPart, InlinedCall, Kernel, Seq
+from smem_lsp.ir.nodes import FEWEST_LANDINGS, FunctionPart, InlinedCall, Kernel, LaunchSite, Seq
 from smem_lsp.ir.verify import stray_jump, verify
 from smem_lsp.lowering import ptxas_layout
 from smem_lsp.lowering.body import header_arrays, namespace_arrays, statements
@@ -107,8 +107,10 @@ def build(
     stated: Stated,
     launched: Launched | None,
     watched: Watched | None = None,
+    launches: tuple[LaunchSite, ...] | None = None,
 ) -> Built:
-    """See ``build_kernel``. ``watched``: statements of the kernel of which is noted what they add."""
+    """See ``build_kernel``. ``watched``: statements of the kernel of which is noted what they add; ``launches``: of the
+    kernel; None: those in this unit."""
     constants = function_scope(around.constants, function, None if binding is None else binding.names)
     surroundings = Surroundings(
         unit,
@@ -130,7 +132,9 @@ def build(
     async_copies.settle(ctx)
     if launched is None:
         launched = kernel_key(around, function, binding).launched
-    whole = _finished(ctx, around, binding, stated, launched)
+    if launches is None:
+        launches = around.launches_of(function, binding)
+    whole = _finished(ctx, around, binding, stated, launched, launches)
     seen = seen_in(whole)
     kernel = whole if seen is None else seen.visible()
     if VERIFIES:
@@ -188,7 +192,12 @@ def _note_undecided(ctx: Context, part: Function) -> None:
 
 
 def _finished(
-    ctx: Context, around: UnitFacts, binding: Binding | None, stated: Stated, launched: Launched
+    ctx: Context,
+    around: UnitFacts,
+    binding: Binding | None,
+    stated: Stated,
+    launched: Launched,
+    launches: tuple[LaunchSite, ...],
 ) -> Kernel:
     """The record of what was lowered, with what the unit says of the kernel."""
     unit, function, limits = ctx.at.unit, ctx.at.kernel, ctx.limits
@@ -232,7 +241,7 @@ def _finished(
         stated=stated,
         agreed=frozenset(ctx.agreed),
         non_portable=launched.non_portable,
-        launches=around.launches_of(function, binding),
+        launches=launches,
         partly=next(_not_understood(ctx), None),
         irregular=limits.irregular,
         drained=ctx.copies.with_final_wait,
