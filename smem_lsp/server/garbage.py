@@ -1,5 +1,8 @@
 """When garbage is collected: in the pauses between jobs, because collecting stops every thread.
 
+Only in a long job the interpreter itself collects what is young: its memory never shrinks to less than the
+places where something has stayed, and so the garbage of the longest job would be room that is held for good.
+
 Once a large file is in the caches, collecting everything takes a quarter of a second. So young objects are looked
 through soon after a job, and all of them only when nobody has typed for a while. Work that nobody waits for, as on the
 index of a project, may go on for minutes meanwhile.
@@ -15,6 +18,11 @@ from smem_lsp.source.queries import KEPT
 
 SHORT_QUIET = 0.05  # seconds without a job before young garbage is collected
 LONG_QUIET = 10.0  # seconds before all of it is
+AT_ONCE = (
+    50_000,
+    4,
+    1 << 30,
+)  # objects that one job has made, 5 ms; such collections before a wider one; never all
 MOST_YOUNG = 100_000  # objects, 10 MB: as many as one analysis of a large kernel leaves
 GROWN = 150_000  # blocks of memory that are taken, 10 MB, before more than young garbage is collected
 GROWN_WHOLLY = (
@@ -23,6 +31,11 @@ GROWN_WHOLLY = (
 MOST_JOBS = (
     10  # in a row without a pause; after more of them the collection is long enough to be noticed in a hover
 )
+
+
+def leave_to_pauses() -> None:
+    """Collect in pauses from now on, and in jobs only what would make the process larger."""
+    gc.set_threshold(*AT_ONCE)
 
 
 def collect_all() -> None:

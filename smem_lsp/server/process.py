@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import sys
 
+from smem_lsp.server.garbage import leave_to_pauses
 from smem_lsp.server.outbox import LogHandler
 from smem_lsp.source.queries import KEPT
 
@@ -26,7 +26,7 @@ def prepare() -> None:
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
     logging.getLogger("asyncio").setLevel(logging.ERROR)
     sys.setswitchinterval(SWITCH_INTERVAL)
-    gc.disable()  # the worker collects when there is time
+    leave_to_pauses()
     KEPT.most = MOST_KEPT
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from lark import Transformer
-
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.grammar_tokens import GrammarToken
 from smem_lsp.syntax.parts import (
@@ -68,11 +66,8 @@ def _statement(node: type[Any]) -> Callable[[Any, Children], Any]:
     return build
 
 
-class TreeBuilder(Transformer[GrammarToken, Any]):
+class TreeBuilder:
     """One method per rule or alias of ``grammar/cuda.lark``. Children are nodes and marks."""
-
-    def __init__(self) -> None:
-        super().__init__(visit_tokens=False)
 
     # ---- statements ------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ A mark keeps the token range it stands for, relative to the chunk.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
 
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.lookahead import Lookahead
@@ -21,14 +20,6 @@ class NotRead(Exception):
 @dataclass(slots=True, eq=False)
 class GrammarToken:
     """One terminal for the grammar: ``type`` is its name, ``[lo, hi)`` the tokens it stands for."""
-
-    # lark copies these from the last token to its end marker
-    start_pos: ClassVar[None] = None
-    end_pos: ClassVar[None] = None
-    line: ClassVar[None] = None
-    column: ClassVar[None] = None
-    end_line: ClassVar[None] = None
-    end_column: ClassVar[None] = None
 
     type: str
     lo: int

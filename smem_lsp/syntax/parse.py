@@ -11,8 +11,6 @@ from dataclasses import field, replace
 from functools import cached_property, partial
 from typing import Any
 
-from lark.exceptions import UnexpectedInput
-
 from smem_lsp.source import NO_FLAGS, CompileFlags, FileReader, SourceText, Span, checkpoint
 from smem_lsp.source.queries import PROCESS, Query, Store
 from smem_lsp.source.record import dataclass
@@ -228,7 +226,7 @@ def _read_statements(ahead: Lookahead, lo: int, hi: int, line_start: Sequence[bo
     root: tree.Block
     try:
         root = grammar.parse("statements", chunks.marks)
-    except UnexpectedInput:
+    except grammar.Refused:
         repaired = True
         root = _parse_with_repairs(chunks.marks)
     if _nesting(root) > MAX_TREE_DEPTH:
@@ -267,7 +265,7 @@ def _read_anew(
     try:
         _MARK_WITH[start](classifier, 0, len(texts))
         parsed = grammar.parse(start, classifier.marks)
-    except (NotRead, UnexpectedInput):
+    except NotRead:
         parsed = None
     if parsed is not None and len(texts) > MAX_TREE_DEPTH and _depth(parsed) > MAX_TREE_DEPTH:
         parsed = None
@@ -315,20 +313,20 @@ def _nesting(root: tree.Statement) -> int:
 
 def _parse_with_repairs(marks: Sequence[GrammarToken]) -> tree.Block:
     """Parse statements in which a head lacks its body or an ``else`` its ``if``: insert or drop marks as needed."""
-    interactive: Any = grammar.parser().parse_interactive(start="statements")
+    parser = grammar.Repairing()
     repairs = 0
     end = marks[-1].hi if marks else 0
     for mark in (*marks, GrammarToken("$END", end, end, "")):
         checkpoint()
         while repairs <= _REPAIRS:
             try:
-                result = interactive.feed_token(mark)
-            except UnexpectedInput:
+                result = parser.feed(mark)
+            except grammar.Refused:
                 repairs += 1
-                supplied = _supply(interactive.accepts(), mark)
+                supplied = _supply(parser, mark)
                 if supplied is None:
                     break  # drop the mark
-                interactive.feed_token(supplied)
+                parser.feed(supplied)
             else:
                 if mark.type == "$END":
                     block: tree.Block = result
@@ -337,14 +335,14 @@ def _parse_with_repairs(marks: Sequence[GrammarToken]) -> tree.Block:
     return tree.Block(0, end, [tree.Bad(0, end)])
 
 
-def _supply(accepted: set[str], mark: GrammarToken) -> GrammarToken | None:
+def _supply(parser: grammar.Repairing, mark: GrammarToken) -> GrammarToken | None:
     """The mark to insert before ``mark`` so that parsing can go on; None: drop ``mark`` instead."""
-    if "$END" in accepted:  # between two statements
+    if parser.accepts("$END"):  # between two statements
         return None
     for kind in ("SEMI", "COND", "HEAD", "CHUNK_EXPR", "COLON", "WHILE", "CATCH", "CLOSE"):
         # a missing body, head or expression; inside a block only what the block itself lacks
-        if kind in accepted and (kind != "SEMI" or "CLOSE" not in accepted) and kind != mark.type:
-            if kind in ("WHILE", "CLOSE") and "CLOSE" in accepted and mark.type != "$END":
+        if kind != mark.type and parser.accepts(kind) and (kind != "SEMI" or not parser.accepts("CLOSE")):
+            if kind in ("WHILE", "CLOSE") and mark.type != "$END" and parser.accepts("CLOSE"):
                 return None
             return GrammarToken(kind, mark.lo, mark.lo, "")
     return None

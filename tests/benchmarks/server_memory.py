@@ -74,9 +74,13 @@ class Typist:
         self._number = number
         self._keys = self._typing()
 
-    def press(self) -> None:
+    def type(self) -> None:
         self.version += 1
         self.client.change(self.uri, self.version, next(self._keys))
+
+    def press(self) -> None:
+        """Type, and wait for what is found."""
+        self.type()
         self.client.published(self.uri, self.version)
         with self.client.arrived:
             self.client.received.clear()

@@ -70,7 +70,6 @@ def test_it_ends_at_the_clients_word_and_complains_of_nothing(seen: dict[str, An
 def test_what_takes_long_is_kept_for_the_next_start(folder: Path) -> None:
     kept = [path.relative_to(folder / "cache") for path in (folder / "cache").rglob("*") if path.is_file()]
     assert any(path.suffix == ".pyc" for path in kept)
-    assert any(path.name.startswith("grammar-") for path in kept)
 
 
 def test_licences_of_what_it_is_made_of(folder: Path) -> None:

@@ -283,9 +283,9 @@ def test_a_cache_folder_in_the_project(project: Project) -> None:
     """What is kept there may be anybody's: it may say something wrong, and run nothing."""
     cache = project.folder / ".cache"
     assert project.run(str(SCRIPT), "check", "k.cu", XDG_CACHE_HOME=str(cache)).returncode == 1
-    (kept,) = (cache / "smem-lsp").glob("grammar-*.pickle")
+    (kept,) = (cache / "smem-lsp").glob("grammar-*.json")
     body = f"cposix\nsystem\n(Vecho ours pickle >> {project.log}\ntR."
-    for text in (body, "garbage", "", "I5\n.", "(dp0\n."):
+    for text in (body, "garbage", "", "5", "{}", '{"symbols": [], "rules": [], "states": [[0, 0]]}'):
         kept.write_text(text)
         done = project.run(str(SCRIPT), "check", "k.cu", XDG_CACHE_HOME=str(cache))
         assert (done.returncode, done.stderr) == (1, "")

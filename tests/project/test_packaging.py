@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email
+import json
 import os
 import re
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from smem_lsp.output.version import VERSION
+from smem_lsp.syntax.tables import made
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,7 +69,9 @@ def test_contents_of_the_wheel(wheel: Path) -> None:
         scripts = next(name for name in names if name.endswith(".dist-info/entry_points.txt"))
         assert "smem-lsp = smem_lsp.cli:main" in archive.read(scripts).decode()
         told = email.message_from_bytes(archive.read(metadata))
-        assert archive.read("smem_lsp/_grammar/cuda.lark") == (ROOT / "grammar/cuda.lark").read_bytes()
+        grammar = archive.read("smem_lsp/_grammar/cuda.lark")
+        assert grammar == (ROOT / "grammar/cuda.lark").read_bytes()
+        assert json.loads(archive.read("smem_lsp/_grammar/tables.json")) == made(grammar.decode())
     assert (told["Version"], told["Requires-Python"]) == (VERSION, ">=3.10")
     assert "Environment :: GPU :: NVIDIA CUDA" in told.get_all("Classifier", [])
     description = str(told.get_payload())
@@ -107,6 +111,7 @@ def test_the_wheel_works_elsewhere(wheel: Path, tmp_path: Path) -> None:
     found = run(*command, cwd=elsewhere, **settings)
     assert "SMEM301" in found
     assert "8,192 → 4,096 B" in found
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.name.startswith("grammar-")]
 
 
 def test_a_wheel_of_the_sdist_is_complete(wheel: Path, tmp_path: Path) -> None:

@@ -75,6 +75,20 @@ def test_work_that_nobody_waits_for_keeps_no_garbage(
     assert len(calls) == collected  # and once only
 
 
+@pytest.mark.parametrize(("made", "there"), [(garbage.AT_ONCE[0] * 2, False), (1_000, True)])
+def test_a_long_job_collects_its_young_garbage(made: int, there: bool) -> None:
+    before = gc.get_threshold()
+    gc.collect()
+    garbage.leave_to_pauses()
+    try:
+        watched = ref(Ring())
+        kept = [[n] for n in range(made)]
+        assert (watched() is not None) is there
+        assert len(kept) == made
+    finally:
+        gc.set_threshold(*before)
+
+
 def test_a_server_keeps_less_than_a_check() -> None:
     code = (
         "from smem_lsp.server.process import MOST_KEPT, prepare\n"

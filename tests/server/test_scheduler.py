@@ -39,7 +39,7 @@ from smem_lsp.server.scheduler import (
     pause,
 )
 from smem_lsp.server.thread_worker import ThreadWorker
-from smem_lsp.server.turns import LONGEST_SLICE, SLICE, STARVED, Turn
+from smem_lsp.server.turns import AT_ONCE, LONGEST_SLICE, SLICE, STARVED, Turn
 from smem_lsp.source import OutOfBudget, Superseded, checkpoint
 
 
@@ -332,6 +332,15 @@ def test_the_queue_tells_a_run_who_waits() -> None:
     queue.add_analysis(lambda: None, Turn(), 6.0)
     assert turn.over(5.0 + LONGEST_SLICE + 0.01) and not turn.over(5.0 + LONGEST_SLICE)
     queue.add_request(lambda: None, 6.0)
+    assert turn.over(5.0 + AT_ONCE + 0.001) and not turn.over(5.0 + AT_ONCE)
+
+
+def test_a_run_that_made_room_before_has_its_slice() -> None:
+    """Else somebody who asks and asks would keep it from ever getting through a kernel."""
+    queue, turn = JobQueue(), Turn(put_back=1)
+    queue.add_analysis(lambda: None, turn, 0.0)
+    assert queue.next(5.0) is not None
+    queue.add_request(lambda: None, 5.0)
     assert turn.over(5.0 + SLICE + 0.01) and not turn.over(5.0 + SLICE)
 
 

@@ -36,10 +36,8 @@ from py_compile import PycInvalidationMode
 for folder in ("libs", "more"):
     shutil.copytree(f"/from/{folder}", f"/smem/{folder}")
     sys.path.insert(0, f"/smem/{folder}")
-from smem_lsp.syntax.grammar import parser
 from smem_lsp.targets import TARGETS
 
-parser()
 compileall.compile_dir("/smem", quiet=1, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
 shutil.make_archive("/out/engine", "zip", "/smem")
 " ".join(TARGETS)

@@ -123,9 +123,10 @@ def solve(formulas: Iterable[Formula], wanted: Sequence[Expression], effort: int
 
 
 def _solved(asserted: str, names: Sequence[str], effort: int, *, values: bool, linear: bool) -> Solution:
-    try:
-        import z3  # 40 ms
-    except ImportError:
+    from smem_lsp.analysis.decision.z3_library import Context, library  # 8 ms
+
+    z3 = library()
+    if z3 is None:
         return MISSING
     stop_if_stale()
     text = "".join(f"(declare-const {name} Int)" for name in names) + asserted
@@ -133,17 +134,17 @@ def _solved(asserted: str, names: Sequence[str], effort: int, *, values: bool, l
     if linear and not values and "(forall" not in asserted:
         kept: _Kept | None = getattr(_local, "kept", None)
         if kept is None:
-            kept = _local.kept = _Kept(z3.Context())
+            kept = _local.kept = _Kept(z3, Context(z3))
             PROCESS.can_spare(_let_go)
         outcome = kept.ask(text, min(_QUICK, effort))
         if outcome is not Outcome.UNKNOWN:
             return Solution(outcome, {}, _QUICK_COST)
     spent = 0
     for part, settings in _LINEAR if linear else _PRODUCTS:
-        context = z3.Context()
+        context = Context(z3)
         with interrupted(context.interrupt):
             allowed = int(part * effort)
-            outcome, found, used = _put(context, text, names if values else (), allowed, settings)
+            outcome, found, used = _put(z3, context.ref, text, names if values else (), allowed, settings)
         if outcome is not Outcome.UNKNOWN:
             return Solution(outcome, found, _CONTEXT + spent + used)
         spent += _CONTEXT + max(used, allowed)
@@ -158,36 +159,30 @@ def _let_go() -> None:
 class _Kept:
     """A context that is kept for questions that ask for no values, and with it what reads them."""
 
-    __slots__ = ("_context", "_effort", "_parser")
+    __slots__ = ("_context", "_effort", "_parser", "_z3")
 
-    def __init__(self, context: Any) -> None:
-        from z3 import z3core as z3
-
-        self._context = context
+    def __init__(self, z3: Any, context: Any) -> None:
+        self._z3, self._context = z3, context
         self._effort = 0
-        self._parser = z3.Z3_mk_parser_context(context.ref())
-        z3.Z3_parser_context_inc_ref(context.ref(), self._parser)
+        self._parser = z3.Z3_mk_parser_context(context.ref)
+        z3.Z3_parser_context_inc_ref(context.ref, self._parser)
 
     def ask(self, text: str, effort: int) -> Outcome:
-        from z3 import z3core as z3
-
-        c, parser = self._context.ref(), self._parser
+        z3, c, parser = self._z3, self._context.ref, self._parser
         if effort != self._effort:
-            z3.Z3_update_param_value(c, "rlimit", str(effort))
+            z3.Z3_update_param_value(c, b"rlimit", str(effort).encode())
             self._effort = effort
         solver = z3.Z3_mk_simple_solver(c)
         z3.Z3_solver_inc_ref(c, solver)
         try:
-            _assert_all(c, solver, z3.Z3_parser_context_from_string(c, parser, "(push)" + text))
+            _assert_all(z3, c, solver, z3.Z3_parser_context_from_string(c, parser, b"(push)" + text.encode()))
             return _outcome(z3.Z3_solver_check(c, solver))
         finally:
-            z3.Z3_parser_context_from_string(c, parser, "(pop)")  # its variables are no others' variables
+            z3.Z3_parser_context_from_string(c, parser, b"(pop)")  # its variables are no others' variables
             z3.Z3_solver_dec_ref(c, solver)
 
 
-def _assert_all(c: Any, solver: Any, parsed: Any) -> None:
-    from z3 import z3core as z3
-
+def _assert_all(z3: Any, c: Any, solver: Any, parsed: Any) -> None:
     z3.Z3_ast_vector_inc_ref(c, parsed)
     for place in range(z3.Z3_ast_vector_size(c, parsed)):
         z3.Z3_solver_assert(c, solver, z3.Z3_ast_vector_get(c, parsed, place))
@@ -199,58 +194,54 @@ def _outcome(answer: int) -> Outcome:
 
 
 def _put(
-    context: Any, text: str, names: Sequence[str], effort: int, settings: Mapping[str, bool] = _PLAIN
+    z3: Any, c: Any, text: str, names: Sequence[str], effort: int, settings: Mapping[str, bool] = _PLAIN
 ) -> tuple[Outcome, Mapping[str, int], int]:
     """The answer in a new context, the values of ``names``, and the effort that they took. In the words of the
     solver's own interface: the objects of Python around it cost as much as an easy answer."""
-    from z3 import z3core as z3
-
-    c = context.ref()
     # without tactics: a third of the time, and more is decided
     solver = z3.Z3_mk_simple_solver(c)
     z3.Z3_solver_inc_ref(c, solver)
     given = z3.Z3_mk_params(c)
     z3.Z3_params_inc_ref(c, given)
-    z3.Z3_params_set_uint(c, given, z3.Z3_mk_string_symbol(c, "rlimit"), effort)
-    z3.Z3_params_set_uint(c, given, z3.Z3_mk_string_symbol(c, "timeout"), _MOST_MILLISECONDS)
+    z3.Z3_params_set_uint(c, given, z3.Z3_mk_string_symbol(c, b"rlimit"), effort)
+    z3.Z3_params_set_uint(c, given, z3.Z3_mk_string_symbol(c, b"timeout"), _MOST_MILLISECONDS)
     for name, value in settings.items():
-        z3.Z3_params_set_bool(c, given, z3.Z3_mk_string_symbol(c, name), value)
+        z3.Z3_params_set_bool(c, given, z3.Z3_mk_string_symbol(c, name.encode()), value)
     z3.Z3_solver_set_params(c, solver, given)
     z3.Z3_params_dec_ref(c, given)
     try:
-        _assert_all(c, solver, z3.Z3_parse_smtlib2_string(c, text, 0, None, None, 0, None, None))
+        parsed = z3.Z3_parse_smtlib2_string(c, text.encode(), 0, None, None, 0, None, None)
+        _assert_all(z3, c, solver, parsed)
         outcome = _outcome(z3.Z3_solver_check(c, solver))
-        values = _values(c, solver, names) if names and outcome is Outcome.SOME else {}
-        return outcome, values, _count(c, solver)
+        values = _values(z3, c, solver, names) if names and outcome is Outcome.SOME else {}
+        return outcome, values, _count(z3, c, solver)
     finally:
         z3.Z3_solver_dec_ref(c, solver)
 
 
-def _values(c: Any, solver: Any, names: Sequence[str]) -> Mapping[str, int]:
-    from z3 import z3core as z3
+def _values(z3: Any, c: Any, solver: Any, names: Sequence[str]) -> Mapping[str, int]:
+    from ctypes import byref, c_void_p
 
     found: dict[str, int] = {}
     model = z3.Z3_solver_get_model(c, solver)
     z3.Z3_model_inc_ref(c, model)
-    integer, value = z3.Z3_mk_int_sort(c), (z3.Ast * 1)()
+    integer, value = z3.Z3_mk_int_sort(c), c_void_p()
     for name in names:
-        variable = z3.Z3_mk_const(c, z3.Z3_mk_string_symbol(c, name), integer)
+        variable = z3.Z3_mk_const(c, z3.Z3_mk_string_symbol(c, name.encode()), integer)
         z3.Z3_inc_ref(c, variable)
-        if z3.Z3_model_eval(c, model, variable, True, value):
-            found[name] = int(z3.Z3_get_numeral_string(c, value[0]))
+        if z3.Z3_model_eval(c, model, variable, True, byref(value)):
+            found[name] = int(z3.Z3_get_numeral_string(c, value))
         z3.Z3_dec_ref(c, variable)
     z3.Z3_model_dec_ref(c, model)
     return found
 
 
-def _count(c: Any, solver: Any) -> int:
-    from z3 import z3core as z3
-
+def _count(z3: Any, c: Any, solver: Any) -> int:
     statistics = z3.Z3_solver_get_statistics(c, solver)
     z3.Z3_stats_inc_ref(c, statistics)
     try:
         for place in range(z3.Z3_stats_size(c, statistics)):
-            if z3.Z3_stats_get_key(c, statistics, place) == "rlimit count":
+            if z3.Z3_stats_get_key(c, statistics, place) == b"rlimit count":
                 return int(z3.Z3_stats_get_uint_value(c, statistics, place))
     finally:
         z3.Z3_stats_dec_ref(c, statistics)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import sys
 
 import pytest
 
-from smem_lsp.analysis.decision import known_answers, solver
+from smem_lsp.analysis.decision import known_answers, solver, z3_library
 from smem_lsp.analysis.decision.formulas import Expression, concerned, number
 from smem_lsp.analysis.decision.model import Answer, Verdict, VerdictKind
 from smem_lsp.analysis.decision.verdict import Judge
@@ -139,7 +138,7 @@ void host(const int* in, int* out, int n) { k<<<1, 64>>>(in, out, n); }
 
 
 def test_without_the_solver_nothing_is_decided_and_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "z3", None)
+    monkeypatch.setattr(z3_library, "library", lambda: None)
     known_answers.ANSWERS.forget(PROCESS)
     solver.ANSWERS.forget(PROCESS)
     found = verdict("s[t] = in[t * 3 + 77]; out[t + 123] = s[t];")
