@@ -36,8 +36,9 @@ from smem_lsp.unit.unit_facts import Launched, UnitFacts, parts_of
 @dataclass(frozen=True)
 class _Resumable:
     """What it takes to lower the watched statements alone. ``kernel``: with them; ``parts``: the functions that it may
-    contain; ``seen``: of the kernel with them; ``pointers``: where these lead in the end; ``constants``: of the function, and of its file; ``words``: the lists of ``LimitsFound`` that
-    they may add to; ``names``: declared in the body, with offsets; ``buffers``: names of shared memory."""
+    contain; ``seen``: of the kernel with them; ``pointers``: where these lead in the end; ``constants``: of the
+    function, and of its file; ``words``: the lists of ``LimitsFound`` that they may add to; ``names``: declared in the
+    body, with offsets; ``buffers``: names of shared memory."""
 
     kernel: Kernel
     parts: tuple[Function, ...]
