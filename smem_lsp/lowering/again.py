@@ -27,10 +27,13 @@ from smem_lsp.lowering.visible import Seen
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import Span
 from smem_lsp.source.record import dataclass
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.instances import Binding
 from smem_lsp.unit.ptxas_rounding import header_names
 from smem_lsp.unit.unit_facts import Launched, UnitFacts, parts_of
+
+_DIRECTIVE = regex(r"\n[ \t]*#")
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,7 @@ def _resumed(
     if len(edit.old.own) != len(edit.new.own) or function.start != before.function.start:
         return None
     words = _Words(before.function, function, edit)
-    if words.from_macros or not words.are_apart(_telling(known, unit, around)):
+    if not words.are_plain or not words.are_apart(_telling(known, unit, around)):
         return None
     if any(True for _ in unit.file_of(function.number).undecided_in(function.span)):
         return None
@@ -196,9 +199,16 @@ class _Words:
         yield self.new, self._range(self.new, self.edit.new)
 
     @property
-    def from_macros(self) -> bool:
-        """Did a macro, or a directive, have a part in them?"""
-        return any(function.body.tokens.offsets[at] < 0 for function, where in self.sides for at in where)
+    def are_plain(self) -> bool:
+        """Is no macro and no directive among them?"""
+        for function, where in self.sides:
+            offsets = function.body.tokens.offsets[where.start : where.stop]
+            if min(offsets) < 0:
+                return False
+            start = function.start
+            if _DIRECTIVE.search(function.definition.text, offsets[0] - start, offsets[-1] - start):
+                return False
+        return True
 
     @property
     def inside(self) -> frozenset[str]:

@@ -151,13 +151,14 @@ class Seen:
         return _Numbers(self.kernel, kept, self.variables).numbered(kept)
 
     def has_hidden(self, nodes: Sequence[Node]) -> bool:
-        """Is nothing to be seen of these, which are part of it?"""
+        """Are these part of it, and is nothing to be seen of them?"""
+        parts = {id(each) for each in self.kernel.body.below}
         for node in nodes:
             if isinstance(node, Branch):
                 if id(node) not in self.regions or self.regions[id(node)].seen:
                     return False
             elif isinstance(node, Assign):
-                if id(node) in self.nodes:
+                if id(node) not in parts or id(node) in self.nodes:
                     return False
             elif not isinstance(node, Place):
                 return False

@@ -146,6 +146,7 @@ STATEMENTS = (
     "\n#define HALF 2\n",
     "\n#if UNKNOWN\n int a = 3;\n#endif\n",
     "/* int a = 3;",
+    'float a = \n#include "unseen.h"\n 3;',
     "t;",
 )
 
@@ -154,7 +155,7 @@ STATEMENTS = (
 def test_whatever_is_typed_the_kernel_is_that_of_the_text(words: str) -> None:
     typist = Typist()
     for at in ("/*here*/", "/*there*/"):
-        for text in (*typed("float q = 1;", at)[-4:], *typed(words, at), *typed("float q = 2;", at)[-2:]):
+        for text in (*typed("float q = 1;", at)[-4:], *typed(words, at)[::2], *typed(words, at)[-2:]):
             typist.build(text)
 
 
@@ -181,7 +182,7 @@ def test_what_stands_elsewhere_counts() -> None:
         typist.build(changed)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_random_statements_at_random_places(seed: int) -> None:
     """Typed, retyped and deleted, over and over: every version is the kernel of its text."""
     random = Random(seed)
