@@ -25,13 +25,14 @@ from smem_lsp.lowering.state.places import Ref
 from smem_lsp.lowering.state.snapshot import Added, Snapshot, Watched
 from smem_lsp.lowering.visible import Seen
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.source import Span
+from smem_lsp.source import Span, checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
+from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.instances import Binding
 from smem_lsp.unit.ptxas_rounding import header_names
-from smem_lsp.unit.unit_facts import Launched, UnitFacts, parts_of
+from smem_lsp.unit.unit_facts import Launched, UnitFacts, bindings_of, parts_of
 
 _DIRECTIVE = regex(r"\n[ \t]*#")
 
@@ -41,7 +42,7 @@ class _Resumable:
     """What it takes to lower the watched statements alone. ``kernel``: with them; ``parts``: the functions that it may
     contain; ``seen``: of the kernel with them; ``pointers``: where these lead in the end; ``constants``: of the
     function, and of its file; ``words``: the lists of ``LimitsFound`` that they may add to; ``names``: declared in the
-    body, with offsets; ``buffers``: names of shared memory."""
+    body, with offsets; ``buffers``: words that shared memory, or what becomes of it, is named with."""
 
     kernel: Kernel
     parts: tuple[Function, ...]
@@ -86,7 +87,8 @@ def build_again(
     bodies; ``launches``: of the kernel; None: those in this unit."""
     if launches is None:
         launches = around.launches_of(function, binding)
-    rest = rest, unit.preprocessed.header_key, around.constants.declarations.mark, stated, launched
+    top = around.constants
+    rest = rest, unit.preprocessed.header_key, top.declarations.mark, top.state.packed, stated, launched
     edit = None
     if before is not None and function.is_kernel and before.rest == rest:
         known = before.resumable
@@ -118,6 +120,8 @@ def _resumable(built: Built, run: Run, parts: tuple[Function, ...]) -> _Resumabl
         return None
     if seen is None or built.kernel.drained is not None or ctx.copies.waits or ctx.copies.into:
         return None
+    if ctx.limits.passed_over:  # what other functions declare counts then
+        return None
     added, limits = watched.added, ctx.limits
     if not seen.has_hidden(added.nodes):
         return None
@@ -132,10 +136,33 @@ def _resumable(built: Built, run: Run, parts: tuple[Function, ...]) -> _Resumabl
         (ctx.around.constants, ctx.around.file_constants),
         {name: tuple(getattr(limits, name)) for name in added.words},
         ctx.local_names,
-        frozenset(
-            (*(each.name for each in ctx.buffers.declared), *(each.text for each in ctx.buffers.names))
+        _bound(
+            ctx.at.kernel.body.tokens,
+            {*(each.name for each in ctx.buffers.declared), *(each.text for each in ctx.buffers.names)},
         ),
     )
+
+
+_ENDS = frozenset(("SEMI", "LC", "RC"))
+
+
+def _bound(tokens: Tokens, names: set[str]) -> frozenset[str]:
+    """``names``, and all that is ever assigned something with one of them in it: the words that tell what becomes of
+    shared memory (``ptxas_layout``)."""
+    found = set(names)
+    grown = True
+    while grown:
+        size, targets = len(found), set[str]()
+        for at, (kind, text) in enumerate(zip(tokens.kinds, tokens.texts)):
+            checkpoint()
+            if kind in _ENDS:
+                targets.clear()
+            elif kind == "EQ" and at and tokens.kinds[at - 1] == "NAME":
+                targets.add(tokens.texts[at - 1])
+            elif text in found:
+                found |= targets
+        grown = len(found) > size
+    return frozenset(found)
 
 
 def _resumed(
@@ -166,11 +193,12 @@ def _resumed(
     if added is None or not _same_places(known.added.nodes, added.nodes):
         return None
     declared = {*known.added.names, *added.names}
-    if not declared.isdisjoint(words.around) or not words.are_named(known.names.keys() - declared):
+    if not declared.isdisjoint(words.around):
         return None
     if words.are_partly(known.added, added) or not known.seen.would_hide(added.nodes, added.variables):
         return None
-    return _placed(known, added, moves, function, launches, regions)
+    siblings = len(bindings_of(around, function)) - 1
+    return _placed(known, added, moves, function, launches, regions, siblings)
 
 
 def _telling(known: _Resumable, unit: TranslationUnit, around: UnitFacts) -> Iterator[frozenset[str]]:
@@ -233,12 +261,6 @@ class _Words:
         """Do the statements name none of these?"""
         inside = self.inside
         return all(inside.isdisjoint(each) for each in names)
-
-    def are_named(self, names: Iterable[str]) -> bool:
-        """Do other statements name those of ``names``, too, that these do? Whether something is ever used may depend on
-        them else."""
-        around = self.around
-        return all(around[name] > 2 for name in self.inside.intersection(names))
 
 
 def _moves(
@@ -328,7 +350,7 @@ def _added(
     block = edit.new.around
     braces = statements.braces_of(function) if block is None else function.body.site(block.lo, block.hi)
     statements.in_turn(ctx, edit.new.own, scope, braces)
-    added = known.before.added(ctx, ctx.out.items)
+    added = known.before.added(ctx, ctx.out.items, scope)
     if added is None or any(known.pointers.get(v) != ref for v, ref in added.consulted.items()):
         return None
     return added
@@ -347,6 +369,7 @@ def _placed(
     function: Function,
     launches: tuple[LaunchSite, ...],
     conditional: tuple[Span, ...],
+    siblings: int,
 ) -> Kernel | None:
     """The kernel at its places in this version."""
     words: dict[str, list[str]] = {}
@@ -369,4 +392,5 @@ def _placed(
         identifiers=frozenset((*names_in(function.body.tokens), *names_in(function.head))),
         conditional=conditional,
         launches=launches,
+        siblings=siblings,
     )

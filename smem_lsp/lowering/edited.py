@@ -70,7 +70,12 @@ def _same_frame(old: Function, new: Function) -> bool:
         and old.scopes == new.scopes
         and one.head.texts == other.head.texts
         and one.head.kinds == other.head.kinds
+        and _from_macros(one.head.offsets) == _from_macros(other.head.offsets)
     )
+
+
+def _from_macros(offsets: Sequence[int]) -> list[bool]:
+    return [each < 0 for each in offsets]
 
 
 def _common(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
@@ -88,6 +93,9 @@ def _reads_alike(old: Function, new: Function, ahead: int, behind: int) -> bool:
     mine, theirs = one.tokens, other.tokens
     ends = len(mine) - behind, len(theirs) - behind
     if mine.kinds[:ahead] != theirs.kinds[:ahead] or mine.kinds[ends[0] :] != theirs.kinds[ends[1] :]:
+        return False
+    macros = _from_macros(mine.offsets), _from_macros(theirs.offsets)
+    if macros[0][:ahead] != macros[1][:ahead] or macros[0][ends[0] :] != macros[1][ends[1] :]:
         return False
     lines = one.line_start, other.line_start
     if lines[0][:ahead] != lines[1][:ahead] or lines[0][ends[0] :] != lines[1][ends[1] :]:

@@ -79,6 +79,11 @@ class Scope:
             self.declarations = Declarations()
         return self.declarations
 
+    @property
+    def declares_nothing(self) -> bool:
+        """Has it no declarations of its own? Variables that hide outer names are none."""
+        return self.declarations is _NOTHING
+
     def bind(self, names: dict[str, Argument]) -> Scope:
         """A scope inside this one where ``names`` mean these types and values; None: unknown."""
         inner = Scope(self, self.state, _NOTHING, bound=dict(names))

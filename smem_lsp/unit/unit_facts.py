@@ -353,6 +353,7 @@ class UnitFacts:
             self.rounding,
             tuple(sorted(self.callers.items())),
             self.dialect,
+            self.constants.state.packed,
             self.unit.preprocessed.exhausted,
             self.unit.preprocessed.refused,
         )
@@ -550,6 +551,7 @@ def _found_key(around: UnitFacts, function: Function, binding: Binding | None) -
         tuple(around.callers.get(part.name, 0) for part in parts) if around.callers else (),
         internal(unit, function),
         around.dialect,
+        around.constants.state.packed,
         any(unit.preprocessed.leaves_open(part.definition.words) for part in parts),
         None if binding is None else around.identity_of(binding),
         around.instances.get(function.number, Instances()).why if around.instances else None,

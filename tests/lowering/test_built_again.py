@@ -7,10 +7,12 @@ from random import Random
 
 import pytest
 
+from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.lowering.again import Version, build_again
 from smem_lsp.lowering.kernel import build_kernel
 from smem_lsp.source import SourceText
+from smem_lsp.source.queries import Store
 from smem_lsp.syntax.parse import parse
 from smem_lsp.unit.unit_facts import bindings_of, kernel_key, survey_file
 
@@ -219,3 +221,121 @@ def test_random_statements_at_random_places(seed: int) -> None:
             versions = [words[:end] for end in range(1, len(words) + 1, 3)] + [words]
             for so_far in (*versions, *reversed(versions[-3:])):
                 typist.build(f"{KERNEL[:at]}\n{so_far}\n{KERNEL[at:]}")
+
+
+def kernel(statement: str, *, head: str = "", before: str = "", behind: str = "", foot: str = "") -> str:
+    return f"""{head}
+__device__ float half_of(float x) {{ return 0.5f * x; }}
+__global__ void k(float* out, const float* in, int n) {{
+  __shared__ float s[256]; int t = threadIdx.x; float sum = 0; {before}
+  for (int i = 0; i < n; i++) {{
+    float part = in[i];
+    {statement}
+    s[t] = part; __syncthreads(); {behind}
+  }}
+  out[t] = sum + s[t ^ 1];
+}}
+{foot}
+"""
+
+
+@pytest.mark.parametrize(
+    ("statements", "around"),
+    [
+        (("enum { W = 3 };", "enum { W = 4 };", "enum { W = 5 };"), {"behind": "s[W] = part;"}),
+        (
+            ("using namespace A;", "using namespace B;", "using namespace A;", "using namespace B;"),
+            {
+                "head": "namespace A { constexpr int W = 3; } namespace B { constexpr int W = 4; }",
+                "behind": "s[W] = 1;",
+            },
+        ),
+        (
+            ("using T = float[3];", "using T = float[4];", "using T = float[5];"),
+            {"behind": "__shared__ T z; z[t] = 1;"},
+        ),
+        (
+            ("struct A { int f; };", "struct A { float f; };", "struct A { float f, g; };"),
+            {"behind": "__shared__ A z[4]; z[t].f = 1;"},
+        ),
+        (
+            ("float a = 2;", "float a = 3;", "float a = 4;", "enum { W = 3 };"),
+            {"head": "constexpr int W = 9;", "behind": "s[W] = 1;"},
+        ),
+        (
+            (
+                "{ enum { W = 3 }; s[W] = 1; }",
+                "{ enum { W = 4 }; s[W] = 1; }",
+                "{ enum { W = 5 }; s[W] = 1; }",
+            ),
+            {},
+        ),
+        (
+            ("float a = q;", "float a = q + 1;", "float a = q + 2;"),
+            {"behind": "int q = 3; s[q + t] = q; sum += q;"},
+        ),
+        (("int row = 3;", "int row = 4;", "int ro = row;"), {}),
+        (
+            ("float a = 1;", "float a = 2;", "W && (__syncthreads(), 1);"),
+            {"head": "constexpr int W = 1;", "behind": "enum { W = 0 }; s[W] = 1;"},
+        ),
+        (
+            ("float a = 1;", "float a = 2;", "while (W) { __syncthreads(); }"),
+            {"head": "constexpr int W = 1;", "behind": "constexpr int W = 0; sum += W + W + W;"},
+        ),
+        (
+            ("float a = 3;", "float a = 4;", "float a = (T)t;"),
+            {"head": "struct T { int x; };", "behind": "using T = int;"},
+        ),
+        (
+            ("float a = once;", "float a = once + 1;", "float a = 3;"),
+            {"before": "float once = s[t];", "behind": "(void)once; (void)once; (void)once;"},
+        ),
+        (
+            ("float a = v[1];", "float a = v[2];", "float a = v[t];"),
+            {
+                "before": "float v[4] = {1, 2, 3, 4}; __shared__ float z[4]; if (t == 0) { z[0] = 1; z[1] = 2; } "
+                "__syncthreads(); { float v = z[0]; sum += v + v; }"
+            },
+        ),
+    ],
+)
+def test_what_a_statement_declares_or_may_mean_counts(
+    statements: tuple[str, ...], around: dict[str, str]
+) -> None:
+    typist = Typist()
+    for each in statements:
+        typist.build(kernel(each, **around))
+
+
+@pytest.mark.parametrize(
+    ("name", "versions", "around"),
+    [
+        ("head", ("///////////", "#define s s", "///////////"), {}),
+        ("head", ("/" * 27, "#define __syncthreads __sync"), {}),
+        (
+            "foot",
+            ("__device__ void g() { int x[3]; }", "__device__ void g() { __shared__ int x[3]; }"),
+            {"before": "unknown(t);"},
+        ),
+    ],
+)
+def test_the_rest_of_the_file_counts(name: str, versions: tuple[str, ...], around: dict[str, str]) -> None:
+    typist = Typist()
+    for version in versions:
+        for number in "1", "2", "3":
+            parts = {**around, name: version}
+            typist.build(kernel(f"float a = {number};", **parts))
+
+
+def test_how_classes_are_packed_counts() -> None:
+    cache, found = Store(), list[tuple[int | None, int | None]]()
+    for foot in ("//", "#pragma pack(1)", "//"):
+        for number in "1", "2", "3":
+            use = "z[t % 4].x = 1; __syncthreads(); sum = z[3 - t % 4].x;"
+            before = f"struct S {{ char c; int x; }}; __shared__ S z[4]; {use}"
+            text = kernel(f"float a = {number};", before=before, foot=foot)
+            found.append(
+                (check(text, cache=cache).kernels[0].static_bytes, check(text).kernels[0].static_bytes)
+            )
+    assert all(warm == cold for warm, cold in found) and len({*found}) == 2

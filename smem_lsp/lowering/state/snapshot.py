@@ -63,13 +63,18 @@ class Snapshot:
 
     @staticmethod
     def of(ctx: Context, scope: LocalScope) -> Snapshot:
+        """What follows declares its constants and types in scopes inside of those that are kept."""
+        kept = _scope(scope)
+        for each in scope.outwards():
+            if each.constants is not None:
+                each.constants = each.constants.child()
         parts = {name: _part(getattr(ctx, name)) for name in _PARTS}
         parts["out"].items = []
         for name in ("out", "variables"):
             parts[name].at = None
         parts["outside"].out = parts["points_to"].variables = None
         parts |= {name: _copied(getattr(ctx, name)) for name in _OWN}
-        return Snapshot(parts, _scope(scope), ctx.counters)
+        return Snapshot(parts, kept, ctx.counters)
 
     def resumed(self, around: Surroundings) -> tuple[Context, LocalScope]:
         """Lowering may go on here, with statements of another version of the kernel, any number of times."""
@@ -83,9 +88,9 @@ class Snapshot:
         ctx.points_to.variables, ctx.outside.out, ctx.counters = ctx.variables, ctx.out, self.counters
         return ctx, LocalScope(_scope(self.scope))
 
-    def added(self, ctx: Context, nodes: list[Node]) -> Added | None:
+    def added(self, ctx: Context, nodes: list[Node], scope: LocalScope) -> Added | None:
         """What statements behind it have added to lowering, now in ``ctx``, where that is nothing but ``nodes``, new
-        variables, and words about what is not understood."""
+        variables, and words about what is not understood. ``scope``: the one that they declare names in."""
         for name in _PARTS:
             old, new = vars(self.parts[name]), vars(getattr(ctx, name))
             free = _NUMBERED.get(name, ())
@@ -94,6 +99,12 @@ class Snapshot:
         if any(self.parts[each] != getattr(ctx, each) for each in _OWN if each != "local_names"):
             return None
         known: dict[str, int] = self.parts["local_names"]
+        names = {name: at for name, at in ctx.local_names.items() if name not in known}
+        constants = scope.constants
+        if constants is not None and not (
+            constants.declares_nothing and names.keys() >= constants.values.keys()
+        ):
+            return None
         words = {}
         for name in _GROW:
             first = len(getattr(self.parts["limits"], name))
@@ -101,7 +112,7 @@ class Snapshot:
         consulted = self.parts["points_to"]._consulted
         return Added(
             tuple(nodes),
-            {name: at for name, at in ctx.local_names.items() if name not in known},
+            names,
             words,
             frozenset(self._declared(ctx)),
             {each: ref for each, ref in ctx.points_to._consulted.items() if each not in consulted},
@@ -132,7 +143,7 @@ class Added:
 class Watched:
     """Statements of a kernel that somebody edits: those of the block ``statements`` from ``first`` on, ``count`` of
     them. ``before``, ``added``: what there was in front of them, and what they have added; ``visits``: how often they
-    were lowered."""
+    were lowered; ``scope``: of the block."""
 
     statements: Sequence[tree.Statement]
     first: int
@@ -140,6 +151,7 @@ class Watched:
     before: Snapshot | None = None
     added: Added | None = None
     visits: int = 0
+    scope: LocalScope | None = None
 
     @property
     def end(self) -> int:
@@ -153,9 +165,10 @@ class Watched:
         """They are lowered now; how many nodes there are."""
         self.visits += 1
         alone = self.visits == 1 and not ctx.inlining.depth and not ctx.at.base
-        self.before = Snapshot.of(ctx, scope) if alone else None
+        self.before, self.scope = (Snapshot.of(ctx, scope), scope) if alone else (None, None)
         return len(ctx.out.items)
 
     def finish(self, ctx: Context, first: int) -> None:
         """They have been lowered. ``first``: what ``begin`` said."""
-        self.added = None if self.before is None else self.before.added(ctx, ctx.out.items[first:])
+        if self.before is not None and self.scope is not None:
+            self.added = self.before.added(ctx, ctx.out.items[first:], self.scope)
