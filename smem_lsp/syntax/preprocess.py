@@ -323,8 +323,10 @@ def _read_region(
         len(expander.pasted),
         expander.produced,
     )
-    # from the start of the region: it gives the same wherever it stands, and programs only print their lines
-    expander.line_of = lambda offset: region.text.count("\n", 0, offset) + 1
+    # lines that are asked for are numbered in their order: an empty line or the place of the region changes nothing,
+    # and programs only print them, or tell names of different lines apart
+    lines: dict[int, int] = {}
+    expander.line_of = lambda offset: lines.setdefault(region.text.count("\n", 0, offset), len(lines) + 1)
     out = TokenList.empty()
     notes = Notes(start)
     file = File(run, path, out, notes, depth, before)

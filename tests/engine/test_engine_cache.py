@@ -423,3 +423,25 @@ def test_nothing_keeps_what_a_file_declares_when_it_is_done() -> None:
     assert declared("Wide") == 1
     forget_files()
     assert declared("Wide") == 0
+
+
+def test_an_empty_line_in_front_of_a_macro_that_tells_its_line_lowers_nothing_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = """#define CHECK(x) if (!(x)) report(#x, __LINE__)
+  __device__ void report(const char* what, int line) { printf("%s %d", what, line); }
+
+  __global__ void k(float* p) {
+    __shared__ float s[32];
+    s[threadIdx.x] = p[threadIdx.x];
+    CHECK(p);
+    __syncthreads();
+    CHECK(s[0] > 0);
+    p[threadIdx.x] = s[31 - threadIdx.x];
+  }
+"""
+    cache = Store()
+    check(text, cache=cache)
+    monkeypatch.setattr("smem_lsp.engine.cache.build_again", None)  # whoever calls it fails
+    after = check(text.replace("\n  __global__", "\n\n\n  __global__"), cache=cache)
+    assert len(after.kernels) == 1 and not after.stopped
