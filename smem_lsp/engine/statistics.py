@@ -99,18 +99,7 @@ def _statements(root: tree.Statement) -> list[tree.Statement]:
     stack = [root]
     while stack:
         node = stack.pop()
-        match node:
-            case tree.Block():
-                stack += reversed(node.statements)
-                continue
-            case tree.If():
-                stack += [*([node.otherwise] if node.otherwise else []), node.then]
-            case tree.For() | tree.While() | tree.DoWhile() | tree.Switch():
-                stack.append(node.body)
-            case tree.MacroStatement() if node.body is not None:
-                stack.append(node.body)
-            case tree.Try():
-                stack += reversed(node.blocks)
-        if not isinstance(node, tree.Empty):
+        stack += reversed(tree.inside(node))
+        if not isinstance(node, (tree.Block, tree.Empty)):
             found.append(node)
     return found

@@ -9,7 +9,6 @@ nothing by which shared memory is reached. Else all of the kernel is lowered.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -192,8 +191,7 @@ def _resumed(
     added = _added(known, edit, unit, around, function, stated, regions)
     if added is None or not _same_places(known.added.nodes, added.nodes):
         return None
-    declared = {*known.added.names, *added.names}
-    if not declared.isdisjoint(words.around):
+    if not words.around.isdisjoint((*known.added.names, *added.names)):
         return None
     if words.are_partly(known.added, added) or not known.seen.would_hide(added.nodes, added.variables):
         return None
@@ -211,15 +209,14 @@ def _telling(known: _Resumable, unit: TranslationUnit, around: UnitFacts) -> Ite
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The words of the edited statements in both versions, and those ``around`` them, with how often they stand
-    there."""
+    """The words of the edited statements in both versions, and those ``around`` them."""
 
     old: Function
     new: Function
     edit: Edit
 
     def _range(self, function: Function, run: Run) -> range:
-        return range(run.own[0].lo, run.own[-1].hi) if run.own else range(0)
+        return range(run.own[0].lo, run.own[-1].hi)
 
     @property
     def sides(self) -> Iterator[tuple[Function, range]]:
@@ -243,10 +240,10 @@ class _Words:
         return frozenset(function.body.tokens.texts[at] for function, where in self.sides for at in where)
 
     @property
-    def around(self) -> Counter[str]:
+    def around(self) -> frozenset[str]:
         texts = self.new.body.tokens.texts
         where = self._range(self.new, self.edit.new)
-        return Counter((*texts[: where.start], *texts[where.stop :], *self.new.head.texts))
+        return frozenset((*texts[: where.start], *texts[where.stop :], *self.new.head.texts))
 
     def are_partly(self, old: Added, new: Added) -> bool:
         """Was a part of them not understood, or read in one of two ways, which is not said in words?"""

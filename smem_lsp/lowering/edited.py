@@ -13,7 +13,7 @@ from smem_lsp.syntax.parse import Body, Function
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Statements of a block in a row: ``count`` of ``block``, from ``first`` on. ``around``: the block; None: the
+    """Statements of a block in a row: ``count`` of ``statements``, from ``first`` on. ``around``: the block; None: the
     function's own."""
 
     statements: Sequence[tree.Statement]
@@ -29,12 +29,10 @@ class Run:
 @dataclass(frozen=True, slots=True)
 class Edit:
     """Two versions of a function that have the same words but for those of the statements ``old`` and ``new``, of one
-    block. ``ahead``, ``behind``: how many tokens of the body stand in front of these and after them."""
+    block."""
 
     old: Run
     new: Run
-    ahead: int
-    behind: int
 
     def within(self, first: int, count: int) -> Edit | None:
         """The same seen as an edit of ``count`` old statements from ``first`` on, if they are among those."""
@@ -43,7 +41,7 @@ class Edit:
         if before < 0 or after < 0:
             return None
         old = replace(old, first=first, count=count)
-        return replace(self, old=old, new=replace(new, first=first, count=new.count + before + after))
+        return Edit(old, replace(new, first=first, count=new.count + before + after))
 
 
 def edit_between(old: Function, new: Function, block: Sequence[tree.Statement] | None = None) -> Edit | None:
@@ -143,12 +141,7 @@ class _Search:
             for one, another in zip(_blocks(mine[first]), _blocks(theirs[first])):
                 if self.is_inside(one, another):
                     return self.between(one, another, one, another)
-        return Edit(
-            Run(mine, first, counts[0], inner),
-            Run(theirs, first, counts[1], other),
-            self.ahead,
-            self.behind,
-        )
+        return Edit(Run(mine, first, counts[0], inner), Run(theirs, first, counts[1], other))
 
     def is_inside(self, one: tree.Block, other: tree.Block) -> bool:
         """Is only something between the braces of two blocks changed?"""
@@ -164,24 +157,9 @@ def _untouched(statements: Sequence[tree.Statement], ahead: int, end: int) -> tu
     return first, next((at for at, each in enumerate(reversed(left)) if each.lo < end), len(left))
 
 
-def _inside(node: tree.Statement) -> Sequence[tree.Statement]:
-    match node:
-        case tree.Block():
-            return node.statements
-        case tree.If():
-            return (node.then,) if node.otherwise is None else (node.then, node.otherwise)
-        case tree.For() | tree.While() | tree.DoWhile() | tree.Switch():
-            return (node.body,)
-        case tree.MacroStatement():
-            return () if node.body is None else (node.body,)
-        case tree.Try():
-            return node.blocks
-    return ()
-
-
 def _blocks(node: tree.Statement) -> Iterator[tree.Block]:
     """The blocks that are part of a statement, but for those in another block."""
-    for each in (node,) if isinstance(node, tree.Block) else _inside(node):
+    for each in (node,) if isinstance(node, tree.Block) else tree.inside(node):
         if isinstance(each, tree.Block):
             yield each
         else:
@@ -210,4 +188,4 @@ def _outline(
             elif isinstance(value, (str, type(None))):
                 said.append(value)
         yield tuple(said)
-        waiting.extend(_inside(node))
+        waiting.extend(tree.inside(node))

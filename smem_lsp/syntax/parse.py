@@ -295,19 +295,7 @@ def _nesting(root: tree.Statement) -> int:
         checkpoint()
         node, level = stack.pop()
         deepest = max(deepest, level)
-        match node:
-            case tree.Block():
-                stack.extend((child, level + 1) for child in node.statements)
-            case tree.If():
-                stack.append((node.then, level + 1))
-                if node.otherwise is not None:
-                    stack.append((node.otherwise, level + 1))
-            case tree.For() | tree.While() | tree.DoWhile() | tree.Switch():
-                stack.append((node.body, level + 1))
-            case tree.MacroStatement() if node.body is not None:
-                stack.append((node.body, level + 1))
-            case tree.Try():
-                stack.extend((child, level + 1) for child in node.blocks)
+        stack.extend((child, level + 1) for child in tree.inside(node))
     return deepest
 
 

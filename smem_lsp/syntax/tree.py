@@ -427,3 +427,19 @@ Statement = (
     | Bad
     | Try
 )
+
+
+def inside(node: Statement) -> Sequence[Statement]:
+    """The statements that are a part of one, in the order of the text."""
+    match node:
+        case Block():
+            return node.statements
+        case If():
+            return (node.then,) if node.otherwise is None else (node.then, node.otherwise)
+        case For() | While() | DoWhile() | Switch():
+            return (node.body,)
+        case MacroStatement():
+            return () if node.body is None else (node.body,)
+        case Try():
+            return node.blocks
+    return ()
