@@ -2,8 +2,8 @@
 
 from smem_lsp.semantics.file_scope import forget_declarations
 from smem_lsp.syntax.parse import forget_units
+from smem_lsp.unit.host_text import forget_host_code
 from smem_lsp.unit.instances import forget_instances
-from smem_lsp.unit.launches import forget_host_code
 from smem_lsp.unit.unit_facts import forget_fingerprints
 
 

@@ -17,14 +17,15 @@ from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import Span, checkpoint
 from smem_lsp.source.queries import PROCESS, Query, Store
 from smem_lsp.source.record import dataclass
-from smem_lsp.syntax.blocks import Block, Definition, Placed
+from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.blocks import site as site_of
 from smem_lsp.syntax.parse import Function, TranslationUnit, UnitFile
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.changed_arguments import changed_arguments
 from smem_lsp.unit.host_callees import Callees
 from smem_lsp.unit.host_expressions import Effort, TooMuch
-from smem_lsp.unit.host_frames import LAUNCH_CALLS, names_text
+from smem_lsp.unit.host_frames import names_text
+from smem_lsp.unit.host_text import HostText, host_text, launches_in
 from smem_lsp.unit.kernel_addresses import ANY_KERNEL, kernels_with_address
 from smem_lsp.unit.kernel_strings import KERNEL_GETTERS
 from smem_lsp.unit.kernel_tables import IN_TABLE, KernelTable, kernel_tables
@@ -155,27 +156,6 @@ _WALK = Query[tuple[object, ...], _Answer]("launches that a host function leads 
 _ABOUT = Query[tuple[object, ...], object]("what decides about the walk of a host function", each=1)
 
 
-class HostText:
-    """The identity of the host code of a unit: one object for all versions of its files that differ in nothing but what
-    kernels do that launch nothing, and in where blocks stand. ``store``: what follows from it, with functions by their
-    numbers, and no other places than those in a block or function."""
-
-    __slots__ = ("__weakref__", "store")
-
-    def __init__(self) -> None:
-        self.store = Store()
-
-
-class Face:
-    """The identity of what host code sees of the functions of a block: equal ones are one object."""
-
-    __slots__ = ()
-
-
-_HOST = Query[tuple[object, ...], HostText]("host code of a unit", each=2_000, in_use=True)
-_BY_FACES = Query[tuple[object, ...], HostText]("host code of a unit, by the faces of its blocks", each=2_000)
-_FACE = Query[frozenset[str], object]("what host code sees of a block, by the kernels it may launch", most=2)
-_FACES = Query[tuple[object, ...], Face]("the one object for equal faces", each=200)
 _Numbers = Mapping[str, tuple[int, ...]]  # of functions, by their name
 _LAUNCHING = Query[tuple[()], tuple[int, ...]]("functions that launch")
 _LEADING = Query[tuple[()], _Numbers]("functions that lead to launches")
@@ -187,111 +167,6 @@ _FOUND = Query[object, tuple[tuple[int, int, Launches], ...]](
     "launches by file and block, by what other files pass", most=2
 )
 _ASKING = Query[tuple[()], tuple[tuple[int, Outside], ...]]("functions that other files may call")
-
-
-def forget_host_code() -> None:
-    """Drop what is known of the host code of all files."""
-    for query in (_HOST, _BY_FACES):
-        query.forget(PROCESS)
-
-
-def _text_of(unit: TranslationUnit, constants: Scope, wanted: frozenset[str]) -> HostText:
-    """The host code of a unit. The mark of the declarations tells what its headers and the file itself declare; see
-    ``file_constants``."""
-    state = constants.state
-    around = (
-        constants.declarations.mark,
-        state.packed,
-        state.warp_size,
-        wanted,
-        unit.source.path,
-        unit.main,
-        unit.others,
-    )
-    faces = tuple([(_face(placed.block, wanted), placed.scopes) for placed in unit.blocks])
-
-    def find() -> HostText:
-        key = (*around, tuple(_concerned(unit, wanted)))
-        return _HOST.of(PROCESS, key, HostText, weigh=lambda _: 1 + len(unit.all_functions))
-
-    return _BY_FACES.of(PROCESS, (*around, faces), find)
-
-
-def _concerned(unit: TranslationUnit, wanted: frozenset[str]) -> Iterator[object]:
-    """What the host code of a unit is, block by block. Of a function that no launch can have to do with, as far as
-    names tell, no more than that it is there."""
-    numbers = _related(unit.all_functions, wanted)
-    first = 0
-    for placed in unit.blocks:
-        checkpoint()
-        block, count = placed.block, len(placed.block.functions)
-        if block.launches:
-            yield block.mark, placed.scopes
-        elif numbers.isdisjoint(range(first, first + count)) and not block.kernels:
-            yield count
-        else:
-            seen = _seen(block, wanted)
-            yield (
-                *[
-                    each if at in numbers or block.functions[at - first].definition.is_kernel else None
-                    for at, each in enumerate(seen, first)
-                ],
-                placed.scopes,
-            )
-        first += count
-
-
-def _related(functions: Sequence[Function], wanted: frozenset[str]) -> set[int]:
-    """The functions that launch, that name a kernel, that name one of these, or that one of all of these names: but for
-    kernels, which host code does not enter."""
-    telling = wanted | KERNEL_GETTERS
-    more = [f for f in functions if _launches(f) or not telling.isdisjoint(f.definition.body_words)]
-    found = {f.number: f for f in more}
-    others = [f for f in functions if f.number not in found and not f.is_kernel]
-    names: set[str] = set()
-    while more:
-        checkpoint()
-        names.update(f.name for f in more)
-        more = [f for f in others if f.name in names or not names.isdisjoint(f.definition.body_words)]
-        others = _without(others, more, found)
-    more = [*found.values()]
-    words: set[str] = set()
-    while more:
-        checkpoint()
-        words.update(*(f.definition.words for f in more))
-        more = [f for f in others if f.name in words]
-        others = _without(others, more, found)
-    return set(found)
-
-
-def _without(
-    others: Sequence[Function], more: Sequence[Function], found: dict[int, Function]
-) -> list[Function]:
-    found |= {f.number: f for f in more}
-    return [f for f in others if f.number not in found]
-
-
-def _face(block: Block, wanted: frozenset[str]) -> object:
-    return _FACE.of(block.store, wanted, partial(_face_of, block, wanted))
-
-
-def _face_of(block: Block, wanted: frozenset[str]) -> object:
-    return block.mark if block.launches else _FACES.of(PROCESS, tuple(_seen(block, wanted)), Face)
-
-
-def _seen(block: Block, wanted: frozenset[str]) -> Iterator[tuple[object, ...]]:
-    """What host code sees of each function. Of a kernel that launches nothing and names no kernel, no more than its
-    head. Of other functions also where they stand in the block: their launches are placed there."""
-    telling = wanted | KERNEL_GETTERS
-    for each in block.functions:
-        checkpoint()
-        definition, head = each.definition, each.definition.head
-        names = not telling.isdisjoint(definition.body_words)
-        if definition.is_kernel and not names and not _says_launch(definition):
-            island = definition.island
-            yield each.left, *head.kinds, *head.texts, replace(island, body=(0, 0), end=0)
-        else:
-            yield each.left, definition.mark, each.offset
 
 
 class HostCode:
@@ -314,7 +189,7 @@ class HostCode:
     @cached_property
     def text(self) -> HostText:
         """Holds what is found. Calls of functions outside are told with their lines, which move."""
-        return HostText() if self.outside else _text_of(self.unit, self.constants, self._wanted)
+        return HostText() if self.outside else host_text(self.unit, self.constants, self._wanted)
 
     @property
     def store(self) -> Store:
@@ -366,7 +241,7 @@ class HostCode:
         """Does it launch or call what is wanted?"""
         if self.outside:
             return not self.outside.keys().isdisjoint(function.definition.body_words)
-        return _launches(function)
+        return launches_in(function)
 
     def _tables_of(self, wanted: Collection[str]) -> list[str]:
         """The lists with one of these kernels."""
@@ -375,7 +250,7 @@ class HostCode:
     def _through_pointers(self, launching: Sequence[Function]) -> list[Function]:
         """The other functions that launch what is no kernel by its name, where it may point to a wanted one."""
         known = {function.number for function in launching}
-        rest = [f for f in self.unit.all_functions if f.number not in known and _launches(f)]
+        rest = [f for f in self.unit.all_functions if f.number not in known and launches_in(f)]
         if not rest or not kernels_with_address(self.unit, self.constants, self._wanted):
             return []
         declared = {
@@ -552,7 +427,9 @@ class HostCode:
     def in_context(self, number: int, bound: dict[str, Argument] | None) -> list[HostLaunch]:
         """The launches that a function leads to where these template arguments are bound; None: whatever they are."""
         function = self.unit.function(number)
-        if not any(map(_launches, self._about(function)[0])):  # it gives a kernel to others, which launch it
+        if not any(
+            map(launches_in, self._about(function)[0])
+        ):  # it gives a kernel to others, which launch it
             return []
         reached, answer = self._walk(function, bound)
         return _numbered(answer, reached)
@@ -671,7 +548,7 @@ def _launching(
 ) -> list[Function]:
     """The functions with launches that name a wanted kernel, or ask for one by a string, that one which names it may
     pass it on to, or that get it from a function which returns it, or from one of the ``tables``."""
-    launching = [function for function in functions if _launches(function)]
+    launching = [function for function in functions if launches_in(function)]
     if not launching:
         return []
     kernels = frozenset(wanted)
@@ -687,15 +564,6 @@ def _launching(
 
 def _key_of(callers: Callers | None) -> object:
     return None if callers is None else tuple(sorted(callers.items()))
-
-
-def _launches(function: Function) -> bool:
-    return _says_launch(function.definition)
-
-
-def _says_launch(definition: Definition) -> bool:
-    words = definition.words
-    return "<<<" in words or not LAUNCH_CALLS.isdisjoint(words)
 
 
 def _numbered(answer: _Answer, reached: Sequence[Function]) -> list[HostLaunch]:

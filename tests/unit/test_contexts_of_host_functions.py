@@ -11,7 +11,7 @@ from smem_lsp.ir.nodes import Dims
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.source.queries import PROCESS
 from smem_lsp.syntax.parse import Function
-from smem_lsp.unit import launches
+from smem_lsp.unit import host_text, launches
 from smem_lsp.unit.host_frames import names_text
 from smem_lsp.unit.outside_calls import Passed
 
@@ -44,7 +44,7 @@ def walked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 
     monkeypatch.setattr(launches.HostCode, "_answer", counted)
     launches._WALK.forget(PROCESS)
-    launches.forget_host_code()
+    host_text.forget_host_code()
     return found
 
 
