@@ -186,7 +186,9 @@ class _Finder:
         if columns[start] and self.indent is not None and self.uneven and self.indent(start) > 0:
             body_end, end, repaired = _indented_body_end(kinds, texts, partner, self.indent, brace, start)
         else:
-            body_end, end, repaired = _body_end(kinds, texts, columns, partner, brace, start)
+            body_end, end, repaired = _body_end(
+                kinds, texts, columns, partner, self.indent, (start, lp, brace)
+            )
         self.found.open = partner[brace] < 0 and not any(
             column == 0 and text in TOP_LEVEL
             for column, text in zip(columns[brace + 1 :], texts[brace + 1 :])
@@ -316,15 +318,17 @@ def _body_end(
     texts: Sequence[str],
     columns: Sequence[int],
     partner: Sequence[int],
-    brace: int,
-    start: int,
+    indent: Callable[[int], int] | None,
+    head: tuple[int, int, int],
 ) -> tuple[int, int, bool]:
-    """(end of the body, end of the definition, repaired), half-open token indices.
+    """(end of the body, end of the definition, repaired), half-open token indices. ``head``: where the definition
+    starts, and its `(` and `{`.
 
     Matching braces decide. Where they do not match, layout does: a top-level keyword in column 0 starts the next
     function, and the last `}` in column 0 before it ends a function that started in column 0.
     """
     checkpoint()
+    start, lp, brace = head
     n = len(kinds)
     close = partner[brace] if partner[brace] > brace else -1
     limit = close if close > 0 else n
@@ -334,7 +338,9 @@ def _body_end(
             (i for i in range(brace + 1, limit) if columns[i] == 0 and texts[i] in TOP_LEVEL), -1
         )
     if close > 0 and next_function < 0:
-        orphan = _orphan_close(kinds, columns, close) if columns[start] == 0 and columns[close] > 0 else None
+        orphan = None
+        if columns[start] == 0 and columns[close] > 0 and not _ends_as_it_starts(indent, start, lp, close):
+            orphan = _orphan_close(kinds, columns, close)
         return (close, close + 1, False) if orphan is None else (orphan, orphan + 1, True)
     stop = next_function if next_function > 0 else n
     if columns[start] == 0:
@@ -379,6 +385,12 @@ def _indented_body_end(
                     return i, i + 1, True
                 break
     return close, close + 1, False
+
+
+def _ends_as_it_starts(indent: Callable[[int], int] | None, start: int, lp: int, close: int) -> bool:
+    """Is a `}` in the column of a line on which the head of its function goes on? So it is where a template or what
+    depends on a macro stands in column 0 above a function of an indented namespace."""
+    return indent is not None and indent(close) in {indent(each) for each in range(start, lp)} - {-1}
 
 
 def _orphan_close(kinds: Sequence[str], columns: Sequence[int], close: int) -> int | None:

@@ -91,3 +91,37 @@ def test_an_opening_brace_that_is_missing_costs_one_function() -> None:
     assert repaired == {"k1"}
     assert bodies["k1"].endswith("b();")
     assert bodies.keys() == BODIES.keys()
+
+
+MIXED = """\
+namespace a {
+template <int N>
+#if __CUDA_ARCH__ >= 520
+    __launch_bounds__(N, 2)
+#endif
+    __global__ void k1() {
+        b();
+    }
+
+    __global__ void k2() {
+        c();
+    }
+}
+"""
+
+
+def test_a_head_that_starts_in_column_0_above_an_indented_body() -> None:
+    found = parse(SourceText(MIXED, "a.cu")).functions
+    assert [
+        (each.name, MIXED.count("\n", 0, each.span.start), MIXED.count("\n", 0, each.span.end))
+        for each in found
+    ] == [
+        ("k1", 1, 7),
+        ("k2", 9, 11),
+    ]
+
+
+def test_a_brace_too_many_in_a_body_whose_head_starts_in_column_0() -> None:
+    text = "__global__ void k1() {\n    if (x) {\n    }\n    }\n    b();\n}\n__global__ void k2() {\n}\n"
+    found = parse(SourceText(text, "a.cu")).functions
+    assert [(each.name, text.count("\n", 0, each.span.end)) for each in found] == [("k1", 5), ("k2", 7)]
