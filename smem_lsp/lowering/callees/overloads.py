@@ -134,7 +134,12 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     if name in ctx.at.unit.header_functions and not any(f.number < 0 for f in found):
         return []  # a header declares it, and what it is stands elsewhere
     found = [function for function in found if takes(function, len(expr.arguments))]
-    found = _in_scope(ctx, found, qualifiers)
+    if callee.text.startswith("::") and not qualifiers:
+        found = [each for each in found if not each.enclosing] or found
+    else:
+        found = _in_scope(ctx, found, qualifiers)
+    if "::" not in callee.text:
+        found = _not_hidden(ctx, found, expr, scope)
     around = _class_of(callee, scope)
     if around is not None:
         if any(each.body is None for each in _functions(around.scope.own(name))):
@@ -199,6 +204,32 @@ def _in_scope(ctx: Context, found: list[Function], qualifiers: list[str]) -> lis
         if f.enclosing == inside[: len(f.enclosing)]
         or not any(name in classes for name in f.enclosing)  # no method of another class
     ]
+
+
+def _not_hidden(ctx: Context, found: list[Function], expr: tree.Call, scope: LocalScope) -> list[Function]:
+    """Without the functions of outer namespaces, where an inner one that is left has a function of this name in front
+    of the call ([basic.lookup.unqual]), unless a class among the arguments may bring them in ([basic.lookup.argdep])
+    or a ``using`` does."""
+    here = ctx.at.function
+    outer = {f.enclosing for f in found if f.enclosing == here.enclosing[: len(f.enclosing)]}
+    if len(outer) < 2:
+        return found
+    in_front = {f.enclosing for f in found if f.enclosing in outer and f.number < here.number}
+    innermost = max(in_front, key=len, default=())
+    declared = ctx.around.file_constants.inside(innermost).own(found[0].name)
+    if not all(isinstance(each, FunctionDecl) for each, _ in declared):
+        return found
+    if not all(_is_of_no_namespace(argument_type(ctx, each, scope)) for each in expr.arguments):
+        return found
+    return [f for f in found if f.enclosing not in outer or len(f.enclosing) >= len(innermost)]
+
+
+def _is_of_no_namespace(kind: Type | None) -> bool:
+    """Is it surely a type that stands in no namespace: a number, or an address of numbers?"""
+    kind = plain_type(kind)
+    while isinstance(kind, Pointer | Array):
+        kind = plain_type(kind.target if isinstance(kind, Pointer) else kind.element)
+    return isinstance(kind, Scalar) and is_number(kind)
 
 
 def handed(callee: tree.Name, scope: LocalScope) -> tuple[Argument] | None:

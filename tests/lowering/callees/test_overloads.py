@@ -128,6 +128,41 @@ def test_one_of_several_functions_runs(above: str, statements: str, expected: li
     assert kernel.unknown_accesses == 0
 
 
+OUTER = "__device__ void put(float* p, int i) { p[i] = 1; } struct V { float* p; };"
+OUTER_OF_V = "__device__ void put(V v, int i) { v.p[i] = 1; }"
+INNER = "__device__ void put(float* p, int i) { p[2 * i] = 1; }"
+CALL = "__device__ void call(float* p, int i) { put(p, i); }"
+
+
+@pytest.mark.parametrize(
+    ("above", "expected"),
+    [
+        (f"{OUTER} namespace y {{ {INNER} {CALL} }}", ["W a 24+4"]),
+        (f"{OUTER} namespace y {{ namespace z {{ {CALL} }} }} using y::z::call;", ["W a 12+4"]),
+        (f"{OUTER} namespace y {{ {INNER} {CALL.replace('put(p', '::put(p')} }}", ["W a 12+4"]),
+        (f"{OUTER} namespace y {{ {INNER} namespace z {{ {CALL} }} using z::call; }}", ["W a 24+4"]),
+        (f"{OUTER} namespace y {{ template <class T> {INNER.replace('float', 'T')} {CALL} }}", ["W a 24+4"]),
+    ],
+)
+def test_a_function_of_a_namespace_hides_those_around_it(above: str, expected: list[str]) -> None:
+    call = "call(a, n);" if "z::call" in above and "using y" in above else "y::call(a, n);"
+    assert touched(above, call) == expected
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        f"{OUTER} namespace y {{ {CALL} {INNER} }}",  # behind the call
+        f"{OUTER} namespace y {{ using ::put; {INNER.replace('float*', 'const float*')} {CALL} }}",
+        f"{OUTER} {OUTER_OF_V} namespace y {{ template <class T> __device__ void put(T x, int i) {{ x.p[0] = 1; }}"
+        " __device__ void call(float* p, int i) { V v; v.p = p; put(v, i); } }",  # its class is of the outer one
+    ],
+)
+def test_what_a_namespace_does_not_hide_may_be_called(above: str) -> None:
+    kernel = kernel_of(above, "y::call(a, n);")
+    assert any(isinstance(node, Branch) for node in walk(kernel.body)) or kernel.unknown_accesses
+
+
 HANDED = (
     "typedef void (*store)(float*, int);"
     "__device__ void one(float* p, int i) { p[i] = 1; } __device__ void two(float* p, int i) { p[2 * i] = 1; }"
