@@ -214,7 +214,8 @@ def _not_hidden(ctx: Context, found: list[Function], expr: tree.Call, scope: Loc
     outer = {f.enclosing for f in found if f.enclosing == here.enclosing[: len(f.enclosing)]}
     if len(outer) < 2:
         return found
-    in_front = {f.enclosing for f in found if f.enclosing in outer and f.number < here.number}
+    at = here.number, here.first_token  # functions of headers have one number
+    in_front = {f.enclosing for f in found if f.enclosing in outer and (f.number, f.first_token) < at}
     innermost = max(in_front, key=len, default=())
     declared = ctx.around.file_constants.inside(innermost).own(found[0].name)
     if not all(isinstance(each, FunctionDecl) for each, _ in declared):

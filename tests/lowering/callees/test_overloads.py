@@ -149,6 +149,13 @@ def test_a_function_of_a_namespace_hides_those_around_it(above: str, expected: l
     assert touched(above, call) == expected
 
 
+def test_a_function_of_a_header_hides_those_around_it() -> None:
+    header = Headers(f"{OUTER} namespace y {{ {INNER} {CALL} }}")
+    text = '#include "tools.cuh"\n__global__ void k(float* out, int n) { __shared__ float a[64]; y::call(a, n); }\n'
+    kernel = check(text, path="k.cu", reader=header).kernels[0].kernel
+    assert Run(kernel, {"n": 3, "blockDim.x": 256}, {"x": 5}).run() == ["W a 24+4"]
+
+
 @pytest.mark.parametrize(
     "above",
     [
