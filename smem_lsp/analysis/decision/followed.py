@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from functools import cached_property
 
 from smem_lsp.analysis.dataflow.interfering import interfering_accesses
+from smem_lsp.analysis.decision.along import steps_along
 from smem_lsp.analysis.decision.conditions import Position, positions
 from smem_lsp.analysis.decision.counters import Counters, counters
 from smem_lsp.analysis.decision.loaded_values import Made, made_of
@@ -59,6 +60,7 @@ class Followed:
     _ways: dict[Ordering, Ways] = field(default_factory=dict)
     _controls: dict[frozenset[int], Control] = field(default_factory=dict)
     _begun: dict[Dims | None, Mapping[Term, Interval]] = field(default_factory=dict)
+    _steps: dict[str, Mapping[int, int]] = field(default_factory=dict)
 
     @cached_property
     def nodes(self) -> Sequence[Node]:
@@ -205,6 +207,14 @@ class Followed:
         found = self._begun.get(dims)
         if found is None:
             found = self._begun[dims] = start_values(self, dims)
+        return found
+
+    def steps_along(self, axis: str) -> Mapping[int, int]:
+        """By the point of an access that threads come to together which differ in ``axis`` alone: bytes between one of
+        them and the next."""
+        found = self._steps.get(axis)
+        if found is None:
+            found = self._steps[axis] = steps_along(self, axis)
         return found
 
     def control_where(self, taken: frozenset[int]) -> Control:

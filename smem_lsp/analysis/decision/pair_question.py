@@ -90,6 +90,8 @@ class PairQuestion(RaceSizes):
         if (self.prove or not met) and (answered := self.meet_at_all(*at_all)) is not None:
             return answered
         inside = [each for who, (start, end) in enumerate(ranges) for each in self.in_bounds(who, start, end)]
+        for who, (start, end) in enumerate(ranges):
+            inside += self.last_in_bounds(who, start, end)
         stored = self.stores_differ()
         differ = [] if stored is None else [stored]
         if encoder.loosened or self.prove:

@@ -110,6 +110,7 @@ class Asker:
             min(self.hard_conditions, MOST_HARD),
             (lanes, tile, prove),
             terms.pair(first, second, way, self.meant, stored),
+            self._steps(first, second),
         )
         known = ANSWERS.find(PROCESS, name)
         again = None if known is None else self._again(known, terms)
@@ -203,7 +204,15 @@ class Asker:
             way,
             lanes,
             tuple(self.of.values.stored.get(each.point) for each in self.left_by(first, second)),
+            self._steps(first, second),
         )
+
+    def _steps(self, *accesses: Access) -> tuple[int, ...]:
+        """How far the last thread of a block of any size is behind those that come to each access with it."""
+        if self.dims is not None:
+            return ()
+        steps = [self.of.steps_along(axis) for axis in self.axes]
+        return tuple(each.get(access.point, 0) for access in accesses for each in steps)
 
     def left_by(self, *accesses: Access) -> tuple[Access, ...]:
         """For two accesses of which one writes: the writes that decide what is there for each of the two threads; none:

@@ -137,6 +137,21 @@ class TouchedBytes:
             found.append(end <= most)
         return found
 
+    def last_in_bounds(self, who: int, start: Expression, end: Expression) -> list[Formula]:
+        """The last thread that comes to the access together with this one stays inside, too, in each coordinate: no
+        block that is larger is meant."""
+        asker, encoder, access = self.asker, self.encoder, (self.first, self.second)[who]
+        if asker.dims is not None:
+            return []
+        found = []
+        unit = asker.of.kernel.buffers[access.buffer].element_bytes if self.in_elements else 1
+        for axis in encoder.axes:
+            step = asker.of.steps_along(axis).get(access.point, 0)
+            if step and unit and step % unit == 0:
+                behind = (encoder.extent(axis) - encoder.thread(axis, who) - 1) * (step // unit)
+                found += self.in_bounds(who, start + behind, end + behind)
+        return found
+
     def in_rows(self, who: int, access: Access) -> list[Formula]:
         """Every subscript stays inside its dimension: nothing else is meant by it."""
         buffer, values = self.asker.of.kernel.buffers[access.buffer], self.asker.of.values
