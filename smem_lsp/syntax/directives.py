@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from smem_lsp.source import SourceText, Span, checkpoint
 from smem_lsp.source.queries import remembered
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax.conditions import counting_names, evaluate
-from smem_lsp.syntax.headers import Piece, directives_of
+from smem_lsp.syntax.expand import COUNTER, LINE
+from smem_lsp.syntax.header_stretches import Stretch, Stretches
+from smem_lsp.syntax.headers import Piece, directives_of, used_macros
 from smem_lsp.syntax.includes import Run
 from smem_lsp.syntax.known_names import KNOWN_HEADERS
-from smem_lsp.syntax.lexer import lex, lex_macro
-from smem_lsp.syntax.macros import TokenList, parse_definition
+from smem_lsp.syntax.lexer import Tokens, lex, lex_macro, packed
+from smem_lsp.syntax.macros import Macro, TokenList, parse_definition
 from smem_lsp.syntax.preprocessed_regions import Conditions
 
 _DIRECTIVE_NAME = regex(r"#\s*(\w*)")
 _CONTINUATION = regex(r"\\\r?\n")
 _COMMENT = regex(r'("(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\')|//[^\n]*|/\*.*?(?:\*/|\Z)', re.S)
 _INCLUDE = regex(r'\s*(?:"([^"\n]+)"|<([^>\n]+)>)')
+_INCLUDES = frozenset(("include", "include_next", "import"))
+_WORD = regex(r"[A-Za-z_$][\w$]*")
 _HAS_INCLUDE = frozenset(("__has_include", "__has_include_next"))
 _HAS_OTHER = frozenset(
     (
@@ -42,11 +46,7 @@ OUTSIDE = Conditions()  # no conditional is open
 
 def process_header(run: Run, path: str, text: str, depth: int, bare: bool) -> None:
     """Carry out a header's directives and add its declarations to the run. ``bare``: its directives only."""
-    file = File(run, path, TokenList.empty(), None, depth)
-    if bare:
-        file.process_directives(text)
-    else:
-        file.process(text)
+    File(run, path, TokenList.empty(), None, depth).process(text, bare=bare)
 
 
 class _Conditional:
@@ -90,6 +90,7 @@ class File:
         "active",
         "depth",
         "flags",
+        "included",
         "notes",
         "out",
         "path",
@@ -116,34 +117,103 @@ class File:
         self.depth = depth
         self.pending: TokenList | None = None  # an invocation that continues after a directive
         self.source: SourceText | None = None  # of a whole header
-        self.stack = [_Conditional(*each) for each in before.stack]
-        self.active = before.active
+        self.included: tuple[str, bool] | None = None  # by the include at which reading stopped: name, quoted
+        self._continue_in(before)
         self.unknown = ""  # what the last condition compares that nothing defines
         self.flags: tuple[str, ...] = ()  # what it asks for that nothing defines
 
-    def process(self, text: str) -> None:
-        """Process a whole header."""
+    def process(self, text: str, *, bare: bool) -> None:
+        """Process a whole header, one stretch after the other. ``bare``: only its directives."""
+        run = self.run
         self.source = SourceText(text, self.path)
-        tokens = lex(text)
-        self.run.tokens += len(tokens)
-        self.process_tokens(tokens.kinds, tokens.texts, tokens.offsets)
-        self._piece()
+        known, tokens = Stretches.of(self.path, text, bare), None
+        if not bare:
+            if known.tokens < 0:
+                tokens = lex(text)
+                known.tokens = len(tokens)
+            run.tokens += known.tokens
+        at = 0
+        while at >= 0:
+            checkpoint()
+            stretch = None if self.pending is not None else known.find(at, self.conditions(), run)
+            if stretch is not None:
+                self._replay(stretch)
+            else:
+                tokens = tokens or (_bare(text) if bare else lex(text))
+                stretch = self._read_stretch(tokens, at, known)
+            if stretch.include is not None:
+                run.include(stretch.include[0], self.path, stretch.include[1], self.depth)
+            at = stretch.end
+        known.keep()
 
-    def process_directives(self, text: str) -> None:
-        """Process only the directives of a header."""
-        directives = directives_of(text)
-        self.process_tokens(["DIRECTIVE"] * len(directives), list(directives), [0] * len(directives))
+    def _replay(self, stretch: Stretch) -> None:
+        run = self.run
+        for name, macro in stretch.changes.items():
+            run.define(name, macro)
+        if stretch.once:
+            self._once()
+        run.expander.pasted += stretch.pasted
+        run.expander.produced += stretch.produced
+        if stretch.piece is not None:
+            run.pieces.append(stretch.piece)
+        self._continue_in(stretch.after)
+
+    def _read_stretch(self, tokens: Tokens, start: int, known: Stretches) -> Stretch:
+        run, before, pending = self.run, self.conditions(), self.pending is not None
+        expander = run.expander
+        changed, pasted, produced = len(run.changes), len(expander.pasted), expander.produced
+        once, pieces = len(run.once_added), len(run.pieces)
+        stop = self.process_tokens(tokens.kinds, tokens.texts, tokens.offsets, start, to_include=True)
+        include, end = (None, -1) if stop is None else (self.included, stop + 1)
+        pending = pending or self.pending is not None
+        self._piece()
+        then: dict[str, Macro | None] = {}
+        for name, was, _ in run.changes[changed:]:
+            then.setdefault(name, was)
+        spelt = "\n".join(tokens.texts[start : len(tokens) if stop is None else end])
+        words = frozenset(_WORD.findall(spelt)).union(expander.pasted[pasted:])
+        uses, asked = used_macros(words, run.macros, then)
+        stretch = Stretch(
+            before=before,
+            after=self.conditions(),
+            uses=uses,
+            words=asked,
+            changes={name: macro for name, _, macro in run.changes[changed:]},
+            once=len(run.once_added) > once,
+            pasted=tuple(expander.pasted[pasted:]),
+            produced=expander.produced - produced,
+            piece=run.pieces[-1] if len(run.pieces) > pieces else None,
+            include=include,
+            end=end,
+        )
+        fixed = uses.keys().isdisjoint((LINE, COUNTER)) and asked.isdisjoint(_HAS_INCLUDE)
+        if fixed and not (pending or expander.refused):
+            known.add(start, stretch)
+        return stretch
+
+    def _continue_in(self, conditions: Conditions) -> None:
+        self.stack = [_Conditional(*each) for each in conditions.stack]
+        self.active = conditions.active
 
     def conditions(self) -> Conditions:
         return Conditions(
             tuple((each.outer, each.taken, each.unknown, each.flags) for each in self.stack), self.active
         )
 
-    def process_tokens(self, kinds: list[str], texts: list[str], offsets: Sequence[int]) -> None:
+    def process_tokens(
+        self,
+        kinds: list[str],
+        texts: list[str],
+        offsets: Sequence[int],
+        start: int = 0,
+        *,
+        to_include: bool = False,
+    ) -> int | None:
+        """Process the tokens from ``start`` on. ``to_include``: only as far as the next include that is to be carried
+        out (``included``), whose index is the answer."""
         notes = self.notes
         stack = self.stack
-        start = 0
-        for stop in _stops(kinds):
+        for stop in _stops(kinds, start):
             checkpoint()
             if self.active and stop > start:
                 self._segment(TokenList(kinds[start:stop], texts[start:stop], list(offsets[start:stop])))
@@ -180,6 +250,10 @@ class File:
             elif was_active:
                 if name == "error" and notes is not None:
                     notes.errors.append(tuple(flag for each in stack for flag in each.flags))
+                if to_include and name in _INCLUDES:
+                    self.included = self._included(rest)
+                    if self.included is not None:
+                        return stop
                 self._carry_out(name, rest)
             if notes is not None and was_active != self.active:
                 if was_active:
@@ -191,6 +265,7 @@ class File:
                 kinds, texts, offsets = kinds[start:], texts[start:], offsets[start:]
             self._segment(TokenList(kinds, texts, list(offsets)))
         self._flush()
+        return None
 
     # ---- code ----------------------------------------------------------------------------------------------------
 
@@ -226,21 +301,23 @@ class File:
             words = rest.split(None, 1)
             if words:
                 run.define(words[0], None)
-        elif name in ("include", "include_next", "import"):
-            self._include(rest)
+        elif name in _INCLUDES:
+            included = self._included(rest)
+            if included is not None:
+                run.include(included[0], self.path, included[1], self.depth)
         elif name == "pragma" and rest.split() == ["once"] and self.depth:
-            run.once.add(self.path)
-            run.once_added.append(self.path)
+            self._once()
 
-    def _include(self, rest: str) -> None:
+    def _once(self) -> None:
+        self.run.once.add(self.path)
+        self.run.once_added.append(self.path)
+
+    def _included(self, rest: str) -> tuple[str, bool] | None:
+        """What an include names, and whether it does in quotes; None: nothing."""
         found = _INCLUDE.match(rest)
         if found is None:
             found = _INCLUDE.match(self._computed(rest))
-        if found is None:
-            return
-        if self.notes is None:
-            self._piece()
-        self.run.include(found[1] or found[2], self.path, found[1] is not None, self.depth)
+        return None if found is None else (found[1] or found[2], found[1] is not None)
 
     def _computed(self, rest: str) -> str:
         """The spelling of an include whose name is a macro."""
@@ -311,11 +388,17 @@ def _compared(texts: list[str]) -> str:
     return next((name for name in names if not name.startswith("__")), "")
 
 
-def _stops(kinds: list[str]) -> list[int]:
-    """Indices of the directives in the code."""
+def _bare(text: str) -> Tokens:
+    """The directives of a header."""
+    directives = directives_of(text)
+    return Tokens(["DIRECTIVE"] * len(directives), list(directives), packed([0] * len(directives)))
+
+
+def _stops(kinds: list[str], start: int) -> Iterable[int]:
+    """Indices of the directives in the code from ``start`` on."""
     if "DIRECTIVE" not in kinds and "HASH" not in kinds:
-        return []
-    return [i for i, kind in enumerate(kinds) if kind == "DIRECTIVE" or kind == "HASH"]
+        return ()
+    return (i for i in range(start, len(kinds)) if kinds[i] == "DIRECTIVE" or kinds[i] == "HASH")
 
 
 def _defined_after_all(texts: list[str], run: Run) -> list[str]:

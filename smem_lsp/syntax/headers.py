@@ -156,9 +156,8 @@ class Effect:
 
     @property
     def size(self) -> int:
-        """Its approximate memory, in tokens."""
-        files = sum(len(file.text) for file in self.files)
-        return sum(len(piece.tokens) for piece in self.pieces) + files + len(self.words) + 100
+        """Its approximate memory, in words; what its pieces and files take is theirs."""
+        return len(self.pieces) + len(self.files) + len(self.words) + len(self.changes) + 100
 
     def holds(self, text: str, macros: Mapping[str, Macro], once: set[str], look: Look) -> bool:
         """Would including the header now do the same?"""
@@ -195,7 +194,7 @@ def _piece_of(regions: Sequence[PreprocessedRegion]) -> Piece:
     return _SAME_PIECE.of(PROCESS, _Spelt(piece), lambda: piece, weigh=lambda _: len(piece.tokens) + 1)
 
 
-_EFFECTS = Query[str, tuple[Effect, ...]]("effects of including a header, by its path", each=30)
+_EFFECTS = Query[str, tuple[Effect, ...]]("effects of including a header, by its path", each=30, whole=True)
 
 
 def find_effect(
