@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from smem_lsp.allocation.plan import align_up
 from smem_lsp.allocation.problem import Problem, cliques
 from smem_lsp.allocation.stacked_height import stacked, stacked_height
 from smem_lsp.analysis.dataflow.masks import bits
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 MANY = 200  # buffers; of more than that only a clique around each is looked at
 STEPS = 4000  # search nodes; the best clique found is a valid bound at any time
@@ -53,24 +56,31 @@ def lower_bound(of: Problem, among: int) -> tuple[int, int]:
 def _heaviest(of: Problem, among: int, step: int, known: int) -> tuple[int, int]:
     """The clique of ``among`` with the most piled bytes over ``known``; ``(known, 0)``: there is none."""
     order = sorted(bits(among), key=lambda place: (-of.size[place], place))
-    rounded = {place: align_up(of.size[place], step) for place in order}
-    best, clique = known, 0
-    budget = STEPS
+    search = _Cliques(of, {place: align_up(of.size[place], step) for place in order}, known)
+    search.grow(0, order, 0, 0)
+    return search.best, search.clique
 
-    def grow(members: int, candidates: list[int], total: int, tail: int) -> None:
+
+@dataclass(slots=True)
+class _Cliques:
+    """``rounded``: bytes of each place; ``best``: those of ``clique``, the heaviest so far; ``budget``: steps left."""
+
+    of: Problem
+    rounded: Mapping[int, int]
+    best: int
+    clique: int = 0
+    budget: int = STEPS
+
+    def grow(self, members: int, candidates: list[int], total: int, tail: int) -> None:
         checkpoint()
-        nonlocal best, clique, budget
-        budget -= 1
-        if total - tail > best:
-            best, clique = total - tail, members
-        rest = sum(rounded[place] for place in candidates)
+        self.budget -= 1
+        if total - tail > self.best:
+            self.best, self.clique = total - tail, members
+        rest = sum(self.rounded[place] for place in candidates)
         for at, place in enumerate(candidates):
-            if total + rest - tail <= best or budget < 0:
+            if total + rest - tail <= self.best or self.budget < 0:
                 return
-            rest -= rounded[place]
-            friends = [other for other in candidates[at + 1 :] if of.apart[place] >> other & 1]
-            slack = max(tail, rounded[place] - of.size[place])
-            grow(members | 1 << place, friends, total + rounded[place], slack)
-
-    grow(0, order, 0, 0)
-    return best, clique
+            rest -= self.rounded[place]
+            friends = [other for other in candidates[at + 1 :] if self.of.apart[place] >> other & 1]
+            slack = max(tail, self.rounded[place] - self.of.size[place])
+            self.grow(members | 1 << place, friends, total + self.rounded[place], slack)

@@ -30,6 +30,7 @@ from smem_lsp.rules.registry import ALL_NAMES, RULES
 from smem_lsp.rules.suppressions import NO_SUPPRESSIONS, Suppression, Suppressions, parse_suppressions
 from smem_lsp.source import Budget, FileReader, SourceText, apply_edits
 from smem_lsp.source.budget import processor_time
+from smem_lsp.source.pauses import PAUSES
 from smem_lsp.source.queries import KEPT, Store
 from smem_lsp.syntax.lexer import comments
 from smem_lsp.targets import target
@@ -114,6 +115,7 @@ def _report(
     with Budget(seconds=limits.file_seconds, megabytes=limits.megabytes):
         begin = partial(_begin, source, config, reader, cache, measured, limits, within)
         setting = attempts.run("everything", begin, None, limits.file_seconds)
+        PAUSES.here()
         rules = [rule for rule in RULES.values() if _selected(rule, config)]
         if setting is not None:
             dialects = {around.dialect for around in setting.units.read}

@@ -22,6 +22,7 @@ from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.rules.words import said
 from smem_lsp.source import plural
 from smem_lsp.source.budget import look, processor_time, used_up
+from smem_lsp.source.pauses import PAUSES
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function
 from smem_lsp.targets.every import MAX_THREADS
@@ -182,6 +183,7 @@ def _place(
             whole = one.run("everything", place, None, limits.file_seconds)
         finally:
             setting.forget_cut(placed, every=whole is None)
+        PAUSES.here()
         attempts.stopped += (replace(each, span=function.name_span) for each in one.stopped)
         if known:
             took = (processor_time() - began) / len(known)
@@ -279,6 +281,7 @@ def _judge(setting: Setting, rules: tuple[Rule, ...], kernels: Sequence[_Placed]
                 told = one.run("findings", look_into, None, setting.limits.file_seconds)
             finally:
                 setting.forget_cut([instance], every=told is None)
+            PAUSES.here()
             each.took += (processor_time() - began) / len(each.instances)
             attempts.stopped += (replace(stop, span=each.function.name_span) for stop in one.stopped)
             if told is not None:

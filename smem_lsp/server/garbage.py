@@ -13,7 +13,9 @@ from __future__ import annotations
 import gc
 import sys
 
+from smem_lsp.source.budget import held_bytes
 from smem_lsp.source.native_memory import give_back, rest
+from smem_lsp.source.pauses import PAUSES
 from smem_lsp.source.queries import KEPT
 
 SHORT_QUIET = 0.05  # seconds without a job before young garbage is collected
@@ -25,6 +27,7 @@ AT_ONCE = (
 )  # objects that one job has made, 5 ms; such collections before a wider one; never all
 MOST_YOUNG = 100_000  # objects, 10 MB: as many as one analysis of a large kernel leaves
 GROWN = 150_000  # blocks of memory that are taken, 10 MB, before more than young garbage is collected
+GROWN_BYTES = 16 << 20  # bytes, in a job, before what is free is given back
 GROWN_WHOLLY = (
     2 * GROWN
 )  # beyond what the last collection of everything left: what was let go since is part of it
@@ -36,6 +39,7 @@ MOST_JOBS = (
 def leave_to_pauses() -> None:
     """Collect in pauses from now on, and in jobs only what would make the process larger."""
     gc.set_threshold(*AT_ONCE)
+    PAUSES.work = _WithinJob().pause
 
 
 def collect_all() -> None:
@@ -45,6 +49,28 @@ def collect_all() -> None:
     gc.collect()
     gc.freeze()
     rest()
+
+
+class _WithinJob:
+    """Collects between two kernels of a file what would make the process larger. ``_blocks``, ``_bytes``: that were
+    taken after the last collection, or are by now, if these are fewer."""
+
+    __slots__ = ("_blocks", "_bytes")
+
+    def __init__(self) -> None:
+        self._blocks = sys.getallocatedblocks()
+        self._bytes = held_bytes() or 0
+
+    def pause(self) -> None:
+        blocks = sys.getallocatedblocks()
+        if blocks - self._blocks > GROWN:
+            gc.collect()
+            blocks = self._blocks = sys.getallocatedblocks()
+        held = held_bytes() or 0
+        if held - self._bytes > GROWN_BYTES:
+            give_back()
+            held = self._bytes = held_bytes() or 0
+        self._blocks, self._bytes = min(blocks, self._blocks), min(held, self._bytes)
 
 
 class Collector:

@@ -9,7 +9,9 @@ from weakref import ref
 
 import pytest
 
+from smem_lsp.engine import check
 from smem_lsp.server import garbage
+from smem_lsp.source.pauses import PAUSES
 
 
 class Ring:
@@ -98,3 +100,26 @@ def test_a_server_keeps_less_than_a_check() -> None:
         "assert KEPT.most == MOST_KEPT < before"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(("grown", "there"), [(1_000, False), (1 << 60, True)])
+def test_old_garbage_goes_between_two_kernels(
+    grown: int, there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(garbage, "GROWN", grown)
+    thresholds = gc.get_threshold()
+    monkeypatch.setattr(PAUSES, "work", None)
+    try:
+        garbage.leave_to_pauses()
+        gc.disable()
+        rings = [Ring() for _ in range(2_000)]
+        watched = ref(rings[0])
+        gc.collect()  # they are old
+        del rings
+        check(
+            "__global__ void k(int *p) { __shared__ int s[32]; s[threadIdx.x] = *p; __syncthreads(); *p = s[0]; }"
+        )
+        assert (watched() is not None) is there
+    finally:
+        gc.enable()
+        gc.set_threshold(*thresholds)

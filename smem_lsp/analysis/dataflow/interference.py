@@ -226,11 +226,13 @@ def open_interfering(
 @record
 class Paths:
     """The events on the paths of a kernel, worked out once for questions about several of its barriers. ``count``: of
-    its accesses; ``at``: which of ``steps`` a barrier (point) stands in."""
+    its accesses; ``at``: which of ``steps`` a barrier (point) stands in; ``loops``: the innermost loop around it, if
+    there is one."""
 
     steps: tuple[_Step, ...]
     count: int
     at: Mapping[int, int]
+    loops: Mapping[int, _Step]
 
 
 def paths_of(body: Seq, facts: Facts, accesses: Sequence[Access]) -> Paths:
@@ -238,19 +240,31 @@ def paths_of(body: Seq, facts: Facts, accesses: Sequence[Access]) -> Paths:
     index_of = {access.point: index for index, access in enumerate(accesses)}
     steps = _steps(body, facts, index_of)[0]
     at = {point: number for number, step in enumerate(steps) for point in _numbers((step,), _BARRIER)}
-    return Paths(steps, len(accesses), at)
+    return Paths(steps, len(accesses), at, dict(_loops_around(steps, None)))
 
 
 def ordered_interfering(
-    paths: Paths, interfering: Sequence[int], barrier: int, removed: frozenset[int] = frozenset()
+    paths: Paths,
+    interfering: Sequence[int],
+    barrier: int,
+    removed: frozenset[int] = frozenset(),
+    *,
+    near: bool = False,
 ) -> dict[int, int]:
     """Per access, in their order, those of its ``interfering`` from which a path through the barrier at point
-    ``barrier``, and through no other proved one that is not ``removed``, leads to it; not those without any."""
-    count, steps = paths.count, _around(paths, barrier, removed)
+    ``barrier``, and through no other proved one that is not ``removed``, leads to it; not those without any. ``near``:
+    only on paths that do not leave the innermost loop around it."""
+    count = paths.count
+    steps = _inside(paths, barrier) if near else _around(paths, barrier, removed)
     hits = dict.fromkeys(sorted(_numbers(steps, _ACCESS)), 0)
     beyond = {index: interfering[index] << count for index in hits}
     _walk(steps, 0, 0, _Walk(beyond, frozenset(), hits, barrier, count, removed))
     return {index: mask >> count for index, mask in hits.items() if mask}
+
+
+def _inside(paths: Paths, barrier: int) -> tuple[_Step, ...]:
+    loop = paths.loops.get(barrier)
+    return () if loop is None else (loop,)
 
 
 def _around(paths: Paths, barrier: int, removed: frozenset[int]) -> tuple[_Step, ...]:
@@ -266,6 +280,16 @@ def _around(paths: Paths, barrier: int, removed: frozenset[int]) -> tuple[_Step,
     first = next((number + 1 for number in range(at - 1, -1, -1) if is_end(steps[number])), 0)
     end = next((number for number in range(at + 1, len(steps)) if is_end(steps[number])), len(steps))
     return steps[first:end]
+
+
+def _loops_around(steps: Sequence[_Step], loop: _Step | None) -> Iterator[tuple[int, _Step]]:
+    """The barriers in ``steps``, each with the innermost loop around it; those without one are left out."""
+    for step in steps:
+        if step.kind == _BARRIER and loop is not None:
+            yield step.number, loop
+        inner = step if step.kind == _LOOP else loop
+        yield from _loops_around(step.first, inner)
+        yield from _loops_around(step.second, inner)
 
 
 def _numbers(steps: Sequence[_Step], kind: int) -> Iterator[int]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
+from itertools import accumulate
+from operator import itemgetter, or_
 
 from smem_lsp.analysis.dataflow.interfering import interfering_accesses
 from smem_lsp.analysis.decision.along import steps_along
 from smem_lsp.analysis.decision.conditions import Position, positions
 from smem_lsp.analysis.decision.counters import Counters, counters
 from smem_lsp.analysis.decision.loaded_values import Made, made_of
+from smem_lsp.analysis.decision.operators import ARITHMETIC
 from smem_lsp.analysis.decision.passed_turns import Exits, Leaving, loop_exits, not_taken, passed_loops
 from smem_lsp.analysis.decision.rereads import Earlier, rereads
-from smem_lsp.analysis.decision.routes import ways_between
+from smem_lsp.analysis.decision.routes import meetings_between, ways_between
 from smem_lsp.analysis.decision.slices import Slices
 from smem_lsp.analysis.decision.start_values import start_values
 from smem_lsp.analysis.decision.ways import Ordering, Pair, Way
@@ -22,7 +27,7 @@ from smem_lsp.analysis.values.delivered_loads import delivered_loads
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.pointer_ranges import parts
 from smem_lsp.analysis.values.ranges import Bounds, Interval
-from smem_lsp.analysis.values.terms import Const, Opaque, Term, parts_of
+from smem_lsp.analysis.values.terms import Const, Op, Opaque, Sym, Term, Thread, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
     Access,
@@ -46,7 +51,10 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
 Ways = Mapping[Pair, frozenset[Way]]
-_MANY = 400  # accesses of a kernel
+Where = tuple[int, Term, int]
+"""A buffer, the first byte that a thread touches there, and how many it touches."""
+_MANY = 400  # accesses of a kernel; of more those are told apart at once whose places say so
+_NO_PLACES = frozenset[Where]()
 
 
 @dataclass
@@ -57,7 +65,8 @@ class Followed:
     values: ValueFacts
     control: Control
     levels: Levels
-    _ways: dict[Ordering, Ways] = field(default_factory=dict)
+    _ways: dict[tuple[Ordering, frozenset[Where]], Ways] = field(default_factory=dict)
+    _meetings: dict[frozenset[Where], int] = field(default_factory=dict)
     _controls: dict[frozenset[int], Control] = field(default_factory=dict)
     _begun: dict[Dims | None, Mapping[Term, Interval]] = field(default_factory=dict)
     _steps: dict[str, Mapping[int, int]] = field(default_factory=dict)
@@ -234,54 +243,107 @@ class Followed:
         )
         return frozenset(each.value for exits in over for each in exits)
 
-    def ways(self, accesses: Sequence[Access], ordering: Ordering) -> Ways:
-        """Along which ways two of ``accesses`` fall into one barrier interval."""
+    def ways(
+        self, accesses: Sequence[Access], ordering: Ordering, own: frozenset[Where] = _NO_PLACES
+    ) -> Ways:
+        """Along which ways two of ``accesses`` fall into one barrier interval. ``own``: places that each thread has for
+        itself."""
         if len(accesses) < len(self.accesses):
-            return self._found(accesses, ordering)
-        found = self._ways.get(ordering)
+            return self._found(accesses, ordering, own)
+        found = self._ways.get((ordering, own))
         if found is None:
-            found = self._ways[ordering] = self._found(accesses, ordering)
+            found = self._ways[ordering, own] = self._found(accesses, ordering, own)
+        return found
+
+    def meetings(self, own: frozenset[Where], most: int) -> int:
+        """How many others each access may meet in one barrier interval, of all of them; of more than ``most`` pairs
+        only that it is more."""
+        found = self._meetings.get(own)
+        if found is None:
+            ordering = Ordering(self.control.barriers, self.control.uniform)
+            interfering = self._interfering(self.accesses, own)
+            found = meetings_between(self.body, self.accesses, interfering, ordering, most)
+            self._meetings[own] = found
         return found
 
     @cached_property
-    def meetings(self) -> int:
-        """How many accesses of others each access may meet by their kinds and places, of all of them."""
-        return sum(each.bit_count() for each in self._interfering(self.accesses))
+    def places(self) -> Mapping[int, Where]:
+        """By point: what an access touches, if that is one place, whoever makes it, or one for each thread, whenever it
+        comes there."""
+        found = ((each.point, self._place(each)) for each in self.accesses)
+        return {point: place for point, place in found if place is not None}
 
-    def _interfering(self, accesses: Sequence[Access]) -> list[int]:
+    @cached_property
+    def shared_places(self) -> Mapping[Where, Access]:
+        """Of a kernel with many accesses, the places that several of them touch, each with one of these."""
+        if len(self.accesses) <= _MANY:
+            return {}
+        first, several = dict[Where, Access](), dict[Where, Access]()
+        for access in self.accesses:
+            place = self.places.get(access.point)
+            if place is not None and first.setdefault(place, access) is not access:
+                several[place] = first[place]
+        return several
+
+    def _interfering(self, accesses: Sequence[Access], own: frozenset[Where]) -> list[int]:
         """Per access those that it may conflict with. Of many accesses only those that are not known to touch other
-        bytes, whoever makes them: else nearly all pairs of a kernel with its state in shared memory are of no matter.
+        bytes, whoever makes them, nor each thread bytes of its own: else nearly all pairs of a kernel with its state in
+        shared memory are of no matter, and nearly all of one that stores to one place under many conditions.
         """
         found = interfering_accesses(accesses, storages_of(self.kernel.buffers))
         if len(accesses) <= _MANY:
             return found
-        touching = dict[tuple[int, int, int], int]()
-        places = [self._place(each) for each in accesses]
+        touching = dict[Where, int]()
+        places = [self.places.get(each.point) for each in accesses]
         for index, place in enumerate(places):
             if place is not None:
                 touching[place] = touching.get(place, 0) | 1 << index
-        elsewhere = dict[tuple[int, int, int], int]()
-        for buffer, start, end in touching:
-            checkpoint()
-            elsewhere[buffer, start, end] = sum(
-                mine
-                for (other, lo, hi), mine in touching.items()
-                if other == buffer and (hi <= start or end <= lo)
-            )
-        return [each if place is None else each & ~elsewhere[place] for each, place in zip(found, places)]
+        apart = _elsewhere(touching) | {place: touching[place] for place in own & touching.keys()}
+        return [each if place is None else each & ~apart.get(place, 0) for each, place in zip(found, places)]
 
-    def _place(self, access: Access) -> tuple[int, int, int] | None:
-        """Buffer, first byte and end of what an access touches, whoever makes it; None: not known, or not one place."""
+    def _place(self, access: Access) -> Where | None:
         offset = self.values.offset(access, self.kernel.buffers[access.buffer])
         told = (access.part, access.start, access.tile) == (None, None, None) and not access.rows
-        if not told or access.width is None or access.asynchronous or not isinstance(offset, Const):
+        if not told or offset is None or access.width is None or access.asynchronous:
             return None
-        return access.buffer, offset.n, offset.n + access.width
+        if isinstance(offset, Const) or (not (access.guess or access.is_unplaced) and _is_of_numbers(offset)):
+            return access.buffer, offset, access.width
+        return None
 
-    def _found(self, accesses: Sequence[Access], ordering: Ordering) -> Ways:
-        interfering = self._interfering(accesses)
+    def _found(self, accesses: Sequence[Access], ordering: Ordering, own: frozenset[Where]) -> Ways:
+        interfering = self._interfering(accesses, own)
         body = self.kernel.body if ordering.calls else self.body  # a call stands between any two nodes
         return ways_between(body, accesses, interfering, ordering)
+
+
+def _is_of_numbers(term: Term) -> bool:
+    """Is it computed from nothing but the thread's number and sizes, so that a thread finds the same each time?"""
+    return all(
+        each.operator in ARITHMETIC if isinstance(each, Op) else isinstance(each, Const | Sym | Thread)
+        for each in parts_of(term)
+    )
+
+
+def _elsewhere(touching: Mapping[Where, int]) -> dict[Where, int]:
+    """By a place that is the same for all threads, the accesses (bits) to others of its buffer that lie beside it.
+    ``touching``: the accesses to each."""
+    buffers = defaultdict[int, list[tuple[int, int, Where]]](list)
+    for place in touching:
+        buffer, offset, width = place
+        if isinstance(offset, Const):
+            buffers[buffer].append((offset.n, offset.n + width, place))
+    found = dict[Where, int]()
+    for places in buffers.values():
+        checkpoint()
+        by_end = sorted((end, touching[place]) for _, end, place in places)
+        by_start = sorted(((start, touching[place]) for start, _, place in places), reverse=True)
+        before = [0, *accumulate((mask for _, mask in by_end), or_)]
+        behind = [0, *accumulate((mask for _, mask in by_start), or_)]
+        for start, end, place in places:
+            left = before[bisect_right(by_end, start, key=itemgetter(0))]
+            right = behind[bisect_right(by_start, -end, key=lambda each: -each[0])]
+            found[place] = left | right
+    return found
 
 
 def _shortened(seq: Seq) -> Seq:

@@ -9,7 +9,7 @@ from functools import partial
 
 from smem_lsp.analysis.decision import solver
 from smem_lsp.analysis.decision.conditions import Condition
-from smem_lsp.analysis.decision.effort import AT_FIRST, EFFORT, TO_ASK
+from smem_lsp.analysis.decision.effort import AT_FIRST, EFFORT, OF_MANY, TO_ASK
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.formulas import Expression, Formula, concerned, either, for_none, negated
@@ -302,6 +302,19 @@ class Asker:
     def alone(self, access: Access, lanes: bool | None = None) -> PairQuestion:
         """The access against itself, of two threads in one turn of all loops, before anything is asked."""
         return PairQuestion(self, access, access, SAME_TURN, lanes).loosely()
+
+    def is_of_each_thread(self, access: Access) -> bool:
+        """Does each thread touch bytes that no other one does at the address of this access, which the thread's number
+        and sizes make, whoever comes there and whenever?"""
+
+        def find() -> bool:
+            pair = PairQuestion(self, access, access, SAME_TURN, None)
+            pair.encoder = encoder = self.encoder()
+            pair.met()
+            asked = concerned(pair.meet, [pair.different_threads(), *encoder.side])
+            return self.solve(encoder, [*asked, pair.meet], OF_MANY).outcome is solver.Outcome.NONE
+
+        return self.effort > 0 and self._kept((access.point, "own"), find)
 
     def is_for_many(self, access: Access, lanes: bool | None) -> bool:
         """Do nothing but the numbers of threads, and what the block agrees on, decide who comes to it, and do several

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from itertools import count
 
+from smem_lsp.analysis.dataflow.masks import bits, mutual
 from smem_lsp.analysis.decision.open_accesses import (
     MOST_TURNS,
     State,
@@ -72,16 +73,32 @@ def ways_between(
     """For each two accesses that may come one after the other with no barrier between, or beside one another in the
     arms of a divergent branch, and that interfere (bit i of ``interfering``: the i-th of ``accesses``): the ways. An
     access meets itself in another thread within the same turn."""
-    index_of = {access.point: index for index, access in enumerate(accesses)}
-    found = _Walk(ordering, index_of, interfering, copying=any(access.asynchronous for access in accesses))
-    found.seq(body, {}, 0)
+    found = _walked(body, accesses, interfering, ordering)
     points = [access.point for access in accesses]
     return {
         (points[first], points[second]): frozenset(
             way for way, earlier in found.hits[second].items() if earlier >> first & 1
         )
-        for first, second in found.pairs
+        for second, met in found.pairs
+        for first in bits(met)
     }
+
+
+def meetings_between(
+    body: Seq, accesses: Sequence[Access], interfering: Sequence[int], ordering: Ordering, most: int
+) -> int:
+    """How many others each access stands in a pair with that ``ways_between`` finds, of all of them; of more than
+    ``most`` pairs only that it is more. No pair is made."""
+    met = _walked(body, accesses, interfering, ordering).met
+    pairs = sum(map(int.bit_count, met.values()))
+    return pairs if pairs > most else sum(map(int.bit_count, mutual(met).values()))
+
+
+def _walked(body: Seq, accesses: Sequence[Access], interfering: Sequence[int], ordering: Ordering) -> _Walk:
+    index_of = {access.point: index for index, access in enumerate(accesses)}
+    found = _Walk(ordering, index_of, interfering, copying=any(access.asynchronous for access in accesses))
+    found.seq(body, {}, 0)
+    return found
 
 
 @dataclass(slots=True)
@@ -92,10 +109,12 @@ class _Leaving:
 
 @dataclass(slots=True)
 class _Walk(Regions):
-    pairs: list[Pair] = field(default_factory=list)  # indices of two accesses, as they are first met
+    pairs: list[tuple[int, int]] = field(
+        default_factory=list
+    )  # a later access, and those it meets first (bits)
     # by index of the later access: the earlier ones (bits) by way
     hits: defaultdict[int, dict[Way, int]] = field(default_factory=lambda: defaultdict(dict))
-    _paired: dict[int, int] = field(default_factory=dict)  # the same, by any way
+    met: dict[int, int] = field(default_factory=dict)  # the same, by any way
     called: int = 0  # of ``ordering.calls``: how many the walk has come by
     crossing: list[int] = field(default_factory=list)  # loops around
     past: bool = False  # the function that is walked holds something that orders
@@ -105,7 +124,7 @@ class _Walk(Regions):
     def seq(self, body: Seq, state: State, beside: int) -> tuple[State, _Leaving]:
         """Open accesses at the end. ``beside``: what other threads do meanwhile."""
         left = _Leaving()
-        for node in self.met(body):
+        for node in self.nodes_of(body):
             checkpoint()
             self.steps += self.copying and len(state)
             if self.ordering.calls:
@@ -138,7 +157,7 @@ class _Walk(Regions):
                     state = {}  # else others go on, with everything still open
         return state, left
 
-    def met(self, body: Seq) -> Sequence[Node]:
+    def nodes_of(self, body: Seq) -> Sequence[Node]:
         """The nodes that matter, found once: a loop is walked several times. Before a call all of them do."""
         if self.ordering.calls:
             return body.items
@@ -241,13 +260,10 @@ class _Walk(Regions):
             return
         hits = self.hits[later]
         hits[way] = hits.get(way, 0) | earlier
-        before = self._paired.get(later, 0)
-        self._paired[later] = before | earlier
-        new = earlier & ~before
-        while new:
-            bit = new & -new
-            self.pairs.append((bit.bit_length() - 1, later))
-            new ^= bit
+        before = self.met.get(later, 0)
+        self.met[later] = before | earlier
+        if earlier & ~before:
+            self.pairs.append((later, earlier & ~before))
 
     def branch(self, node: Branch, state: State, beside: int, left: _Leaving) -> State:
         uniform = node.point in self.ordering.uniform

@@ -10,9 +10,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import field
 from enum import Flag
+from functools import partial
 
 from smem_lsp.analysis.decision.counters import Counters, Ticket
-from smem_lsp.analysis.decision.digits import Digits
+from smem_lsp.analysis.decision.digits import Digits, Interval
 from smem_lsp.analysis.decision.formulas import (
     Expression,
     Formula,
@@ -155,7 +156,8 @@ class Unknowns(ABC):
     digits: Digits = field(init=False)
 
     def __post_init__(self) -> None:
-        self.digits = Digits(self.variable, self.side)
+        ranges = dict[str, Interval]()  # the two share these, and not each other, which would be garbage
+        self.digits = Digits(partial(_variable, self.variables, self.side, ranges), self.side, ranges)
 
     @property
     def meant(self) -> list[Formula]:
@@ -163,15 +165,7 @@ class Unknowns(ABC):
         return [*self.natural, *self.unwritten, *self.reread, *self.typed, *self.agreed]
 
     def variable(self, name: str, low: int | None = None, high: int | None = None) -> Expression:
-        found = self.variables.get(name)
-        if found is None:
-            found = self.variables[name] = Expression(f"v{len(self.variables)}")
-            self.digits.ranges[found.text] = low, high
-            if low is not None:
-                self.side.append(found >= low)
-            if high is not None:
-                self.side.append(found <= high)
-        return found
+        return _variable(self.variables, self.side, self.digits.ranges, name, low, high)
 
     def thread(self, axis: str, who: int) -> Expression:
         if axis not in self.axes:
@@ -317,3 +311,23 @@ class Unknowns(ABC):
     @abstractmethod
     def may_be_negative(self, term: Term) -> bool:
         """May it be less than 0?"""
+
+
+def _variable(
+    variables: dict[str, Expression],
+    side: list[Formula],
+    ranges: dict[str, Interval],
+    name: str,
+    low: int | None,
+    high: int | None,
+) -> Expression:
+    """The variable with this name, the first time noted with its bounds."""
+    found = variables.get(name)
+    if found is None:
+        found = variables[name] = Expression(f"v{len(variables)}")
+        ranges[found.text] = low, high
+        if low is not None:
+            side.append(found >= low)
+        if high is not None:
+            side.append(found <= high)
+    return found

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from functools import partial
 
 from smem_lsp.analysis.decision.barriers import BarrierJudge
-from smem_lsp.analysis.decision.followed import Followed, Ways
+from smem_lsp.analysis.decision.followed import Followed, Ways, Where
 from smem_lsp.analysis.decision.interval_starts import IntervalStarts
 from smem_lsp.analysis.decision.model import Answer, Decision, Undecided, Verdict, VerdictKind
 from smem_lsp.analysis.decision.most_telling import most_telling
@@ -52,6 +52,7 @@ _OF_THE_REST = 350_000  # where the kernel stays undecided whatever the rest com
 _MOST_HARD = 6  # pairs too hard, behind which others most likely are, too
 _LEAST_OF_BARRIERS = 150_000
 _OF_BARRIERS = 240_000  # effort about the barriers of a kernel
+_OF_PLACES = 240_000  # about the places of a kernel with many accesses
 _OR = ", or "
 TOO_HARD = "too hard within the budget"
 
@@ -73,6 +74,7 @@ class Judge:
     asker: Asker = field(init=False)
     barriers: BarrierJudge = field(init=False)
     _every: list[Open] | None = None
+    _own: frozenset[Where] | None = None
     _given: int = 0
 
     def __post_init__(self) -> None:
@@ -131,7 +133,17 @@ class Judge:
     @property
     def is_too_large(self) -> bool:
         """Are there too many pairs to ask about?"""
-        return len(self.of.accesses) > _FEW and self.of.meetings > _MOST
+        return len(self.of.accesses) > _FEW and self.of.meetings(self.own_places, _MOST) > _MOST
+
+    @property
+    def own_places(self) -> frozenset[Where]:
+        """Of a kernel with many accesses, the places where each thread touches bytes of its own: whatever stands around
+        two accesses there, they are apart."""
+        if self._own is None:
+            asker = replace(self.asker, effort=_OF_PLACES)
+            shared = self.of.shared_places.items()
+            self._own = frozenset(place for place, access in shared if asker.is_of_each_thread(access))
+        return self._own
 
     @property
     def valid(self) -> Control:
@@ -192,7 +204,7 @@ class Judge:
 
         Surely in one interval are those that are so in every run in which no thread misses a barrier that others wait
         at: what threads decide in front of it is taken to be the same for all, unless their numbers decide."""
-        of, control = self.of, self.of.control
+        of, control, own = self.of, self.of.control, self.own_places
         if removed is None:
             reached = self.barriers.reached
             alike = control.alike | reached.uniform
@@ -207,16 +219,16 @@ class Judge:
         plain = partial(
             orderings, of, proved, uniform, self.covering, meant=uniform | valid.uniform, prove=prove
         )
-        across = [of.ways(accesses, each) for each in plain()]
+        across = [of.ways(accesses, each, own) for each in plain()]
         within = across
         if warps or of.kernel.presumed or (of.delivered and not prove):
-            within = [of.ways(accesses, each) for each in plain(warps, in_warp=True)]
+            within = [of.ways(accesses, each, own) for each in plain(warps, in_warp=True)]
         nodes, ours = {access.point: access for access in accesses}, _collectives(of.accesses)
         tiles = {node.point: node.lanes for node in of.barriers if orders_a_tile(node)}
         starts = self.starts(proved | valid.barriers)
         if not tiles:
             return list(map(starts.told, _opened(nodes, across, within, ours)))
-        beside = [of.ways(accesses, each) for each in plain(warps.union(tiles), in_warp=True)]
+        beside = [of.ways(accesses, each, own) for each in plain(warps.union(tiles), in_warp=True)]
         one_size = len(set(tiles.values())) == 1
         found = [
             *_opened(nodes, across, beside, ours),

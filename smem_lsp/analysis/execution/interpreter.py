@@ -70,13 +70,16 @@ class Interpreter:
     deserted: bool = False
     cut: set[int] = field(default_factory=set)
     synchronisation: Synchronisation = field(init=False)
-    assumed: AssumedPaths = field(init=False)
 
     def __post_init__(self) -> None:
         self.synchronisation = Synchronisation(
             self.kernel, self.values, self.program, self.block, self.recorder
         )
-        self.assumed = AssumedPaths(
+
+    @property
+    def assumed(self) -> AssumedPaths:
+        """Made when it is asked for: the two would keep each other until garbage is collected."""
+        return AssumedPaths(
             self.kernel, self.values, self.program, self.recorder, self.synchronisation, self._run
         )
 

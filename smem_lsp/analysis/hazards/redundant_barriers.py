@@ -35,7 +35,7 @@ from smem_lsp.ir.nodes import (
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.record import dataclass
 
-_MOST = 2000  # accesses of a kernel that are compared
+_MOST = 5000  # accesses of a kernel that are compared
 _MOST_ASKED = 3000  # pairs of one kernel
 _FOR_BARRIER = 30_000  # effort of the questions about one barrier
 _EFFORT = 120_000  # about all of a kernel, shared among the instances of a template
@@ -79,6 +79,7 @@ def redundant_barriers(
     search = _Search(of, outside, accesses, paths, [Judge(widened, verdicts, dims) for dims in blocks])
     ways = [sharing, ()] if any(len(group) > 1 for group in sharing) else [()]
     conflicts = [search.conflicts(groups) for groups in ways]
+    harmful = [search.without_harmless(each) for each in conflicts]
     found: list[Redundant] = []
     for barrier in reversed(of.barriers):
         checkpoint()
@@ -86,9 +87,9 @@ def redundant_barriers(
             continue
         merging = False
         ordered = conflicts[-1]
-        shaped = search.is_safe(barrier.point, ordered)
+        shaped = search.is_safe(barrier.point, harmful[-1])
         if shaped is not None and len(ways) > 1:  # buffers that share bytes ask for more
-            with_sharing = search.is_safe(barrier.point, conflicts[0])
+            with_sharing = search.is_safe(barrier.point, harmful[0])
             merging = with_sharing is None
             if with_sharing is not None:
                 ordered, shaped = conflicts[0], with_sharing
@@ -191,31 +192,45 @@ class _Search:
     def are_outside(self, pair: Pair) -> bool:
         return all(self.is_outside(self.nodes[point]) for point in pair)
 
-    def ordered(self, barrier: int, conflicting: Sequence[int]) -> Iterator[Pair]:
-        """The pairs of accesses that this barrier alone orders."""
-        found = ordered_interfering(self.paths, conflicting, barrier, self.removed)
+    def ordered(self, barrier: int, conflicting: Sequence[int], *, near: bool = False) -> Iterator[Pair]:
+        """The pairs of accesses that this barrier alone orders. ``near``: those that stay in the loop around it."""
+        found = ordered_interfering(self.paths, conflicting, barrier, self.removed, near=near)
         for later, mask in found.items():
             for earlier in bits(mask):
                 yield self.accesses[earlier].point, self.accesses[later].point
 
-    def is_safe(self, barrier: int, conflicting: Sequence[int]) -> bool | None:
+    def is_safe(self, barrier: int, harmful: Sequence[int]) -> bool | None:
         """Do the pairs that this barrier alone orders need no order? None: they may; True: they need none in the blocks
-        that are asked about."""
+        that are asked about. Most barriers of a loop are needed in it: what comes behind is looked for only if not."""
         asked: set[Pair] = set()
-        for pair in self.ordered(barrier, conflicting):
-            if self.are_outside(pair) and self.is_harmless(pair):
-                continue
+        for near in (True, False):
+            found = self.in_question(barrier, harmful, near=near)
+            if found is None or not self.are_apart(barrier, found - asked):
+                return None
+            asked |= found
+        return bool(asked)
+
+    def in_question(self, barrier: int, harmful: Sequence[int], *, near: bool) -> frozenset[Pair] | None:
+        """Those of the pairs that it orders of which it is to be asked whether they meet; None: some need an order, or
+        may, or they are too many. ``harmful``: per access, those that it may need an order with."""
+        found: set[Pair] = set()
+        for pair in self.ordered(barrier, harmful, near=near):
             if self.is_needed(pair):
                 return None
-            asked.add(pair)
+            found.add(pair)
+            if self.asked + len(found) > _MOST_ASKED:
+                self.asked += len(found)
+                return None
+        return frozenset(found)
+
+    def are_apart(self, barrier: int, asked: frozenset[Pair]) -> bool:
+        """Is it proved of each of these pairs, which it orders, in all blocks that are asked about?"""
         if not asked:
-            return False
+            return True
         self.asked += len(asked)
-        if self.asked > _MOST_ASKED:
-            return None
         self.effort -= _TO_LOOK
         if self.effort <= 0:
-            return None
+            return False
         points = {point for pair in asked for point in pair}
         accesses = [access for access in self.accesses if access.point in points]
         for judge in self.judges:
@@ -225,13 +240,32 @@ class _Search:
             apart = all(_is_apart(judge, each) for each in pairs)
             self.effort -= given - judge.asker.effort
             if not apart:
-                return None
+                return False
         return True
 
-    def is_harmless(self, pair: Pair) -> bool:
+    def without_harmless(self, conflicting: Sequence[int]) -> list[int]:
+        """The same without what is in any order with them, whatever the two touch."""
+        members, first = dict[object, int](), dict[object, Access]()
+        uses = [self.use_of(each) if self.is_outside(each) else None for each in self.accesses]
+        for index, (use, access) in enumerate(zip(uses, self.accesses)):
+            if use is not None:
+                members[use] = members.get(use, 0) | 1 << index
+                first.setdefault(use, access)
+        harmless = {
+            use: sum(mine for other, mine in members.items() if self.are_harmless(first[use], first[other]))
+            for use in members
+        }
+        return [each & ~harmless.get(use, 0) for use, each in zip(uses, conflicting)]
+
+    def use_of(self, access: Access) -> object:
+        """What an access does to which memory, which says beside what others it is harmless."""
+        outside, point = self.outside, access.point
+        reads = access.kind is AccessKind.READ
+        return outside.roots.get(point), reads, point in outside.signals
+
+    def are_harmless(self, one: Access, other: Access) -> bool:
         """Of two accesses outside of shared memory: may they be in any order, whatever they touch?"""
         outside = self.outside
-        one, other = (self.nodes[point] for point in pair)
         if any(map(self.is_of_constants, (one, other))):
             return True
         if other.point in outside.signals or one.point in outside.signals:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.ir.nodes import Assign, Branch, GlobalAccess, Kernel, Loop, Node, Place, Seq, walk
@@ -41,30 +41,30 @@ def is_own_text(kernel: Kernel, place: Place) -> bool:
 
 def insertion_points(kernel: Kernel, places: frozenset[int]) -> list[InsertionPoint]:
     """Those of ``places`` that stand in the kernel's own text."""
-    found: list[InsertionPoint] = []
+    return list(_points(kernel, kernel.body, places, ()))
 
-    def collect(seq: Seq, loops: tuple[Loop, ...]) -> None:
-        last: Node | None = None
-        pending: list[tuple[Place, Node | None]] = []
-        for node in seq:
-            checkpoint()
-            if isinstance(node, Place):
-                if node.point in places and is_own_text(kernel, node):
-                    pending.append((node, last))
-            elif not isinstance(node, Assign | GlobalAccess):
-                found.extend(InsertionPoint(place, loops, previous, node) for place, previous in pending)
-                pending.clear()
-                last = node
-        found.extend(InsertionPoint(place, loops, previous, None) for place, previous in pending)
-        for node in seq:
-            if isinstance(node, Branch):
-                collect(node.then, loops)
-                collect(node.otherwise, loops)
-            elif isinstance(node, Loop):
-                collect(node.body, (*loops, node))
 
-    collect(kernel.body, ())
-    return found
+def _points(
+    kernel: Kernel, seq: Seq, places: frozenset[int], loops: tuple[Loop, ...]
+) -> Iterator[InsertionPoint]:
+    last: Node | None = None
+    pending: list[tuple[Place, Node | None]] = []
+    for node in seq:
+        checkpoint()
+        if isinstance(node, Place):
+            if node.point in places and is_own_text(kernel, node):
+                pending.append((node, last))
+        elif not isinstance(node, Assign | GlobalAccess):
+            yield from (InsertionPoint(place, loops, previous, node) for place, previous in pending)
+            pending.clear()
+            last = node
+    yield from (InsertionPoint(place, loops, previous, None) for place, previous in pending)
+    for node in seq:
+        if isinstance(node, Branch):
+            yield from _points(kernel, node.then, places, loops)
+            yield from _points(kernel, node.otherwise, places, loops)
+        elif isinstance(node, Loop):
+            yield from _points(kernel, node.body, places, (*loops, node))
 
 
 def candidates(

@@ -121,26 +121,25 @@ class _Trials:
 def warp_places(kernel: Kernel, values: ValueFacts, levels: Levels, places: frozenset[int]) -> frozenset[int]:
     """``places``, and those that whole warps may come to: what is decided around them is the same for all lanes of a
     warp, or can be worked out for every thread."""
-    found = set(places)
 
-    def collect(seq: Seq) -> None:
-        for node in seq:
-            if isinstance(node, Place):
-                found.add(node.point)
-            elif isinstance(node, Branch):
-                if _clear(values.conditions[node.point]):
-                    collect(node.then)
-                    collect(node.otherwise)
-            elif isinstance(node, Loop):
-                loop = values.loops[node.point]
-                if all(map(_clear, (loop.first, loop.head, loop.again, *loop.exits))):
-                    collect(node.body)
-
-    def _clear(term: Term) -> bool:
+    def is_clear(term: Term) -> bool:
         return levels.level(term) <= Level.WARP or not is_free(term)
 
-    collect(kernel.body)
-    return frozenset(found)
+    return places.union(_clear_places(kernel.body, values, is_clear))
+
+
+def _clear_places(seq: Seq, values: ValueFacts, is_clear: Callable[[Term], bool]) -> Iterator[int]:
+    for node in seq:
+        if isinstance(node, Place):
+            yield node.point
+        elif isinstance(node, Branch):
+            if is_clear(values.conditions[node.point]):
+                yield from _clear_places(node.then, values, is_clear)
+                yield from _clear_places(node.otherwise, values, is_clear)
+        elif isinstance(node, Loop):
+            loop = values.loops[node.point]
+            if all(map(is_clear, (loop.first, loop.head, loop.again, *loop.exits))):
+                yield from _clear_places(node.body, values, is_clear)
 
 
 def _groups(kernel: Kernel, races: Sequence[Race]) -> Iterator[tuple[list[Race], bool]]:

@@ -5,10 +5,13 @@ What is computed from the numbers before the loop, and from those of the next tu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from smem_lsp.analysis.values.terms import LoopVar, Op, Table, Term, parts_of
 from smem_lsp.analysis.values.value_facts import LoopFacts
 from smem_lsp.ir.values import Reading
 from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
 
 _MOST_PARTS = 60  # of the term
 
@@ -19,33 +22,42 @@ def computed_anew(table: Table, loop: LoopFacts, atom: LoopVar) -> Term | None:
     if moves is None or not isinstance(moves.init, Op) or not isinstance(moves.next, Op):
         return None
     others = {(each.init, each.next): each.atom for each in loop.recurrences if each.atom is not atom}
-    left = _MOST_PARTS
+    return _Turns(table, loop, others).term(moves.init, moves.next)
 
-    def of_each_turn(before: Term, following: Term) -> Term | None:
-        nonlocal left
+
+@dataclass(slots=True)
+class _Turns:
+    """``others``: variables of the loop by what they are before it, and in the next turn."""
+
+    table: Table
+    loop: LoopFacts
+    others: Mapping[tuple[Term, Term], LoopVar]
+    left: int = _MOST_PARTS
+
+    def term(self, before: Term, following: Term) -> Term | None:
+        """What is ``before`` the loop and ``following`` in the next turn, in each turn."""
         checkpoint()
-        left -= 1
-        other = others.get((before, following))
+        self.left -= 1
+        other = self.others.get((before, following))
         if other is not None:
             return other
         if before is following:
-            changes = any(isinstance(each, LoopVar) and each.loop == loop.point for each in parts_of(before))
-            steady = before.known or before.serial <= loop.begins
+            parts = parts_of(before)
+            changes = any(isinstance(each, LoopVar) and each.loop == self.loop.point for each in parts)
+            steady = before.known or before.serial <= self.loop.begins
             return before if steady and not changes else None
-        if not (isinstance(before, Op) and isinstance(following, Op)) or left <= 0:
+        if not (isinstance(before, Op) and isinstance(following, Op)) or self.left <= 0:
             return None
-        reading = _reading_of_both(table, before, following)
+        reading = _reading_of_both(self.table, before, following)
         if (
             before.operator != following.operator
             or len(before.args) != len(following.args)
             or reading is None
         ):
             return None
-        args = [of_each_turn(one, other) for one, other in zip(before.args, following.args)]
+        args = [self.term(one, other) for one, other in zip(before.args, following.args)]
         found = [each for each in args if each is not None]
-        return None if len(found) < len(args) else table.op(before.operator, *found, reading=reading)
-
-    return of_each_turn(moves.init, moves.next)
+        return None if len(found) < len(args) else self.table.op(before.operator, *found, reading=reading)
 
 
 def _reading_of_both(table: Table, one: Op, other: Op) -> Reading | None:

@@ -95,6 +95,8 @@ def propagate(
     walk.seq(body.items)
     loops = {point: facts.finished() for point, facts in walk.loops.items()}
     loads = tuple(walk.loads.values())
+    following = tuple(map(walk.followed, given))
+    walk.let_go()
     return ValueFacts(
         walk.table,
         walk.indices,
@@ -114,7 +116,7 @@ def propagate(
         walk.added,
         walk.found,
         walk.exchanged,
-        tuple(map(walk.followed, given)),
+        following,
         walk.bases_outside,
         frozenset(walk.own),
     )
@@ -198,6 +200,13 @@ class _Walk:
     changes: list[int] = field(default_factory=list)  # variables in order of assignment
     changed_in: dict[int, frozenset[int]] = field(default_factory=dict)  # loop -> variables
     escaping_in: dict[int, frozenset[int]] = field(default_factory=dict)  # loop -> variables
+
+    def let_go(self) -> None:
+        """Nothing is read any more. What was never read of the variables goes with the walk: each waits for it, and it
+        for each, which only the garbage collector would undo."""
+        self.env = {}
+        for here in self.loops.values():
+            here.init, here.end, here.left = {}, {}, []
 
     # ---- statements ------------------------------------------------------------------------------------------------
 

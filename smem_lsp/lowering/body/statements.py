@@ -369,14 +369,7 @@ class _Before:
         self._count = len(ctx.out.items)
 
     def get(self, variable: int) -> Value | None:
-        for at in range(self._count - 1, -1, -1):
-            item = self._items[at]
-            if isinstance(item, Assign):
-                if item.variable == variable:
-                    return item.value
-            elif isinstance(item, (Branch, Loop)) and variable in self._ctx.out.changed_in(item):
-                return None
-        return None
+        return self._ctx.out.last_assigned(self._items, self._count, variable)
 
 
 @dataclass(frozen=True, slots=True)

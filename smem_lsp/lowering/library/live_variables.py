@@ -14,13 +14,15 @@ _NONE: _Live = frozenset()
 
 class LiveVariables:
     """``at_turns``: loop (its point) -> what is live at the beginning of a turn, behind the condition; ``behind``: at
-    its end. ``reads``: the variables that decide what a node does that is no branch, loop or assignment."""
+    its end. ``reads``: the variables that decide what a node does that is no branch, loop or assignment; it is not
+    kept, as it may be a method of who keeps this."""
 
     def __init__(self, nodes: Sequence[Node], reads: Callable[[Node], Iterable[int]]) -> None:
-        self.reads = reads
+        self._reads = reads
         self.at_turns: dict[int, _Live] = {}
         self.behind: dict[int, _Live] = {}
         self._before(nodes, _NONE, _NONE, _NONE)
+        del self._reads
 
     def _before(self, nodes: Sequence[Node], live: _Live, breaks: _Live, continues: _Live) -> _Live:
         for node in reversed(nodes):
@@ -38,7 +40,7 @@ class LiveVariables:
                 leaves = {JumpKind.BREAK: breaks, JumpKind.CONTINUE: continues}
                 live = leaves.get(node.kind, _NONE)
             else:
-                live = live.union(self.reads(node))
+                live = live.union(self._reads(node))
         return live
 
     def _loop(self, node: Loop, after: _Live) -> _Live:

@@ -126,7 +126,7 @@ class _Walk(PathWalk[Path]):
             and any(self.tells(each) or self.by_itself(each) for each in walk(Seq((node,))))
         )
         assigns = assigned(every)
-        self.roles = Roles(assigns, lambda node: self.happens(node) or node.point in self.matters)
+        self.roles = Roles(assigns, self.matters | {node.point for node in every if self.happens(node)})
         waits = [each for each in every if isinstance(each, ProxyWait)]
         words = [*bound.values(), *(each.word for each in waits)]
         values = [each[1] for each in words if isinstance(each, tuple)] + [each.parity for each in waits]

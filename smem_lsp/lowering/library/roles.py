@@ -7,7 +7,7 @@ pair has landed when both arms are over.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -61,11 +61,11 @@ def assigned(nodes: Iterable[Node]) -> dict[int, list[Value]]:
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """``assigns``: variable -> all that is assigned to it in the kernel; ``happens``: has a node to do with the
-    asynchronous proxy?"""
+    """``assigns``: variable -> all that is assigned to it in the kernel; ``happening``: the nodes
+    (points) that have to do with the asynchronous proxy."""
 
     assigns: Mapping[int, Sequence[Value]]
-    happens: Callable[[Node], bool]
+    happening: frozenset[int]
 
     def pairs(self, node: Branch) -> Iterator[tuple[Seq, list[Node]]]:
         """An arm of a branch, with it and the other arm as two threads run them."""
@@ -96,14 +96,18 @@ class Roles:
         there; of those that wait, some thread does for certain."""
         for at, node in enumerate(nodes):
             checkpoint()
-            if not self.happens(node):
+            if node.point not in self.happening:
                 continue
             if isinstance(node, Loop):
                 counters = self._counters(node, nodes[:at])
                 if counters and not any(map(_leaves, node.body)):
                     return _Found(list(nodes[:at]), node, list(nodes[at + 1 :]), counters)
             if isinstance(node, Branch):
-                arms = [each for each in (node.then, node.otherwise) if any(map(self.happens, each))]
+                arms = [
+                    each
+                    for each in (node.then, node.otherwise)
+                    if any(inner.point in self.happening for inner in each)
+                ]
                 inner = self._counted(arms[0].items, issuing) if len(arms) == 1 else None
                 if inner is not None and (issuing or self._by_place(node.condition)):
                     before, after = [*nodes[:at], *inner.before], [*inner.after, *nodes[at + 1 :]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import field
 
 from smem_lsp.ir.nodes import (
@@ -38,6 +39,7 @@ class Emitter:
     _keys: int = 0
     # branch or loop, by its id -> what ``changed_in`` found in it
     _changed: dict[int, tuple[Node, set[int]]] = field(default_factory=dict)
+    _assigned: dict[int, _Assigned] = field(default_factory=dict)  # by the id of an open list
 
     def next_point(self) -> int:
         self.point += 1
@@ -132,6 +134,27 @@ class Emitter:
         """Memory outside shared memory is read or written: an element of ``width`` bytes."""
         self.emit(GlobalAccess(self.next_point(), kind, base, index, self.at.line(0), width, signals))
 
+    def forget(self, items: list[Node]) -> None:
+        """The list is closed."""
+        self._assigned.pop(id(items), None)
+
+    def last_assigned(self, items: list[Node], count: int, variable: int) -> Value | None:
+        """What the variable surely is behind the first ``count`` of ``items``, an open list: assigned last there, with
+        nothing in between that may assign it."""
+        found = self._assigned.get(id(items))
+        if found is None or not found.still_knows(items):
+            found = self._assigned[id(items)] = _Assigned(items)
+        for at in range(found.done, count):
+            item = items[at]
+            if isinstance(item, Assign):
+                found.values[item.variable].append((at, item.value))
+            elif isinstance(item, (Branch, Loop)):
+                for each in self.changed_in(item):
+                    found.values[each].append((at, None))
+        found.note_done(count)
+        known = found.values.get(variable, [])
+        return next((value for at, value in reversed(known) if at < count), None)
+
     def changed_in(self, node: Branch | Loop) -> set[int]:
         """The variables that are assigned somewhere in it."""
         known = self._changed.get(id(node))
@@ -139,6 +162,27 @@ class Emitter:
             found = {item.variable for item in walk(Seq((node,))) if isinstance(item, Assign)}
             known = self._changed[id(node)] = node, found
         return known[1]
+
+
+@dataclass
+class _Assigned:
+    """Where the first ``done`` of some nodes assign which variable, and what; None: perhaps, or not known what."""
+
+    items: list[Node]
+    done: int = 0
+    last: Node | None = None  # of these nodes
+    values: defaultdict[int, list[tuple[int, Value | None]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+
+    def still_knows(self, items: list[Node]) -> bool:
+        """Are these the same nodes, and more?"""
+        same = self.items is items and self.done <= len(items)
+        return same and (not self.done or items[self.done - 1] is self.last)
+
+    def note_done(self, count: int) -> None:
+        if count > self.done:
+            self.done, self.last = count, self.items[count - 1]
 
 
 class _Collecting:
@@ -154,4 +198,5 @@ class _Collecting:
         return found
 
     def __exit__(self, *error: object) -> None:
+        self._emitter.forget(self._emitter.items)
         self._emitter.items = self._outer

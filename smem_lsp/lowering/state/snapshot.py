@@ -21,7 +21,7 @@ _OWN = ("local_names", "redeclared", "agreed", "named_barriers", "atomic_referen
 _GROW = frozenset(("partly", "assumed", "unseen"))  # lists of words, which statements may add to
 # what new variables and nodes change: numbers that were never given out, and what is known of them
 _NUMBERED = {
-    "out": frozenset(("items", "point", "_keys", "_changed", "at")),
+    "out": frozenset(("items", "point", "_keys", "_changed", "_assigned", "at")),
     "variables": frozenset(("numbers", "numbers_only", "_declared", "_texts", "at")),
     "points_to": frozenset(("_consulted", "variables")),
     "limits": _GROW,
@@ -69,7 +69,7 @@ class Snapshot:
             if each.constants is not None:
                 each.constants = each.constants.child()
         parts = {name: _part(getattr(ctx, name)) for name in _PARTS}
-        parts["out"].items = []
+        parts["out"].items, parts["out"]._assigned = [], {}
         for name in ("out", "variables"):
             parts[name].at = None
         parts["outside"].out = parts["points_to"].variables = None

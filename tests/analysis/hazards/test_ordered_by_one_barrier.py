@@ -60,7 +60,7 @@ class Made:
 
 
 def test_a_barrier_orders_what_a_walk_over_the_whole_kernel_says() -> None:
-    some = 0
+    some = near = 0
     for seed in range(KERNELS):
         made = Made(seed)
         accesses = [node for node in walk(made.body) if isinstance(node, Access)]
@@ -76,5 +76,8 @@ def test_a_barrier_orders_what_a_walk_over_the_whole_kernel_says() -> None:
             removed = frozenset(others)
             found = ordered_interfering(paths, interfering, barrier, removed)
             assert found == ordered_interfering(in_one, interfering, barrier, removed)
+            inside = ordered_interfering(paths, interfering, barrier, removed, near=True)
+            assert all(mask & ~found[index] == 0 for index, mask in inside.items())
             some += bool(found)
-    assert some > KERNELS
+            near += bool(inside) and inside != found
+    assert some > KERNELS and near > KERNELS // 10
