@@ -256,13 +256,15 @@ class Followed:
         return found
 
     def meetings(self, own: frozenset[Where], most: int) -> int:
-        """How many others each access may meet in one barrier interval, of all of them; of more than ``most`` pairs
-        only that it is more."""
+        """At most how many others each access may meet in one barrier interval, of all of them; of more than ``most``
+        pairs only that it is more."""
         found = self._meetings.get(own)
         if found is None:
-            ordering = Ordering(self.control.barriers, self.control.uniform)
             interfering = self._interfering(self.accesses, own)
-            found = meetings_between(self.body, self.accesses, interfering, ordering, most)
+            found = sum(map(int.bit_count, interfering))  # whatever stands between them
+            if found > most:
+                ordering = Ordering(self.control.barriers, self.control.uniform)
+                found = meetings_between(self.body, self.accesses, interfering, ordering, most)
             self._meetings[own] = found
         return found
 
