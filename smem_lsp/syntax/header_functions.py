@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from functools import cached_property
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.functions import FunctionIsland, find_functions, has_unknown_specifier
+from smem_lsp.syntax.headers import Piece, joined
 from smem_lsp.syntax.lexer import Tokens, packed
 from smem_lsp.syntax.macros import TokenList
 from smem_lsp.syntax.shared_outside import SharedOutside, find_shared_outside
@@ -94,8 +96,84 @@ class Headers:
         return frozenset(found), tuple(spelled)
 
 
-def read_headers(header: Tokens) -> Headers:
-    """The names and functions that a file needs from its headers' tokens."""
+def read_headers(header: Tokens, pieces: Sequence[Piece]) -> Headers:
+    """The names and functions that a file needs from its headers. ``header``: the tokens of all ``pieces``."""
+    names, declared, changing, prototypes = Names.empty(), set[str](), set[str](), set[str]()
+    words, shared = set[str](), list[SharedOutside]()
+    definitions: dict[str, tuple[HeaderFunction, ...]] = {}
+    start = 0
+    for group in _groups(pieces):
+        checkpoint()
+        part = _PART.of(PROCESS, group, partial(_read_part, group), weigh=_weight)
+        names.add(part.names)
+        declared |= part.declared
+        changing |= part.changing
+        prototypes |= part.prototypes
+        words |= part.words
+        shared += part.shared
+        for name, island in part.for_device:
+            function = HeaderFunction(header, island.moved(start))
+            definitions[name] = (*definitions.get(name, ()), function)
+        start += part.tokens
+    by_value = frozenset(declared - changing)
+    return Headers(
+        names,
+        frozenset(declared),
+        by_value,
+        frozenset(prototypes),
+        frozenset(words),
+        definitions,
+        tuple(shared),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """What some pieces declare that hold whole declarations. ``tokens``: how many they have; ``for_device``: functions,
+    each with its name; ``changing``: names that take addresses somewhere; the others as of ``Headers``."""
+
+    tokens: int
+    names: Names
+    declared: frozenset[str]
+    changing: frozenset[str]
+    prototypes: frozenset[str]
+    words: frozenset[str]
+    for_device: tuple[tuple[str, FunctionIsland], ...]
+    shared: tuple[SharedOutside, ...]
+
+
+_PART = Query[tuple[Piece, ...], _Part]("what a piece of a header declares", each=30, whole=True)
+_ENDS = Query[Piece, tuple[int, bool]]("where the braces of a piece of a header end", each=100)
+
+
+def _weight(part: _Part) -> int:
+    """In words."""
+    return 10 + len(part.words) + 20 * len(part.for_device)
+
+
+def _groups(pieces: Sequence[Piece]) -> Iterator[tuple[Piece, ...]]:
+    """The pieces, those together that hold a declaration together: a namespace around an include, for one."""
+    group: list[Piece] = []
+    depth = 0
+    for piece in pieces:
+        more, whole = _ENDS.of(PROCESS, piece, partial(_end, piece))
+        group.append(piece)
+        depth += more
+        if depth == 0 and whole:
+            yield tuple(group)
+            group = []
+    if group:
+        yield tuple(group)
+
+
+def _end(piece: Piece) -> tuple[int, bool]:
+    """(how many more braces it opens than it closes, does it end behind a declaration?)"""
+    texts = piece.tokens.texts
+    return texts.count("{") - texts.count("}"), texts[-1:] in ([";"], ["}"])
+
+
+def _read_part(pieces: Sequence[Piece]) -> _Part:
+    header = joined(pieces)
     kinds, texts = header.kinds, header.texts
     islands = [
         island for island, _ in find_functions(kinds, texts, [1] * len(kinds), match_brackets(kinds)).islands
@@ -116,18 +194,20 @@ def read_headers(header: Tokens) -> Headers:
                 changing.add(outside.texts[i])
             if not _has_body(outside, partner[i + 1]):
                 prototypes.add(outside.texts[i])
-    definitions: dict[str, tuple[HeaderFunction, ...]] = {}
+    for_device: list[tuple[str, FunctionIsland]] = []
     for island in islands:
-        for_device = "__device__" in island.specifiers or has_unknown_specifier(
-            kinds, texts, island.head, island.name
-        )
-        if for_device and not island.repaired:
-            name = texts[island.name]
-            definitions[name] = (*definitions.get(name, ()), HeaderFunction(header, island))
-    by_value = frozenset(declared - changing)
-    shared = find_shared_outside(outside.kinds, outside.texts)
-    return Headers(
-        names, frozenset(declared), by_value, frozenset(prototypes), frozenset(texts), definitions, shared
+        unknown = has_unknown_specifier(kinds, texts, island.head, island.name)
+        if ("__device__" in island.specifiers or unknown) and not island.repaired:
+            for_device.append((texts[island.name], island))
+    return _Part(
+        len(kinds),
+        names,
+        frozenset(declared),
+        frozenset(changing),
+        frozenset(prototypes),
+        frozenset(texts),
+        tuple(for_device),
+        find_shared_outside(outside.kinds, outside.texts),
     )
 
 

@@ -291,12 +291,17 @@ def forget_flattened() -> None:
 
 
 def _flattened(pieces: Sequence[Piece]) -> tuple[Tokens, HeaderKey]:
+    return joined(pieces), HeaderKey()
+
+
+def joined(pieces: Sequence[Piece]) -> Tokens:
+    """The tokens of all pieces as one list."""
     tokens = Tokens([], [], packed(()))
     for piece in pieces:
         tokens.kinds.extend(piece.tokens.kinds)
         tokens.texts.extend(piece.tokens.texts)
         tokens.offsets.extend(piece.tokens.offsets)
-    return tokens, HeaderKey()
+    return tokens
 
 
 def declarations(tokens: TokenList) -> TokenList:

@@ -735,5 +735,5 @@ def _all_names(parts: Sequence[Names]) -> tuple[Names, Symbols]:
 
 def _header(unit: Preprocessed) -> Headers:
     weight = len(unit.header)
-    work = partial(read_headers, unit.header)
+    work = partial(read_headers, unit.header, unit.pieces)
     return _HEADERS.of(PROCESS, unit.header_key, work, weigh=lambda _: weight)
