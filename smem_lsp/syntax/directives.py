@@ -11,7 +11,7 @@ from smem_lsp.source.regex import regex
 from smem_lsp.syntax.conditions import counting_names, evaluate
 from smem_lsp.syntax.expand import COUNTER, LINE
 from smem_lsp.syntax.header_stretches import Stretch, Stretches
-from smem_lsp.syntax.headers import Piece, directives_of, used_macros
+from smem_lsp.syntax.headers import Piece, directives_of, names_in, used_macros
 from smem_lsp.syntax.includes import Run
 from smem_lsp.syntax.known_names import KNOWN_HEADERS
 from smem_lsp.syntax.lexer import Tokens, lex, lex_macro, packed
@@ -23,7 +23,6 @@ _CONTINUATION = regex(r"\\\r?\n")
 _COMMENT = regex(r'("(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\')|//[^\n]*|/\*.*?(?:\*/|\Z)', re.S)
 _INCLUDE = regex(r'\s*(?:"([^"\n]+)"|<([^>\n]+)>)')
 _INCLUDES = frozenset(("include", "include_next", "import"))
-_WORD = regex(r"[A-Za-z_$][\w$]*")
 _HAS_INCLUDE = frozenset(("__has_include", "__has_include_next"))
 _HAS_OTHER = frozenset(
     (
@@ -171,7 +170,7 @@ class File:
         for name, was, _ in run.changes[changed:]:
             then.setdefault(name, was)
         spelt = "\n".join(tokens.texts[start : len(tokens) if stop is None else end])
-        words = frozenset(_WORD.findall(spelt)).union(expander.pasted[pasted:])
+        words = names_in(spelt).union(expander.pasted[pasted:])
         uses, asked = used_macros(words, run.macros, then)
         stretch = Stretch(
             before=before,

@@ -26,6 +26,8 @@ _KEPT_BODY = 400  # tokens of a constexpr function's body
 _KEPT_DEVICE = 3_000  # tokens of a device function's body
 
 _WORD = regex(r"[A-Za-z_$][\w$]*")
+_CONTINUATION = regex(r"\\\r?\n")
+_CUT = regex(r"\\\r?\n[\w$]")
 # Skips comments and literals; a directive matches as in the lexer.
 _DIRECTIVES = regex(
     r"//(?:[^\n\\]|\\(?:\r\n|(?s:.)))*|/\*(?s:.*?)(?:\*/|\Z)"
@@ -238,13 +240,19 @@ def words_of(text: str) -> frozenset[str]:
 
     def find() -> frozenset[str]:
         checkpoint()
-        return frozenset(_WORD.findall(text))
+        return names_in(text)
 
     return _WORDS_OF.of(PROCESS, text, find, weigh=lambda _: len(text))
 
 
 _DIRECTIVES_OF = Query[str, tuple[str, ...]]("directives of a header", each=1)
 _WORDS_OF = Query[str, frozenset[str]]("identifiers of a header", each=3)
+
+
+def names_in(text: str) -> frozenset[str]:
+    """All identifiers in a text, those that a line continuation cuts in two both in parts and as a whole."""
+    found = frozenset(_WORD.findall(text))
+    return found.union(_WORD.findall(_CONTINUATION.sub("", text))) if _CUT.search(text) else found
 
 
 def used_macros(

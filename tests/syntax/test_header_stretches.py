@@ -77,6 +77,23 @@ def test_a_stretch_is_read_anew_where_a_macro_that_it_names_is_another(
     assert (count > 0) is again
 
 
+@pytest.mark.parametrize(
+    "condition", ["#ifdef FL\\\nAG", "#if FL\\\r\nAG", "#if defined(F\\\nLA\\\nG)", "#ifdef \\\nFLAG"]
+)
+@pytest.mark.parametrize(
+    "around", ["", '#include "other.h"\n']
+)  # an effect, or a stretch of one that is not known
+def test_a_name_that_a_line_continuation_cuts_in_two_is_one(condition: str, around: str) -> None:
+    files = {
+        "dir/cut.h": f"#ifndef C\n#define C\n{around}{condition}\nint with;\n#else\nint without;\n#endif\n#endif\n",
+        "dir/other.h": "#ifdef OTHER\nint other;\n#endif\n",
+    }
+    mains = ['#include "cut.h"\n', '#define FLAG 1\n#define OTHER\n#include "cut.h"\n', '#include "cut.h"\n']
+    PROCESS.clear()
+    units = [with_files(main, files) for main in mains]
+    assert ["with" in map(str, unit.header.texts) for unit in units] == [False, True, False]
+
+
 LINES = (
     "#define A{n} {m}",
     "#undef A{n}",
