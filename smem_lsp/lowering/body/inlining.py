@@ -36,7 +36,7 @@ from smem_lsp.lowering.body import (
     temporaries,
     unknown_calls,
 )
-from smem_lsp.lowering.callees import library_names, overloads
+from smem_lsp.lowering.callees import library_names, outward, overloads
 from smem_lsp.lowering.callees.overloads import Callee, Parameter
 from smem_lsp.lowering.callees.telling_functions import reaches
 from smem_lsp.lowering.library import cooperative_groups
@@ -71,7 +71,6 @@ MAX_DEPTH = 8
 MAX_POINTS = 20_000  # of a kernel: beyond it calls are not followed any more
 _MOST_CHOICES = 1  # calls of one of several functions, in each other
 MAX_INSTANCES = 11  # of one member of a class template, in each other: from 1,024 threads down to one
-SMALL = 60  # tokens of a body that is followed for its value alone
 
 
 def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalScope) -> Value | Ref:
@@ -98,7 +97,7 @@ def inline_function(
     if any(each.function.island.enclosing[-1:] == (each.function.name,) for each in found):
         return None  # a constructor: what it makes keeps what it gets
     important = any(matters(ctx, each.function, expr, scope) for each in found)
-    if not important and not (len(found) == 1 and len(found[0].function.body.tokens) <= SMALL):
+    if not important and not (len(found) == 1 and len(found[0].function.body.tokens) <= outward.SMALL):
         return None
     if len(found) > 1 and ctx.inlining.choices >= _MOST_CHOICES:
         return None
