@@ -269,6 +269,8 @@ def _resumed(
         added = _added(before, known, snapshot, edit, surroundings, parts)
         if added is None or not _same_places(gone.nodes, added.nodes) or words.are_partly(gone, added):
             return None
+        if bool(gone.nodes) != bool(added.nodes):  # what a body ends with counts
+            return None
         if not words.around.isdisjoint((*gone.names, *gone.declared, *added.names, *added.declared)):
             return None
         found.append(added)

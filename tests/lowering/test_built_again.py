@@ -445,6 +445,11 @@ TWINS = (
         ),
         ("", TWINS, "A a; s[a.g(t)] = 1"),
         (
+            "int a = 2|int a = 20|int a = 20 < ",
+            "__device__ int f(int x) { return x * 2; /*here*/\n}",
+            "s[f(t)] = 1",
+        ),
+        (
             "return;",
             "__device__ void f(float* s) { for (int i = 0; i < 3; i++) { /*here*/ s[i] = i; } }",
             "f(s)",
