@@ -53,7 +53,8 @@ class _Resumable:
     function, among the parts of the kernel, that they stand in; ``visits``: each time that they were lowered; ``seen``:
     of the kernel with them; ``pointers``: where these lead in the end; ``constants``: of the kernel, and of its file;
     ``words``: the lists of ``LimitsFound`` that they may add to; ``passed_over``: as there; ``names``: declared in the
-    body, with offsets; ``buffers``: words that shared memory, or what becomes of it, is named with."""
+    body, with offsets; ``buffers``: words that shared memory, or what becomes of it, is named with; ``asked``: names
+    that all of the edited function was looked through for."""
 
     kernel: Kernel
     edited: int
@@ -66,6 +67,7 @@ class _Resumable:
     passed_over: bool
     names: Mapping[str, int]
     buffers: frozenset[str]
+    asked: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,7 @@ def _resumable(built: Built, run: Run, edited: int, parts: tuple[Function, ...])
             ctx.at.kernel.body.tokens,
             {*(each.name for each in ctx.buffers.declared), *(each.text for each in ctx.buffers.names)},
         ),
+        frozenset(name for number, name in ctx.asked if number == parts[edited].number),
     )
 
 
@@ -283,7 +286,8 @@ def _resumed(
 
 
 def _telling(known: _Resumable, unit: TranslationUnit, around: UnitFacts) -> Iterator[frozenset[str]]:
-    """Names by which shared memory may be reached."""
+    """Names by which shared memory may be reached, and those that all of the function tells something of."""
+    yield known.asked
     yield around.helper_names
     yield unit.shared_names
     yield known.buffers

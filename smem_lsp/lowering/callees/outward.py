@@ -15,7 +15,6 @@ from smem_lsp.targets.dialects import Dialect
 
 SMALL = 60  # tokens of a body that is followed for its value alone
 _TOLD_BY_BODY = frozenset(("auto", "decltype", "constexpr", "consteval", "*", "&", "&&"))
-_HANDLE = "thread_group"  # all of the body tells whether it stays the same group
 
 
 def answers_alike(
@@ -43,8 +42,7 @@ def answers_alike(
 def _is_plain(function: Function) -> bool:
     """Does its head alone say what it returns?"""
     head = function.head.texts[: function.island.parameters[0] - function.island.head]
-    words = function.definition.words
-    return _TOLD_BY_BODY.isdisjoint(head) and _HANDLE not in words
+    return _TOLD_BY_BODY.isdisjoint(head)
 
 
 def _is_one(helpers: Mapping[str, Sequence[Function]], old: Function, new: Function) -> bool:
