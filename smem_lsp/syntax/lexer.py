@@ -202,12 +202,14 @@ def _pieces(text: str, start: int) -> Iterator[tuple[int, str]]:
     """The pieces from ``start`` on, where no comment is open. The text has no raw string."""
     commented = text.find("/*", start) >= 0
     inside = start  # what is said from here on tells how far the definitions are indented
-    margin: int | None = None  # how far; None: not looked at yet
+    first: int | None = None  # where they begin; None: not looked at yet
     for found in _REGION_END.finditer(text, max(start - 1, 0)):
         indent, end = len(found[1]), found.end() + 1
         if found[2] is None and indent:
-            margin = _column(text, inside) if margin is None else margin
-            if indent > margin:
+            first = _first(text, inside) if first is None else first
+            if first > found.end(1) or indent > _column(
+                text, first
+            ):  # in a directive that goes on, or further in
                 continue
         if commented and text.rfind("/*", start, end) > text.rfind(
             "*/", start, end
@@ -216,15 +218,18 @@ def _pieces(text: str, start: int) -> Iterator[tuple[int, str]]:
         if found[2] is None:
             yield start, text[start:end]
             start = end
-        inside, margin = end, None
+        inside, first = end, None
     if start < len(text):
         yield start, text[start:]
 
 
-def _column(text: str, start: int) -> int:
-    """Of the first word of code from ``start`` on, where a line begins."""
+def _first(text: str, start: int) -> int:
+    """The first word of code from ``start`` on, where a line begins."""
     found = _FIRST.match(text, start)
-    at = start if found is None else found.end()
+    return start if found is None else found.end()
+
+
+def _column(text: str, at: int) -> int:
     return at - (text.rfind("\n", 0, at) + 1)
 
 

@@ -6,6 +6,7 @@ import pytest
 from tree_shapes import shape
 
 from smem_lsp.source import SourceText
+from smem_lsp.syntax import lexer
 from smem_lsp.syntax.parse import parse
 
 LINES = """\
@@ -163,3 +164,11 @@ def test_a_template_is_one_where_nothing_follows_it() -> None:
         SourceText("namespace a {\n  template <class T> class A;\n#if 0\n  }\n#endif\n  int n;\n}\n")
     )
     assert "A" in unit.symbols.templates
+
+
+def test_what_stands_behind_an_end_does_not_tell_where_it_is() -> None:
+    """The `}` of a directive that goes on stands in front of the first definition."""
+    start = "namespace a {\n#define G void g() { \\\n  }\n"
+    one, other = (f"{start} namespace {end}\n  G\n}}\n" for end in ("{", "b"))
+    found = [(at, region.text) for at, region in lexer.regions(other, lexer.regions(one))]
+    assert found == [(at, region.text) for at, region in lexer.regions(other)]
