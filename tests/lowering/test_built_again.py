@@ -465,24 +465,22 @@ def test_what_a_call_sees_of_a_function_counts(odd: str, function: str, call: st
         typist.build(calling(each, function, call=call, head=head))
 
 
-@pytest.mark.parametrize(
-    ("declared", "used", "name"),
-    [
-        ("cuda::atomic_ref<float> r(p[0]); r.fetch_add(1);", "r.store(3);", "r"),
-        ("cutlass::arch::NamedBarrier b(128, 1); p[t] = 1;", "b.sync(); p[t + 1] = 2;", "b"),
-        ("cg::thread_group g = cg::this_thread_block(); p[t] = 1;", "g.sync(); p[t + 1] = 2;", "g"),
-    ],
-)
+FOLLOWED = {
+    "r": "cuda::atomic_ref<float> r(p[0]); r.fetch_add(1); STATEMENT r.store(3);",
+    "b": "cutlass::arch::NamedBarrier b(128, 1); p[t] = 1; STATEMENT b.sync(); p[t + 1] = 2;",
+    "g": "cg::thread_group g = cg::this_thread_block(); p[t] = 1; STATEMENT g.sync(); p[t + 1] = 2;",
+}
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
 @pytest.mark.parametrize("called", [False, True])
-def test_an_object_is_followed_as_long_as_nothing_else_is_done_with_it(
-    declared: str, used: str, name: str, called: bool
-) -> None:
+def test_an_object_is_followed_as_long_as_nothing_else_is_done_with_it(name: str, called: bool) -> None:
     """All of the body tells, behind its declaration as well."""
     start, end = "__global__ void k(float* out) { __shared__ float s[256]; int t = threadIdx.x;", "}"
     for use in ("int a = {};", "int a = {} + 1;", "auto* a = &{};", "float q = 3;"):
         typist = Typist()
         for statement in ("float q = 1;", "float q = 2;", use.format(name), "float q = 4;", "float q = 5;"):
-            body = f"{declared} {statement} {used}"
+            body = FOLLOWED[name].replace("STATEMENT", statement)
             helper = f"__device__ void f(float* p, int t) {{ {body} }}\n" if called else ""
             typist.build(f"{helper}{start} {'f(s, t);' if called else f'float* p = s; {body}'} {end}")
         assert use != "float q = 3;" or typist.whole == 2
