@@ -295,6 +295,7 @@ class Setting:
         around, function, launched = reading.around, reading.function, reading.key.launched
         kernel, version = build_again(
             _BUILT.find(self.cache, versions),
+            reading.key.parts,
             reading.key.rest,
             around.unit,
             around,

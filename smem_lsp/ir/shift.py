@@ -53,6 +53,11 @@ def moved_words(old: str, to: Placement) -> str:
     return _LINE.sub(lambda m: f"{m[1]}{to.line(int(m[2]))}", old)
 
 
+def moved_names(old: Mapping[str, int], to: Placement) -> dict[str, int]:
+    """Names with the offsets of their declarations; -1 stands for that of a parameter."""
+    return {name: at if at < 0 else to.span(Span(at, at)).start for name, at in old.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Move:
     """One function that a kernel is made of: where it stood, and how far it has moved. ``within``: where comments or
@@ -300,9 +305,7 @@ def shift_kernel(kernel: Kernel, to: Placement) -> Kernel:
         calls=tuple(replace(each, span=maybe(each.span), line=to.line(each.line)) for each in kernel.calls),
         drained=None if kernel.drained is None else replace(kernel.drained, body=seq(kernel.drained.body)),
         unreferable={index: words(reason) for index, reason in kernel.unreferable.items()},
-        local_names={
-            name: to.span(Span(offset, offset)).start for name, offset in kernel.local_names.items()
-        },
+        local_names=moved_names(kernel.local_names, to),
         conditional=tuple(span(region) for region in kernel.conditional),
         parts=tuple(
             FunctionPart(span(part.span), to.line(part.first_line), to.line(part.last_line))

@@ -2,9 +2,10 @@
 
 Most statements that somebody types compute in registers what no analysis can see (``visible``). As long as such a
 statement is typed, the kernel stays the same but for its places, and only that statement is lowered: in the state that
-lowering had in front of it. Whether nothing else can have changed is looked at, not presumed: the words around the
-statement are the same and are read alike, it adds nothing but new variables that nothing else names, and it names
-nothing by which shared memory is reached. Else all of the kernel is lowered.
+lowering had in front of it; where it stands in a function that the kernel calls, once for each call. Whether nothing
+else can have changed is looked at, not presumed: the words around the statement are the same and are read alike, it
+adds nothing but new variables that nothing else names, it names nothing by which shared memory is reached, and what is
+asked of the words of a function that is called has the same answers. Else all of the kernel is lowered.
 """
 
 from __future__ import annotations
@@ -14,14 +15,24 @@ from dataclasses import replace
 
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
 from smem_lsp.ir.nodes import Kernel, LaunchSite, Node, Place
-from smem_lsp.ir.shift import Move, Moves, Places, Replaced, moved_words, shift_kernel
+from smem_lsp.ir.shift import Move, Moves, Places, Replaced, moved_names, moved_words, shift_kernel
 from smem_lsp.lowering.body import namespace_arrays, statements
+from smem_lsp.lowering.body.inlining import MAX_POINTS
 from smem_lsp.lowering.body.visitor import Visitor
-from smem_lsp.lowering.edited import Edit, Run, edit_between
-from smem_lsp.lowering.kernel import Built, build, conditional_regions, local_types, names_in, reads_nothing
-from smem_lsp.lowering.state.context import Surroundings
+from smem_lsp.lowering.callees.outward import answers_alike
+from smem_lsp.lowering.edited import Edit, Run, edits_between
+from smem_lsp.lowering.kernel import (
+    Built,
+    build,
+    conditional_regions,
+    local_types,
+    names_in,
+    reads_nothing,
+    shared_elsewhere,
+)
+from smem_lsp.lowering.state.context import Context, Surroundings
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.lowering.state.snapshot import Added, Snapshot, Watched
+from smem_lsp.lowering.state.snapshot import GROWING, Added, Snapshot, Watched
 from smem_lsp.lowering.visible import Seen
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import Span, checkpoint
@@ -31,47 +42,54 @@ from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.instances import Binding
 from smem_lsp.unit.ptxas_rounding import header_names
-from smem_lsp.unit.unit_facts import Launched, UnitFacts, bindings_of, parts_of
+from smem_lsp.unit.unit_facts import Launched, UnitFacts, bindings_of, is_unnamed, parts_of
 
 _DIRECTIVE = regex(r"\n[ \t]*#")
 
 
 @dataclass(frozen=True)
 class _Resumable:
-    """What it takes to lower the watched statements alone. ``kernel``: with them; ``parts``: the functions that it may
-    contain; ``seen``: of the kernel with them; ``pointers``: where these lead in the end; ``constants``: of the
-    function, and of its file; ``words``: the lists of ``LimitsFound`` that they may add to; ``names``: declared in the
-    body, with offsets; ``buffers``: words that shared memory, or what becomes of it, is named with."""
+    """What it takes to lower the watched statements alone. ``kernel``: with them; ``edited``: the number of the
+    function, among the parts of the kernel, that they stand in; ``visits``: each time that they were lowered; ``seen``:
+    of the kernel with them; ``pointers``: where these lead in the end; ``constants``: of the kernel, and of its file;
+    ``words``: the lists of ``LimitsFound`` that they may add to; ``passed_over``: as there; ``names``: declared in the
+    body, with offsets; ``buffers``: words that shared memory, or what becomes of it, is named with; ``asked``: names
+    that all of the edited function was looked through for."""
 
     kernel: Kernel
-    parts: tuple[Function, ...]
+    edited: int
     watched: Run
-    before: Snapshot
-    added: Added
+    visits: tuple[tuple[Snapshot, Added], ...]
     seen: Seen
     pointers: Mapping[int, Ref]
     constants: tuple[Scope, Scope]
     words: Mapping[str, Sequence[str]]
+    passed_over: bool
     names: Mapping[str, int]
     buffers: frozenset[str]
+    asked: frozenset[str]
 
 
 @dataclass(frozen=True)
 class Version:
-    """A kernel as it was built. ``rest``: what it depends on beside its own body."""
+    """A kernel as it was built. ``parts``: itself and the functions that it may contain; ``said``: what these say;
+    ``rest``: what it depends on beside them."""
 
-    function: Function
+    parts: tuple[Function, ...]
+    said: Sequence[Hashable]
     rest: Hashable
     resumable: _Resumable | None
 
     @property
     def weight(self) -> int:
         """How much it holds, in nodes of trees."""
-        return 1 if self.resumable is None else len(self.resumable.seen.kernel.body.below)
+        known = self.resumable
+        return 1 if known is None else len(known.seen.kernel.body.below) * max(1, len(known.visits))
 
 
 def build_again(
     before: Version | None,
+    said: Sequence[Hashable],
     rest: Hashable,
     unit: TranslationUnit,
     around: UnitFacts,
@@ -82,64 +100,111 @@ def build_again(
     launches: tuple[LaunchSite, ...] | None = None,
 ) -> tuple[Kernel, Version]:
     """What ``build_kernel`` gives, and the version to hand in the next time. ``before``: an earlier version of the same
-    kernel; ``rest``: all that a kernel depends on beside its own body, where equal values mean equal kernels for equal
-    bodies; ``launches``: of the kernel; None: those in this unit."""
+    kernel; ``said``: what the kernel says and what each function says that it may contain; ``rest``: all that a kernel
+    depends on beside these, where equal values mean equal kernels for equal bodies; ``launches``: of the kernel; None:
+    those in this unit."""
     if launches is None:
         launches = around.launches_of(function, binding)
     top = around.constants
     rest = rest, unit.preprocessed.header_key, top.declarations.mark, top.state.packed, stated, launched
-    edit = None
+    parts = parts_of(function, around)
+    edited = edits = None
     if before is not None and function.is_kernel and before.rest == rest:
+        edited = _edited(before, parts, said)
+    if before is not None and edited is not None:
+        edits = edits_between(before.parts[edited], parts[edited])
+    if before is not None and edits is not None:
         known = before.resumable
-        stop = None if known is None else known.watched.statements
-        edit = edit_between(before.function, function, stop)
-        if edit is not None and known is not None and known.watched.statements is edit.old.statements:
-            wider = edit.within(known.watched.first, known.watched.count)
-            kernel = (
-                None
-                if wider is None
-                else _resumed(before, known, wider, unit, around, function, launches, stated)
-            )
+        edit = None if known is None or known.edited != edited else edits.of(known.watched.statements)
+        wider = (
+            None if edit is None or known is None else edit.within(known.watched.first, known.watched.count)
+        )
+        if wider is not None and known is not None:
+            kernel = _resumed(before, known, wider, unit, around, parts, launches, stated)
             if kernel is not None:
                 return kernel, before
-        if stop is not None:  # it may be a smaller one
-            edit = edit_between(before.function, function)
+    edit = None if edits is None else edits.innermost
     run = None if edit is None else edit.new
-    watched = None if run is None or not run.count else Watched(run.statements, run.first, run.count)
+    watched = None
+    if run is not None and edited is not None and run.count:
+        watched = Watched(parts[edited], run.statements, run.first, run.count)
     built = build(unit, around, function, binding, stated, launched, watched, launches)
-    resumable = None if run is None else _resumable(built, run, parts_of(function, around))
-    return built.kernel, Version(function, rest, resumable)
+    resumable = None
+    if run is not None and edited is not None:
+        resumable = _resumable(built, run, edited, parts)
+    return built.kernel, Version(parts, said, rest, resumable)
 
 
-def _resumable(built: Built, run: Run, parts: tuple[Function, ...]) -> _Resumable | None:
+def _edited(before: Version, parts: tuple[Function, ...], said: Sequence[Hashable]) -> int | None:
+    """The one function, by its number among the parts of a kernel, that has changed; None: there are several."""
+    old = before.said
+    if len(before.parts) != len(parts) or len(old) != len(said):
+        return None
+    changed = [at for at, each in enumerate(parts) if each.definition is not before.parts[at].definition]
+    if len(changed) != 1 or any(
+        one != other for at, (one, other) in enumerate(zip(old, said)) if at not in changed
+    ):
+        return None
+    return changed[0]
+
+
+def _resumable(built: Built, run: Run, edited: int, parts: tuple[Function, ...]) -> _Resumable | None:
     """None: what follows may depend on the watched statements in more than places."""
     ctx, seen = built.ctx, built.seen
-    watched = ctx.watched
-    if watched is None or watched.before is None or watched.added is None or watched.visits != 1:
-        return None
     if seen is None or built.kernel.drained is not None or ctx.copies.waits or ctx.copies.into:
         return None
-    if ctx.limits.passed_over:  # what other functions declare counts then
+    if 2 * ctx.out.point > MAX_POINTS or (edited and not _are_only_parts(ctx, parts)):
         return None
-    added, limits = watched.added, ctx.limits
-    if not seen.has_hidden(added.nodes):
+    visits = _visits(ctx)
+    if visits is None or (not edited and len(visits) != 1):
         return None
+    if not visits and _is_there(ctx, parts[edited]):
+        return None
+    if not all(seen.has_hidden(added.nodes) for _, added in visits):
+        return None
+    limits = ctx.limits
     return _Resumable(
         built.kernel,
-        parts,
+        edited,
         run,
-        watched.before,
-        added,
+        visits,
         seen,
         ctx.points_to.aliases,
         (ctx.around.constants, ctx.around.file_constants),
-        {name: tuple(getattr(limits, name)) for name in added.words},
+        {name: tuple(getattr(limits, name)) for name in GROWING},
+        limits.passed_over,
         ctx.local_names,
         _bound(
             ctx.at.kernel.body.tokens,
             {*(each.name for each in ctx.buffers.declared), *(each.text for each in ctx.buffers.names)},
         ),
+        frozenset(name for number, name in ctx.asked if number == parts[edited].number),
     )
+
+
+def _visits(ctx: Context) -> tuple[tuple[Snapshot, Added], ...] | None:
+    """Each time that the watched statements were lowered; None where they did more than they may."""
+    if ctx.watched is None or ctx.watched.visits is None:
+        return None
+    found = ctx.watched.visits
+    visits = tuple((each.before, each.added) for each in found if each.added is not None)
+    return visits if len(visits) == len(found) else None
+
+
+def _is_there(ctx: Context, function: Function) -> bool:
+    """Is anything of a function in the kernel, or may the shared arrays be that it declares?"""
+    done = any(each.number == function.number for each in ctx.inlining.done.values())
+    return done or ctx.dialect.shared in function.definition.words
+
+
+def _are_only_parts(ctx: Context, parts: tuple[Function, ...]) -> bool:
+    """Does all that is in a kernel stand in functions of its own file, which tell where it is when they move?"""
+    unit, numbers = ctx.at.unit, {each.number for each in parts}
+    done = {
+        each.number for each in ctx.inlining.done.values() if each.number >= 0
+    }  # others stand where they are called
+    own = all(number >= 0 and unit.file_of(number) is unit.files[0] for number in numbers)
+    return own and done <= numbers and not unit.shared_outside
 
 
 _ENDS = frozenset(("SEMI", "LC", "RC"))
@@ -170,37 +235,59 @@ def _resumed(
     edit: Edit,
     unit: TranslationUnit,
     around: UnitFacts,
-    function: Function,
+    parts: tuple[Function, ...],
     launches: tuple[LaunchSite, ...],
     stated: Stated,
 ) -> Kernel | None:
     """The kernel, if the edited statements change nothing but places; None: that is not sure."""
-    if len(edit.old.own) != len(edit.new.own) or function.start != before.function.start:
+    function, old, new = parts[0], before.parts[known.edited], parts[known.edited]
+    if len(edit.old.own) != len(edit.new.own) or (new is function and new.start != old.start):
         return None
-    words = _Words(before.function, function, edit)
+    words = _Words(old, new, edit)
     if not words.are_plain or not words.are_apart(_telling(known, unit, around)):
         return None
-    if any(True for _ in unit.file_of(function.number).undecided_in(function.span)):
+    if any(True for _ in unit.file_of(new.number).undecided_in(new.span)):
         return None
-    moves = _moves(before.function, known, edit, function, unit, around)
+    if new is not function:
+        if is_unnamed(new) or not answers_alike(unit, around.helpers, around.dialect, old, new, words.inside):
+            return None
+    moves = _moves(before, known, edit, unit, parts)
     if moves is None:
         return None
     regions = conditional_regions(unit, function.span)
     if regions != tuple(map(moves.span, known.kernel.conditional)):
         return None
-    added = _added(known, edit, unit, around, function, stated, regions)
-    if added is None or not _same_places(known.added.nodes, added.nodes):
-        return None
-    if not words.around.isdisjoint((*known.added.names, *added.names)):
-        return None
-    if words.are_partly(known.added, added) or not known.seen.would_hide(added.nodes, added.variables):
+    surroundings = Surroundings(
+        unit,
+        function,
+        *known.constants,
+        around.helpers,
+        Visitor(),
+        regions,
+        stated.uniform,
+        around.dialect,
+    )
+    found: list[Added] = []
+    for snapshot, gone in known.visits:
+        added = _added(before, known, snapshot, edit, surroundings, parts)
+        if added is None or not _same_places(gone.nodes, added.nodes) or words.are_partly(gone, added):
+            return None
+        if bool(gone.nodes) != bool(added.nodes):  # what a body ends with counts
+            return None
+        if not words.around.isdisjoint((*gone.names, *gone.declared, *added.names, *added.declared)):
+            return None
+        found.append(added)
+    nodes = [node for added in found for node in added.nodes]
+    if not known.seen.would_hide(nodes, frozenset[int]().union(*(added.variables for added in found))):
         return None
     siblings = len(bindings_of(around, function)) - 1
-    return _placed(known, added, moves, function, launches, regions, siblings)
+    elsewhere = shared_elsewhere(unit, around.dialect)
+    return _placed(known, found, moves, function, launches, regions, siblings, elsewhere)
 
 
 def _telling(known: _Resumable, unit: TranslationUnit, around: UnitFacts) -> Iterator[frozenset[str]]:
-    """Names by which shared memory may be reached."""
+    """Names by which shared memory may be reached, and those that all of the function tells something of."""
+    yield known.asked
     yield around.helper_names
     yield unit.shared_names
     yield known.buffers
@@ -261,28 +348,23 @@ class _Words:
 
 
 def _moves(
-    before: Function,
-    known: _Resumable,
-    edit: Edit,
-    function: Function,
-    unit: TranslationUnit,
-    around: UnitFacts,
+    before: Version, known: _Resumable, edit: Edit, unit: TranslationUnit, parts: tuple[Function, ...]
 ) -> Moves | None:
     """From the places of the earlier version to those of this one; None where more of the text has changed than the
     edited statements."""
-    parts = parts_of(function, around)
-    if [each.definition for each in parts[1:]] != [each.definition for each in known.parts[1:]]:
+    within = _within(before.parts[known.edited], parts[known.edited], edit)
+    if within is None:
         return None
-    own, *others = known.kernel.parts
-    within = _within(before, function, edit)
-    if within is None or unit.source.line_number(function.span.start) != own.first_line:
-        return None
-    found = [Move(own.span, own.first_line, own.last_line, 0, 0, within)]
-    for old, new in zip(others, parts[1:]):
+    found: list[Move] = []
+    for at, (old, new) in enumerate(zip(known.kernel.parts, parts)):
         start = new.span.start
         lines = unit.source.line_number(start) - old.first_line
-        found.append(Move(old.span, old.first_line, old.last_line, start - old.span.start, lines))
-    return Moves(tuple(found))
+        inside = within if at == known.edited else None
+        found.append(Move(old.span, old.first_line, old.last_line, start - old.span.start, lines, inside))
+    moves = Moves(tuple(found))
+    if any(moves.span(old.span) != new.span for old, new in zip(known.kernel.parts, parts)):
+        return None
+    return moves
 
 
 def _within(old: Function, new: Function, edit: Edit) -> Replaced | None:
@@ -319,35 +401,27 @@ def _end_of(function: Function, at: int) -> int:
 
 
 def _added(
+    before: Version,
     known: _Resumable,
+    snapshot: Snapshot,
     edit: Edit,
-    unit: TranslationUnit,
-    around: UnitFacts,
-    function: Function,
-    stated: Stated,
-    conditional: tuple[Span, ...],
+    surroundings: Surroundings,
+    parts: tuple[Function, ...],
 ) -> Added | None:
     """What the edited statements add to lowering; None: more than can be told apart, or they ask where pointers lead
     that lead elsewhere in the end."""
-    constants, of_file = known.constants
-    surroundings = Surroundings(
-        unit,
-        function,
-        constants,
-        of_file,
-        around.helpers,
-        Visitor(),
-        conditional,
-        stated.uniform,
-        around.dialect,
+    now = {old.number: new for old, new in zip(before.parts, parts)}
+    stack = [now.get(each.number) for each in snapshot.visit.stack]
+    if not all(stack) or stack[-1] is not parts[known.edited]:
+        return None
+    ctx, scope = snapshot.resumed(
+        surroundings, tuple(each for each in stack if each is not None), namespace_arrays.around
     )
-    ctx, scope = known.before.resumed(surroundings)
-    outermost = list(scope.outwards())[-1]
-    outermost.around = namespace_arrays.around(ctx, constants)
     block = edit.new.around
+    function = parts[known.edited]
     braces = statements.braces_of(function) if block is None else function.body.site(block.lo, block.hi)
     statements.in_turn(ctx, edit.new.own, scope, braces)
-    added = known.before.added(ctx, ctx.out.items, scope)
+    added = snapshot.added(ctx, ctx.out.items, scope)
     if added is None or any(known.pointers.get(v) != ref for v, ref in added.consulted.items()):
         return None
     return added
@@ -361,33 +435,35 @@ def _same_places(old: Sequence[Node], new: Sequence[Node]) -> bool:
 
 def _placed(
     known: _Resumable,
-    added: Added,
+    found: Sequence[Added],
     moves: Moves,
     function: Function,
     launches: tuple[LaunchSite, ...],
     conditional: tuple[Span, ...],
     siblings: int,
+    elsewhere: bool,
 ) -> Kernel | None:
     """The kernel at its places in this version."""
-    words: dict[str, list[str]] = {}
-    for name, (first, gone) in known.added.words.items():
-        old, (_, come) = known.words[name], added.words[name]
-        words[name] = [*old[:first], *come, *old[first + len(gone) :]]
-    (_, gone), (_, come) = known.added.words["partly"], added.words["partly"]
-    if [moved_words(each, moves) for each in gone] != list(come):
-        return None
-    names = {
-        name: moves.span(Span(at, at)).start
-        for name, at in known.names.items()
-        if name not in known.added.names
-    }
+    words = {name: list(each) for name, each in known.words.items()}
+    names = dict(known.names)
+    declared: dict[str, int] = {}
+    for (_, gone), added in reversed([*zip(known.visits, found)]):
+        (_, old), (_, come) = gone.words["partly"], added.words["partly"]
+        if [moved_words(each, moves) for each in old] != list(come):
+            return None
+        for name, (first, lost) in gone.words.items():
+            words[name][first : first + len(lost)] = added.words[name][1]
+        declared |= added.names
+        for name in gone.names:
+            del names[name]
     return replace(
         shift_kernel(known.kernel, moves),
         assumed=tuple(dict.fromkeys((*words["assumed"], *map(reads_nothing, words["unseen"])))),
         unseen=tuple(dict.fromkeys(words["unseen"])),
-        local_names={**dict(local_types(function)), **names, **added.names},
+        local_names={**dict(local_types(function)), **moved_names(names, moves), **declared},
         identifiers=frozenset((*names_in(function.body.tokens), *names_in(function.head))),
         conditional=conditional,
         launches=launches,
         siblings=siblings,
+        shared_elsewhere=known.passed_over and elsewhere,
     )

@@ -44,16 +44,48 @@ class Edit:
         return Edit(old, replace(new, first=first, count=new.count + before + after))
 
 
-def edit_between(old: Function, new: Function, block: Sequence[tree.Statement] | None = None) -> Edit | None:
-    """How ``new`` differs from ``old``; None where it differs in more than statements. ``block``: statements of ``old``
-    inside of which no block is looked at."""
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """One edit of a function, as seen from each block around it. ``levels``: from the body inwards; ``behind``: how
+    many words at the end are the same."""
+
+    old: Body
+    new: Body
+    behind: int
+    levels: tuple[Edit, ...]
+
+    def of(self, statements: Sequence[tree.Statement]) -> Edit | None:
+        """As seen from the block with these statements."""
+        found = next((each for each in self.levels if each.old.statements is statements), None)
+        return found if found is not None and self._is_whole(found) else None
+
+    @property
+    def innermost(self) -> Edit | None:
+        return self.levels[-1] if self._is_whole(self.levels[-1]) else None
+
+    def _is_whole(self, edit: Edit) -> bool:
+        """Are the statements around it the same?"""
+        mine, theirs = edit.old.own, edit.new.own
+        if not mine:  # nothing tells which numbers are behind it
+            return True
+        end = len(self.old.tokens) - self.behind
+        by = len(self.new.tokens) - len(self.old.tokens)
+        one = _outline(self.old.statements, mine, end, by)
+        return list(one) == list(_outline(self.new.statements, theirs, 1 << 60, 0))
+
+
+def edits_between(old: Function, new: Function) -> Edits | None:
+    """How ``new`` differs from ``old``; None where it differs in more than statements."""
     if not _same_frame(old, new):
         return None
     before, after = old.body, new.body
     ahead, behind = _common(before.tokens.texts, after.tokens.texts)
     if not _reads_alike(old, new, ahead, behind):
         return None
-    return _Search(before, after, ahead, behind, block).edit()
+    if before.repaired or after.repaired or before.macros or after.macros:
+        return None
+    levels = tuple(_Search(before, after, ahead, behind).levels())
+    return Edits(before, after, behind, levels) if levels else None
 
 
 def _same_frame(old: Function, new: Function) -> bool:
@@ -111,37 +143,26 @@ class _Search:
     new: Body
     ahead: int
     behind: int
-    block: Sequence[tree.Statement] | None
 
-    def edit(self) -> Edit | None:
+    def levels(self) -> Iterator[Edit]:
         one, other = self.old.statements, self.new.statements
-        if self.old.repaired or self.new.repaired or self.old.macros or self.new.macros:
-            return None
-        found = self.between(one, other, None, None)
-        if found is None:
-            return None
-        end = len(self.old.tokens) - self.behind
-        by = len(self.new.tokens) - len(self.old.tokens)
-        mine, theirs = found.old.own, found.new.own
-        if not mine:  # nothing tells which numbers are behind it
-            return found
-        alike = list(_outline(one, mine, end, by)) == list(_outline(other, theirs, 1 << 60, 0))
-        return found if alike else None
-
-    def between(
-        self, old: tree.Block, new: tree.Block, inner: tree.Block | None, other: tree.Block | None
-    ) -> Edit | None:
-        mine, theirs = old.statements, new.statements
+        around: tuple[tree.Block | None, tree.Block | None] = None, None
         ends = len(self.old.tokens) - self.behind, len(self.new.tokens) - self.behind
-        first, last = _untouched(mine, self.ahead, ends[0])
-        if (first, last) != _untouched(theirs, self.ahead, ends[1]):
-            return None
-        counts = len(mine) - first - last, len(theirs) - first - last
-        if counts == (1, 1) and mine is not self.block:
-            for one, another in zip(_blocks(mine[first]), _blocks(theirs[first])):
-                if self.is_inside(one, another):
-                    return self.between(one, another, one, another)
-        return Edit(Run(mine, first, counts[0], inner), Run(theirs, first, counts[1], other))
+        while True:
+            checkpoint()
+            mine, theirs = one.statements, other.statements
+            first, last = _untouched(mine, self.ahead, ends[0])
+            if (first, last) != _untouched(theirs, self.ahead, ends[1]):
+                return
+            counts = len(mine) - first - last, len(theirs) - first - last
+            yield Edit(Run(mine, first, counts[0], around[0]), Run(theirs, first, counts[1], around[1]))
+            if counts != (1, 1):
+                return
+            blocks = zip(_blocks(mine[first]), _blocks(theirs[first]))
+            inner = next((each for each in blocks if self.is_inside(*each)), None)
+            if inner is None:
+                return
+            one, other = around = inner
 
     def is_inside(self, one: tree.Block, other: tree.Block) -> bool:
         """Is only something between the braces of two blocks changed?"""

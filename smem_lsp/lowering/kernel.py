@@ -264,7 +264,7 @@ def _finished(
         opaque=tuple(limits.opaque),
         presumed=dict(limits.presumed),
         volatile_elsewhere=any(map(_has_volatile, ctx.inlining.done.values())),
-        shared_elsewhere=limits.passed_over and _shared_elsewhere(unit, ctx.dialect),
+        shared_elsewhere=limits.passed_over and shared_elsewhere(unit, ctx.dialect),
         helper_bytes=helper_bytes,
         unreferable=dict(ctx.buffers.unreferable),
         redeclared=frozenset(ctx.redeclared),
@@ -286,7 +286,8 @@ def _has_volatile(function: Function) -> bool:
     )
 
 
-def _shared_elsewhere(unit: TranslationUnit, dialect: Dialect) -> bool:
+def shared_elsewhere(unit: TranslationUnit, dialect: Dialect) -> bool:
+    """Does a function of the unit, whoever calls it, name shared memory?"""
     wanted = unit.shared_names | {dialect.shared}
     return any(
         not function.is_kernel and not wanted.isdisjoint(function.definition.words)

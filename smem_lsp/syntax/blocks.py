@@ -1,9 +1,10 @@
 """Blocks: regions of a file that belong together, with all facts that depend on them alone.
 
-A file is cut where a `}` stands alone in column 0 (``lexer.regions``), and each region is preprocessed. Most regions
-are whole definitions: brackets, functions and declared names are found in each on its own, once. A region that ends
-inside a definition is joined with those behind it. Only two things of a block matter to other blocks: the scopes
-that it closes and opens, and the names that it declares.
+A file is cut where a `}` stands alone, as far out as the definitions around it (``lexer.regions``), and each region is
+preprocessed. Most regions are whole definitions: brackets, functions and declared names are found in each on its own,
+once. Where the braces between one `}` in column 0 and the next do not match, layout has to tell what they belong to:
+the regions there are one, and one that ends inside a definition is joined with those behind it. Only two things of a
+block matter to other blocks: the scopes that it closes and opens, and the names that it declares.
 """
 
 from __future__ import annotations
@@ -169,6 +170,7 @@ class Block:
     open: bool
     loose: tuple[int, ...]  # braces without partner, except inside functions
     unclosed: int  # opening braces without partner, except those of scopes
+    even: bool  # it can be read alone: its braces match, but for those of namespaces
     store: Store = field(default_factory=Store)  # facts about it
     mark: object = field(default_factory=object)  # stands for it in keys that must not keep it alive
 
@@ -289,49 +291,84 @@ class Placed:
     scopes: tuple[tuple[str, bool], ...]
 
 
+_Piece = Sequence[tuple[int, PreprocessedRegion]]  # regions to the next that ends in column 0
+
+
 def place(regions: Sequence[tuple[int, PreprocessedRegion]]) -> list[Placed]:
     """The blocks of a file, in order."""
     placed: list[Placed] = []
     scopes: tuple[tuple[str, bool], ...] = ()
-    i, n = 0, len(regions)
+    pieces = _pieces(regions)
+    i, n = 0, len(pieces)
     while i < n:
-        start, region = regions[i]
-        block = region.block or _alone(region)
-        i += 1
-        if block.open and i < n:
-            block, i = _joined(regions, i - 1, block)
-        placed.append(Placed(block, start, scopes))
-        if block.closes or block.opens:
-            scopes = scopes[: max(0, len(scopes) - block.closes)] + block.opens
+        checkpoint()
+        piece, i = pieces[i], i + 1
+        blocks = [(start, _alone(region)) for start, region in piece]
+        if not _is_even([block for _, block in blocks], len(scopes)):
+            block = _whole(piece)
+            if block.open and i < n:
+                block, i = _joined(pieces, i - 1, block)
+            blocks = [(piece[0][0], block)]
+        for start, block in blocks:
+            placed.append(Placed(block, start, scopes))
+            if block.closes or block.opens:
+                scopes = scopes[: max(0, len(scopes) - block.closes)] + block.opens
     return placed
 
 
-def _joined(regions: Sequence[tuple[int, PreprocessedRegion]], first: int, block: Block) -> tuple[Block, int]:
-    """Join the open ``block`` of region ``first`` with the regions that complete it; index behind the last one.
+def _is_even(blocks: Sequence[Block], depth: int) -> bool:
+    """Can each be read alone, ``depth`` namespaces deep in front of them?"""
+    for block in blocks:
+        depth -= block.closes
+        if depth < 0 or not block.even:
+            return False
+        depth += len(block.opens)
+    return True
+
+
+def _pieces(regions: Sequence[tuple[int, PreprocessedRegion]]) -> list[_Piece]:
+    pieces: list[_Piece] = []
+    first = 0
+    for end, (_, region) in enumerate(regions, 1):
+        if region.at_margin or end == len(regions):
+            pieces.append(regions[first:end])
+            first = end
+    return pieces
+
+
+def _joined(pieces: Sequence[_Piece], first: int, block: Block) -> tuple[Block, int]:
+    """Join the open ``block`` of piece ``first`` with the pieces that complete it; index behind the last one.
 
     It may end where its braces match, or where a function starts in column 0. If it is still open there, the next
-    try takes at least twice as many regions.
+    try takes at least twice as many pieces.
     """
     end, least = first + 1, 1
-    while block.open and end < len(regions):
+    while block.open and end < len(pieces):
         checkpoint()
         depth, taken = block.unclosed, 0
-        while end < len(regions):
-            region = regions[end][1]
+        while end < len(pieces):
+            piece = pieces[end]
             end += 1
             taken += 1
-            alone = _alone(region)
+            alone = _whole(piece)
             depth += alone.unclosed - alone.closes
-            if taken >= least and (depth <= 0 or _starts_function(region)):
+            if taken >= least and (depth <= 0 or _starts_function(piece)):
                 break
         least = 2 * taken
-        block = _join(tuple(region for _, region in regions[first:end]))
+        block = _join(tuple(region for piece in pieces[first:end] for _, region in piece))
     return block, end
 
 
-def _starts_function(region: PreprocessedRegion) -> bool:
-    texts = region.tokens.texts
-    return any(column == 0 and texts[i] in TOP_LEVEL for i, column in enumerate(region.columns))
+def _starts_function(piece: _Piece) -> bool:
+    return any(
+        column == 0 and region.tokens.texts[i] in TOP_LEVEL
+        for _, region in piece
+        for i, column in enumerate(region.columns)
+    )
+
+
+def _whole(piece: _Piece) -> Block:
+    return _alone(piece[0][1]) if len(piece) == 1 else _join(tuple(region for _, region in piece))
 
 
 def _alone(region: PreprocessedRegion) -> Block:
@@ -389,6 +426,7 @@ def _block(
     )
     alone = [i for i, kind in enumerate(tokens.kinds) if kind in _BRACES and partner[i] < 0]
     unclosed = sum(1 for i in alone if tokens.kinds[i] == "LC") - len(found.opens)
+    even = found.whole and len(alone) == len(found.opens) + found.closes
     for brace in found.braces:
         _settle(partner, brace)
     bodies = [range(located.head, located.head + located.definition.island.end) for located in functions]
@@ -397,7 +435,7 @@ def _block(
         for i, kind in enumerate(tokens.kinds)
         if kind in _BRACES and partner[i] < 0 and not any(i in body for body in bodies)
     )
-    return Block(tokens, partner, functions, found.closes, found.opens, found.open, loose, unclosed)
+    return Block(tokens, partner, functions, found.closes, found.opens, found.open, loose, unclosed, even)
 
 
 def _settle(partner: array[int], brace: BraceEnd) -> None:

@@ -54,13 +54,15 @@ class FunctionIsland:
 class Islands:
     """The functions of some tokens. ``islands``: each with the number of outer scopes closed before it (scopes that
     earlier tokens opened); ``closes``: that number at the end; ``opens``: (name, is a class) of scopes left open;
-    ``open``: the last definition is incomplete; ``braces``: where functions and scopes end."""
+    ``open``: the last definition is incomplete; ``braces``: where functions and scopes end; ``whole``: but for
+    namespaces that earlier tokens opened, and end first, and those left open, nothing goes on before or behind."""
 
     islands: list[tuple[FunctionIsland, int]]
     closes: int
     opens: tuple[tuple[str, bool], ...]
     open: bool
     braces: list[BraceEnd]
+    whole: bool = True
 
 
 @record
@@ -131,6 +133,8 @@ class _Finder:
             i = self.step(i)
         self.found.opens = tuple((scope.name, scope.is_class) for scope in self.scopes)
         self.found.open = self.found.open or self.start < n
+        left_open = self.found.open or any(scope.is_class for scope in self.scopes)
+        self.found.whole = self.found.whole and not left_open
         return self.found
 
     def step(self, i: int) -> int:
@@ -155,9 +159,14 @@ class _Finder:
     def close(self, i: int) -> None:
         """A `}` outside functions ends the innermost scope, which earlier tokens may have opened."""
         if self.scopes:
-            self.found.braces.append(BraceEnd(self.scopes.pop().brace, i + 1, True))
+            scope = self.scopes.pop()
+            self.found.braces.append(BraceEnd(scope.brace, i + 1, True))
+            if scope.is_class and i + 1 == len(self.kinds):  # a name of the class may follow
+                self.found.whole = False
         else:
             self.found.closes += 1
+            if any(kind not in ("RC", "SEMI") for kind in self.kinds[:i]):
+                self.found.whole = False
 
     def leave_classes(self, i: int) -> None:
         """A non-static kernel begins at ``i``. It cannot be a member: a class around it lacks its `}`."""

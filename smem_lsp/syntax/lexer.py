@@ -41,7 +41,15 @@ def _scanner(hash_tokens: str) -> re.Pattern[str]:
 
 _FILE = _scanner(DIRECTIVE)
 _MACRO = _scanner("##|#")  # inside a macro definition `#` and `##` are operators
-_REGION_END = regex(r"\n\}[ \t;]*\r?(?=\n)")
+_SCOPE = (
+    r"(?:inline[ \t]+)?namespace\b[^;={}]*\{[^;}\n]*|extern[ \t]+\"C[^\"\n]*\"\s*\{[^;}\n]*"  # it opens one
+)
+_REGION_END = regex(rf"\n([ \t]*)(?:\}}[ \t;]*(?://[^\n\\]*)?\r?(?=\n)|({_SCOPE})(?=\n))")
+_HEADER = r"template[ \t]*<[^;{}]*?>[ \t]*\r?\n"  # of a template; what it is of stands where that ends
+_FIRST = regex(
+    rf"\s*(?:(?:{_COMMENT}|{DIRECTIVE}|{_HEADER}|{_SCOPE})\s*)*"
+)  # in front of the first word of a definition
+_MARGIN = regex(r"\}[ \t;]*\r?\n")
 _APART = regex(r"<<[ \t]+<|>>[ \t]+>")
 LAUNCH_OPENING = regex(r"<<[ \t]*<")  # of one launch: the compiler takes ``<< <`` for ``<<<`` on one line
 LAUNCH_CLOSING = regex(r">>[ \t]*>")
@@ -111,8 +119,9 @@ def lex(text: str) -> Tokens:
 
 
 def regions(text: str, earlier: Sequence[tuple[int, Region]] = ()) -> list[tuple[int, Region]]:
-    """(offset, region) of the whole text. Regions end after a `}` alone in column 0, but not inside parentheses, so
-    that a macro invocation lies in one region.
+    """(offset, region) of the whole text. A region ends after a `}` that stands alone on its line and no further in
+    than the first word of the region, or of the innermost namespace that begins in it: after each definition, where
+    they are indented as is usual. It does not end inside parentheses, so that a macro invocation lies in one region.
 
     ``earlier``: the answer for an earlier version of the text, whose unchanged regions are reused.
     """
@@ -192,16 +201,41 @@ def _cut(text: str) -> Iterable[tuple[int, str]]:
 def _pieces(text: str, start: int) -> Iterator[tuple[int, str]]:
     """The pieces from ``start`` on, where no comment is open. The text has no raw string."""
     commented = text.find("/*", start) >= 0
+    inside = start  # what is said from here on tells how far the definitions are indented
+    first: int | None = None  # where they begin; None: not looked at yet
     for found in _REGION_END.finditer(text, max(start - 1, 0)):
-        end = found.end() + 1
+        indent, end = len(found[1]), found.end() + 1
+        if found[2] is None and indent:
+            first = _first(text, inside) if first is None else first
+            if first > found.end(1) or indent > _column(
+                text, first
+            ):  # in a directive that goes on, or further in
+                continue
         if commented and text.rfind("/*", start, end) > text.rfind(
             "*/", start, end
         ):  # perhaps inside a comment
             continue
-        yield start, text[start:end]
-        start = end
+        if found[2] is None:
+            yield start, text[start:end]
+            start = end
+        inside, first = end, None
     if start < len(text):
         yield start, text[start:]
+
+
+def _first(text: str, start: int) -> int:
+    """The first word of code from ``start`` on, where a line begins."""
+    found = _FIRST.match(text, start)
+    return start if found is None else found.end()
+
+
+def _column(text: str, at: int) -> int:
+    return at - (text.rfind("\n", 0, at) + 1)
+
+
+def ends_at_margin(text: str) -> bool:
+    """Does a region end in column 0? Where braces do not match, only there is it sure to end."""
+    return _MARGIN.fullmatch(text, text.rfind("\n", 0, -1) + 1) is not None
 
 
 _REGION = Query[str, Region]("region of a text", each=10, in_use=True)

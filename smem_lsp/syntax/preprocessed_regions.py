@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
-from smem_lsp.syntax.lexer import Region, Tokens
+from smem_lsp.syntax.lexer import Region, Tokens, ends_at_margin
 from smem_lsp.syntax.macros import Macro
 
 if TYPE_CHECKING:
@@ -88,6 +89,11 @@ class PreprocessedRegion:
 
     def __len__(self) -> int:
         return len(self.text)
+
+    @cached_property
+    def at_margin(self) -> bool:
+        """Does it end in column 0?"""
+        return ends_at_margin(self.text)
 
     def same_as(self, other: PreprocessedRegion) -> bool:
         """Are both results equal, whatever they depend on?"""

@@ -126,12 +126,12 @@ def _template(kinds: Sequence[str], texts: Sequence[str], i: int, names: Names) 
                 names.types.add(texts[named])
         j += 1
     j += 1
-    while j + 1 < limit:
+    while j < limit:
         checkpoint()
-        if kinds[j] == "ATTRIBUTE" and kinds[j + 1] == "LP":
+        if kinds[j] == "ATTRIBUTE" and kinds[j + 1 : j + 2] == ["LP"]:
             while j < limit and kinds[j] != "RP":
                 j += 1
-        elif kinds[j] == "NAME" and kinds[j + 1] == "LP":
+        elif kinds[j] == "NAME" and kinds[j + 1 : j + 2] == ["LP"]:
             names.templates.add(texts[j])
             return
         elif kinds[j] in ("LC", "SEMI", "COLON", "EQ"):

@@ -468,11 +468,16 @@ class KernelKey:
     launched: Launched
 
     @property
-    def rest(self) -> Key:
-        """The same, but for what the kernel itself says."""
+    def parts(self) -> Key:
+        """What the kernel says, and each function that it may contain."""
         parts = self.text[0]
         assert isinstance(parts, tuple)
-        return parts[1:], *self.text[1:]
+        return parts
+
+    @property
+    def rest(self) -> Key:
+        """The rest of ``text``."""
+        return self.text[1:]
 
 
 def kernels_of(around: UnitFacts) -> list[tuple[Function, Sequence[tuple[Binding | None, KernelKey]]]]:

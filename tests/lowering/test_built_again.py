@@ -57,7 +57,7 @@ class Typist:
         key = kernel_key(around, function, binding)
         before = self.version
         kernel, self.version = build_again(
-            before, key.rest, unit, around, function, binding, launched=key.launched
+            before, key.parts, key.rest, unit, around, function, binding, launched=key.launched
         )
         self.whole += self.version is not before
         assert kernel == build_kernel(unit, around, function, binding, launched=key.launched)
@@ -339,3 +339,148 @@ def test_how_classes_are_packed_counts() -> None:
                 (check(text, cache=cache).kernels[0].static_bytes, check(text).kernels[0].static_bytes)
             )
     assert all(warm == cold for warm, cold in found) and len({*found}) == 2
+
+
+CALLED = """
+__device__ float half_of(float x) { /*value*/ return 0.5f * x; }
+__device__ void put(float* to, float x, int at, int n) {
+  /*first*/
+  if (at < n) {
+    /*branch*/
+    to[at] = x;
+  }
+  __syncthreads();
+  /*last*/
+}
+template <int N, class T> __device__ T sum_of(const T* from, int t) {
+  T sum = 0;
+  for (int i = 0; i < N; i++) {
+    /*loop*/
+    sum += from[(t + i) % N];
+  }
+  return sum;
+}
+struct Row {
+  float* start; int width;
+  __device__ Row(float* to, int n) : start(to), width(n) { /*made*/ start[threadIdx.x] = 0; __syncthreads(); }
+  __device__ void add(int at, float x) {
+    /*method*/
+    start[at % width] += x;
+    __syncthreads();
+  }
+};
+__device__ int own(int x) {
+  __shared__ int kept[4]; /*own*/
+  kept[threadIdx.x % 4] = x; __syncthreads();
+  return kept[0];
+}
+__global__ void k(float* out, const float* in, int n) {
+  __shared__ float s[256];
+  int t = threadIdx.x;
+  put(s, in[t], t, n); put(s, half_of(in[t]), 255 - t, n);
+  Row row(s, 64); row.add(t, sum_of<4, float>(s, t));
+  out[t] = sum_of<8, float>(s, t) + own(t);
+}
+"""
+
+
+@pytest.mark.parametrize("words", ["float a = 1.0f * threadIdx.x;", "{ const int a = 1 + 3; float b = a; }"])
+@pytest.mark.parametrize("place", ["first", "branch", "last", "loop", "method", "own"])
+def test_a_statement_of_a_function_that_is_called_is_lowered_alone(words: str, place: str) -> None:
+    typist = Typist()
+    typist.build(CALLED)
+    for digits in ("1", "12", "123", "12"):
+        typist.build(CALLED.replace(f"/*{place}*/", f"{words.replace('1', digits)}\n    /*{place}*/"))
+    assert typist.whole == 2
+
+
+@pytest.mark.parametrize("words", [each for each in STATEMENTS if "#if" not in each])
+@pytest.mark.parametrize("place", ["first", "loop", "method", "made"])
+def test_whatever_is_typed_in_a_function_the_kernel_is_that_of_the_text(words: str, place: str) -> None:
+    typist = Typist()
+    for so_far in ("float q = 1;", "float q = 12;", words[:-1], words, "float q = 1;"):
+        typist.build(CALLED.replace(f"/*{place}*/", f"{so_far}\n    /*{place}*/"))
+
+
+def calling(statement: str, function: str, *, call: str, head: str) -> str:
+    return f"""{head}
+{function.replace("/*here*/", statement)}
+__global__ void k(float* out, int n) {{
+  __shared__ float s[256]; int t = threadIdx.x;
+  s[t] = 1; {call}; __syncthreads();
+  out[t] = s[t ^ 1];
+}}
+"""
+
+
+LONG = " ".join(["x = x * 3 + 1; x ^= x >> 5;"] * 5)  # longer than what is followed for its value alone
+RECURSIVE = f"__device__ int f(int x) {{ /*here*/ {LONG} return x < 2 ? 1 : x * f(x - 1); }}"
+COMPUTES = f"__device__ int f(int x) {{ /*here*/ {LONG} return x; }}"
+SHORT = "__device__ int f(int x) { /*here*/ x = x * 2 + 3 - 3; x = x * 1 + 0 - 1 + 1; x = x * 1 + 1; return x - 1; }"
+TWINS = (
+    "struct A { __device__ int g(int x) const { return x; } __device__ int g(int x) { /*here*/ return x; } };"
+)
+
+
+@pytest.mark.parametrize(
+    ("odd", "function", "call"),
+    [
+        ("float a = 3" + " + 4" * 16 + ";", SHORT, "s[f(t)] = 2"),
+        ("volatile int a = 3;", RECURSIVE, "s[t] = f(n)"),
+        ("int a = wait_for(3);", RECURSIVE, "s[t] = f(n)"),
+        ("int a[3] = {1, 2, 3};", COMPUTES, "s[f(t) + t - f(t)] = 1"),
+        ("static int a = 3;", COMPUTES, "s[f(t) + t - f(t)] = 1"),
+        ("p++;", "__device__ void f(int* p) { /*here*/ *p = 3; }", "int x = 0; f(&x); s[x + t] = 1"),
+        (
+            "int a = N;",
+            "template <int N> __device__ void f(float* s) { /*here*/ s[N] = 1; }",
+            "f<3>(s); f<4>(s)",
+        ),
+        ("enum { W = 3 };|enum { W = 4 };", "__device__ void f(float* s) { /*here*/ s[W] = 1; }", "f(s)"),
+        ("using T = float[2];", "__device__ void f() { /*here*/ __shared__ T z; z[0] = 1; }", "f()"),
+        (
+            "float a = q;|int q = 3;",
+            "__device__ void f(float* s, int q) { { /*here*/ s[q] = 1; } }",
+            "f(s, t)",
+        ),
+        ("", TWINS, "A a; s[a.g(t)] = 1"),
+        (
+            "int a = 2|int a = 20|int a = 20 < ",
+            "__device__ int f(int x) { return x * 2; /*here*/\n}",
+            "s[f(t)] = 1",
+        ),
+        (
+            "return;",
+            "__device__ void f(float* s) { for (int i = 0; i < 3; i++) { /*here*/ s[i] = i; } }",
+            "f(s)",
+        ),
+        ("float a = s[3];", "__device__ void f(float* s) { { float* s = 0; /*here*/ } s[1] = 1; }", "f(s)"),
+    ],
+)
+def test_what_a_call_sees_of_a_function_counts(odd: str, function: str, call: str) -> None:
+    typist = Typist()
+    statements = "float a = 1;", "float a = 2;", *odd.split("|"), "float a = 4;"
+    for number, each in enumerate((*statements, *reversed(statements))):
+        head = "constexpr int W = 9; using T = float;" + "\n" * (number % 3)
+        typist.build(calling(each, function, call=call, head=head))
+
+
+FOLLOWED = {
+    "r": "cuda::atomic_ref<float> r(p[0]); r.fetch_add(1); STATEMENT r.store(3);",
+    "b": "cutlass::arch::NamedBarrier b(128, 1); p[t] = 1; STATEMENT b.sync(); p[t + 1] = 2;",
+    "g": "cg::thread_group g = cg::this_thread_block(); p[t] = 1; STATEMENT g.sync(); p[t + 1] = 2;",
+}
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+@pytest.mark.parametrize("called", [False, True])
+def test_an_object_is_followed_as_long_as_nothing_else_is_done_with_it(name: str, called: bool) -> None:
+    """All of the body tells, behind its declaration as well."""
+    start, end = "__global__ void k(float* out) { __shared__ float s[256]; int t = threadIdx.x;", "}"
+    for use in ("int a = {};", "int a = {} + 1;", "auto* a = &{};", "float q = 3;"):
+        typist = Typist()
+        for statement in ("float q = 1;", "float q = 2;", use.format(name), "float q = 4;", "float q = 5;"):
+            body = FOLLOWED[name].replace("STATEMENT", statement)
+            helper = f"__device__ void f(float* p, int t) {{ {body} }}\n" if called else ""
+            typist.build(f"{helper}{start} {'f(s, t);' if called else f'float* p = s; {body}'} {end}")
+        assert use != "float q = 3;" or typist.whole == 2

@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -169,6 +170,8 @@ def texts(chance: random.Random) -> str:
     files = sorted(FOLDER.glob("*.cu"))
     parts = [chance.choice(files).read_text("utf-8") for _ in range(chance.randint(2, 4))]
     text = PRELUDE + parts[0] + CLOSING + EXTRA + "".join(parts[1:]) + EXTRA
+    if chance.random() < 0.4:
+        text = "namespace all {\n" + indent(text, "  ") + "}\n"
     return text.replace("\n", "\r\n") if chance.random() < 0.2 else text
 
 

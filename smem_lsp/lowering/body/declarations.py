@@ -162,7 +162,7 @@ def _declare_special(
         return True
     group = _group(ctx, declaration, initializer, scope)
     if group is not None:
-        tokens = ctx.at.body.tokens
+        tokens = ctx.body_with(declarator.name).tokens
         steady = cooperative_groups.keeps_threads(declaration.words, declarator.name, tokens, first=1)
         scope.names[declarator.name] = group if steady else Group(GroupKind.OTHER)
         return True

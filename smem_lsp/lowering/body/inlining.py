@@ -36,7 +36,7 @@ from smem_lsp.lowering.body import (
     temporaries,
     unknown_calls,
 )
-from smem_lsp.lowering.callees import library_names, overloads
+from smem_lsp.lowering.callees import library_names, outward, overloads
 from smem_lsp.lowering.callees.overloads import Callee, Parameter
 from smem_lsp.lowering.callees.telling_functions import reaches
 from smem_lsp.lowering.library import cooperative_groups
@@ -65,13 +65,12 @@ from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type
 from smem_lsp.semantics.types import Type, plain_type
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.parse import Body, Function
 
 MAX_DEPTH = 8
 MAX_POINTS = 20_000  # of a kernel: beyond it calls are not followed any more
 _MOST_CHOICES = 1  # calls of one of several functions, in each other
 MAX_INSTANCES = 11  # of one member of a class template, in each other: from 1,024 threads down to one
-SMALL = 60  # tokens of a body that is followed for its value alone
 
 
 def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalScope) -> Value | Ref:
@@ -98,7 +97,7 @@ def inline_function(
     if any(each.function.island.enclosing[-1:] == (each.function.name,) for each in found):
         return None  # a constructor: what it makes keeps what it gets
     important = any(matters(ctx, each.function, expr, scope) for each in found)
-    if not important and not (len(found) == 1 and len(found[0].function.body.tokens) <= SMALL):
+    if not important and not (len(found) == 1 and len(found[0].function.body.tokens) <= outward.SMALL):
         return None
     if len(found) > 1 and ctx.inlining.choices >= _MOST_CHOICES:
         return None
@@ -386,7 +385,7 @@ def _bind_object(
     stars = [pointer for pointer in parameter.pointers if pointer in ("*", "&", "&&")]
     if stars in (["*"], ["*", "*"]):
         pointed = objects.address_of(ctx, argument, scope)
-        if pointed is None or not _stays(function, parameter.name):
+        if pointed is None or not _stays(ctx.body_with(parameter.name, function), parameter.name):
             return False
         inner.names[parameter.name] = Address(pointed)
         return True
@@ -420,9 +419,9 @@ def _bind_object(
     return True
 
 
-def _stays(function: Function, name: str) -> bool:
+def _stays(body: Body, name: str) -> bool:
     """Does a parameter keep the address that it gets?"""
-    kinds, texts = function.body.tokens.kinds, function.body.tokens.texts
+    kinds, texts = body.tokens.kinds, body.tokens.texts
     for i, text in enumerate(texts):
         if text != name or kinds[i] != "NAME" or kinds[i - 1 : i] == ["DOT"]:
             continue
@@ -456,7 +455,7 @@ def _bind_handle(
             return True
     group = cooperative_groups.handle(ctx, argument, scope)
     if group is not None and parameter.name:
-        tokens = (ctx.at.function if function is None else function).body.tokens
+        tokens = ctx.body_with(parameter.name, function).tokens
         steady = cooperative_groups.keeps_threads(parameter.words, parameter.name, tokens)
         inner.names[parameter.name] = group if steady else Group(GroupKind.OTHER)
     return group is not None

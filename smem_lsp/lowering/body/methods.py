@@ -18,7 +18,7 @@ from smem_lsp.lowering.body import (
     unknown_calls,
 )
 from smem_lsp.lowering.body.objects import Field, Method
-from smem_lsp.lowering.callees import library_names, overloads
+from smem_lsp.lowering.callees import library_names, outward, overloads
 from smem_lsp.lowering.library.values import made_by
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
@@ -147,7 +147,7 @@ def _worth(ctx: Context, function: Function, target: Target, expr: tree.Call, sc
     """Is a method followed? Where shared memory is in play, or where it is cheap."""
     if isinstance(target, Ref) or ctx.points_to.of_name(target):
         return len(function.body.tokens) <= overloads.MAX_TOKENS
-    return len(function.body.tokens) <= inlining.SMALL or inlining.matters(ctx, function, expr, scope)
+    return len(function.body.tokens) <= outward.SMALL or inlining.matters(ctx, function, expr, scope)
 
 
 # ---- making objects --------------------------------------------------------------------------------------------------

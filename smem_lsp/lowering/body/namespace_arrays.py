@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from smem_lsp.ir.nodes import AddressSpace, Buffer, DeclarationSite
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import BufferName
+from smem_lsp.lowering.state.local_scope import Around, BufferName
 from smem_lsp.semantics import record_layout, type_of
 from smem_lsp.semantics.declarations import VariableDecl
 from smem_lsp.semantics.evaluate import evaluate
@@ -19,7 +18,7 @@ from smem_lsp.syntax import tree
 from smem_lsp.unit.shared_declarations import NOT_TYPE, total_bytes
 
 
-def around(ctx: Context, constants: Scope) -> Callable[[str], BufferName | None]:
+def around(ctx: Context, constants: Scope) -> Around:
     """What a name means that no block of a body declares. ``constants``: the scope that the body looks names up in."""
     names = ctx.at.unit.shared_names
 
@@ -27,7 +26,7 @@ def around(ctx: Context, constants: Scope) -> Callable[[str], BufferName | None]
         index = _buffer(ctx, name, constants) if name in names else None
         return None if index is None else BufferName(index)
 
-    return look_up
+    return Around(constants, look_up)
 
 
 def _buffer(ctx: Context, name: str, constants: Scope) -> int | None:

@@ -79,9 +79,9 @@ def _statements(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope
     watched = ctx.watched
     if watched is not None and watched.statements is nodes:
         in_turn(ctx, nodes[: watched.first], scope, around)
-        first = watched.begin(ctx, scope)
+        visit = watched.begin(ctx, scope)
         in_turn(ctx, nodes[watched.first : watched.end], scope, around)
-        watched.finish(ctx, first)
+        watched.finish(ctx, visit)
         nodes = nodes[watched.end :]
     in_turn(ctx, nodes, scope, around)
 
@@ -472,7 +472,7 @@ def _jump(ctx: Context, node: tree.JumpStatement, scope: LocalScope) -> None:
             _guessed(ctx, node.chunk, scope)
     line = line_of(ctx, node.lo)
     target = "".join(ctx.at.body.tokens.texts[node.lo + 1 : node.lo + 2]) if node.kind == "goto" else ""
-    if target and target not in ctx.inlining.labels:
+    if node.kind == "goto" and target not in ctx.inlining.labels:
         ctx.limits.note_irregular(f"goto at line {line}")
         return
     leaves = target or (node.kind == "return" and ctx.inlining.depth)

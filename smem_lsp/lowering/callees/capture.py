@@ -41,7 +41,7 @@ def _keeps(ctx: Context, function: Function, number: int, where: tree.Name, dept
     declared = function.head.texts[: function.island.name - function.island.head]
     if not _ADDRESSES.isdisjoint(declared):  # what it returns may lead there
         return True
-    tokens = function.body.tokens
+    tokens = ctx.body_with(parameter.name, function).tokens
     body = _Body(
         ["SEMI"] * _MARGIN + tokens.kinds + ["SEMI"] * _MARGIN,
         [";"] * _MARGIN + tokens.texts + [";"] * _MARGIN,

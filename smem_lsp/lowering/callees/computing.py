@@ -19,7 +19,7 @@ from smem_lsp.targets.dialects import Dialect
 _NUMBER = regex(r"u?int(?:8|16|32|64)_t|size_t|ssize_t|uint|ulong|ushort")
 # Memory, members, lambdas and assembler; what keeps a value from one call to the next
 _MORE = frozenset("DOT LB SCOPE ASM TAG NEW DELETE LAUNCH_OPEN GOTO TYPENAME USING TYPEDEF".split())
-_KEPT = frozenset("static extern volatile thread_local __shared__ __constant__ __managed__ asm this".split())
+KEPT = frozenset("static extern volatile thread_local __shared__ __constant__ __managed__ asm this".split())
 
 
 def called_to_compute(function: Function, dialect: Dialect) -> frozenset[str] | None:
@@ -46,7 +46,7 @@ def _called(function: Function, dialect: Dialect) -> frozenset[str] | None:
         own.add(each.declarators[0].name)
     tokens = function.definition.body
     kinds, texts = tokens.kinds, tokens.texts
-    if not _MORE.isdisjoint(kinds) or not _KEPT.isdisjoint(texts) or "->" in texts:
+    if not _MORE.isdisjoint(kinds) or not KEPT.isdisjoint(texts) or "->" in texts:
         return None
     ends: dict[str, int] = {}  # of the scopes of its variables
     called: set[str] = set()

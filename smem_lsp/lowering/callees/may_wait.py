@@ -43,7 +43,7 @@ def calm(
         if id(function.definition) in seen:
             continue
         seen[id(function.definition)] = function
-        names = _called(ctx, function)
+        names = called_by(function, ctx.dialect)
         if names is None or len(seen) > _MOST:
             return None
         for name, of in names:
@@ -95,10 +95,10 @@ def _names_parameters(function: Function) -> bool:
 _Called = frozenset[tuple[str, str]]  # functions by name, and what stands in front of their ``::``
 
 
-def _called(ctx: Context, function: Function) -> _Called | None:
+def called_by(function: Function, dialect: Dialect) -> _Called | None:
     """The functions of the file that a function may call by name; None where it does more than to compute."""
     return _CALLED.of(
-        function.definition.store, ctx.dialect, partial(_found_called, function.definition, ctx.dialect)
+        function.definition.store, dialect, partial(_found_called, function.definition, dialect)
     )
 
 

@@ -115,6 +115,11 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in _WORD.findall(text))
 
 
+def names_wait(text: str) -> bool:
+    """Does a word say, where it is the name of a function, that threads wait for each other in it?"""
+    return _is_wait(text) or _is_together(text)
+
+
 def _is_wait(text: str) -> bool:
     words = _words(text)
     return not _WAITS.isdisjoint(words) and _OF_A_WARP.isdisjoint(words) and not _is_number(words)
@@ -136,7 +141,7 @@ def _waits(ctx: Context, function: Function) -> bool:
     return (
         "volatile" in texts
         or not library_names.telling(ctx.dialect).isdisjoint(texts)
-        or any(_is_wait(text) or _is_together(text) for text in _called(texts))
+        or any(map(names_wait, _called(texts)))
     )
 
 

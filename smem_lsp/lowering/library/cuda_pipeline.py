@@ -59,7 +59,7 @@ def _share(ctx: Context, argument: tree.Expr, given: object) -> None:
 
 
 def _stays(ctx: Context, name: str) -> bool:
-    uses = _uses(ctx.at.body, name)
+    uses = _uses(ctx.body_with(name), name)
     return len(uses) > 1 and all(_understood(ctx, ctx.at.body, i) for i in uses[1:])
 
 
@@ -93,8 +93,8 @@ def _is_used_well(ctx: Context, function: Function, number: int, deep: int) -> b
     declarator = parameters[number].declarators[0]
     if [each for each in declarator.pointers if each in ("*", "&", "&&", "...")] != ["&"]:
         return False
-    uses = _uses(function.body, declarator.name)
-    return all(_understood(ctx, function.body, use, deep + 1) for use in uses)
+    body = ctx.body_with(declarator.name, function)
+    return all(_understood(ctx, body, use, deep + 1) for use in _uses(body, declarator.name))
 
 
 def _call_around(body: Body, argument: int) -> tuple[str, int]:
@@ -204,7 +204,7 @@ def _token(ctx: Context, callee: tree.Member) -> tuple[str, int] | None:
     """The name that ``auto token = object.arrive();`` declares, the only such call and used once, and its place."""
     if not isinstance(callee.base, tree.Name) or callee.operator != ".":
         return None
-    texts = ctx.at.body.tokens.texts
+    texts = ctx.body_with(callee.base.text).tokens.texts
     call = [callee.base.text, ".", "arrive", "("]
     found = [i for i, text in enumerate(texts) if text == call[0] and texts[i : i + 4] == call]
     if len(found) != 1:
@@ -217,4 +217,5 @@ def _token(ctx: Context, callee: tree.Member) -> tuple[str, int] | None:
     ):
         return None
     name = texts[at - 2]
-    return (name, 1 + ctx.at.body.site(at, at + 1).start) if texts.count(name) == 2 else None
+    uses = ctx.body_with(name).tokens.texts.count(name)
+    return (name, 1 + ctx.at.body.site(at, at + 1).start) if uses == 2 else None

@@ -98,7 +98,8 @@ def _in_sight(ctx: Context) -> bool:
 
 def _stays(ctx: Context, name: str) -> bool:
     """Are its methods all that the function uses of an object?"""
-    kinds, texts = ctx.at.body.tokens.kinds, ctx.at.body.tokens.texts
+    tokens = ctx.body_with(name).tokens
+    kinds, texts = tokens.kinds, tokens.texts
     uses = [i for i, text in enumerate(texts) if text == name and kinds[i] == "NAME"]
     return bool(name) and all(
         texts[i + 1] == "." and texts[i + 2] in _METHODS and texts[i - 1] not in (".", "->", "::")

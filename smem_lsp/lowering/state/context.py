@@ -36,7 +36,7 @@ from smem_lsp.source import Span
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
-from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 from smem_lsp.targets.dialects import CUDA, Dialect
 
 if TYPE_CHECKING:
@@ -133,7 +133,8 @@ class Context:
     ``local_names``: name declared in the body -> offset of the first declaration; ``redeclared``: names that are
     declared more than once; ``agreed``: values of the expressions in ``around.stated``; ``named_barriers``: variable of
     a named barrier object -> threads, number; ``atomic_references``: variable of an atomic reference -> what it refers
-    to; ``counters``: variables that the `for` loops around count in; ``watched``: statements that somebody edits.
+    to; ``counters``: variables that the `for` loops around count in; ``asked``: names that all of a body was looked
+    through for, each with the number of the function; ``watched``: statements that somebody edits.
     """
 
     def __init__(
@@ -158,12 +159,20 @@ class Context:
         self.named_barriers: dict[int, Sequence[Value]] = {}
         self.atomic_references: dict[int, Value | Ref] = {}
         self.counters: frozenset[int] = frozenset()
+        self.asked: set[tuple[int, str]] = set()
         self.watched: Watched | None = None
 
     @property
     def is_fixpoint(self) -> bool:
         """Would lowering again, with all that is known at the end, give the same?"""
         return self.copies.has_points and self.points_to.is_fixpoint
+
+    def body_with(self, name: str, function: Function | None = None) -> Body:
+        """The body of a function, of the one that is being lowered if it is None, to be looked through for all uses of
+        a name: what they tell holds until a statement with that name is edited."""
+        function = function or self.at.function
+        self.asked.add((function.number, name))
+        return function.body
 
     @contextmanager
     def instance_of(self, function: Function, bound: Mapping[str, Argument]) -> Iterator[None]:

@@ -118,18 +118,26 @@ class LocalObject:
     members: dict[str, Meaning]
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Around:
+    """What a name means that no block declares, if it is shared memory. ``constants``: the scope that it is looked up
+    in."""
+
+    constants: Scope
+    look_up: Callable[[str], BufferName | None]
+
+
 @dataclass
 class LocalScope:
-    """Names of one block; lookups go outwards. ``around``: what a name means that no block declares, if it is shared
-    memory."""
+    """Names of one block; lookups go outwards."""
 
     parent: LocalScope | None = None
     names: dict[str, Meaning] = field(default_factory=dict)
     constants: Scope | None = None
-    around: Callable[[str], BufferName | None] | None = None
+    around: Around | None = None
 
     def lookup(self, name: str) -> Meaning | None:
-        around: Callable[[str], BufferName | None] | None = None
+        around: Around | None = None
         scope: LocalScope | None = self
         while scope is not None:
             found = scope.names.get(name)
@@ -137,7 +145,7 @@ class LocalScope:
                 return found
             around = around or scope.around
             scope = scope.parent
-        return None if around is None else around(name)
+        return None if around is None else around.look_up(name)
 
     def outwards(self) -> Iterator[LocalScope]:
         scope: LocalScope | None = self

@@ -14,6 +14,15 @@ from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 
 
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """How lowering has come to a function: see ``Position``. ``calls``: the numbers of calls by now."""
+
+    stack: tuple[Function, ...]
+    path: tuple[int, ...]
+    calls: dict[tuple[int, ...], int]
+
+
 @dataclass
 class Position:
     """A chunk of a function body, and the calls that lead there from the kernel.
@@ -40,6 +49,19 @@ class Position:
         self.function = function
         self.body = function.body
         self.template_parameters = template_parameters(function)
+
+    @property
+    def visit(self) -> Visit:
+        return Visit(tuple(self.stack), self.path, dict(self._calls))
+
+    @staticmethod
+    def at(unit: TranslationUnit, visit: Visit) -> Position:
+        """In the innermost function of a visit."""
+        kernel, *called = visit.stack
+        found = Position(unit, kernel, 0, visit.path, _calls=dict(visit.calls))
+        found.stack += called
+        found._enter(visit.stack[-1])
+        return found
 
     @property
     def kernel(self) -> Function:

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from dataclasses import field, replace
 from typing import Any, TypeVar
 
 from smem_lsp.ir.nodes import Node
-from smem_lsp.lowering.state.context import Context, Surroundings
-from smem_lsp.lowering.state.local_scope import LocalScope
+from smem_lsp.lowering.state.context import Context, Inlining, Surroundings
+from smem_lsp.lowering.state.local_scope import Around, LocalScope
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.lowering.state.position import Position
+from smem_lsp.lowering.state.position import Position, Visit
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
 
 T = TypeVar("T")
 
 _PARTS = ("out", "variables", "points_to", "buffers", "copies", "limits", "outside", "inlining")
 _OWN = ("local_names", "redeclared", "agreed", "named_barriers", "atomic_references")
-_GROW = frozenset(("partly", "assumed", "unseen"))  # lists of words, which statements may add to
+GROWING = frozenset(("partly", "assumed", "unseen"))  # lists of words, which statements may add to
 # what new variables and nodes change: numbers that were never given out, and what is known of them
 _NUMBERED = {
     "out": frozenset(("items", "point", "_keys", "_changed", "_assigned", "at")),
     "variables": frozenset(("numbers", "numbers_only", "_declared", "_texts", "at")),
     "points_to": frozenset(("_consulted", "variables")),
-    "limits": _GROW,
+    "limits": GROWING,
     "outside": frozenset(("out",)),
 }
 
@@ -44,6 +47,8 @@ def _part(old: T) -> T:
     new = copy(old)
     for name, value in vars(old).items():
         setattr(new, name, _copied(value))
+    if isinstance(new, Inlining):
+        new.outcomes = [_part(each) for each in new.outcomes]
     return new
 
 
@@ -55,16 +60,20 @@ def _scope(old: LocalScope) -> LocalScope:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What lowering knows in front of a statement of a kernel that stands in no call. It keeps no file alive."""
+    """What lowering knows in front of a statement. It keeps no file alive. ``around``: of each scope from ``scope``
+    outwards, where names are looked up that no block declares."""
 
     parts: dict[str, Any]
     scope: LocalScope
+    around: tuple[Scope | None, ...]
     counters: frozenset[int]
+    visit: Visit
 
     @staticmethod
     def of(ctx: Context, scope: LocalScope) -> Snapshot:
         """What follows declares its constants and types in scopes inside of those that are kept."""
         kept = _scope(scope)
+        around = [None if each.around is None else each.around.constants for each in scope.outwards()]
         for each in scope.outwards():
             if each.constants is not None:
                 each.constants = each.constants.child()
@@ -74,19 +83,25 @@ class Snapshot:
             parts[name].at = None
         parts["outside"].out = parts["points_to"].variables = None
         parts |= {name: _copied(getattr(ctx, name)) for name in _OWN}
-        return Snapshot(parts, kept, ctx.counters)
+        return Snapshot(parts, kept, tuple(around), ctx.counters, ctx.at.visit)
 
-    def resumed(self, around: Surroundings) -> tuple[Context, LocalScope]:
-        """Lowering may go on here, with statements of another version of the kernel, any number of times."""
+    def resumed(
+        self, around: Surroundings, stack: tuple[Function, ...], look_up: Callable[[Context, Scope], Around]
+    ) -> tuple[Context, LocalScope]:
+        """Lowering may go on here, with statements of another version of the function, any number of times. ``stack``:
+        the functions of the visit, as they are now; ``look_up``: what names mean that no block declares."""
         ctx = Context(around, {}, {}, self.parts["copies"].landings)
-        at = Position(around.unit, around.function)
+        at = Position.at(around.unit, replace(self.visit, stack=stack))
         for name in _PARTS:
             setattr(ctx, name, _part(self.parts[name]))
         for name in _OWN:
             setattr(ctx, name, _copied(self.parts[name]))
         ctx.at = ctx.out.at = ctx.variables.at = at
         ctx.points_to.variables, ctx.outside.out, ctx.counters = ctx.variables, ctx.out, self.counters
-        return ctx, LocalScope(_scope(self.scope))
+        scope = _scope(self.scope)
+        for each, constants in zip(scope.outwards(), self.around):
+            each.around = None if constants is None else look_up(ctx, constants)
+        return ctx, LocalScope(scope)
 
     def added(self, ctx: Context, nodes: list[Node], scope: LocalScope) -> Added | None:
         """What statements behind it have added to lowering, now in ``ctx``, where that is nothing but ``nodes``, new
@@ -98,21 +113,26 @@ class Snapshot:
                 return None
         if any(self.parts[each] != getattr(ctx, each) for each in _OWN if each != "local_names"):
             return None
+        if self.visit.calls != ctx.at.visit.calls:
+            return None
         known: dict[str, int] = self.parts["local_names"]
         names = {name: at for name, at in ctx.local_names.items() if name not in known}
+        meant = self.scope.names
+        declared = frozenset(name for name, each in scope.names.items() if meant.get(name) is not each)
         constants = scope.constants
         if constants is not None and not (
-            constants.declares_nothing and names.keys() >= constants.values.keys()
+            constants.declares_nothing and names.keys() | declared >= constants.values.keys()
         ):
             return None
         words = {}
-        for name in _GROW:
+        for name in GROWING:
             first = len(getattr(self.parts["limits"], name))
             words[name] = first, tuple(getattr(ctx.limits, name)[first:])
         consulted = self.parts["points_to"]._consulted
         return Added(
             tuple(nodes),
             names,
+            declared,
             words,
             frozenset(self._declared(ctx)),
             {each: ref for each, ref in ctx.points_to._consulted.items() if each not in consulted},
@@ -128,30 +148,44 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Added:
-    """``names``: that are declared, with the offsets; ``words``: by list of ``LimitsFound``: how many were there
+    """``names``: that are declared in a kernel, with the offsets; ``declared``: that now mean something in the scope of
+    the statements; ``words``: by list of ``LimitsFound``: how many were there
     before, and what came; ``variables``: that are declared; ``consulted``: pointers that were asked for first, and what
     was known of them."""
 
     nodes: tuple[Node, ...]
     names: dict[str, int]
+    declared: frozenset[str]
     words: dict[str, tuple[int, tuple[str, ...]]]
     variables: frozenset[int]
     consulted: dict[int, Ref | None]
 
 
 @dataclass
-class Watched:
-    """Statements of a kernel that somebody edits: those of the block ``statements`` from ``first`` on, ``count`` of
-    them. ``before``, ``added``: what there was in front of them, and what they have added; ``visits``: how often they
-    were lowered; ``scope``: of the block."""
+class Lowered:
+    """Watched statements, lowered once: the state in front of them, and what they have added. None: what follows may
+    depend on more than that."""
 
+    before: Snapshot
+    scope: LocalScope
+    first: int  # of the nodes
+    added: Added | None = None
+
+
+_MOST_VISITS = 12
+
+
+@dataclass
+class Watched:
+    """Statements that somebody edits, of a kernel or of a function that it calls: those of the block ``statements`` of
+    ``function`` from ``first`` on, ``count`` of them. ``visits``: each time that they were lowered; None: those are
+    too many, or cannot be told apart."""
+
+    function: Function
     statements: Sequence[tree.Statement]
     first: int
     count: int
-    before: Snapshot | None = None
-    added: Added | None = None
-    visits: int = 0
-    scope: LocalScope | None = None
+    visits: list[Lowered] | None = field(default_factory=list)
 
     @property
     def end(self) -> int:
@@ -159,16 +193,23 @@ class Watched:
 
     def again(self) -> Watched:
         """The same, of which nothing is known."""
-        return Watched(self.statements, self.first, self.count)
+        return Watched(self.function, self.statements, self.first, self.count)
 
-    def begin(self, ctx: Context, scope: LocalScope) -> int:
-        """They are lowered now; how many nodes there are."""
-        self.visits += 1
-        alone = self.visits == 1 and not ctx.inlining.depth and not ctx.at.base
-        self.before, self.scope = (Snapshot.of(ctx, scope), scope) if alone else (None, None)
-        return len(ctx.out.items)
+    def begin(self, ctx: Context, scope: LocalScope) -> Lowered | None:
+        """They are lowered now."""
+        visits = self.visits
+        if (
+            visits is None
+            or len(visits) == _MOST_VISITS
+            or ctx.at.base
+            or ctx.at.function is not self.function
+        ):
+            self.visits = None
+            return None
+        visits.append(Lowered(Snapshot.of(ctx, scope), scope, len(ctx.out.items)))
+        return visits[-1]
 
-    def finish(self, ctx: Context, first: int) -> None:
-        """They have been lowered. ``first``: what ``begin`` said."""
-        if self.before is not None and self.scope is not None:
-            self.added = self.before.added(ctx, ctx.out.items[first:], self.scope)
+    def finish(self, ctx: Context, visit: Lowered | None) -> None:
+        """They have been lowered. ``visit``: what ``begin`` said."""
+        if visit is not None:
+            visit.added = visit.before.added(ctx, ctx.out.items[visit.first :], visit.scope)

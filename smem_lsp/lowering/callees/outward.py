@@ -1,0 +1,88 @@
+"""What lowering asks of the body of a function beside what its statements do: whether it is worth to be followed, and
+what is known of a call that is not.
+
+All of it is asked of words. So an edited statement that says none of these words leaves each answer as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from smem_lsp.lowering.callees import computing, library_names, may_wait, overloads, presumed
+from smem_lsp.lowering.callees.computing import KEPT
+from smem_lsp.lowering.state.template_header import template_parameters
+from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.targets.dialects import Dialect
+
+SMALL = 60  # tokens of a body that is followed for its value alone
+_TOLD_BY_BODY = frozenset(("auto", "decltype", "constexpr", "consteval", "*", "&", "&&"))
+
+
+def answers_alike(
+    unit: TranslationUnit,
+    helpers: Mapping[str, Sequence[Function]],
+    dialect: Dialect,
+    old: Function,
+    new: Function,
+    said: frozenset[str],
+) -> bool:
+    """Does all that is asked of the body of a function have the same answer in two versions that differ in statements
+    with the words ``said``?"""
+    if not _is_plain(old) or not _is_plain(new) or not _is_one(helpers, old, new):
+        return False
+    telling = _telling(unit, dialect)
+    if old.definition.body_words & telling != new.definition.body_words & telling:
+        return False
+    if not said.isdisjoint(_own(new)):
+        return False
+    if any(presumed.names_wait(word) or dialect.exchanges.fullmatch(word) for word in said):
+        return False
+    return _facts(old, dialect) == _facts(new, dialect)
+
+
+def _is_plain(function: Function) -> bool:
+    """Does its head alone say what it returns?"""
+    head = function.head.texts[: function.island.parameters[0] - function.island.head]
+    return _TOLD_BY_BODY.isdisjoint(head)
+
+
+def _is_one(helpers: Mapping[str, Sequence[Function]], old: Function, new: Function) -> bool:
+    """Is there no other function that it may be taken for, or the twin of?"""
+    bodies = [_but_for_const(old), _but_for_const(new)]
+    for each in helpers.get(new.name, ()):
+        if each is not new and (each.enclosing == new.enclosing or _but_for_const(each) in bodies):
+            return False
+    return True
+
+
+def _but_for_const(function: Function) -> list[str]:
+    return [text for text in function.definition.body.texts if text != "const"]
+
+
+def _telling(unit: TranslationUnit, dialect: Dialect) -> frozenset[str]:
+    """Words by which a function may share memory, wait or order threads, take any number of arguments or keep a value;
+    and the functions of headers."""
+    return (
+        library_names.sharing_or_waiting(dialect) | unit.shared_names | unit.header_functions | KEPT | {"..."}
+    )
+
+
+def _own(function: Function) -> frozenset[str]:
+    """Its template parameters, and those of its parameters that may be more than numbers."""
+    found = set(template_parameters(function))
+    for each in function.parameters or ():
+        for declarator in each.declarators:
+            if declarator.pointers or declarator.dims or each.names:
+                found.add(declarator.name)
+    return frozenset(found)
+
+
+def _facts(function: Function, dialect: Dialect) -> tuple[object, ...]:
+    size = len(function.body.tokens)
+    return (
+        size <= SMALL,
+        size <= overloads.MAX_TOKENS,
+        may_wait.called_by(function, dialect),
+        may_wait.touch_arguments([function]),
+        computing.called_to_compute(function, dialect),
+        function.parameters is None,
+    )
