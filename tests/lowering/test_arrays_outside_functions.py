@@ -83,3 +83,20 @@ def test_one_of_a_namespace_is_found_from_inside_of_it() -> None:
     outside = "__global__ void other(int* o) { pool[threadIdx.x] = 1; }\n"
     reports = check(inside + outside, path="k.cu").kernels
     assert [len(each.kernel.buffers) for each in reports] == [1, 0]
+
+
+def test_its_place_is_that_of_the_text_that_is_checked() -> None:
+    kernel = "__global__ void k(int* o) { pool[threadIdx.x] = 1; }\n"
+    for body in (
+        "",
+        "",
+        " __shared__ int pool2[4]; pool2[0] = 1; ",
+    ):  # what a file declares is kept between the texts
+        text = f"__global__ void first(int* o) {{ o[0] = 1;{body}}}\nextern __shared__ int pool[];\n{kernel}"
+        placed = [
+            text[each.declared.start : each.declared.end]
+            for found in check(text, path="k.cu").kernels
+            for each in found.kernel.buffers
+        ]
+        starts = [each.declared.start for each in check(text, path="k.cu").kernels[-1].kernel.buffers]
+        assert placed[-1] == "pool" and starts == [text.index("pool[];")]

@@ -13,7 +13,7 @@ from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.types import Enum, Pointer, Scalar, Type, is_struct
-from smem_lsp.source import Span
+from smem_lsp.source import Span, checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.unit.shared_declarations import NOT_TYPE, total_bytes
 
@@ -101,7 +101,7 @@ def _buffer_of(
     size = size_of_type(kind)
     dims = tuple(evaluate(dim, scope) for dim in declarator.dims)
     dynamic = "extern" in declaration.words
-    where = _place(ctx, decl, decl.range[0] + declarator.name_at)
+    where = _place(ctx, decl.name)
     return Buffer(
         index=-1,
         name=decl.name,
@@ -122,9 +122,19 @@ def _buffer_of(
     )
 
 
-def _place(ctx: Context, decl: VariableDecl, at: int) -> Span:
-    """The name in its declaration; that of the kernel, where it stands in another file."""
-    tokens = ctx.at.unit.preprocessed.tokens
-    if decl.source.kinds is not tokens.kinds or tokens.offsets[at] < 0:
-        return ctx.at.kernel.name_span
-    return Span(tokens.offsets[at], tokens.offsets[at] + len(decl.name))
+def _place(ctx: Context, name: str) -> Span:
+    """The name in its declaration; that of the kernel, where it stands in another file. It is looked for in the tokens
+    of today: what a file declares may have been collected in an earlier text of it."""
+    unit = ctx.at.unit
+    tokens = unit.preprocessed.tokens
+    bodies = [(each.first_token, each.first_token + len(each.definition.tokens)) for each in unit.functions]
+    start = 0
+    for at in (i for i, text in enumerate(tokens.texts) if text == "__shared__"):
+        checkpoint()
+        if at < start or any(lo <= at < hi for lo, hi in bodies):
+            continue
+        start = next((i for i in range(at, len(tokens)) if tokens.kinds[i] == "SEMI"), len(tokens))
+        found = next((i for i in range(at, start) if tokens.texts[i] == name), None)
+        if found is not None and tokens.offsets[found] >= 0:
+            return Span(tokens.offsets[found], tokens.offsets[found] + len(name))
+    return ctx.at.kernel.name_span
