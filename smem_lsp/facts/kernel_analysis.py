@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property, partial
@@ -530,6 +531,12 @@ class KernelAnalysis(Passes):
         return tuple(hoist for hoist, moved in found if _is_right(moved, hoist.place, self.flow))
 
     # ---- banks and bytes
+
+    @cached_property
+    def names_of_several(self) -> frozenset[str]:
+        """What more than one buffer is called."""
+        counts = Counter(each.name for each in self.kernel.buffers)
+        return frozenset(name for name, count in counts.items() if count > 1)
 
     @run_once("bank conflicts", tuple[BankConflict, ...](), needs=_is_followed)
     def banks(self) -> tuple[BankConflict, ...]:

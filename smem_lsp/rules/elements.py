@@ -25,7 +25,7 @@ def named(facts: KernelFacts, buffers: Iterable[Buffer]) -> Words:
 
 def shares_its_name(facts: KernelFacts, buffer: Buffer) -> bool:
     """Has another buffer of the kernel the same name?"""
-    return any(each.name == buffer.name and each is not buffer for each in facts.kernel.buffers)
+    return buffer.name in facts.analysis.names_of_several
 
 
 def name_of(facts: KernelFacts, access: Access) -> str:
