@@ -15,7 +15,7 @@ from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.expand import MAX_TOKENS
 from smem_lsp.syntax.headers import Piece
-from smem_lsp.syntax.macros import Macro
+from smem_lsp.syntax.macros import Macro, mean_the_same
 from smem_lsp.syntax.preprocessed_regions import Conditions
 
 if TYPE_CHECKING:
@@ -51,12 +51,7 @@ class Stretch:
         """Would the tokens do the same here?"""
         if self.before != before or run.expander.produced + self.produced > MAX_TOKENS:
             return False
-        macros = run.macros
-        for name, macro in self.uses.items():
-            now = macros.get(name)
-            if now is not macro and now != macro:
-                return False
-        return len(macros.keys() & self.words) == len(self.uses)
+        return mean_the_same(self.words, self.uses, run.macros)
 
 
 @dataclass(slots=True, eq=False)

@@ -18,7 +18,7 @@ from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax.functions import has_unknown_specifier
 from smem_lsp.syntax.lexer import DIRECTIVE, Tokens, packed
-from smem_lsp.syntax.macros import Macro, TokenList
+from smem_lsp.syntax.macros import Macro, TokenList, mean_the_same
 from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
 
 _VARIANTS = 8  # effects of one header under different macros
@@ -167,13 +167,7 @@ class Effect:
             return False
         if not self.skipped <= once or not once.isdisjoint(self.entered):
             return False
-        for name, macro in self.uses.items():
-            now = macros.get(name)
-            if now is not macro and now != macro:
-                return False
-        if len(macros.keys() & self.words) != len(self.uses):
-            return False
-        return look.unchanged(self.own)
+        return mean_the_same(self.words, self.uses, macros) and look.unchanged(self.own)
 
 
 _PIECE = Query[tuple[PreprocessedRegion, ...], Piece]("what a file declares", each=20)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from smem_lsp.source import record
@@ -117,3 +117,12 @@ def _macro(
         index = {name: number for number, name in enumerate(parameters)}
         plan = tuple(index.get(text, -1) for text in texts)
     return Macro(parameters, variadic, tuple(kinds), tuple(texts), plan)
+
+
+def mean_the_same(words: frozenset[str], uses: Mapping[str, Macro], macros: Mapping[str, Macro]) -> bool:
+    """Are of ``words`` just the macros ``uses`` defined in ``macros``, each as there?"""
+    for name, macro in uses.items():
+        now = macros.get(name)
+        if now is not macro and now != macro:
+            return False
+    return len(macros.keys() & words) == len(uses)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.lexer import Region, Tokens, ends_at_margin
-from smem_lsp.syntax.macros import Macro
+from smem_lsp.syntax.macros import Macro, mean_the_same
 
 if TYPE_CHECKING:
     from smem_lsp.syntax.blocks import Block
@@ -159,10 +159,7 @@ def find(
                 continue
             if preprocessed.held[0] is version:
                 return preprocessed
-            table, uses = environment.table, preprocessed.uses
-            if len(table.keys() & preprocessed.words) == len(uses) and all(
-                table.get(name) is macro or table.get(name) == macro for name, macro in uses.items()
-            ):
+            if mean_the_same(preprocessed.words, preprocessed.uses, environment.table):
                 return preprocessed
     return None
 
