@@ -1,7 +1,7 @@
 """Fetch source distributions that the tool was not tried on before, to measure it on code that nobody tuned it to.
 
-Run it by hand: ``python tests/benchmarks/fresh_packages.py SET NAME[==VERSION] ...``. The packages are named by whoever
-runs it, never looked for in an index. Nothing of a package is run: see ``tests/corpora/fetch.py``. Their sources are
+Run it by hand: ``python tests/corpora/fresh.py SET NAME[==VERSION] ...``. The packages are named by whoever
+runs it, never looked for in an index. Nothing of a package is run: see ``fetch.py``. Their sources are
 kept below ``~/.cache/smem-lsp/fresh/SET/NAME-VERSION`` and never committed. Prints a line for each: name==version,
 sha256 of the archive, kernels, those with shared memory; or why it is left out: pinned already, archive over 60 MB,
 fewer than two kernels with shared memory, or code that is held out from all tuning.
@@ -13,12 +13,8 @@ import argparse
 import hashlib
 import re
 import shutil
-import sys
 import tempfile
 from pathlib import Path
-
-if __name__ == "__main__":
-    sys.path[:0] = [str(Path(__file__).parents[1] / "corpora")]
 
 from fetch import Unavailable, cache_folder, download, pinned, unpack
 from scan import kernel_definitions
