@@ -1,68 +1,55 @@
 """What the search for bank conflicts costs on real kernels, and what it finds.
 
-Run it by hand: ``python tests/benchmarks/banks.py FOLDER ...``. Every CUDA file below each folder is checked; printed
-are the findings and the processor time of the search for each kernel: median, 95th percentile, longest.
+Every CUDA file below each folder is checked. Times are processor time of the search for each kernel.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+from benchmarks.runner.declared import Figure, Told, benchmark
+from benchmarks.runner.figures import processor_ms, spread
+from benchmarks.runner.programs import cuda_files, read
 
-from smem_lsp.analysis.banks.conflicts import BankConflict
+from smem_lsp.analysis.banks.conflicts import BankConflict, bank_conflicts
 from smem_lsp.config import Config
 from smem_lsp.engine import check
 from smem_lsp.environment import DiskReader
 from smem_lsp.facts import kernel_analysis
 
-SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".inl")
+
+@benchmark(unit="ms", better="lower")
+def measure(folders: tuple[Path, ...]) -> Iterator[Told]:
+    for folder in folders:
+        yield from scan(folder)
 
 
-def files(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.rglob("*")):
-        if path.suffix in SUFFIXES and "__global__" in path.read_text(encoding="utf-8", errors="replace"):
-            yield path
-
-
-def scan(folder: Path) -> None:
-    """Checks all files of a folder and prints."""
+def scan(folder: Path) -> Iterator[Told]:
+    """All files of a folder."""
     times: list[tuple[float, str]] = []
-    search = kernel_analysis.bank_conflicts
 
     def timed(*args: object) -> tuple[BankConflict, ...]:
-        start = time.process_time()
-        found = search(*args)  # type: ignore[arg-type]
-        times.append((time.process_time() - start, args[0].name))  # type: ignore[attr-defined]
-        return found
+        found: list[tuple[BankConflict, ...]] = []
+        spent = processor_ms(lambda: found.append(bank_conflicts(*args)))  # type: ignore[arg-type]
+        times.append((spent, args[0].name))  # type: ignore[attr-defined]
+        return found[0]
 
-    kernel_analysis.bank_conflicts = timed  # type: ignore[assignment]
-    started = time.process_time()
-    try:
-        for path in files(folder):
-            text = path.read_text(encoding="utf-8", errors="replace")
-            report = check(text, path=str(path), config=Config(select=("SMEM401",)), reader=DiskReader())
+    started, conflicts = time.process_time(), 0
+    with patch.object(kernel_analysis, "bank_conflicts", timed):
+        for path in cuda_files([folder], "__global__", (".cu", ".cuh", ".h", ".hpp", ".inl")):
+            report = check(
+                read(path), path=str(path), config=Config(select=("SMEM401",)), reader=DiskReader()
+            )
+            conflicts += len(report.findings)
             for finding in report.findings:
                 line = report.source.line_number(finding.span.start)
-                print(f"{path}:{line}: {finding.severity.label} {finding.message}")
-    finally:
-        kernel_analysis.bank_conflicts = search
-    if not times:
-        print(f"{folder.name}: no kernels")
-        return
-    times.sort()
-    total = sum(seconds for seconds, _ in times)
-    middle, most = times[len(times) // 2][0], times[int(len(times) * 0.95)][0]
-    print(
-        f"{folder.name}: {len(times)} kernels, {middle * 1e3:.2f} ms median, {most * 1e3:.2f} ms 95th percentile, "
-        f"{times[-1][0] * 1e3:.1f} ms longest ({times[-1][1]}), {total:.2f} s of {time.process_time() - started:.1f} s",
-        flush=True,
-    )
-
-
-if __name__ == "__main__":
-    for argument in sys.argv[1:]:
-        scan(Path(argument))
+                yield f"{path}:{line}: {finding.severity.label} {finding.message}"
+    yield Figure(f"{folder.name}: kernels", len(times), "", "neither")
+    yield Figure(f"{folder.name}: findings", conflicts, "", "neither")
+    yield from spread(f"{folder.name}:", [spent for spent, _ in times], (0.5, 0.95, 1))
+    yield f"longest: {max(times, default=(0, 'none'))[1]}"
+    whole = 1e3 * (time.process_time() - started)
+    yield Figure(f"{folder.name}: of the whole check", sum(spent for spent, _ in times), whole=whole)

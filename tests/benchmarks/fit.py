@@ -1,25 +1,22 @@
 """What ``fit`` costs: a 5 x 5 grid for a template kernel of 300 lines, processor time on one core.
 
-Run it by hand: ``python tests/benchmarks/fit.py [--rounds N]``. Both names are template parameters, one is a constant
-of the file, or both are: then the text is read again for each combination. The first call is told apart: it also reads
-the grammar's tables from the cache on the disk. The target is 1 second for the grid, the parse of the file included.
+Both names are template parameters, one is a constant of the file, or both are: then the text is read again for each
+combination. The first call is told apart: it also reads the grammar's tables from the cache on the disk. One second
+for the grid is enough, the parse of the file included.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
-from pathlib import Path
+from collections.abc import Iterator
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+from benchmarks.runner.declared import Figure, Told, benchmark
+from benchmarks.runner.figures import processor_ms
 
 from smem_lsp.config import Config
-from smem_lsp.engine.fit import fit
+from smem_lsp.engine.fit import FitResult, fit
 
 LINES = 300
 ARITHMETIC = 16  # lines between two phases
-TARGET = 1.0  # seconds
 EMPTY_ROUNDS = 10_000_000
 
 
@@ -84,33 +81,26 @@ GRIDS = {
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
-    rounds = parser.parse_args().rounds
-    config = Config(arch=("sm_80", "sm_90", "sm_120"), arch_configured=True)
-    slowest = 0.0
-    for name, (text, (first, second)) in GRIDS.items():
-        vary = [(first, (2, 3, 4, 5, 6)), (second, (16, 32, 48, 64, 80))]
-        times = []
-        for _ in range(rounds):
-            started = time.process_time()
-            result = fit(text, "product", vary, config=config)
-            times.append(time.process_time() - started)
-        assert len(result.combinations) == 25
-        assert all(row.declared is not None for row in result.combinations)
-        fitting = sum(row.fits for row in result.combinations)
-        slowest = max(slowest, times[0])
-        figures = f"first {times[0]:.2f} s, best {min(times):.2f} s, {fitting} of 25 fit"
-        print(f"{name}: {len(text.splitlines())} lines, {figures}")
-    started = time.process_time()
+def empty_rounds() -> None:
+    """What this machine does just now: the grid is also told against it."""
     for _ in range(EMPTY_ROUNDS):
         pass
-    print(
-        f"this machine now: {EMPTY_ROUNDS:,} rounds of an empty loop in {time.process_time() - started:.2f} s"
-    )
-    print(f"target {TARGET:g} s: {'met' if slowest < TARGET else 'missed'}")
 
 
-if __name__ == "__main__":
-    main()
+@benchmark(unit="ms", better="lower")
+def measure(*, rounds: int = 3) -> Iterator[Told]:
+    config = Config(arch=("sm_80", "sm_90", "sm_120"), arch_configured=True)
+    empty = processor_ms(empty_rounds)
+    for name, (text, (first, second)) in GRIDS.items():
+        vary = [(first, (2, 3, 4, 5, 6)), (second, (16, 32, 48, 64, 80))]
+        found: list[FitResult] = []
+        times = [
+            processor_ms(lambda: found.append(fit(text, "product", vary, config=config)))  # noqa: B023
+            for _ in range(rounds)
+        ]
+        rows = found[-1].combinations
+        assert len(rows) == 25 and all(row.declared is not None for row in rows)
+        yield Figure(f"{name}: first", times[0])
+        yield Figure(f"{name}: least", min(times))
+        yield Figure(f"{name}: least against 10 million empty rounds", min(times) / empty, "")
+        yield Figure(f"{name}: combinations that fit", sum(row.fits for row in rows), "", "neither", 25)

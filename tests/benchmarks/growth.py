@@ -1,28 +1,26 @@
-"""How processor time grows with what a file or a kernel holds: ``python tests/benchmarks/growth.py [FORM ...]``.
+"""How processor time grows with what a file or a kernel holds.
 
 For each form a text is made with 125, 250, 500 and 1,000 of what it repeats, and checked from scratch, with a minute
-for each analysis. Printed are the seconds of each and the exponent between the last two: 1 where twice as much takes
-twice as long. What was stopped all the same, or is left undecided, is named, since its time says nothing.
+for each analysis. The exponent is that between the last two: 1 where twice as much takes twice as long. What was
+stopped all the same, or is left undecided, is named, since its time says nothing.
 """
 
 from __future__ import annotations
 
-import argparse
-import cProfile
 import gc
 import math
-import pstats
-import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from typing import Annotated, Literal, get_args
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+from benchmarks.runner.declared import Figure, Told, benchmark
+from benchmarks.runner.figures import profiled
 
 from smem_lsp.engine import check
 from smem_lsp.facts.attempts import Limits
 from smem_lsp.source.queries import PROCESS, Store
 
+Form = Literal["live_buffers", "buffers_in_turn", "branches", "barriers", "loops", "static_kernels"]
 SIZES = (125, 250, 500, 1_000)
 PATIENT = Limits(60.0, 60.0, 60.0, 1.0, 2_000)
 
@@ -87,44 +85,41 @@ def static_kernels(count: int) -> str:
     )
 
 
-FORMS = {
-    make.__name__: make for make in (live_buffers, buffers_in_turn, branches, barriers, loops, static_kernels)
+FORMS: dict[Form, Callable[[int], str]] = {
+    "live_buffers": live_buffers,
+    "buffers_in_turn": buffers_in_turn,
+    "branches": branches,
+    "barriers": barriers,
+    "loops": loops,
+    "static_kernels": static_kernels,
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("forms", nargs="*", choices=[*FORMS, []], default=[])
-    parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
-    parser.add_argument("--profile", action="store_true", help="print where the time of the largest goes")
-    flags = parser.parse_args()
-    sizes = [int(size) for size in flags.sizes.split(",")]
+@benchmark(unit="s", better="lower")
+def measure(
+    forms: tuple[Form, ...] = get_args(Form),
+    *,
+    sizes: tuple[int, ...] = SIZES,
+    profile: Annotated[bool, "print where the time of the largest goes"] = False,
+) -> Iterator[Told]:
     check(live_buffers(2))
     gc.freeze()
-    for name in flags.forms or FORMS:
+    for name in forms:
         seconds = []
         stopped: list[str] = []
         for size in sizes:
             text = FORMS[name](size)
             PROCESS.clear()
             gc.collect()
-            profile = cProfile.Profile(time.process_time) if flags.profile and size == sizes[-1] else None
-            started = time.process_time()
-            if profile is not None:
-                profile.enable()
-            report = check(text, cache=Store(), limits=PATIENT)
-            if profile is not None:
-                profile.disable()
-            seconds.append(time.process_time() - started)
+            with profiled(profile and size == sizes[-1]):
+                started = time.process_time()
+                report = check(text, cache=Store(), limits=PATIENT)
+                seconds.append(time.process_time() - started)
+            yield Figure(f"{name} {size:,}", seconds[-1])
             stopped += [f"{size:,}: {each.what} ({each.why.value})" for each in report.stopped]
             reasons = {reason.words for kernel in report.kernels for reason in kernel.verdict.reasons}
             stopped += [f"{size:,}: undecided, {each}" for each in sorted(reasons)]
-            if profile is not None:
-                pstats.Stats(profile).sort_stats("cumulative").print_stats(60)
-        grown = math.log(seconds[-1] / seconds[-2]) / math.log(sizes[-1] / sizes[-2])
-        shown = "  ".join(f"{each:6.2f}" for each in seconds)
-        print(f"{name:<16} {shown} s   exponent {grown:4.2f}", *dict.fromkeys(stopped), sep="   ", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+        if len(sizes) > 1:
+            grown = math.log(seconds[-1] / seconds[-2]) / math.log(sizes[-1] / sizes[-2])
+            yield Figure(f"{name} exponent", grown, "")
+        yield from dict.fromkeys(stopped)

@@ -1,30 +1,23 @@
 """What a header costs that several files include: until its kernels have their contexts, and for each key.
 
-Run it by hand: ``python tests/benchmarks/headers.py``. A project of eight ``.cu`` files includes one header, each with
-another macro and another launch. It prints milliseconds and, behind a slash, the server's processor time for the same:
-
-- from opening the header to its first findings, to a lens with a context, and to all contexts; the start of the server
-  is printed apart;
-- a key in the header, and the same key in a plain file with the same kernels, the median and the 99th percentile, with
-  the ratio of the two;
-- a key in a ``.cu`` until the header's lens shows the new launch.
-
-No text comes twice. The pause that the server makes while somebody types is included.
+A project of eight ``.cu`` files includes one header, each with another macro and another launch. Milliseconds of the
+clock, and of the server's processor for the same: from opening the header to its first findings, to a lens with a
+context, and to all contexts, the start of the server apart; a key in the header, and the same key in a plain file with
+the same kernels, with the ratio of the two; a key in a ``.cu`` until the header's lens shows the new launch. No text
+comes twice. The pause that the server makes while somebody types is included.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
-import statistics
-import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Annotated
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
+from benchmarks.runner.declared import Figure, Told, benchmark
+from benchmarks.runner.figures import quantile, spread
 from server.client import Client, Json, replacing, serving
 
 CONTEXTS = 8
@@ -52,39 +45,44 @@ __global__ void blur_{n}(const float* in, float* out, int width) {{
 ANCHOR = "  float sum = row[t];"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--keys", type=int, default=100, help="of each kind (default: 100)")
-    parser.add_argument("--kernels", type=int, default=4, help="in the header (default: 4)")
-    options = parser.parse_args()
-    text = "".join(KERNEL.format(n=n) for n in range(options.kernels))
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {len(text.splitlines())} lines")
+@benchmark(unit="ms", better="lower")
+def measure(
+    *, keys: Annotated[int, "of each kind"] = 100, kernels: Annotated[int, "in the header"] = 4
+) -> Iterator[Told]:
+    text = "".join(KERNEL.format(n=n) for n in range(kernels))
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         header, plain = root / "blur.cuh", root / "plain.cu"
         header.write_text(text)
         for n in range(CONTEXTS):
-            (root / f"run{n}.cu").write_text(runner(options.kernels, 32 * (n + 1)))
+            (root / f"run{n}.cu").write_text(runner(kernels, 32 * (n + 1)))
         started = time.perf_counter()
         with serving(PUSH, folders=(root.as_uri(),)) as client:
-            print(f"start of the server: {1e3 * (time.perf_counter() - started):.0f} ms")
+            yield Figure("start of the server", 1e3 * (time.perf_counter() - started))
             watch = Watch(client)
             client.open(header.as_uri(), text)
             client.published(header.as_uri(), 1)
-            watch.tell("first findings of the header")
+            yield from watch.tell("first findings of the header")
             client.until(lambda: launches(client, header), "a context")
-            watch.tell("a lens with a context")
+            yield from watch.tell("a lens with a context")
             client.until(lambda: offered(client, header) == CONTEXTS, "all contexts")
-            watch.tell("all contexts")
-            own = typed(client, header, text, options.keys)
+            yield from watch.tell("all contexts")
+            own = typed(client, header, text, keys)
             alone = text.replace("TILE", "256")
             client.open(plain.as_uri(), alone)
             client.published(plain.as_uri(), 1)
-            other = typed(client, plain, alone, options.keys)
-            told(f"a key in the header, {CONTEXTS} contexts", own)
-            told("the same key in a plain file", other)
-            print(f"ratio of the 99th percentiles: {percentile(own, 0) / percentile(other, 0):.2f}")
-            told("a key in a .cu, to the header's lens", renewed(client, header, root / "run0.cu", options))
+            other = typed(client, plain, alone, keys)
+            yield from told(f"a key in the header, {CONTEXTS} contexts", own)
+            yield from told("the same key in a plain file", other)
+            late = [quantile([passed for passed, _ in times], 0.99) for times in (own, other)]
+            yield Figure("header against plain file, key p99", late[0] / late[1], "")
+            renewing = renewed(client, header, root / "run0.cu", keys)
+            yield from told("a key in a .cu, to the header's lens", renewing)
+
+
+def told(what: str, times: Times) -> Iterator[Figure]:
+    yield from spread(what, [passed for passed, _ in times])
+    yield from spread(f"{what}, processor", [spent for _, spent in times])
 
 
 def runner(kernels: int, size: int) -> str:
@@ -103,9 +101,10 @@ class Watch:
         """Milliseconds, and milliseconds of processor time (in steps of 10)."""
         return 1e3 * (time.perf_counter() - self._began[0]), 1e3 * (self._spent() - self._began[1])
 
-    def tell(self, what: str) -> None:
+    def tell(self, what: str) -> Iterator[Figure]:
         passed, spent = self.read()
-        print(f"{what}: {passed:.0f} / {spent:.0f} ms")
+        yield Figure(what, passed)
+        yield Figure(f"{what}, processor", spent)
 
     def _spent(self) -> float:
         fields = Path(f"/proc/{self._process}/stat").read_text().rpartition(")")[2].split()
@@ -134,13 +133,13 @@ def typed(client: Client, path: Path, text: str, keys: int) -> Times:
     return found
 
 
-def renewed(client: Client, header: Path, launcher: Path, options: argparse.Namespace) -> Times:
+def renewed(client: Client, header: Path, launcher: Path, keys: int) -> Times:
     """Times from a key that changes the size of a launch to the lens in the header that shows it."""
     text = launcher.read_text()
     client.open(launcher.as_uri(), text)
     client.published(launcher.as_uri(), 1)
     size, found = "32", Times()
-    for version in range(2, 2 + min(options.keys, 100)):
+    for version in range(2, 2 + min(keys, 100)):
         new = str(32 + version)
         start, end = (0, len("#define TILE ")), (0, len(f"#define TILE {size}"))
         time.sleep(0.05)
@@ -174,18 +173,3 @@ def offered(client: Client, path: Path) -> int:
 
 def launches(client: Client, path: Path) -> bool:
     return any(".cu:" in title for title in titles(client, path))
-
-
-def percentile(times: Times, kind: int, share: float = 0.99) -> float:
-    ordered = sorted(each[kind] for each in times)
-    return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
-
-
-def told(what: str, times: Times) -> None:
-    medians = [statistics.median(each[kind] for each in times) for kind in (0, 1)]
-    last = [percentile(times, kind) for kind in (0, 1)]
-    print(f"{what}: p50 {medians[0]:.0f} / {medians[1]:.0f}, p99 {last[0]:.0f} / {last[1]:.0f} ms")
-
-
-if __name__ == "__main__":
-    main()

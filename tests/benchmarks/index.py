@@ -1,8 +1,8 @@
 """How long the index of a project of 10,000 CUDA files takes, and how much memory.
 
-Run it by hand: ``python tests/benchmarks/index.py [FILES]``. It makes the project in a temporary folder, and reads it
-in processes of their own: cold, warm from the cache, then with edits, a header that comes and goes, and the questions
-that a check asks. Times are seconds of one processor; memory is what the process grew by, and what Python holds of it.
+It makes the project in a temporary folder, and reads it in processes of their own: cold, warm from the cache, then with
+edits, a header that comes and goes, and the questions that a check asks. Times are those of one processor; memory is
+what the process grew by, and what Python holds of it.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ import gc
 import json
 import random
 import subprocess
-import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+from benchmarks.runner.declared import Figure, Told, benchmark
+from benchmarks.runner.figures import processor_ms
+from benchmarks.runner.programs import calling
 
 from smem_lsp.environment.disk_reader import DiskReader, Indexing
 from smem_lsp.environment.index_store import IndexStore
@@ -101,14 +103,8 @@ def _reader(cache: str) -> DiskReader:
     return DiskReader(indexing=Indexing(summarise, IndexStore(Path(cache)), background=True))
 
 
-def _timed(work: Callable[[], object]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
-def measure(root: str, cache: str, how: str) -> dict[str, float]:
-    """In a process of its own. ``how``: time, edit or memory."""
+def answer(root: str, cache: str, how: str) -> None:
+    """In a process of its own: print what is measured as JSON. ``how``: time, edit or memory."""
     path = f"{root}/include/common/config.cuh"
     gc.collect()
     before = held_bytes() or 0
@@ -122,10 +118,10 @@ def measure(root: str, cache: str, how: str) -> dict[str, float]:
         done = False
         while not done:
             start = time.process_time()
-            done = reader.advance(lambda start=start: time.process_time() - start > 0.005)
-            steps.append(time.process_time() - start)
+            done = reader.advance(partial(_is_late, start))
+            steps.append(1e3 * (time.process_time() - start))
 
-    found = {"build": _timed(build), "longest step": max(steps)}
+    found = {"build": processor_ms(build), "longest step": max(steps)}
     index = reader.index(path)
     assert index is not None
     gc.collect()
@@ -136,29 +132,36 @@ def measure(root: str, cache: str, how: str) -> dict[str, float]:
         found["python MB"] = tracemalloc.get_traced_memory()[0] / 1e6
     if how == "edit":
         found |= _edits(reader, Path(root))
-    return found
+    print(json.dumps(found))
+
+
+def _is_late(start: float) -> bool:
+    return time.process_time() - start > 0.005
 
 
 def _edits(reader: DiskReader, root: Path) -> dict[str, float]:
+    def forgotten(*paths: Path) -> float:
+        def again() -> None:
+            reader.forget([str(path) for path in paths] or None)
+            reader.advance()
+
+        return processor_ms(again)
+
     edits: list[float] = []
     launchers = sorted(root.glob("csrc/group_0/module_*/run_*.cu"))[:200]
     for number, path in enumerate(launchers):
         text = path.read_text()
         path.write_text(f'#define NEW {number}\n#include "tile_{number % 30 * 3}.cuh"\n{text}')
-        edits.append(_timed(lambda path=path: (reader.forget([str(path)]), reader.advance())))
+        edits.append(forgotten(path))
         path.write_text(text)
     header = root / "include" / "common" / "config.cuh"
     kept = header.read_text()
-
-    def forgotten(path: Path) -> float:
-        return _timed(lambda: (reader.forget([str(path)]), reader.advance()))
 
     header.unlink()
     gone = forgotten(header)
     header.write_text(kept)
     came = forgotten(header)
-    reader.forget([str(path) for path in launchers])
-    reader.advance()
+    forgotten(*launchers)
     common = str(header)
     kernels = str(root / "csrc/group_0/module_1/tile_6.cuh")
     edits.sort()
@@ -167,29 +170,26 @@ def _edits(reader: DiskReader, root: Path) -> dict[str, float]:
         "edit, longest": edits[-1],
         "header of all gone": gone,
         "header of all back": came,
-        "includers of a header of all": _timed(lambda: reader.includers(common)),
-        "includers of one header": _timed(lambda: reader.includers(kernels)),
-        "naming": _timed(lambda: reader.naming(kernels, ("elsewhere_1_6", "kernel_1_6"))),
-        "walked again": _timed(lambda: (reader.forget(), reader.advance())),
+        "includers of a header of all": processor_ms(lambda: reader.includers(common)),
+        "includers of one header": processor_ms(lambda: reader.includers(kernels)),
+        "naming": processor_ms(lambda: reader.naming(kernels, ("elsewhere_1_6", "kernel_1_6"))),
+        "walked again": forgotten(),
     }
 
 
-def main(files: int) -> None:
+UNITS = {"files": "", "links": "", "grown MB": "MB", "python MB": "MB"}  # of what is not in milliseconds
+
+
+@benchmark(unit="ms", better="lower")
+def measure(files: int = FILES) -> Iterator[Told]:
     with tempfile.TemporaryDirectory() as folder:
-        root, cache = Path(folder, "project"), str(Path(folder, "cache"))
+        root, cache = Path(folder, "project"), Path(folder, "cache")
         root.mkdir()
         make(root, files)
         size = sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
-        print(f"{files:,} files, {size / 1e6:.0f} MB")
+        yield Figure("project", size / 1e6, "MB", "neither")
         for title, how in (("cold", "time"), ("warm", "edit"), ("memory, warm", "memory")):
-            command = [sys.executable, __file__, "measure", str(root), cache, how]
-            answer = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-            print(f"{title}: " + ", ".join(f"{name} {value:.4g}" for name, value in answer.items()))
-        print(f"cache: {sum(path.stat().st_size for path in Path(cache).iterdir()) / 1e6:.1f} MB")
-
-
-if __name__ == "__main__":
-    if sys.argv[1:2] == ["measure"]:
-        print(json.dumps(measure(*sys.argv[2:5])))
-    else:
-        main(int(sys.argv[1]) if len(sys.argv) > 1 else FILES)
+            command = calling("index", "answer", str(root), str(cache), how)
+            found = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+            yield from (Figure(f"{title}: {name}", value, UNITS.get(name)) for name, value in found.items())
+        yield Figure("cache", sum(path.stat().st_size for path in cache.iterdir()) / 1e6, "MB")

@@ -1,23 +1,20 @@
-"""How long a key takes to reach the screen: didChange to diagnostics, hover while analysing, start of the server.
+"""How long a key takes to reach the screen: from didChange to diagnostics, and how long the server takes to start.
 
-Run it by hand: ``python tests/benchmarks/keystroke.py``. It prints milliseconds, the median and the 99th percentile,
-with and without the pause that the server makes while somebody types, and the load of the machine.
+Milliseconds of the clock, with and without the pause that the server makes while somebody types. What is asked for
+meanwhile is measured by asked.py.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import os
-import random
-import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
+from typing import Annotated
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
+from benchmarks.headers import KERNEL
+from benchmarks.runner.declared import Told, benchmark
+from benchmarks.runner.figures import clock_ms, spread
 from server.client import COMMAND, Client, Json, replacing
 
 NO_PAUSE = (
@@ -30,97 +27,13 @@ PULL: Json = {"textDocument": {"diagnostic": {}, "hover": {"contentFormat": ["ma
 PUSH: Json = {"textDocument": {"publishDiagnostics": {}, "hover": {"contentFormat": ["markdown"]}}}
 URI = "file:///bench/kernels.cu"
 
-REDUCTION = """\
-__global__ void reduce_{n}(const float* __restrict__ in, float* __restrict__ out, int count) {{
-  __shared__ float stage[{a}];
-  __shared__ float sums[{b}];
-  const int t = threadIdx.x;
-  const int lane = t % 32;
-  float sum = 0.0f;
-  for (int i = blockIdx.x * {a} + t; i < count; i += gridDim.x * {a}) {{
-    sum += in[i];
-  }}
-  stage[t] = sum;
-  __syncthreads();
-  for (int half = {a} / 2; half > 0; half /= 2) {{
-    if (t < half) stage[t] += stage[t + half];
-    __syncthreads();
-  }}
-  sum = stage[0];
-  __syncthreads();
-  if (t < {b}) sums[t] = sum * {n}.0f;
-  __syncthreads();
-  out[blockIdx.x * {b} + lane] = sums[lane];
-}}
-"""
-TILED = """\
-__global__ void __launch_bounds__({a}) tiled_{n}(const float* A, const float* B, float* C, int n, int k) {{
-  __shared__ float As[{b}][{b}];
-  __shared__ float Bs[{b}][{b}];
-  __shared__ float Cs[{b}][{b}];
-  const int col = threadIdx.x % {b};
-  const int row = threadIdx.x / {b};
-  float sum = 0.0f;
-  for (int step = 0; step < k; step += {b}) {{
-    As[row][col] = A[(blockIdx.y * {b} + row) * k + step + col];
-    Bs[row][col] = B[(step + row) * n + blockIdx.x * {b} + col];
-    __syncthreads();
-#pragma unroll
-    for (int p = 0; p < {b}; ++p) {{
-      sum += As[row][p] * Bs[p][col];
-    }}
-    __syncthreads();
-  }}
-  Cs[row][col] = sum;
-  __syncthreads();
-  C[(blockIdx.y * {b} + row) * n + blockIdx.x * {b} + col] = Cs[col][row];
-}}
-"""
-STENCIL = """\
-__global__ void stencil_{n}(const float* in, float* out, int width) {{
-  __shared__ float line[{a} + 2];
-  __shared__ int marks[{a}];
-  const int t = threadIdx.x;
-  const int x = blockIdx.x * {a} + t;
-  line[t + 1] = x < width ? in[x] : 0.0f;
-  if (t == 0) {{
-    line[0] = x > 0 ? in[x - 1] : 0.0f;
-    line[{a} + 1] = x + {a} < width ? in[x + {a}] : 0.0f;
-  }}
-  __syncthreads();
-  float value = line[t] + line[t + 1] * 2.0f + line[t + 2];
-  __syncthreads();
-  marks[t] = value > {n}.5f;
-  __syncthreads();
-  int found = 0;
-  for (int i = 0; i < 4; ++i) {{
-    found += marks[(t + i * 31) % {a}];
-  }}
-  if (x < width) {{
-    out[x] = value * found;
-  }}
-}}
-"""
 
-
-def kernels(lines: int, seed: int = 1) -> str:
-    """A file of about ``lines`` lines: kernels of three kinds with their launches, all different."""
-    random_ = random.Random(seed)
-    parts = ["#include <cuda_runtime.h>\n"]
-    for n in itertools.count():
-        if sum(part.count("\n") for part in parts) >= lines:
-            return "\n".join(parts)
-        template, name = random_.choice(((REDUCTION, "reduce"), (TILED, "tiled"), (STENCIL, "stencil")))
-        a = 256 if template is TILED else random_.choice((128, 256, 512))
-        parts.append(template.format(n=n, a=a, b=16 if template is TILED else 32))
-        arguments = (
-            "const float* a, const float* b, float* c, int n"
-            if name == "tiled"
-            else "const float* a, float* c, int n"
-        )
-        given = "a, b, c, n, n" if name == "tiled" else "a, c, n"
-        parts.append(f"void run_{name}_{n}({arguments}) {{ {name}_{n}<<<n / {a}, {a}>>>({given}); }}\n")
-    raise AssertionError
+def kernels(lines: int) -> str:
+    """A file of about so many lines: kernels with their launches, all different."""
+    launch = "void run_{n}(float* in, float* out) {{ blur_{n}<<<8, TILE>>>(in, out, 7); }}\n"
+    one = f"{KERNEL}{launch}"
+    parts = (one.format(n=n) for n in range(round(lines / one.count("\n"))))
+    return "#include <cuda_runtime.h>\n#define TILE 256\n" + "".join(parts)
 
 
 class Editor:
@@ -155,13 +68,6 @@ class Editor:
             yield replacing((self.line, 0), (self.line, len(word)), "")
 
 
-def timed(work: Callable[[], object]) -> float:
-    """Milliseconds."""
-    started = time.perf_counter()
-    work()
-    return (time.perf_counter() - started) * 1e3
-
-
 def keystrokes(text: str, pull: bool, command: tuple[str, ...], keys: int, rhythm: float) -> list[float]:
     client = Client(command)
     client.initialize(PULL if pull else PUSH)
@@ -173,28 +79,10 @@ def keystrokes(text: str, pull: bool, command: tuple[str, ...], keys: int, rhyth
             editor.press()
             editor.wait()
 
-        times.append(timed(key))
+        times.append(clock_ms(key))
         time.sleep(rhythm)
     client.shut_down()
     return times[5:]
-
-
-def hovers(text: str, keys: int) -> list[float]:
-    """A hover at some moment of each analysis; analyses follow each other without a pause."""
-    client = Client(NO_PAUSE)
-    client.initialize(PUSH)
-    editor = Editor(client, text, pull=False)
-    usual = statistics.median(timed(lambda: (editor.press(), editor.wait())) for _ in range(10)) / 1e3
-    random_ = random.Random(2)
-    word = next(n for n, line in enumerate(text.split("\n")) if "__shared__" in line)
-    times: list[float] = []
-    for _ in range(keys):
-        editor.press()
-        time.sleep(random_.random() * usual * 0.8)
-        times.append(timed(lambda: client.hover(URI, word, 20)))
-        editor.wait()
-    client.shut_down()
-    return times
 
 
 def starts(count: int) -> list[float]:
@@ -209,32 +97,17 @@ def starts(count: int) -> list[float]:
     return times
 
 
-def show(what: str, times: list[float]) -> None:
-    ordered = sorted(times)
-    p99 = ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))]
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    print(
-        f"{what:<44} p50 {statistics.median(ordered):7.1f}  p99 {p99:7.1f} ms  (n {len(ordered)}, load {load:.1f})"
-    )
-    sys.stdout.flush()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--lines", default="200,1000,5000")
-    parser.add_argument("--keys", type=int, default=150)
-    parser.add_argument("--rhythm", type=float, default=0.05, help="seconds between two keys")
-    flags = parser.parse_args()
-    show("initialize", starts(8))
-    for lines in map(int, flags.lines.split(",")):
-        text = kernels(lines)
-        label = f"{text.count(chr(10)):,} lines"
-        for pull in (False, True):
-            way = "pull" if pull else "push"
-            show(f"{label}, {way}", keystrokes(text, pull, COMMAND, flags.keys, flags.rhythm))
-            show(f"{label}, {way}, no pause", keystrokes(text, pull, NO_PAUSE, flags.keys, flags.rhythm))
-        show(f"{label}, hover while analysing", hovers(text, flags.keys))
-
-
-if __name__ == "__main__":
-    main()
+@benchmark(unit="ms", better="lower")
+def measure(
+    *,
+    lines: tuple[int, ...] = (200, 1000, 5000),
+    keys: int = 150,
+    rhythm: Annotated[float, "seconds between two keys"] = 0.05,
+) -> Iterator[Told]:
+    yield from spread("initialize", starts(8))
+    for count in lines:
+        text = kernels(count)
+        for way in ("push", "pull"):
+            for pause, command in (("", COMMAND), (", no pause", NO_PAUSE)):
+                times = keystrokes(text, way == "pull", command, keys, rhythm)
+                yield from spread(f"{count:,} lines, {way}{pause}", times)

@@ -1,31 +1,27 @@
 """How fast files are read for the first time, and how much faster than nvcc compiles them.
 
-Run it by hand: ``python tests/benchmarks/parse_cold.py``. It reads the corpora that are in the cache
-(``tests/corpora/fetch.py`` fetches them) to the statement trees of all functions, in one process, tables loaded,
-nothing remembered from file to file but headers, garbage collected between files as the server does it. Lines are
-physical lines of all files read. With nvcc on the path it also compiles the files that need nothing else, in the same
-run.
+It reads the corpora that are in the cache (``tests/corpora/fetch.py`` fetches them), or the files and folders that are
+named, to the statement trees of all functions, in one process, tables loaded, nothing remembered from file to file but
+headers, garbage collected between files as the server does it. Lines are physical lines of all files read. With nvcc on
+the path it also compiles the files that need nothing else, in the same run.
 """
 
 from __future__ import annotations
 
-import argparse
 import gc
-import os
 import resource
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from corpora.fetch import cache_folder
+from benchmarks.runner.declared import Figure, Missing, Told, benchmark
+from benchmarks.runner.figures import processor_ms
+from benchmarks.runner.programs import cuda_files
+from fetch import cache_folder
 
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import FileReader, SourceText
@@ -90,12 +86,6 @@ def read(path: Path, disk: Disk) -> int:
     return text.count("\n") + disk.lines - before
 
 
-def corpus() -> list[Path]:
-    """The files with kernels in the cached corpora."""
-    files = sorted(p for p in cache_folder().rglob("*") if p.suffix in (".cu", ".cuh"))
-    return [p for p in files if "__global__" in p.read_text("utf-8", errors="replace")]
-
-
 def build(path: Path, disk: Disk) -> int:
     """The same once the IR of its kernels is built, of every instance in sight."""
     before = disk.lines
@@ -104,7 +94,7 @@ def build(path: Path, disk: Disk) -> int:
     return text.count("\n") + disk.lines - before
 
 
-def all_files(files: list[Path], what: str, work: Callable[[Path, Disk], int]) -> None:
+def all_files(files: list[Path], what: str, work: Callable[[Path, Disk], int]) -> Iterator[Figure]:
     lines, disk = 0, Disk()
     started = time.process_time()
     for path in files:
@@ -112,42 +102,31 @@ def all_files(files: list[Path], what: str, work: Callable[[Path, Disk], int]) -
         lines += work(path, disk)
         gc.collect(1)
     seconds = time.process_time() - started
+    yield Figure(f"{what}: lines with headers", lines, "", "neither")
+    yield Figure(f"{what}", lines / seconds, "lines/s", "higher")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(
-        f"{what}: {len(files)} files, {lines:,} lines with headers: {seconds:.2f} s, {lines / seconds:,.0f} lines/s, "
-        f"at most {peak:,.0f} MB, load {os.getloadavg()[0]:.1f}"
-    )
+    yield Figure(f"{what}: most memory", peak, "MB", "lower")
 
 
-def against_nvcc(nvcc: str) -> None:
+def against_nvcc(nvcc: str) -> Iterator[Told]:
     for name, file in STANDALONE:
         found = next((p for folder in cache_folder().glob(f"{name}-*") for p in folder.rglob(file)), None)
         if found is None:
-            print(f"{name} {file}: not in the cache")
+            yield f"{name} {file}: not in the cache"
             continue
-        ours = min(_seconds_to_read(found) for _ in range(3))
+        forgotten = []
+        for _ in range(3):
+            forget()
+            forgotten.append(processor_ms(lambda path=found: read(path, Disk())))  # type: ignore[misc]
         with tempfile.TemporaryDirectory() as folder:
+            command = [nvcc, "-arch=sm_90", "-cubin", "-o", f"{folder}/out.cubin", str(found)]
             started = _cpu_of_children()
-            done = subprocess.run(
-                [nvcc, "-arch=sm_90", "-cubin", "-o", f"{folder}/out.cubin", str(found)],
-                capture_output=True,
-                check=False,
-                timeout=300,
-            )
-            theirs = _cpu_of_children() - started
-        lines = found.read_text("utf-8", errors="replace").count("\n")
-        outcome = "" if done.returncode == 0 else "  (nvcc refused it)"
-        print(
-            f"{name} {file}: {lines:,} lines, {ours * 1e3:.1f} ms; nvcc -cubin {theirs:.2f} s (processor time): "
-            f"{theirs / ours:,.0f} times as long{outcome}"
-        )
-
-
-def _seconds_to_read(path: Path) -> float:
-    forget()
-    started = time.process_time()
-    read(path, Disk())
-    return time.process_time() - started
+            done = subprocess.run(command, capture_output=True, check=False, timeout=300)
+            theirs = 1e3 * (_cpu_of_children() - started)
+        if done.returncode:
+            yield f"{name} {file}: nvcc refused it"
+        yield Figure(f"{name} {file}", min(forgotten), "ms", "lower")
+        yield Figure(f"{name} {file}: nvcc takes times as long", theirs / min(forgotten), "", "higher")
 
 
 def _cpu_of_children() -> float:
@@ -155,23 +134,22 @@ def _cpu_of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--ir", action="store_true", help="go on to the IR of all kernels")
-    flags = parser.parse_args()
+@benchmark()
+def measure(
+    paths: tuple[Path, ...] = (), *, ir: Annotated[bool, "go on to the IR of all kernels"] = False
+) -> Iterator[Told]:
     for function in parse(SourceText(WARM_UP)).functions:
         assert function.body.statements is not None
     gc.disable()
-    files = corpus()
-    all_files(files, "statement trees", read)
-    if flags.ir:
-        all_files(files, "IR", build)
+    files = cuda_files(paths or [cache_folder()], "__global__")
+    if not files:
+        raise Missing("no corpus is in the cache: tests/corpora/fetch.py")
+    yield Figure("files", len(files))
+    yield from all_files(files, "statement trees", read)
+    if ir:
+        yield from all_files(files, "IR", build)
     nvcc = shutil.which("nvcc")
-    if nvcc is None:
-        print("no nvcc on the path: nothing to compare with")
+    if paths or nvcc is None:
+        yield "nothing to compare with: " + ("files are named" if paths else "no nvcc on the path")
     else:
-        against_nvcc(nvcc)
-
-
-if __name__ == "__main__":
-    main()
+        yield from against_nvcc(nvcc)

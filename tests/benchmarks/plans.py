@@ -1,43 +1,32 @@
 """How often the exact layout is proved, how fast, and what liveness and plans cost on real kernels.
 
-Run it by hand: ``python tests/benchmarks/plans.py [search|brute|walks|ranges|corpora] ...``, without a word all.
-``search``: random lives, sizes from 4 B to 32 KiB, alignments 4, 16, 128 and 1024; how many layouts are proved
-optimal within 5 ms, and the gap of the others. ``brute``: the bytes against trying every order. ``walks``: the two
-walks against two threads that run random region trees. ``ranges``: liveness and all plans of kernels with 40 ranges
-of dynamic shared memory and 12 loops, in each of which some are filled and read; and the same with finding the ranges
-and with all that is proved of them. ``corpora``: liveness and all plans of every kernel of the PyPI corpora
+``search``: random lives, sizes from 4 B to 32 KiB, alignments 4, 16, 128 and 1024; how many layouts are proved optimal
+within 5 ms, and the gap of the others. ``ranges``: liveness and all plans of kernels with 40 ranges of
+dynamic shared memory and 12 loops, in each of which some are filled and read; and the same with finding the ranges and
+with all that is proved of them. ``corpora``: liveness and all plans of every kernel of the PyPI corpora
 (``SMEM_CORPORA_ALL=1``: all of them; they are fetched when they are not in the cache). Times are processor time, the
-best of three. ``--seed N`` repeats a run.
+best of three.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import random
-import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import combinations
 from pathlib import Path
+from typing import Annotated, Literal
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "corpora"))
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from allocation.execution import clashes
-from allocation.generate import text
-from allocation.orders import brute_force, random_problem
-from allocation.trees import parse
-from corpora.plans import files
+from benchmarks.runner.declared import Figure, Told, benchmark
+from benchmarks.runner.figures import processor_ms, spread
+from plans import files
 
 from smem_lsp.allocation.best import best
 from smem_lsp.allocation.layouts import best_layouts, layouts, task
 from smem_lsp.allocation.plan import Item
 from smem_lsp.analysis.dataflow.conflicts import Conflicts, Pairs, pair
 from smem_lsp.analysis.dataflow.facts import Facts
-from smem_lsp.analysis.dataflow.interference import Interference, conflicts, interference
+from smem_lsp.analysis.dataflow.interference import Interference, interference
 from smem_lsp.analysis.dataflow.liveness import Life
 from smem_lsp.analysis.threads.block_shape import block_shape
 from smem_lsp.analysis.threads.prove import prove
@@ -51,7 +40,7 @@ from smem_lsp.ir.nesting import bounded
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
-from smem_lsp.syntax.parse import parse as parse_text
+from smem_lsp.syntax.parse import parse
 
 SIZES = (4, 16, 64, 128, 256, 512, 1024, 1088, 2048, 2304, 4096, 4224, 8192, 16384, 32768)
 ALIGNS = (4, 16, 128, 1024)
@@ -65,10 +54,23 @@ BUFFERS = (
     (20, 400),
     (30, 400),
 )  # (buffers, instances)
-PARTS = ["search", "brute", "walks", "ranges", "corpora"]
-BRUTE = 2000
-TREES = 20_000
+Part = Literal["search", "ranges", "corpora"]
+PARTS: tuple[Part, ...] = ("search", "ranges", "corpora")
+QUANTILES = (0.5, 0.95, 0.99, 1)
 RANGES, RANGES_LOOPS, RANGES_KERNELS = 40, 12, 40
+
+
+@benchmark(unit="ms", better="lower")
+def measure(
+    parts: tuple[Part, ...] = PARTS, *, seed: int = 1, share: Annotated[float, "of all instances"] = 1
+) -> Iterator[Told]:
+    works: dict[Part, Callable[[], Iterator[Told]]] = {
+        "search": lambda: search(seed, share),
+        "ranges": lambda: ranges(seed, share),
+        "corpora": on_real_kernels,
+    }
+    for part in parts:
+        yield from works[part]()
 
 
 def instance(
@@ -90,25 +92,14 @@ def instance(
     return items, Conflicts(Pairs(meet)), lives
 
 
-def milliseconds(work: Callable[[], object]) -> float:
-    """Processor time, the best of three: other work on the machine must not count."""
-    best_time = float("inf")
-    for _ in range(3):
-        started = time.process_time()
-        work()
-        best_time = min(best_time, time.process_time() - started)
-    return best_time * 1000
+def least(work: Callable[[], object]) -> float:
+    """Milliseconds of processor time, the best of three: other work on the machine must not count."""
+    return min(processor_ms(work) for _ in range(3))
 
 
-def quantiles(values: Sequence[float]) -> str:
-    ordered = sorted(values)
-    picked = [ordered[int(part * (len(ordered) - 1))] for part in (0.5, 0.95, 0.99, 1)]
-    return "  ".join(f"{name} {value:.2f}" for name, value in zip(("p50", "p95", "p99", "max"), picked))
-
-
-def search(seed: int) -> None:
-    print(f"search: proved within {LIMIT:g} ms, alignments {', '.join(map(str, ALIGNS))} (seed {seed})")
+def search(seed: int, share: float) -> Iterator[Told]:
     for count, instances in BUFFERS:
+        instances = round(share * instances)
         rng = random.Random(f"{seed} {count}")
         times: list[float] = []
         gaps: list[float] = []
@@ -116,76 +107,25 @@ def search(seed: int) -> None:
         for _ in range(instances):
             items, found, lives = instance(rng, count, ALIGNS)
             plan = best(items, found, lives)
-            times.append(milliseconds(partial(best, items, found, lives)))
+            times.append(least(partial(best, items, found, lives)))
             assert plan.lower_bound <= plan.bytes
             proved += plan.optimal and times[-1] <= LIMIT
             if not plan.optimal:
                 gaps.append(plan.bytes / plan.lower_bound - 1)
-        worst = f"  {len(gaps)} not proved, at most {max(gaps):.1%} over the bound" if gaps else ""
-        print(
-            f"  n = {count:<2} {proved / instances:7.2%} of {instances}  ms {quantiles(times)}{worst}",
-            flush=True,
-        )
+        what = f"search, {count} buffers"
+        yield Figure(f"{what}: proved within {LIMIT:g} ms", proved, "", "higher", instances)
+        yield from spread(what, times, QUANTILES)
+        yield Figure(f"{what}: most over the bound", 100 * max(gaps, default=0), "%")
 
 
-def brute(seed: int) -> None:
-    """Mixed alignments; conflicts of lives, and any conflicts with pairs that may only coincide."""
-    rng = random.Random(f"{seed} brute")
-    different = unproved = 0
-    for _ in range(BRUTE):
-        count = rng.randint(2, 6)
-        if rng.random() < 0.5:
-            items, found, lives = instance(rng, count, ALIGNS)
-        else:
-            items, found = random_problem(rng, count)
-            lives = {}
-        plan = best(items, found, lives)
-        different += plan.bytes != brute_force(items, found)
-        unproved += not plan.optimal
-    print(f"brute: {different} of {BRUTE} differ, {unproved} not proved, up to 6 buffers (seed {seed})")
-
-
-def walks(seed: int) -> None:
-    """Pairs of buffers that two threads show to be unfit to share, and that the walks let share."""
-    rng = random.Random(f"{seed} walks")
-    unsound = pairs = unseen = 0
-    for number in range(TREES):
-        buffers = "abcdef"[: rng.randint(2, 6)]
-        source = text(rng, buffers, rng.choice((2, 2, 3)), rng.choice((0.2, 0.5)))
-        tree = parse(source, tuple(buffers))
-        places = sorted(tree.facts.places)
-        added = frozenset(rng.sample(places, min(len(places), rng.choice((0, 0, 1)))))
-        found = conflicts(tree.body, tree.facts, tree.fixed, added)
-        early = interference(tree.body, tree.facts, tree.fixed).liveness.reads_before_write
-        apart = found.hard | found.soft
-        broken: set[frozenset[int]] = set()
-        for run in range(60):
-            broken |= clashes(tree, rng, added, found.equal)
-            if run > 8 and len(broken) == len(apart):
-                break
-        if broken - apart:
-            unsound += 1
-            print(
-                f"  unsound: {source} {sorted(added)} {[sorted(key) for key in broken - apart]}", flush=True
-            )
-        judged = [key for key in apart if not key & early]
-        pairs += len(judged)
-        unseen += sum(key not in broken for key in judged)
-        if number % 5000 == 4999:
-            print(f"  {number + 1} trees", flush=True)
-    part = unseen / max(pairs, 1)
-    print(
-        f"walks: {unsound} of {TREES} trees unsound; {part:.2%} of {pairs} refusals without a witness (seed {seed})"
-    )
-
-
-def ranges(seed: int) -> None:
+def ranges(seed: int, share: float) -> Iterator[Told]:
     plans: list[float] = []
     whole: list[float] = []
     saved = known = 0
-    for number in range(RANGES_KERNELS):
+    count = round(share * RANGES_KERNELS)
+    for number in range(count):
         text = carved(random.Random(f"{seed} ranges {number}"))
-        (kernel,) = build_kernels(parse_text(SourceText(text, "k.cu")))
+        (kernel,) = build_kernels(parse(SourceText(text, "k.cu")))
         kernel = bounded(kernel)
         shape = block_shape(kernel, assumed={}, setting=None)
         assert shape is not None
@@ -205,14 +145,12 @@ def ranges(seed: int) -> None:
             lives = interference(applied.body, facts, frozenset())
             best_layouts(task(items, applied.body, facts, frozenset(), lives))
 
-        plans.append(milliseconds(plan))
-        whole.append(milliseconds(partial(partition_dynamic, kernel, control, values, shape)))
-    print(
-        f"ranges: {RANGES} ranges and {RANGES_LOOPS} loops, {RANGES_KERNELS} kernels (seed {seed}), milliseconds"
-    )
-    print(f"  all ranges known {known}, bytes saved {saved}")
-    print(f"  liveness and all plans   {quantiles(plans)}")
-    print(f"  with ranges and proofs   {quantiles(whole)}")
+        plans.append(least(plan))
+        whole.append(least(partial(partition_dynamic, kernel, control, values, shape)))
+    yield Figure(f"all {RANGES} ranges known", known, "", "higher", count)
+    yield Figure("ranges: bytes saved", saved, "", "higher", count)
+    yield from spread("ranges, liveness and all plans", plans, QUANTILES)
+    yield from spread("ranges, with ranges and proofs", whole, QUANTILES)
 
 
 def carved(rng: random.Random) -> str:
@@ -244,22 +182,19 @@ def carved(rng: random.Random) -> str:
     return "\n".join(lines) + "\n"
 
 
-def on_real_kernels() -> None:
+def on_real_kernels() -> Iterator[Told]:
     times: list[tuple[float, str]] = []
     without = 0
     for path, source, config, reader in files():
-        unit = parse_text(SourceText(source, path), reader=reader, defines=config.defines)
+        unit = parse(SourceText(source, path), reader=reader, defines=config.defines)
         for kernel in build_kernels(unit):
             if not kernel.buffers:
                 without += 1
                 continue
-            times.append((milliseconds(planning(kernel)), f"{Path(path).name}:{kernel.line} {kernel.name}"))
-    measured = [spent for spent, _ in times]
-    print("corpora: liveness and all plans of a kernel, milliseconds")
-    print(f"  {len(measured)} kernels with shared memory      {quantiles(measured)}")
-    print(f"  {len(measured) + without} with those that have none  {quantiles(measured + [0.0] * without)}")
-    for spent, name in sorted(times, reverse=True)[:5]:
-        print(f"  {spent:8.2f}  {name}")
+            times.append((least(planning(kernel)), f"{Path(path).name}:{kernel.line} {kernel.name}"))
+    yield Figure("corpora: kernels with shared memory", len(times), "", "neither", len(times) + without)
+    yield from spread("corpora, liveness and all plans", [spent for spent, _ in times], QUANTILES)
+    yield from (f"  {spent:8.2f}  {name}" for spent, name in sorted(times, reverse=True)[:5])
 
 
 def planning(kernel: Kernel) -> Callable[[], None]:
@@ -287,28 +222,3 @@ def planning(kernel: Kernel) -> Callable[[], None]:
                     layouts(of)
 
     return work
-
-
-def _main() -> None:
-    options = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    options.add_argument("parts", nargs="*", choices=PARTS)
-    options.add_argument("--seed", type=int, default=random.randrange(10_000))
-    wanted = options.parse_args()
-    parts = wanted.parts or PARTS
-    print(f"load {os.getloadavg()[0]:.1f}")
-    if "search" in parts:
-        search(wanted.seed)
-    if "brute" in parts:
-        brute(wanted.seed)
-    if "walks" in parts:
-        walks(wanted.seed)
-    if "ranges" in parts:
-        ranges(wanted.seed)
-    if "corpora" in parts:
-        on_real_kernels()
-
-
-if __name__ == "__main__":
-    _main()

@@ -1,34 +1,29 @@
 """Memory of the server while 30 real files are edited, and while thousands are opened and closed.
 
-    python tests/benchmarks/server_memory.py [--edits 20000] [--documents 2000] [--minutes N] [--corpora FOLDER ...]
-
 The files are CUDA sources of 200 to 5,000 lines with shared memory, spread over the folders (the cache of the pinned
 corpora by default), all of them open. Somebody types in one for a while, then in the next: statements, comments and
-names that never came before, each taken out again, so that no file grows. Every key waits for its findings. Printed are
-the physical memory of the server in MB (1,000,000 bytes), the seconds and the milliseconds of a key, after each
-twentieth part, and at last what is left once nobody types.
+names that never came before, each taken out again, so that no file grows. Every key waits for its findings. Told are
+the physical memory of the server in MB (1,000,000 bytes) and the milliseconds of a key after each twentieth part, and
+at last what is left once nobody types.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import os
 import random
 import re
-import statistics
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
+from typing import Annotated
 
 from benchmarks.keystroke import NO_PAUSE
+from benchmarks.runner.declared import Figure, Missing, Told, benchmark
+from benchmarks.runner.figures import clock_ms, spread
+from benchmarks.runner.programs import cuda_files, read
+from fetch import cache_folder
 from server.client import Client, Json, replacing
 
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "smem-lsp" / "corpora"
-SUFFIXES = (".cu", ".cuh")
 LINES = (200, 5_000)
 IDLE = 12.0  # seconds without a key after which the server has collected all garbage
 STAYS = 20  # keys in one file, about
@@ -41,17 +36,12 @@ def megabytes(process: int, name: str = "VmRSS") -> float:
 
 def candidates(folders: Sequence[Path]) -> list[tuple[int, Path]]:
     """(lines, path) of the files that are suited, the shortest first."""
-    found: list[tuple[int, Path]] = []
-    for path in sorted(itertools.chain.from_iterable(folder.rglob("*") for folder in folders)):
-        if path.suffix in SUFFIXES and path.is_file():
-            text = path.read_text(encoding="utf-8", errors="replace")
-            lines = text.count("\n")
-            if LINES[0] <= lines <= LINES[1] and "__shared__" in text and place(text) is not None:
-                found.append((lines, path))
-    return sorted(found)
+    texts = ((path, read(path)) for path in cuda_files(folders, "__shared__"))
+    found = ((text.count("\n"), path) for path, text in texts if place(text) is not None)
+    return sorted((lines, path) for lines, path in found if LINES[0] <= lines <= LINES[1])
 
 
-def spread(found: list[tuple[int, Path]], count: int) -> list[tuple[int, Path]]:
+def spread_over(found: list[tuple[int, Path]], count: int) -> list[tuple[int, Path]]:
     """So many of them, from the shortest to the longest."""
     if len(found) <= count:
         return found
@@ -103,85 +93,82 @@ class Typist:
             yield replacing((at, 0), (at + 1, 0), "")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--edits", type=int, default=20_000)
-    parser.add_argument("--documents", type=int, default=2_000)
-    parser.add_argument("--files", type=int, default=30)
-    parser.add_argument("--parts", type=int, default=20)
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="of edits, at most")
-    parser.add_argument("--corpora", nargs="+", type=Path, default=[CACHE])
-    flags = parser.parse_args()
-    found = candidates(flags.corpora)
-    chosen = spread(found, flags.files)
+@benchmark(unit="MB", better="lower")
+def measure(
+    folders: tuple[Path, ...] = (),
+    *,
+    edits: int = 20_000,
+    documents: int = 2_000,
+    files: int = 30,
+    parts: int = 20,
+    minutes: Annotated[float, "of edits, at most"] = 1e9,
+) -> Iterator[Told]:
+    found = candidates(folders or [cache_folder()])
+    if not found:
+        raise Missing("no file is suited: tests/corpora/fetch.py fetches the corpora")
+    chosen = spread_over(found, files)
     total = sum(lines for lines, _ in chosen)
-    print(f"{len(chosen)} files of {chosen[0][0]:,} to {chosen[-1][0]:,} lines, {total:,} in all")
+    yield f"{len(chosen)} files of {chosen[0][0]:,} to {chosen[-1][0]:,} lines, {total:,} in all"
     client = Client(NO_PAUSE)
     client.initialize(
         {"textDocument": {"publishDiagnostics": {"versionSupport": True}}},
         initializationOptions={"settings": {"nvcc": "off"}},
     )
-    report(client, "start")
-    edit(client, [path for _, path in chosen], flags.edits, flags.parts, flags.minutes)
-    open_and_close(client, [path for _, path in found], flags.documents, flags.parts)
-    print(f"peak {megabytes(client.process.pid, 'VmHWM'):.0f} MB")
+    yield from report(client, "start")
+    yield from edit(client, [path for _, path in chosen], edits, parts, minutes)
+    yield from open_and_close(client, [path for _, path in found], documents, parts)
+    yield Figure("peak", megabytes(client.process.pid, "VmHWM"))
     client.shut_down()
 
 
-def report(client: Client, what: str, times: Sequence[float] = ()) -> None:
-    key = f"  key {statistics.median(times) * 1e3:6.0f} ms" if times else ""
-    print(f"{what:<28} {megabytes(client.process.pid):6.0f} MB{key}", flush=True)
+def report(client: Client, what: str, times: Sequence[float] = ()) -> Iterator[Figure]:
+    yield Figure(what, megabytes(client.process.pid))
+    yield from spread(f"{what}, key", times, (0.5,), "ms")
 
 
-def edit(client: Client, paths: Sequence[Path], edits: int, parts: int, minutes: float) -> None:
+def edit(client: Client, paths: Sequence[Path], edits: int, parts: int, minutes: float) -> Iterator[Told]:
     rng, number = random.Random(1), itertools.count(1_000_001)
     typists: list[Typist] = []
     for path in paths:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = read(path)
         client.open(path.as_uri(), text)
         client.published(path.as_uri(), 1)
         typists.append(Typist(client, path.as_uri(), text, number))
-    report(client, f"{len(paths)} open")
+    yield from report(client, f"{len(paths)} open")
     typist, times = typists[0], list[float]()
     started = time.perf_counter()
     for count in range(1, edits + 1):
         if time.perf_counter() - started > minutes * 60:
-            report(client, f"{count - 1:,} edits, out of time", times)
+            yield from report(client, "edits, out of time", times)
             break
         if rng.random() * STAYS < 1:
             typist = rng.choice(typists)
-        before = time.perf_counter()
-        typist.press()
-        times.append(time.perf_counter() - before)
+        times.append(clock_ms(typist.press))
         if count % max(1, edits // parts) == 0:
-            report(client, f"{count:,} edits, {time.perf_counter() - started:,.0f} s", times)
+            yield from report(client, f"{count:,} edits", times)
             times.clear()
     time.sleep(IDLE)
-    report(client, "idle")
+    yield from report(client, "idle")
     for path in paths:
         client.close(path.as_uri())
 
 
-def open_and_close(client: Client, paths: Sequence[Path], documents: int, parts: int) -> None:
+def open_and_close(client: Client, paths: Sequence[Path], documents: int, parts: int) -> Iterator[Told]:
     """Each time another text: every occurrence of a common word is spelt anew."""
-    started, times = time.perf_counter(), list[float]()
+    times: list[float] = []
     for count, path in zip(range(1, documents + 1), itertools.cycle(paths)):
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = read(path)
         text = re.sub(r"\bthreadIdx\.x;", f"threadIdx.x + {count} - {count};", text)
         uri = path.with_name(f"copy{count}{path.suffix}").as_uri()
         before = time.perf_counter()
         client.open(uri, f"// copy {count}\n{text}")
         client.published(uri, 1)
-        times.append(time.perf_counter() - before)
+        times.append(1e3 * (time.perf_counter() - before))
         client.close(uri)
         with client.arrived:
             client.received.clear()
         if count % max(1, documents // parts) == 0:
-            report(client, f"{count:,} closed, {time.perf_counter() - started:,.0f} s", times)
+            yield from report(client, f"{count:,} closed", times)
             times.clear()
     time.sleep(IDLE)
-    report(client, "idle")
-
-
-if __name__ == "__main__":
-    main()
+    yield from report(client, "idle")

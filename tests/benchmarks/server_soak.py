@@ -1,31 +1,22 @@
 """20,000 edits and 100,000 messages of all kinds through one server over stdio.
 
-    python tests/benchmarks/server_soak.py [EDITS [MESSAGES]]
-
-Prints how many requests got no answer or two, how many texts differ from the client's, the time and the memory.
+Counted are requests that got no answer or two, texts that differ from the client's, and tracebacks in the server's log:
+each is wrong. ``peak`` is the server's memory in KiB.
 """
 
 from __future__ import annotations
 
-import sys
-from dataclasses import fields
-from pathlib import Path
+from collections.abc import Iterator
 
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+from benchmarks.runner.declared import Told, Wrong, benchmark
+from benchmarks.runner.figures import counted
+from server.soaking import soak
 
-from server.soaking import soak  # noqa: E402  (the path comes first)
+WRONG = ("unanswered", "answered_twice", "texts_that_differ", "defects")
 
 
-def main() -> int:
-    numbers = [int(argument) for argument in sys.argv[1:]]
-    edits, messages = (*numbers, *(20_000, 100_000)[len(numbers) :])[:2]
+@benchmark()
+def measure(edits: int = 20_000, messages: int = 100_000) -> Iterator[Told]:
     result = soak(edits, messages)
-    for field in fields(result):
-        print(f"{field.name.replace('_', ' '):>18}: {getattr(result, field.name):,}")
-    wrong = result.unanswered + result.answered_twice + result.texts_that_differ + result.defects
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    yield from counted(result, lower=(*WRONG, "seconds", "peak"))
+    yield from (Wrong(name.replace("_", " ")) for name in WRONG if getattr(result, name))
