@@ -1,10 +1,8 @@
 """How much of the program around a kernel the tool knows: launches, bytes, blocks per SM, and what findings rest on.
 
-Run it by hand: ``python tests/benchmarks/context.py CHECKOUT ... --corpora FOLDER ... [--nvcc] [--lenses N]
-[--kernels FILE] [--findings FILE] [--seconds 900]``. Each folder is one project, checked by the command line of each
-checkout in one process without cache. All kernels with shared memory that an independent scan of the sources finds are
-in the denominator: one that the tool does not list counts as missed. Equal files count once. ``--nvcc`` compares exact
-bytes with ptxas.
+Each folder is one project, checked by the command line in one process without cache. All kernels with shared memory
+that an independent scan of the sources finds are in the denominator: one that the tool does not list counts as missed.
+Equal files count once. ``--nvcc`` compares exact bytes with ptxas.
 
 A project that takes longer than ``--seconds`` is checked again in slices of 40 files, then file by file; the files that
 still take too long are counted and listed. Folders of pinned corpora get the macros of ``tests/corpora/corpora.txt``.
@@ -12,28 +10,26 @@ still take too long are counted and listed. Folders of pinned corpora get the ma
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
-import os
 import re
-import subprocess
-import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-if __name__ == "__main__":
-    sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "corpora")]
-
+from benchmarks.parts.compiled_bytes import Compared, compare
+from benchmarks.parts.lenses import lenses
+from benchmarks.runner.declared import Figure, Told, benchmark
+from benchmarks.runner.figures import parts_of
+from benchmarks.runner.options import ROOT, Aside
+from benchmarks.runner.programs import append, checked, cuda_files, in_slices
 from fetch import pinned
 from shared_kernels import SharedKernel, shared_kernels
 
 SUFFIXES = frozenset({".cu", ".cuh", ".hip", ".h", ".hh", ".hpp", ".hxx", ".hu", ".inl", ".inc"})
-SLICE, SLICE_SECONDS, FILE_SECONDS = 40, 300, 60
 HEAD_LINES = 12  # `template <...>` above `__global__`
 
 # Rules whose verdict can depend on the block, and the words with which a message names the block it rests on.
@@ -122,37 +118,20 @@ def run(checkout: Path, folder: Path, defines: Sequence[str], seconds: int) -> R
     """Check a project, in slices when it takes too long as a whole."""
     result = Run()
     started = time.perf_counter()
-    if not check(checkout, [folder], defines, seconds, result):
-        files = [path for path in sorted(folder.rglob("*")) if path.suffix in SUFFIXES and path.is_file()]
-        for start in range(0, len(files), SLICE):
-            result.slices += 1
-            chosen = files[start : start + SLICE]
-            if not check(checkout, chosen, defines, SLICE_SECONDS, result):
-                for file in chosen:
-                    if not check(checkout, [file], defines, FILE_SECONDS, result):
-                        result.timed_out.append(str(file))
+
+    def part(paths: Sequence[Path], most: float) -> bool:
+        return check(checkout, paths, defines, most, result)
+
+    late, result.slices = in_slices(folder, seconds, SUFFIXES, part)
+    result.timed_out += map(str, late)
     result.seconds = time.perf_counter() - started
     return result
 
 
-def check(checkout: Path, paths: Sequence[Path], defines: Sequence[str], seconds: int, result: Run) -> bool:
+def check(checkout: Path, paths: Sequence[Path], defines: Sequence[str], seconds: float, result: Run) -> bool:
     """Add what the tool says to ``result``; False when it takes longer than that."""
-    flags = ["--isolated", "--no-cache", "--jobs", "1", "--exit-zero", "--output-format", "json"]
-    command = [sys.executable, "-m", "smem_lsp", "check", *flags]
-    for define in defines:
-        command += ["--define", define]
-    environment = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONSAFEPATH": "1"}
-    try:
-        done = subprocess.run(
-            [*command, *map(str, paths)],
-            cwd=checkout,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+    done = checked([*(f"-D{each}" for each in defines), *map(str, paths)], checkout, seconds)
+    if done is None:
         return False
     if done.returncode != 0:
         result.failed += done.stderr.strip().splitlines()[-3:] or [f"exit {done.returncode}"]
@@ -168,11 +147,12 @@ def check(checkout: Path, paths: Sequence[Path], defines: Sequence[str], seconds
     return True
 
 
-def scanned(folder: Path, seen: set[bytes]) -> dict[Path, list[SharedKernel]]:
-    """Kernels with shared memory by file. ``seen``: hashes of the texts of the projects before."""
+def scanned(folder: Path, seen: set[bytes], exclude: Sequence[str] = ()) -> dict[Path, list[SharedKernel]]:
+    """Kernels with shared memory by file, but for files with a word of ``exclude`` in their path. ``seen``: hashes of
+    the texts of the projects before."""
     found: dict[Path, list[SharedKernel]] = {}
-    for path in sorted(folder.rglob("*")):
-        if path.suffix not in SUFFIXES or not path.is_file():
+    for path in cuda_files([folder], suffixes=SUFFIXES):
+        if any(word in str(path) for word in exclude):
             continue
         data = path.read_bytes()
         digest = hashlib.sha256(data).digest()
@@ -217,63 +197,43 @@ def ground(finding: Mapping[str, Any], kernels: Iterable[Mapping[str, Any]]) -> 
     return "not named" if known or stated else "guessed"
 
 
-def rows(known: Sequence[Known], runs: Sequence[Run]) -> list[tuple[str, str]]:
-    """The table of one checkout."""
+def rows(known: Sequence[Known], runs: Sequence[Run]) -> Iterator[Figure]:
+    """All that is known of the kernels."""
     static = [each for each in known if each.kernel.static]
     dynamic = [each for each in known if each.kernel.dynamic]
     block, blocks = Counter(each.block for each in known), Counter(each.blocks for each in known)
-    bounds = sum(each.kernel.launch_bounds for each in known if each.block not in ("number", "term"))
     exact, bytes_ = Counter(each.static for each in static), Counter(each.dynamic for each in dynamic)
-    everything = len(known)
-    table = [
-        ("kernels with shared memory", str(everything)),
-        ("  not listed by the tool", _of(sum(not each.records for each in known), everything)),
-        ("  only as a template without instance", _of(sum(map(_open_template, known)), everything)),
-        ("  a launch is in sight", _of(sum(bool(each.launches) for each in known), everything)),
-        ("block known: number or equalities", _of(block["number"] + block["term"], everything)),
-        ("  or a text", _of(block["number"] + block["term"] + block["text"], everything)),
-        *((f"  {name}", _of(block[name], everything)) for name in BLOCKS),
-        ("  by launch bounds only", _of(bounds, everything)),
-        ("static bytes exact", _of(exact["exact"], len(static))),
-        *(
-            (f"  {name}", _of(exact[name], len(static)))
-            for name in ("exact, but 0", "exact in some instances", "not exact", "not listed")
-        ),
-        ("dynamic bytes: number", _of(bytes_["number"], len(dynamic))),
-        ("dynamic bytes: number or expression", _of(bytes_["number"] + bytes_["expression"], len(dynamic))),
-        ("  a bare name of the host", _of(bytes_["name"], len(dynamic))),
-        ("  nothing", _of(bytes_["nothing"], len(dynamic))),
-        ("blocks per SM named", _of(blocks["exact"] + blocks["bound"], everything)),
-        *((f"  {name}", _of(blocks[name], everything)) for name in ("exact", "bound")),
-    ]
-    return [*table, *_finding_rows(runs)]
-
-
-def _finding_rows(runs: Sequence[Run]) -> list[tuple[str, str]]:
+    sure, whole = block["number"] + block["term"], len(known)
+    bounds = sum(each.kernel.launch_bounds for each in known if each.block not in ("number", "term"))
+    yield Figure("kernels with shared memory", whole)
+    yield Figure("not listed by the tool", sum(not each.records for each in known), "", "lower", whole)
+    yield Figure("only as a template without instance", sum(map(_open_template, known)), "", "lower", whole)
+    yield Figure("a launch is in sight", sum(bool(each.launches) for each in known), "", "higher", whole)
+    yield Figure("block known: number or equalities", sure, "", "higher", whole)
+    yield Figure("block known: or a text", sure + block["text"], "", "higher", whole)
+    yield from parts_of(block, whole, BLOCKS, "block: ")
+    yield Figure("block: by launch bounds only", bounds, whole=whole)
+    kinds = ("exact", "exact, but 0", "exact in some instances", "not exact", "not listed")
+    yield from parts_of(exact, len(static), kinds, "static bytes: ")
+    yield from parts_of(bytes_, len(dynamic), ("number", "expression", "name", "nothing"), "dynamic bytes: ")
+    yield from parts_of(blocks, whole, ("exact", "bound"), "blocks per SM: ")
     levels = Counter(finding["severity"] for each in runs for finding in each.findings)
     above = [(each, f) for each in runs for f in each.findings if f["severity"] in ("error", "warning")]
     codes = Counter(finding["code"] for _, finding in above)
     grounds = Counter(ground(finding, each.kernels) for each, finding in above)
-    return [
-        *((f"findings: {level}", str(levels[level])) for level in ("error", "warning", "info", "hint")),
-        ("  errors and warnings by rule", ", ".join(f"{c} {n}" for c, n in sorted(codes.items())) or "none"),
-        ("  that do not depend on the block", str(grounds["no block"])),
-        ("  that name their block", str(grounds["named"])),
-        ("  of a known block, not named", str(grounds["not named"])),
-        ("  of a block that nobody named", str(grounds["guessed"])),
-        ("files that took too long", str(sum(len(each.timed_out) for each in runs))),
-        ("files of which a part was left out", str(sum(len(each.stopped) for each in runs))),
-        ("what the tool could not do", str(sum(len(each.failed) for each in runs))),
-        ("seconds", f"{sum(each.seconds for each in runs):.0f}"),
-    ]
+    yield from (Figure(f"findings: {level}", levels[level]) for level in ("error", "warning", "info", "hint"))
+    yield from (Figure(f"errors and warnings: {code}", count) for code, count in sorted(codes.items()))
+    yield from parts_of(
+        grounds, len(above), ("no block", "named", "not named", "guessed"), "findings, block: "
+    )
+    yield Figure("files that took too long", sum(len(each.timed_out) for each in runs), "", "lower")
+    yield Figure("files of which a part was left out", sum(len(each.stopped) for each in runs), "", "lower")
+    yield Figure("what the tool could not do", sum(len(each.failed) for each in runs), "", "lower")
+    yield Figure("time", sum(each.seconds for each in runs), "s", "lower")
 
 
 def _open_template(known: Known) -> bool:
     return bool(known.records) and all(record["template"] for record in known.records)
-
-
-def _of(part: int, whole: int) -> str:
-    return f"{part:4d} of {whole:4d}  {100 * part / whole if whole else 0:5.1f} %"
 
 
 def defines_of(folder: Path) -> tuple[str, ...]:
@@ -281,108 +241,65 @@ def defines_of(folder: Path) -> tuple[str, ...]:
     return next((each.defines for each in pinned() if each.folder == folder.name), ())
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("checkouts", nargs="+", type=Path)
-    parser.add_argument("--corpora", nargs="+", type=Path, required=True)
-    parser.add_argument("--nvcc", action="store_true", help="compare exact bytes with ptxas")
-    parser.add_argument("--nvcc-seconds", type=int, default=90, help="for one file")
-    parser.add_argument("--seconds", type=int, default=900, help="for one project")
-    parser.add_argument(
-        "--lenses", type=int, default=0, metavar="N", help="ask the server for N files a project"
-    )
-    parser.add_argument("--kernels", type=Path, help="write what is known of each kernel to this file")
-    parser.add_argument("--findings", type=Path, help="write the errors and warnings to this file")
-    options = parser.parse_args()
-    tables = [_measure(checkout.resolve(), options) for checkout in options.checkouts]
-    print("\n" + " " * 40 + "".join(f"{checkout.name:>26}" for checkout in options.checkouts))
-    for same in zip(*tables):
-        print(f"{same[0][0]:<40}" + "".join(f"{value:>26}" for _, value in same))
-
-
-def _measure(checkout: Path, options: argparse.Namespace) -> list[tuple[str, str]]:
+@benchmark()
+def measure(
+    folders: tuple[Path, ...],
+    *,
+    checkout: Annotated[Path, "whose code checks them"] = ROOT,
+    nvcc: Annotated[bool, "compare exact bytes with ptxas"] = False,
+    nvcc_seconds: Annotated[int, "for one file"] = 90,
+    seconds: Annotated[int, "for one project"] = 900,
+    lens: Annotated[int, "ask the server for the lenses of so many files a project"] = 0,
+    kernels: Annotated[Path | None, Aside("add what is known of each kernel to this file")] = None,
+    findings: Annotated[Path | None, Aside("add the errors and warnings to this file")] = None,
+) -> Iterator[Told]:
     seen: set[bytes] = set()
     known: list[Known] = []
     runs: list[Run] = []
-    compiled: list[Any] = []
+    compiled: list[Compared] = []
     told: Counter[str] = Counter()
-    for folder in options.corpora:
-        folder, defines = folder.resolve(), defines_of(folder)
-        done = run(checkout, folder, defines, options.seconds)
+    for folder in (each.resolve() for each in folders):
+        defines = defines_of(folder)
+        runs.append(done := run(checkout.resolve(), folder, defines, seconds))
         scan = scanned(folder, seen)
         own = matched(scan, done.kernels)
+        known += own
         blocks = sum(each.block in ("number", "term") for each in own)
         exact, static = sum(each.static == "exact" for each in own), sum(each.kernel.static for each in own)
-        line = f"{folder.name[:44]:<44} {len(own):4d} kernels, block {blocks:4d}, exact {exact:4d} of {static:4d}"
-        sliced = f", {done.slices} slices" if done.slices else ""
-        print(f"{line}, {len(done.timed_out)} files too long{sliced}, {done.seconds:.0f} s", flush=True)
-        for problem in [*(f"too long: {file}" for file in done.timed_out), *done.stopped, *done.failed]:
-            print(f"  {problem}", flush=True)
-        if options.lenses:
-            from lenses import lenses
-
-            told += lenses(checkout, scan, options.lenses, defines)
-        known += own
-        runs.append(done)
-        if options.nvcc:
-            from compiled_bytes import compare
-
-            compiled.append(compare(folder, done.kernels, defines, options.nvcc_seconds))
-            for wrong in compiled[-1].wrong:
-                print(f"  wrong: {wrong}", flush=True)
-    _write(checkout, known, runs, options)
-    return [*rows(known, runs), *_compiled_rows(compiled), *_lens_rows(told)]
-
-
-def _compiled_rows(compiled: Sequence[Any]) -> list[tuple[str, str]]:
-    if not compiled:
-        return []
-    files = sum(each.files for each in compiled)
-    return [
-        ("files with exact claims that compile", _of(sum(each.compiled for each in compiled), files)),
-        ("  that took nvcc too long", str(sum(len(each.timed_out) for each in compiled))),
-        ("exact claims equal to ptxas", str(sum(each.equal for each in compiled))),
-        ("  not compared: no such entry", str(sum(each.unmatched for each in compiled))),
-        ("  wrong", str(sum(len(each.wrong) for each in compiled))),
-    ]
+        yield (
+            f"{folder.name[:44]:<44} {len(own):4d} kernels, block {blocks:4d}, exact {exact:4d} of {static:4d}, "
+            f"{len(done.timed_out)} files too long, {done.slices} slices, {done.seconds:.0f} s"
+        )
+        late = (f"too long: {file}" for file in done.timed_out)
+        yield from (f"  {problem}" for problem in (*late, *done.stopped, *done.failed))
+        if lens:
+            told += lenses(checkout.resolve(), scan, lens, defines)
+        if nvcc:
+            compiled.append(compare(folder, done.kernels, defines, nvcc_seconds))
+            yield from (f"  wrong: {wrong}" for wrong in compiled[-1].wrong)
+        append(kernels, (_words(each) for each in own))
+        above = (each for each in done.findings if each["severity"] in ("error", "warning"))
+        append(findings, ((*_place(each), ground(each, done.kernels), each["message"]) for each in above))
+    yield from rows(known, runs)
+    if compiled:
+        files = sum(each.files for each in compiled)
+        yield Figure("files that compile", sum(each.compiled for each in compiled), "", "higher", files)
+        yield Figure("files that took nvcc too long", sum(len(each.timed_out) for each in compiled))
+        yield Figure("exact claims equal to ptxas", sum(each.equal for each in compiled), "", "higher")
+        yield Figure("exact claims not compared", sum(each.unmatched for each in compiled))
+        yield Figure("exact claims that are wrong", sum(len(each.wrong) for each in compiled), "", "lower")
+    if told:
+        kinds = ("exact", "bound", "nothing", "no lens", "no answer")
+        yield from parts_of(told, told.total(), kinds, "sampled lenses, blocks per SM: ")
 
 
-def _lens_rows(told: Counter[str]) -> list[tuple[str, str]]:
-    names = ("exact", "bound", "nothing", "no lens", "no answer")
-    whole = sum(told.values())
-    return [(f"sampled lenses, blocks per SM: {name}", _of(told[name], whole)) for name in names if whole]
+def _words(known: Known) -> tuple[str, ...]:
+    kernel = known.kernel
+    path = known.records[0]["path"] if known.records else "not listed"
+    static, dynamic = known.static if kernel.static else "-", known.dynamic if kernel.dynamic else "-"
+    sizes = (f"static {static}", f"dynamic {dynamic}", f"blocks/SM {known.blocks}")
+    return (f"{path}:{kernel.line}", kernel.name, f"block {known.block}", *sizes)
 
 
-def _write(checkout: Path, known: Sequence[Known], runs: Sequence[Run], options: argparse.Namespace) -> None:
-    if options.kernels:
-        with options.kernels.open("a", encoding="utf-8") as out:
-            for each in known:
-                kernel = each.kernel
-                path = each.records[0]["path"] if each.records else "not listed"
-                words = (checkout.name, f"{path}:{kernel.line}", kernel.name, f"block {each.block}")
-                size = f"static {each.static if kernel.static else '-'}"
-                dynamic = f"dynamic {each.dynamic if kernel.dynamic else '-'}"
-                print(*words, size, dynamic, f"blocks/SM {each.blocks}", sep="\t", file=out)
-    if options.findings:
-        with options.findings.open("a", encoding="utf-8") as out:
-            for each in runs:
-                for f in each.findings:
-                    if f["severity"] in ("error", "warning"):
-                        place = f"{f['path']}:{f['range']['start']['line']}"
-                        rest = ground(f, each.kernels)
-                        print(
-                            checkout.name,
-                            place,
-                            f["code"],
-                            f["severity"],
-                            rest,
-                            f["message"],
-                            sep="\t",
-                            file=out,
-                        )
-
-
-if __name__ == "__main__":
-    main()
+def _place(finding: Mapping[str, Any]) -> tuple[str, str, str]:
+    return f"{finding['path']}:{finding['range']['start']['line']}", finding["code"], finding["severity"]

@@ -1,31 +1,27 @@
-"""Every barrier of every kernel with shared memory taken out of its file, one at a time: is the race told?
+"""Every barrier of every kernel with shared memory taken out of its file, one at a time, and whether the race is told.
 
-``python tests/benchmarks/deletion_all.py FOLDER ... [--sample N] [--seed N] [--harmless FILE] [--list FILE]
-[--slack N]``. Kernels are those that an independent scan of the sources finds (``shared_kernels.py``), barriers those
-that their text spells as ``__syncthreads()``. Each file is read with its project, before and after. A deletion is told
-when a finding about a race stands in the kernel that was not there before; SMEM210, which is off by default, is counted
-apart. Deletions that are not told count as missed, but for those in ``--harmless``: a file with ``path:line`` of
-barriers that the executor (``deletion_corpora.py``) or a reader found to be needless. ``--sample`` takes so many
-deletions at random; ``--list`` writes what is said of each; ``--slack`` multiplies the limits of processor time, which
-are used up sooner beside other work.
+Kernels are those that an independent scan of the sources finds (``shared_kernels.py``), barriers those that their text
+spells as ``__syncthreads()``. Each file is read with its project, before and after. A deletion is told when a finding
+about a race stands in the kernel that was not there before; SMEM210, which is off by default, is counted apart.
+Deletions that are not told count as missed, but for those in ``--harmless``: a file with ``path:line`` of barriers that
+the executor (``deletion_corpora.py``) or a reader found to be needless. Limits of processor time are used up sooner
+beside other work.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
-import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
-if __name__ == "__main__":
-    TESTS = Path(__file__).parents[1]
-    sys.path[:0] = [str(TESTS), str(TESTS / "corpora"), str(TESTS.parent)]
-
-from context import defines_of, scanned
+from benchmarks.context import defines_of, scanned
+from benchmarks.runner.declared import Better, Figure, Told, benchmark
+from benchmarks.runner.options import Aside
+from benchmarks.runner.programs import append, read
 from scan import blanked
 from shared_kernels import SharedKernel
 
@@ -72,7 +68,7 @@ class Said:
 
 def deletions(path: Path, kernels: Sequence[SharedKernel]) -> Iterator[Deletion]:
     """All of a file."""
-    text = path.read_text(encoding="utf-8", errors="replace")
+    text = read(path)
     code = blanked(text)
     for found in _BARRIER.finditer(code):
         line = code.count("\n", 0, found.start()) + 1
@@ -85,7 +81,7 @@ def judge(
     path: Path, asked: Sequence[Deletion], config: Config, reader: DiskReader, limits: Limits = LIMITS
 ) -> Iterator[Said]:
     """What is said of each deletion in a file."""
-    text = path.read_text(encoding="utf-8", errors="replace")
+    text = read(path)
     before = check(text, path=str(path), config=config, reader=reader, limits=limits)
     for each in asked:
         other = text[: each.start] + ";" + " " * (each.end - each.start - 1) + text[each.end :]
@@ -133,22 +129,26 @@ def _is(facts: KernelFacts, kernel: SharedKernel) -> bool:
     return own.name.rpartition("::")[2] == kernel.name and near
 
 
-def table(said: Sequence[Said], harmless: frozenset[str]) -> Iterator[str]:
+def table(said: Sequence[Said], harmless: frozenset[str]) -> Iterator[Told]:
     """All counts, over all deletions and over those in kernels that are race-free by their verdict."""
     proved = [each for each in said if each.verdict == "race-free"]
-    for name, chosen in (("all kernels", said), ("kernels with the verdict race-free", proved)):
+    for name, chosen in (("all kernels", said), ("race-free kernels", proved)):
         needed = [each for each in chosen if not _harmless(each, harmless)]
-        yield f"{name}: {len(chosen)} deletions, {len(chosen) - len(needed)} found to be harmless"
-        yield _of("told", sum(any(code != DATA for code in each.told) for each in needed), len(needed))
-        yield _of(f"told, with {DATA}", sum(bool(each.told) for each in needed), len(needed))
-        yield _of("told at warning or above", sum(each.above for each in needed), len(needed))
-        yield _of("verdict racy", sum(each.racy for each in needed), len(needed))
-        yield _of("missed", sum(not each.told for each in needed), len(needed))
-        yield _of("missed, but SMEM204 before", sum(_redundant(each) for each in needed), len(needed))
+        yield Figure(f"{name}: deletions", len(chosen))
+        yield Figure(f"{name}: found to be harmless", len(chosen) - len(needed))
+        counts: tuple[tuple[str, int, Better], ...] = (
+            ("told", sum(any(code != DATA for code in each.told) for each in needed), "higher"),
+            (f"told, with {DATA}", sum(bool(each.told) for each in needed), "higher"),
+            ("told at warning or above", sum(each.above for each in needed), "higher"),
+            ("verdict racy", sum(each.racy for each in needed), "higher"),
+            ("missed", sum(not each.told for each in needed), "lower"),
+            ("missed, but SMEM204 before", sum(_redundant(each) for each in needed), "lower"),
+        )
+        yield from (Figure(f"{name}: {what}", n, "", better, len(needed)) for what, n, better in counts)
     told = sum(bool(each.told) for each in said if _harmless(each, harmless))
-    yield f"  told though harmless: {told}"
+    yield Figure("told though harmless", told, better="lower")
     kinds = Counter(each.verdict for each in said if not each.told and not _harmless(each, harmless))
-    yield "  missed, by the verdict before: " + ", ".join(f"{kind} {n}" for kind, n in kinds.most_common())
+    yield from (Figure(f"missed, {kind} before", n, better="lower") for kind, n in kinds.most_common())
 
 
 def _redundant(each: Said) -> bool:
@@ -159,62 +159,50 @@ def _harmless(each: Said, harmless: frozenset[str]) -> bool:
     return any(each.deletion.place.endswith(place) for place in harmless)
 
 
-def _of(what: str, part: int, whole: int) -> str:
-    return f"  {what:<34} {part:4d} of {whole:4d}  {100 * part / whole if whole else 0:5.1f} %"
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--sample", type=int, help="so many deletions, at random")
-    parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--harmless", type=Path, help="path:line of barriers that are known to be needless")
-    parser.add_argument("--list", type=Path, help="write what is said of each deletion to this file")
-    parser.add_argument("--slack", type=float, default=1, help="times the limits of processor time")
-    options = parser.parse_args()
-    limits = replace(
-        LIMITS,
-        file_seconds=options.slack * LIMITS.file_seconds,
-        kernel_seconds=options.slack * LIMITS.kernel_seconds,
-        pass_seconds=options.slack * LIMITS.pass_seconds,
-    )
-    known = options.harmless.read_text(encoding="utf-8").split() if options.harmless else []
+@benchmark()
+def measure(
+    folders: tuple[Path, ...],
+    *,
+    sample: Annotated[int | None, "so many deletions, at random"] = None,
+    seed: int = 7,
+    harmless: Annotated[Path | None, "path:line of barriers that are known to be needless"] = None,
+    list: Annotated[Path | None, Aside("write what is said of each deletion to this file")] = None,
+    slack: Annotated[float, "times the limits of processor time"] = 1,
+) -> Iterator[Told]:
+    seconds = (LIMITS.file_seconds, LIMITS.kernel_seconds, LIMITS.pass_seconds)
+    a, b, c = (slack * each for each in seconds)
+    limits = replace(LIMITS, file_seconds=a, kernel_seconds=b, pass_seconds=c)
+    known = harmless.read_text(encoding="utf-8").split() if harmless else []
     seen: set[bytes] = set()
-    every: list[tuple[Config, Deletion]] = []
-    for folder in options.folders:
-        config = Config(defines=defines_of(folder.resolve()), select=(*RACES, "SMEM204"))
-        for path, kernels in scanned(folder.resolve(), seen).items():
-            every += ((config, each) for each in deletions(path, kernels))
-    print(f"{len(every)} barriers", flush=True)
-    if options.sample is not None:
-        every = random.Random(options.seed).sample(every, min(options.sample, len(every)))
-    said: list[Said] = []
-    by_file: dict[Path, list[Deletion]] = {}
-    configs = {each.path: config for config, each in every}
-    for _, each in every:
-        by_file.setdefault(each.path, []).append(each)
-    reader = project_reader(reuse=False, folders=tuple(str(folder.resolve()) for folder in options.folders))
+    every: Sequence[tuple[Config, Deletion]] = [
+        (Config(defines=defines_of(folder.resolve()), select=(*RACES, "SMEM204")), each)
+        for folder in folders
+        for path, kernels in scanned(folder.resolve(), seen).items()
+        for each in deletions(path, kernels)
+    ]
+    yield Figure("barriers", len(every))
+    if sample is not None:
+        every = random.Random(seed).sample(every, min(sample, len(every)))
+    by_file = defaultdict[Path, dict[Deletion, Config]](dict)
+    for config, each in every:
+        by_file[each.path][each] = config
+    said: Sequence[Said] = ()
+    reader = project_reader(reuse=False, folders=tuple(str(folder.resolve()) for folder in folders))
     for path, asked in by_file.items():
-        for found in judge(path, asked, configs[path], reader, limits):
-            said.append(found)
-            if options.list:
-                codes = ",".join(found.told) or "-"
-                place = found.deletion.place
-                with options.list.open("a", encoding="utf-8") as out:
-                    said_of = (
-                        place,
-                        found.deletion.kernel.name,
-                        found.verdict,
-                        codes,
-                        found.above,
-                        found.racy,
-                    )
-                    print(*said_of, found.redundant, sep="\t", file=out)
-    print("\n".join(table(said, frozenset(known))))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        said = (*said, *judge(path, tuple(asked), next(iter(asked.values())), reader, limits))
+    append(
+        list,
+        (
+            (
+                e.deletion.place,
+                e.deletion.kernel.name,
+                e.verdict,
+                ",".join(e.told) or "-",
+                e.above,
+                e.racy,
+                e.redundant,
+            )
+            for e in said
+        ),
+    )
+    yield from table(said, frozenset(known))

@@ -1,28 +1,26 @@
 """Barrier deletion over kernels of the corpora, each run through a generated driver (``executor.drivers``).
 
-``SMEM_CORPORA_ALL=1 python tests/benchmarks/deletion_corpora.py [--only NAME ...] [--seeds K]``: how many kernels with
-shared memory and barriers there are, why some have no program, how many of the programs run clean, and what we say of
-each barrier that is taken out of those against what the runs show.
+How many kernels with shared memory and barriers there are, why some have no program, how many of the programs run
+clean, and what we say of each barrier that is taken out of those against what the runs show. With
+``SMEM_CORPORA_ALL=1`` of all corpora.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from functools import partial
+from typing import Annotated
 
-if __name__ == "__main__":
-    TESTS = Path(__file__).parents[1]
-    sys.path[:0] = [str(TESTS), str(TESTS / "corpora"), str(TESTS.parent)]
-
+from benchmarks.deletion import said
+from benchmarks.runner.declared import Figure, Told, benchmark
+from benchmarks.runner.programs import chosen_corpora, cuda_files
 from executor.deletion import judge
 from executor.drivers import Refused, programs_of
 from executor.model import Outcome, Source
 from executor.programs import Run, build_what_compiles
 from executor.ptx import NotModelled
-from fetch import Corpus, Unavailable, corpora, fetch
+from fetch import Corpus, fetch
 from sample import _unit as read_unit
 
 from smem_lsp.lowering.kernel import build_kernel
@@ -31,10 +29,29 @@ from smem_lsp.unit.unit_facts import bindings_of, survey_file
 ACCESSES, SECONDS = 3_000_000, 5  # of a run that is tried
 
 
+@benchmark()
+def measure(
+    *,
+    only: Annotated[tuple[str, ...], "corpora whose name has one of these words"] = (),
+    seeds: Annotated[int, "schedules for each deletion"] = 6,
+) -> Iterator[Told]:
+    reasons: Counter[str] = Counter()
+    choices: list[list[Source]] = []
+    for found in chosen_corpora(only, partial(candidates, reasons=reasons)):
+        if isinstance(found, str):
+            yield found
+        else:
+            choices.append(found)
+    sources = running(choices, reasons)
+    yield from (Figure(reason, count) for reason, count in reasons.most_common())
+    yield Figure("run clean", len(sources), better="higher")
+    yield from said(judge(sources, range(seeds)))
+
+
 def candidates(corpus: Corpus, reasons: Counter[str]) -> Iterator[list[Source]]:
     """The programs of each kernel of a corpus."""
     seen: set[str] = set()
-    for path in sorted(path for path in fetch(corpus).rglob("*") if path.suffix in (".cu", ".cuh")):
+    for path in cuda_files([fetch(corpus)]):
         unit = read_unit(corpus, path, only_shared=True)
         if unit is None:
             continue
@@ -77,10 +94,8 @@ def _runs(outcome: Outcome) -> bool:
 
 
 def _word(message: str) -> str:
-    return (
-        "does not compile: "
-        + " ".join(w for w in message.partition(": ")[2].split() if not w.startswith("'"))[:40]
-    )
+    words = (word for word in message.partition(": ")[2].split() if not word.startswith("'"))
+    return f"does not compile: {' '.join(words)[:40]}"
 
 
 def outcomes_of(
@@ -107,38 +122,3 @@ def outcomes_of(
                 found[run.program].append(outcome)
             return found
     return {}
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="*", default=[], help="corpora whose name has one of these words")
-    parser.add_argument("--seeds", type=int, default=6, help="schedules for each deletion")
-    options = parser.parse_args()
-    reasons: Counter[str] = Counter()
-    choices: list[list[Source]] = []
-    for corpus in corpora():
-        if options.only and not any(word in corpus.requirement for word in options.only):
-            continue
-        try:
-            choices += candidates(corpus, reasons)
-        except Unavailable as reason:
-            print(f"{corpus.requirement}: {reason}", file=sys.stderr)
-    sources = running(choices, reasons)
-    for reason, count in reasons.most_common():
-        print(f"{count:>5} {reason}")
-    print(f"{len(sources):>5} run clean")
-    tally = judge(sources, range(options.seeds))
-    print(tally.line())
-    for title, names in (
-        ("not reported", tally.missed),
-        ("reported and not seen", tally.false_races),
-        ("harmless and not told", tally.untold),
-        ("told and needed", tally.false_redundant),
-    ):
-        for name in names:
-            print(f"  {title}: {name}")
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,53 +1,36 @@
 """For how many kernels with dynamic shared memory its ranges are known, and why not for each of the others.
 
-Run it by hand: ``python tests/benchmarks/dynamic_ranges.py FOLDER ... [--exclude PART] [--kernels FILE]``. Each folder
-is one project; only its files with such a kernel are checked, by the command line without cache, a few at a time, so
-that one that takes too long costs no other. All kernels with dynamic shared memory that an independent scan
-of the sources finds are in the denominator: one that the tool does not list is not known. Of several instances all have
-to be known. Equal files count once. ``--exclude``: files with this in their path are not opened; ``--kernels`` writes a
-line for each kernel: known or not, a plan that saves bytes, and every reason.
+Each folder is one project; only its files with such a kernel are checked, by the command line without cache, a few at a
+time, so that one that takes too long costs no other. All kernels with dynamic shared memory that an independent scan of
+the sources finds are in the denominator: one that the tool does not list is not known. Of several instances all have to
+be known. Equal files count once. ``--kernels`` writes a line for each kernel: known or not, a plan that saves bytes,
+and every reason.
 """
 
 from __future__ import annotations
 
-import argparse
-import hashlib
 import re
-import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
-if __name__ == "__main__":
-    sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "corpora")]
+from benchmarks.context import Known, Run, check, defines_of, matched, scanned
+from benchmarks.runner.declared import Figure, Told, benchmark
+from benchmarks.runner.options import ROOT, Aside
+from benchmarks.runner.programs import append
 
-from context import SUFFIXES, Known, Run, check, defines_of, matched
-from shared_kernels import SharedKernel, shared_kernels
-
-ROOT = Path(__file__).parents[2]
 TOGETHER = 10  # files in one run
 SECONDS, FILE_SECONDS = 240, 60
 
 
-def scanned(folder: Path, exclude: Sequence[str], seen: set[bytes]) -> dict[Path, list[SharedKernel]]:
-    """Kernels with dynamic shared memory by file. ``seen``: hashes of the texts of the projects before."""
-    found: dict[Path, list[SharedKernel]] = {}
-    for path in sorted(folder.rglob("*")):
-        if path.suffix not in SUFFIXES or not path.is_file() or any(each in str(path) for each in exclude):
-            continue
-        data = path.read_bytes()
-        digest = hashlib.sha256(data).digest()
-        if digest not in seen and b"__shared__" in data:
-            seen.add(digest)
-            kernels = [each for each in shared_kernels(data.decode(errors="replace")) if each.dynamic]
-            if kernels:
-                found[path] = kernels
-    return found
-
-
 def project(folder: Path, exclude: Sequence[str], seen: set[bytes]) -> tuple[list[Known], list[Path]]:
     """(its kernels with what the tool says of them, the files that take too long)."""
-    scan, defines = scanned(folder, exclude, seen), defines_of(folder)
+    found = {
+        path: [each for each in kernels if each.dynamic]
+        for path, kernels in scanned(folder, seen, exclude).items()
+    }
+    scan, defines = {path: kernels for path, kernels in found.items() if kernels}, defines_of(folder)
     files, done, late = list(scan), Run(), []
     for start in range(0, len(files), TOGETHER):
         chosen = files[start : start + TOGETHER]
@@ -95,57 +78,38 @@ def kind(reason: str) -> str:
     return re.sub(r"`[^`]*`", "`…`", re.sub(r"\d[\d,]*", "N", reason))[:90]
 
 
-def _main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--exclude", nargs="*", default=[], help="files with this in their path")
-    parser.add_argument("--kernels", type=Path, help="write what is known of each kernel to this file")
-    options = parser.parse_args()
+@benchmark()
+def measure(
+    folders: tuple[Path, ...],
+    *,
+    exclude: Annotated[tuple[str, ...], "files with this in their path are not opened"] = (),
+    kernels: Annotated[Path | None, Aside("add what is known of each kernel to this file")] = None,
+) -> Iterator[Told]:
     seen: set[bytes] = set()
     every: list[Known] = []
-    lines: list[str] = []
-    for folder in options.folders:
-        found, late = project(folder.resolve(), options.exclude, seen)
+    for folder in folders:
+        found, late = project(folder.resolve(), exclude, seen)
         every += found
-        print(
-            f"{folder.name[:40]:<40} {len(found):4d} kernels, {sum(map(is_known, found)):4d} known",
-            flush=True,
-        )
-        for file in late:
-            print(f"  too long: {file}", flush=True)
+        yield f"{folder.name[:40]:<40} {len(found):4d} kernels, {sum(map(is_known, found)):4d} known"
+        yield from (f"  too long: {file}" for file in late)
         for each in found:
             path = each.records[0]["path"] if each.records else folder.name
             told = "in terms" if in_terms(each) else "known" if is_known(each) else " | ".join(reasons(each))
-            lines.append("\t".join((f"{path}:{each.kernel.line}", each.kernel.name, saves(each), told)))
-        if options.kernels:
-            options.kernels.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print("\n".join(_rows(every)))
+            append(kernels, [(f"{path}:{each.kernel.line}", each.kernel.name, saves(each), told)])
+    known, terms = sum(map(is_known, every)), sum(map(in_terms, every))
+    yield Figure("kernels with dynamic shared memory", len(every))
+    yield Figure("ranges known", known, better="higher", whole=len(every))
+    yield Figure("  in numbers", known - terms, better="higher", whole=len(every))
+    yield Figure("  in terms, under an assumption told", terms, whole=len(every))
+    saving = sum(bool(saves(each)) for each in every if is_known(each))
+    yield Figure("  a plan saves bytes", saving, better="higher", whole=len(every))
+    yield from why([set(map(kind, reasons(each))) for each in every if not is_known(each)])
 
 
-def _rows(every: Sequence[Known]) -> list[str]:
-    known = [each for each in every if is_known(each)]
-    open_ = [each for each in every if not is_known(each)]
-    only, some = Counter[str](), Counter[str]()
-    for each in open_:
-        kinds = set(map(kind, reasons(each)))
-        some.update(kinds)
-        only.update(kinds if len(kinds) == 1 else ())
-    rows = [
-        _of("kernels with dynamic shared memory", len(every), len(every)),
-        _of("ranges known", len(known), len(every)),
-        _of("  in numbers", sum(not in_terms(each) for each in known), len(every)),
-        _of("  in terms, under an assumption told", sum(map(in_terms, known)), len(every)),
-        _of("  a plan saves bytes", sum(bool(saves(each)) for each in known), len(every)),
-        f"{'not known because':<92} only reason  any reason",
-    ]
-    return [*rows, *(f"  {why:<90} {only[why]:11d} {count:11d}" for why, count in some.most_common())]
-
-
-def _of(what: str, part: int, whole: int) -> str:
-    return f"{what:<38} {part:4d} of {whole:4d}  {100 * part / whole if whole else 0:5.1f} %"
-
-
-if __name__ == "__main__":
-    _main()
+def why(reasons: Sequence[set[str]]) -> Iterator[Figure]:
+    """How often each is the only reason, and how often it is one of several."""
+    only = Counter(each for found in reasons if len(found) == 1 for each in found)
+    some = Counter(each for found in reasons for each in found)
+    for reason, count in some.most_common():
+        yield Figure(f"because of {reason}", count, "", better="lower")
+        yield Figure(f"only because of {reason}", only[reason], "", better="lower")

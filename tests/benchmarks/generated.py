@@ -1,40 +1,39 @@
 """Our plans beside the merge passes of tilelang and TVM, on the same generated kernels.
 
-Run it by hand: ``python tests/benchmarks/generated.py --python PATH``, where PATH is the Python of an environment of
-its own with tilelang (``python -m venv ENV && ENV/bin/pip install tilelang==0.1.15``; it makes CUDA source without a
-GPU and brings its own TVM). ``--sources FOLDER`` keeps what it makes there and takes what is there already, which then
-needs no ``--python``: what an interrupted run has made is kept, and ``--kernels`` makes the others of these only.
-``--verbose`` prints every finding.
+``--python PATH`` is the Python of an environment of its own with tilelang (``python -m venv ENV && ENV/bin/pip install
+tilelang==0.1.15``; it makes CUDA source without a GPU and brings its own TVM). ``--sources FOLDER`` keeps what it makes
+there and takes what is there already, which then needs no ``--python``: what an interrupted run has made is kept, and
+``--kernels`` makes the others of these only.
 
-For each kernel of ``generated_kernels.py``, with the launch that tilelang's host code makes:
+For each kernel of ``parts/generated_kernels.py``, with the launch that tilelang's host code makes:
 
 - ``off``: bytes with merging off; ``default``, ``aggressive``, ``tvm``: bytes that each pass reaches;
 - ``static``, ``dynamic``: bytes of our best plan on the source with an array for each buffer, and on that with one
-  dynamic array in which every buffer has its own bytes, ``-`` where there is no plan; ``bound``: most bytes that are
+  dynamic array in which every buffer has its own bytes, none where there is no plan; ``bound``: most bytes that are
   live at once, by our live ranges of the dynamic form; scratch that only a dynamic array is made for, even where each
   buffer is an array, is made a static one: bytes of the two kinds never share;
-- ``barriers``: of the default pass / of the aggressive one / of our plan for the static form of as many bytes as the
-  default pass or fewer; ``204``: barriers of the default pass's output that SMEM204 calls redundant;
-- ``findings``: on the five sources, by rule. Each has to be true; whoever changes the table reads them.
-
+- ``barriers``: of the default pass, of the aggressive one, and of our plan for the static form of as many bytes as the
+  default pass or fewer; ``redundant``: barriers of the default pass's output that SMEM204 calls so;
+- findings on the five sources, by rule. Each has to be true; whoever changes the figures reads them.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-HERE = Path(__file__).resolve().parent
+from benchmarks.runner.declared import FOLDER, Better, Figure, Missing, Told, benchmark
+from benchmarks.runner.options import Aside
+from benchmarks.runner.programs import checked
+
 FORMS = ("static", "off", "default", "aggressive", "tvm")
 PEERS = ("default", "aggressive", "tvm")
 STATIC_LIMIT = 48 * 1024
@@ -100,15 +99,15 @@ class Row:
         return min((own.barriers + added for total, added in own.plans() if total <= most), default=None)
 
 
-def sources(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+def sources(python: Path | None, arch: str, kernels: Sequence[str], folder: Path) -> dict[str, Any]:
     """What tilelang makes, by "kernel form"; made where it is not in the folder, which keeps it line by line."""
     kept = folder / "generated.jsonl"
     made = _kept(kept)
-    missing = [n for n in options.kernels or () if any(f"{n} {form}" not in made for form in FORMS)]
+    missing = [name for name in kernels if any(f"{name} {form}" not in made for form in FORMS)]
     if missing or not made:
-        if options.python is None:
-            raise SystemExit(f"no Python with tilelang is named: {INSTALL}")
-        command = [options.python, str(HERE / "generated_kernels.py"), "--arch", options.arch, *missing]
+        if python is None:
+            raise Missing(f"no Python with tilelang is named: {INSTALL}")
+        command = [str(python), str(FOLDER / "parts" / "generated_kernels.py"), "--arch", arch, *missing]
         environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
         try:
             with kept.open("a", encoding="utf-8") as out:
@@ -116,10 +115,10 @@ def sources(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
                     command, stdout=out, stderr=subprocess.PIPE, text=True, env=environment, check=False
                 )
         except OSError as error:
-            raise SystemExit(f"{options.python}: {error.strerror}; {INSTALL}") from error
+            raise Missing(f"{python}: {error.strerror}; {INSTALL}") from error
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
-            raise SystemExit(f"{options.python} has no working tilelang ({last}): {INSTALL}")
+            raise Missing(f"{python} has no working tilelang ({last}): {INSTALL}")
         made = _kept(kept)
     return made
 
@@ -133,20 +132,11 @@ def _kept(file: Path) -> dict[str, Any]:
     return {f"{each['kernel']} {each['form']}": each for each in map(json.loads, whole.splitlines())}
 
 
-def checked(path: Path, includes: Sequence[str]) -> dict[str, Any]:
+def checked_document(path: Path, includes: Sequence[str]) -> dict[str, Any]:
     """Our JSON document on one source."""
-    flags = ["--isolated", "--no-cache", "--jobs", "1", "--exit-zero", "--output-format", "json"]
-    for folder in includes:
-        flags += ["-I", folder]
-    done = subprocess.run(
-        [sys.executable, "-m", "smem_lsp", "check", *flags, str(path)],
-        cwd=HERE.parents[1],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if not done.stdout:
-        raise SystemExit(f"{path}: {done.stderr.strip()}")
+    done = checked([*(f"-I{folder}" for folder in includes), str(path)])
+    if done is None or not done.stdout:
+        raise Missing(f"{path}: {done.stderr.strip() if done else 'no answer'}")
     document: dict[str, Any] = json.loads(done.stdout)
     return document
 
@@ -186,96 +176,80 @@ def row(name: str, made: Mapping[str, Any], folder: Path) -> Row | str:
         each = fixed_size(each) if form == "static" else each
         path = folder / f"{name}.{form}.cu"
         path.write_text(each["source"] + launch(each), encoding="utf-8")
-        document = checked(path, each["includes"])
+        document = checked_document(path, each["includes"])
         (kernel,) = (k for k in document["kernels"] if not k["template"] and k["path"] == str(path))
         forms[form] = Form(each["source"], each["bytes"] or 0, kernel, document["findings"])
     return Row(name, forms)
 
 
-def table(rows: Sequence[Row]) -> list[str]:
-    heads = ("kernel", "off", *PEERS, "static", "dynamic", "bound", "barriers", "204", "findings")
-    lines = [heads]
-    for each in rows:
-        static, dynamic, bound = each.ours("static"), each.ours("off"), each.forms["off"].bound
-        theirs, aggressive = each.forms["default"], each.forms["aggressive"]
-        ours = each.barriers("static", theirs.bytes)
-        codes = Counter(f["code"][4:] for form in each.forms.values() for f in form.findings)
-        lines.append(
-            (
-                each.name,
-                *(_bytes(each.forms[form].bytes) for form in ("off", *PEERS)),
-                _bytes(static),
-                _bytes(dynamic),
-                _bytes(bound),
-                f"{theirs.barriers} / {aggressive.barriers} / {'-' if ours is None else ours}",
-                str(theirs.redundant),
-                " ".join(f"{code}×{n}" for code, n in sorted(codes.items())),
-            )
-        )
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    return [
-        "  ".join(
-            cell.ljust(width) if at in (0, len(widths) - 1) else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(line, widths))
-        ).rstrip()
-        for line in lines
-    ]
+@benchmark(unit="B", better="lower")
+def measure(
+    *,
+    python: Annotated[Path | None, Aside("of the environment that has tilelang")] = None,
+    sources: Annotated[Path | None, Aside("keep them in this folder, and use those that it has")] = None,
+    arch: str = "sm_80",
+    kernels: Annotated[tuple[str, ...], "only these"] = (),
+    verbose: Annotated[bool, Aside("print each finding")] = False,
+) -> Iterator[Told]:
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = (sources or Path(scratch)).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        yield from compared(folder, python, arch, kernels, verbose)
 
 
-def totals(rows: Sequence[Row]) -> list[str]:
-    lines = []
+def compared(
+    folder: Path, python: Path | None, arch: str, kernels: Sequence[str], verbose: bool
+) -> Iterator[Told]:
+    made = sources(python, arch, kernels, folder)
+    rows: list[Row] = []
+    yield f"tilelang {next(iter(made.values()))['version']}, {arch}"
+    for name in kernels or dict.fromkeys(each["kernel"] for each in made.values()):
+        found = row(name, made, folder)
+        if isinstance(found, str):
+            yield f"{name}: tilelang makes nothing of it: {found}"
+            continue
+        rows.append(found)
+        yield from figures(found)
+        for form, each in found.forms.items() if verbose else ():
+            yield f"{name} {form}: {each.report['unknown']['reasons'][:3]}"
+            for finding in each.findings:
+                place = finding["range"]["start"]["line"]
+                yield f"  {place}: {finding['code']} {finding['severity']} {finding['message']}"
     for form, words in (("static", "static form"), ("off", "dynamic form")):
         for peer in PEERS:
-            counted: Counter[str] = Counter()
-            for each in rows:
-                counted[_judged(each.ours(form), each.forms[peer].bytes)] += 1
-            told = ", ".join(f"{counted[word]} {word}" for word in ("equal", "better", "worse", "no plan"))
-            lines.append(f"{words} against {peer}: {told}")
-    return lines
+            counts = Counter(_judged(each.ours(form), each.forms[peer].bytes) for each in rows)
+            for word, better in JUDGED.items():
+                yield Figure(f"{words} against {peer}: {word}", counts[word], "", better, len(rows))
+
+
+def figures(row: Row) -> Iterator[Figure]:
+    """All of a kernel."""
+    theirs = row.forms["default"]
+    for form in ("off", *PEERS):
+        yield Figure(f"{row.name}: {form}", row.forms[form].bytes, better="neither")
+    for what, value in (
+        ("static", row.ours("static")),
+        ("dynamic", row.ours("off")),
+        ("bound", row.forms["off"].bound),
+    ):
+        if value is not None:
+            yield Figure(f"{row.name}: {what}", value)
+    for what, value in (
+        ("default", theirs.barriers),
+        ("aggressive", row.forms["aggressive"].barriers),
+        ("ours", row.barriers("static", theirs.bytes)),
+    ):
+        if value is not None:
+            yield Figure(f"{row.name}: barriers, {what}", value, "")
+    yield Figure(f"{row.name}: redundant", theirs.redundant, "", "neither")
+    codes = Counter(finding["code"] for form in row.forms.values() for finding in form.findings)
+    yield from (Figure(f"{row.name}: {code}", count, "", "neither") for code, count in sorted(codes.items()))
+
+
+JUDGED: Mapping[str, Better] = {"equal": "neither", "better": "higher", "worse": "lower", "no plan": "lower"}
 
 
 def _judged(ours: int | None, theirs: int) -> str:
     if ours is None:
         return "no plan"
     return "equal" if abs(ours - theirs) < 16 else "better" if ours < theirs else "worse"  # they round to 16
-
-
-def _bytes(count: int | None) -> str:
-    return "-" if count is None else f"{count:,}"
-
-
-def _main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--python", help="of the environment that has tilelang")
-    parser.add_argument("--sources", type=Path, help="keep them in this folder, and use those that it has")
-    parser.add_argument("--arch", default="sm_80")
-    parser.add_argument("--kernels", nargs="+", help="only these")
-    parser.add_argument("--verbose", action="store_true", help="print each finding")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = options.sources or Path(scratch)
-        folder.mkdir(parents=True, exist_ok=True)
-        made = sources(options, folder.resolve())
-        names = list(dict.fromkeys(each["kernel"] for each in made.values()))
-        rows: list[Row] = []
-        for name in options.kernels or names:
-            found = row(name, made, folder.resolve())
-            if isinstance(found, str):
-                print(f"{name}: tilelang makes nothing of it: {found}", flush=True)
-                continue
-            rows.append(found)
-            if options.verbose:
-                for form, each in found.forms.items():
-                    print(f"{name} {form}: {each.report['unknown']['reasons'][:3]}", flush=True)
-                    for finding in each.findings:
-                        place = finding["range"]["start"]["line"]
-                        print(f"  {place}: {finding['code']} {finding['severity']} {finding['message']}")
-    version = next(iter(made.values()))["version"]
-    print(f"\nbytes of shared memory, tilelang {version}, {options.arch}")
-    print("\n".join([*table(rows), "", *totals(rows)]))
-
-
-if __name__ == "__main__":
-    _main()

@@ -1,12 +1,11 @@
 """Runs that are killed with SIGKILL at random moments, on a shared cache: the next whole run prints what it did before.
 
-``python tests/benchmarks/killed_runs.py [--runs 100] [--jobs 2] [--seed N] [PATH…]``: the moments are spread over the
-time that a whole run takes. Two of the killed runs are always at work at once. Exit code 1 at the first difference.
+The moments are spread over the time that a whole run takes. Two of the killed runs are always at work at once. The
+first difference is wrong, and the last thing that is done.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import shutil
@@ -14,25 +13,31 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated, Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from benchmarks.runner.declared import Figure, Told, Wrong, benchmark
+from benchmarks.runner.options import ROOT
+
 PATHS = ("tests/kernels", "tests/examples", "docs/examples")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("paths", nargs="*", default=PATHS)
-    parser.add_argument("--runs", type=int, default=100)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--every", type=int, default=10, help="a whole run after so many killed ones")
-    flags = parser.parse_args()
+@benchmark()
+def measure(
+    paths: tuple[str, ...] = PATHS,
+    *,
+    runs: int = 100,
+    jobs: int = 2,
+    seed: int = 1,
+    every: Annotated[int, "a whole run after so many killed ones"] = 10,
+) -> Iterator[Told]:
     with tempfile.TemporaryDirectory(prefix="smem-killed-") as scratch:
-        problem = killed_runs(Path(scratch), flags.paths, flags.runs, flags.jobs, flags.seed, flags.every)
-    print(problem or f"{flags.runs} runs killed, every whole run printed the same")
-    return 1 if problem else 0
+        problem = killed_runs(Path(scratch), paths, runs, jobs, seed, every)
+    yield Figure("runs killed", runs)
+    yield Figure("differences", int(problem is not None), better="lower")
+    if problem is not None:
+        yield Wrong(problem)
 
 
 def killed_runs(
@@ -74,30 +79,18 @@ def same(path: Path, project: Path) -> bool:
     return origin.is_file() and origin.read_bytes() == path.read_bytes()
 
 
-def start(project: Path, cache: Path, jobs: int) -> subprocess.Popen[bytes]:
+def start(project: Path, cache: Path, jobs: int, out: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+    """A run that is at work."""
+    command = [sys.executable, "-m", "smem_lsp", "check", ".", "--format", "json", "--jobs", str(jobs)]
+    channels: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": out}
     return subprocess.Popen(
-        [sys.executable, "-m", "smem_lsp", "check", ".", "--format", "json", "--jobs", str(jobs)],
-        cwd=project,
-        env={**os.environ, "XDG_CACHE_HOME": str(cache)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        command, cwd=project, env={**os.environ, "XDG_CACHE_HOME": str(cache)}, **channels
     )
 
 
 def whole(project: Path, cache: Path, jobs: int) -> bytes:
     """What a run prints that nobody kills."""
-    done = subprocess.run(
-        [sys.executable, "-m", "smem_lsp", "check", ".", "--format", "json", "--jobs", str(jobs)],
-        cwd=project,
-        env={**os.environ, "XDG_CACHE_HOME": str(cache)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode in (0, 1), done.stderr
-    return done.stdout
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    process = start(project, cache, jobs, subprocess.PIPE)
+    printed, errors = process.communicate()
+    assert process.returncode in (0, 1), errors
+    return printed

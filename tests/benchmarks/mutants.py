@@ -1,21 +1,20 @@
 """Checks mutants of real kernels: none may raise or take long.
 
-``python tests/benchmarks/mutants.py --mutants 100000 --jobs 2``: half an hour on two cores. Kernels of the corpora that
-are in the cache (``tests/corpora/fetch.py`` fetches them) and of ``tests/kernels``.
+Kernels of the corpora that are in the cache (``tests/corpora/fetch.py`` fetches them) and of ``tests/kernels``. 100,000
+mutants take half an hour on two cores.
 """
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
-import sys
-from pathlib import Path
+from collections.abc import Iterator
+from typing import Annotated
 
-TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS.parent), str(TESTS)]
-
-from corpora.fetch import cache_folder  # noqa: E402
-from robustness.mutants import Tally, judge, sources, told  # noqa: E402
+from benchmarks.runner.declared import Told, Wrong, benchmark
+from benchmarks.runner.figures import counted
+from benchmarks.runner.programs import TESTS
+from fetch import cache_folder
+from robustness.mutants import Tally, judge, sources
 
 _BATCH = 500
 
@@ -26,16 +25,14 @@ def batch(first: int, last: int) -> Tally:
     return tally
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--mutants", type=int, default=1_000)
-    parser.add_argument("--first", type=int, default=0, help="first seed")
-    parser.add_argument("--jobs", type=int, default=2)
-    flags = parser.parse_args()
-    end = flags.first + flags.mutants
-    batches = [(at, min(at + _BATCH, end)) for at in range(flags.first, end, _BATCH)]
+@benchmark()
+def measure(
+    *, mutants: int = 1_000, first: Annotated[int, "the first seed"] = 0, jobs: int = 2
+) -> Iterator[Told]:
+    end = first + mutants
+    batches = [(at, min(at + _BATCH, end)) for at in range(first, end, _BATCH)]
     whole = Tally()
-    with multiprocessing.get_context("spawn").Pool(flags.jobs, maxtasksperchild=10) as pool:
+    with multiprocessing.get_context("spawn").Pool(jobs, maxtasksperchild=10) as pool:
         for tally in pool.starmap(batch, batches, chunksize=1):
             whole.mutants += tally.mutants
             whole.findings += tally.findings
@@ -43,10 +40,5 @@ def main() -> int:
             whole.slowest = max(whole.slowest, tally.slowest)
             whole.defects += tally.defects
             whole.slow += tally.slow
-    for line in told(whole):
-        print(line)
-    return 1 if whole.defects or whole.slow else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    yield from counted(whole, lower=("stopped", "slowest", "defects", "slow"))
+    yield from map(Wrong, [*whole.defects, *whole.slow])

@@ -1,56 +1,45 @@
 """Answers on random pairs of accesses against bounded enumeration (``analysis.decision``).
 
-``python tests/benchmarks/pairs.py [--pairs 10000] [--seed N]`` prints how many pairs have which answer, and every
-contradiction: a pair that is proved apart and meets, or a race whose witness shows none. Blocks of at most 64 threads;
-parameters, places in the grid and data from a small domain. Exits with 1 on a contradiction. ``--show SEED`` prints a
-kernel and the answers.
+Told is how many pairs have which answer. It is wrong when a pair is proved apart and meets, or when the witness of a
+race shows none. Blocks of at most 64 threads; parameters, places in the grid and data from a small domain.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import sys
-import time
-from pathlib import Path
+from collections.abc import Iterator
+from typing import Annotated
 
-TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS.parent)]
-
-from analysis.decision.pairs import Tally, decided, drawn, judge  # noqa: E402
-
-
-def show(seed: int) -> int:
-    """One kernel, and what is decided of its pairs."""
-    kernel = drawn(seed)
-    print("\n".join(f"{number:3} {line}" for number, line in enumerate(kernel.text.splitlines(), 1)))
-    for each in decided(kernel):
-        print(f"{each.first.line} {each.second.line} {each.answer.value} {each.reason} {each.witness}")
-    wrong = judge([seed]).wrong
-    print(*(f"WRONG {what}" for _, what in wrong), sep="\n")
-    return 1 if wrong else 0
+from analysis.decision.pairs import Tally, decided, drawn, judge
+from benchmarks.runner.declared import Told, Wrong, benchmark
+from benchmarks.runner.figures import counted
+from benchmarks.runner.programs import numbered
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--show", type=int, metavar="SEED")
-    options = parser.parse_args()
-    if options.show is not None:
-        return show(options.show)
-    total, started = Tally(), time.process_time()
-    for seed in itertools.count(options.seed):
-        if total.pairs >= options.pairs:
+@benchmark()
+def measure(
+    *,
+    pairs: int = 10_000,
+    seed: int = 0,
+    show: Annotated[int | None, "the seed of a kernel: print it and its answers, instead"] = None,
+) -> Iterator[Told]:
+    if show is not None:
+        yield from one(show)
+        return
+    total = Tally()
+    for each in itertools.count(seed):
+        if total.pairs >= pairs:
             break
-        found = judge([seed])
+        found = judge([each])
         total.add(found)
-        for _, wrong in found.wrong:
-            print(f"{seed}: {wrong}\n  python tests/benchmarks/pairs.py --show {seed}", flush=True)
-    print(total.words())
-    print(f"{time.process_time() - started:.0f} s of processor time")
-    return 1 if total.wrong else 0
+        yield from (Wrong(f"{wrong} --show {each}") for _, wrong in found.wrong)
+    yield from counted(total)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def one(seed: int) -> Iterator[Told]:
+    """A kernel, and what is decided of its pairs."""
+    kernel = drawn(seed)
+    yield numbered(kernel.text)
+    for each in decided(kernel):
+        yield f"{each.first.line} {each.second.line} {each.answer.value} {each.reason} {each.witness}"
+    yield from (Wrong(wrong) for _, wrong in judge([seed]).wrong)

@@ -1,25 +1,24 @@
 """Real bugs: what is said of files before and after somebody mended a race, or took a useless barrier away.
 
-``python tests/benchmarks/race_fixes.py FOLDER [--checkout PATH] [--only WORD ...]``. The folder has one folder for each
-bug, with ``before/``, ``after/`` and ``about.json``: ``kind`` ("race" or "removed"), ``path`` of the file,
-``racing_lines_before`` (the two accesses) or ``line`` (the barrier), ``defines`` (macros that its build defines). The
-folders are what its build searches for headers. A race counts as told when a finding,
-or a place that it is related to, stands within three lines of one of its accesses. It counts as still told when a
-finding behind the fix is about one of the same statements, but for races that the fix has left, as ``left`` in
-``about.json`` says: pairs of lines of the file behind it that are known to race, because a later commit mended them.
+The folder has one folder for each bug, with ``before/``, ``after/`` and ``about.json``: ``kind`` ("race" or "removed"),
+``path`` of the file, ``racing_lines_before`` (the two accesses) or ``line`` (the barrier), ``defines`` (macros that its
+build defines). The folders are what its build searches for headers. A race counts as told when a finding, or a place
+that it is related to, stands within three lines of one of its accesses. It counts as still told when a finding behind
+the fix is about one of the same statements, but for races that the fix has left, as ``left`` in ``about.json`` says:
+pairs of lines of the file behind it that are known to race, because a later commit mended them.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from benchmarks.runner.declared import Figure, Missing, Told, Wrong, benchmark
+from benchmarks.runner.options import ROOT
+from benchmarks.runner.programs import checked, read
 
 RULES = ("SMEM201", "SMEM202", "SMEM203", "SMEM205", "SMEM206", "SMEM208", "SMEM210")
 REDUNDANT = "SMEM204"
@@ -32,7 +31,7 @@ Place = tuple[str, int]  # name of a file, line
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Said:
     """A finding about the bug."""
 
     code: str
@@ -50,8 +49,8 @@ class Bug:
 
     name: str
     kind: str
-    before: tuple[Told, ...]
-    after: tuple[Told, ...]
+    before: tuple[Said, ...]
+    after: tuple[Said, ...]
     failed: str
 
     @property
@@ -90,26 +89,14 @@ def same_statement(old: Sequence[str], new: Sequence[str], line: int) -> list[in
     return [after[before.index(line)]] if len(before) == len(after) else after
 
 
-def findings(folder: Path, name: str, defines: Sequence[str], checkout: Path) -> tuple[Sequence[Told], str]:
+def findings(folder: Path, name: str, defines: Sequence[str], checkout: Path) -> tuple[Sequence[Said], str]:
     """All that is told of the files of a folder, one of which is called ``name``; what went wrong."""
     paths = [folder] if any(path.suffix in SUFFIXES for path in folder.rglob("*")) else []
     paths += [path for path in folder.rglob(name) if path.suffix not in SUFFIXES]
-    flags = ["--isolated", "--no-cache", "--exit-zero", "--output-format", "json"]
     select = ",".join((*(rule for rule in RULES if _exists(rule, checkout)), REDUNDANT))
-    flags += ["-I", str(folder), *(f"-D{each}" for each in defines), "--select", select]
-    command = [sys.executable, "-m", "smem_lsp", "check", *flags, *map(str, paths)]
-    environment = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONSAFEPATH": "1"}
-    try:
-        done = subprocess.run(
-            command,
-            cwd=checkout,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+    flags = ["-I", str(folder), *(f"-D{each}" for each in defines), "--select", select]
+    done = checked([*flags, *map(str, paths)], checkout, SECONDS)
+    if done is None:
         return (), f"took more than {SECONDS} s"
     if not done.stdout:
         return (), (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
@@ -122,15 +109,15 @@ def _exists(rule: str, checkout: Path) -> bool:
     return any((checkout / "smem_lsp" / "rules").glob(f"{rule.lower()}_*.py"))
 
 
-def _told(finding: Mapping[str, Any]) -> Told:
+def _told(finding: Mapping[str, Any]) -> Said:
     every = (finding, *finding["related"])
     places = tuple((Path(each["path"]).name, each["range"]["start"]["line"]) for each in every)
-    return Told(finding["code"], finding["severity"], places)
+    return Said(finding["code"], finding["severity"], places)
 
 
 def about_lines(
-    found: Sequence[Told], name: str, lines: Sequence[int], rules: Sequence[str], near: int = NEAR
-) -> tuple[Told, ...]:
+    found: Sequence[Said], name: str, lines: Sequence[int], rules: Sequence[str], near: int = NEAR
+) -> tuple[Said, ...]:
     """Those of some ``rules`` that stand near one of the ``lines`` of the file ``name``, or are related to one."""
     return tuple(
         each
@@ -143,7 +130,7 @@ def about_lines(
 def _lines(folder: Path, name: str) -> Iterator[str]:
     path = next((path for path in sorted(folder.rglob(name)) if path.is_file()), None)
     if path is not None:
-        yield from (line.strip() for line in path.read_text(encoding="utf-8", errors="replace").splitlines())
+        yield from (line.strip() for line in read(path).splitlines())
 
 
 def row(each: Bug) -> str:
@@ -154,38 +141,35 @@ def row(each: Bug) -> str:
     return f"{each.name:<24} {each.kind:<8} {said}{later}{failed}"
 
 
-def sums(bugs: Sequence[Bug]) -> Iterator[str]:
+def sums(bugs: Sequence[Bug]) -> Iterator[Figure]:
     """How many of all are told."""
     races = [each for each in bugs if each.kind == "race"]
     removed = [each for each in bugs if each.kind == "removed"]
-    yield _of("races told, with SMEM210", sum(bool(each.before) for each in races), len(races))
-    yield _of("races told at warning or above", sum(each.above for each in races), len(races))
-    yield _of("races still told after the fix", sum(bool(each.after) for each in races), len(races))
-    yield _of("removed barriers told by SMEM204", sum(bool(each.before) for each in removed), len(removed))
-    yield _of("with a file that was not checked", sum(bool(each.failed) for each in bugs), len(bugs))
-
-
-def _of(what: str, part: int, whole: int) -> str:
-    return f"{what:<36} {part:3d} of {whole:3d}  {100 * part / whole if whole else 0:5.1f} %"
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    told, above, still = (
+        sum(map(bool, each))
+        for each in ([b.before for b in races], [b.above for b in races], [b.after for b in races])
     )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--checkout", type=Path, default=Path(__file__).parents[2])
-    parser.add_argument("--only", nargs="*", default=[], help="bugs whose name has one of these words")
-    options = parser.parse_args()
-    folders = [path.parent for path in sorted(options.folder.glob("*/about.json"))]
-    chosen = [f for f in folders if not options.only or any(word in f.name for word in options.only)]
+    yield Figure("races told, with SMEM210", told, better="higher", whole=len(races))
+    yield Figure("races told at warning or above", above, better="higher", whole=len(races))
+    yield Figure("races still told after the fix", still, better="lower", whole=len(races))
+    useless = sum(bool(each.before) for each in removed)
+    yield Figure("removed barriers told by SMEM204", useless, better="higher", whole=len(removed))
+    failed = sum(bool(each.failed) for each in bugs)
+    yield Figure("with a file that was not checked", failed, better="lower", whole=len(bugs))
+
+
+@benchmark()
+def measure(
+    folder: Path,
+    *,
+    checkout: Annotated[Path, "whose code checks them"] = ROOT,
+    only: Annotated[tuple[str, ...], "bugs whose name has one of these words"] = (),
+) -> Iterator[Told]:
     found = []
-    for folder in chosen:
-        found.append(bug(folder.resolve(), options.checkout.resolve()))
-        print(row(found[-1]), flush=True)
-    print("\n".join(sums(found)))
-    return 1 if any(each.after for each in found) else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    for about in sorted(folder.glob("*/about.json")):
+        if not only or any(word in about.parent.name for word in only):
+            found.append(bug(about.parent.resolve(), checkout.resolve()))
+            yield Wrong(row(found[-1])) if found[-1].after else row(found[-1])
+    if not found:
+        raise Missing(f"{folder} has no bug: a folder of each, with about.json")
+    yield from sums(found)

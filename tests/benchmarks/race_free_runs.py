@@ -1,28 +1,24 @@
 """Kernels of the corpora with the verdict race-free, run in the executor: no run may show a race.
 
-``SMEM_CORPORA_ALL=1 python tests/benchmarks/race_free_runs.py [--only NAME ...] [--schedules 100] [--launches 4]
-[--sample 200] [--seed N]``. Each kernel becomes a program of its own (``executor.drivers``), with blocks and numbers
-drawn at random among those under which its verdict is race-free. Launches with an access outside of a buffer, and those
-that come to no end, are none that a program makes. Two writes of the same value are no race. Exits with 1 on a race.
+Each kernel becomes a program of its own (``executor.drivers``), with blocks and numbers drawn at random among those
+under which its verdict is race-free. Launches with an access outside of a buffer, and those that come to no end, are
+none that a program makes. Two writes of the same value are no race. With ``SMEM_CORPORA_ALL=1`` of all corpora.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from functools import partial
+from typing import Annotated
 
-if __name__ == "__main__":
-    TESTS = Path(__file__).parents[1]
-    sys.path[:0] = [str(TESTS), str(TESTS / "corpora"), str(TESTS.parent)]
-
-from deletion_corpora import candidates, outcomes_of
+from benchmarks.deletion_corpora import candidates, outcomes_of
+from benchmarks.runner.declared import Figure, Told, Wrong, benchmark
+from benchmarks.runner.figures import counted
+from benchmarks.runner.programs import chosen_corpora
 from executor.model import Source
-from fetch import Unavailable, corpora
 
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import check
@@ -80,48 +76,36 @@ def judge(kernels: Sequence[Sequence[Source]], schedules: int, tally: Tally) -> 
     tally.refused += len(failed)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--only", nargs="*", default=[], help="corpora whose name has one of these words")
-    parser.add_argument("--schedules", type=int, default=100, help="of each kernel")
-    parser.add_argument("--launches", type=int, default=4, help="of each kernel")
-    parser.add_argument("--sample", type=int, default=200, help="so many kernels, at random")
-    parser.add_argument("--seed", type=int, default=7)
-    options = parser.parse_args()
-    chance = random.Random(options.seed)
+@benchmark()
+def measure(
+    *,
+    only: Annotated[tuple[str, ...], "corpora whose name has one of these words"] = (),
+    schedules: Annotated[int, "of each kernel"] = 100,
+    launches: Annotated[int, "of each kernel"] = 4,
+    sample: Annotated[int, "so many kernels, at random"] = 200,
+    seed: int = 7,
+) -> Iterator[Told]:
+    chance = random.Random(seed)
     reasons = Counter[str]()
     choices: list[list[Source]] = []
-    for corpus in corpora():
-        if options.only and not any(word in corpus.requirement for word in options.only):
-            continue
-        try:
-            choices += candidates(corpus, reasons)
-        except Unavailable as reason:
-            print(f"{corpus.requirement}: {reason}", file=sys.stderr)
-    for why, count in reasons.most_common():
-        print(f"{count:>5} {why}")
+    for found in chosen_corpora(only, partial(candidates, reasons=reasons)):
+        if isinstance(found, str):
+            yield found
+        else:
+            choices.append(found)
+    yield from (Figure(why, count) for why, count in reasons.most_common())
     chance.shuffle(choices)
     tally = Tally()
     waiting: list[list[Source]] = []
     for each in choices:
-        if tally.kernels >= options.sample:
+        if tally.kernels >= sample:
             break
-        sources = list(drawn(each, options.launches, chance))
+        sources = list(drawn(each, launches, chance))
         tally.kernels += bool(sources)
         waiting += [sources] if sources else []
         if sum(map(len, waiting)) >= _PER_UNIT:
-            judge(waiting, max(1, options.schedules // options.launches), tally)
+            judge(waiting, max(1, schedules // launches), tally)
             waiting = []
-    judge(waiting, max(1, options.schedules // options.launches), tally)
-    print(f"{tally.refused:>5} programs cannot be built")
-    print(f"{tally.kernels} kernels race-free, {tally.programs} programs ran, {tally.runs} runs")
-    for name, shown in tally.racy.items():
-        print(f"WRONG {name}: {shown}")
-    print(f"{len(tally.racy)} with a race")
-    return 1 if tally.racy else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    judge(waiting, max(1, schedules // launches), tally)
+    yield from counted(tally, lower=("racy", "refused"))
+    yield from (Wrong(f"{name}: {shown}") for name, shown in tally.racy.items())

@@ -1,48 +1,30 @@
-"""Random kernels against a run of every thread: how much is claimed of races and redundant barriers, and what is wrong.
-
-``python tests/benchmarks/races.py [--kernels 50000] [--seed N] [--jobs N]``
-"""
+"""Random kernels against a run of every thread: what is claimed of races and redundant barriers, and what is wrong."""
 
 from __future__ import annotations
 
-import argparse
-import sys
-from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
-TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS.parent)]
-
-from analysis.hazards.random_races import Count, small_warps  # noqa: E402
+from analysis.hazards.random_races import Count, small_warps
+from benchmarks.runner.declared import Figure, Told, Wrong, benchmark
+from benchmarks.runner.programs import pooled
 
 BATCH = 500
 
 
-def _batch(first: int) -> Count:
+def judged(seeds: Sequence[int]) -> Count:
     count = Count()
     with small_warps():
-        for seed in range(first, first + BATCH):
+        for seed in seeds:
             count.judge(seed)
     return count
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kernels", type=int, default=50_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=1)
-    options = parser.parse_args()
-    with ProcessPoolExecutor(options.jobs) as pool:
-        counts = list(pool.map(_batch, range(options.seed, options.seed + options.kernels, BATCH)))
+@benchmark()
+def measure(*, kernels: int = 50_000, seed: int = 0, jobs: int = 1) -> Iterator[Told]:
+    counts = list(pooled(judged, range(seed, seed + kernels), BATCH, jobs))
+    yield Figure("kernels", sum(each.kernels for each in counts))
+    yield Figure("races claimed", sum(each.races for each in counts))
+    yield Figure("redundant barriers claimed", sum(each.redundant for each in counts))
     wrong = [each for count in counts for each in count.wrong]
-    print(
-        f"{sum(c.kernels for c in counts)} kernels: {sum(c.races for c in counts)} races and "
-        f"{sum(c.redundant for c in counts)} redundant barriers claimed, {len(wrong)} wrong"
-    )
-    for seed, what in wrong[:20]:
-        print(f"  seed {seed}: {what}")
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    yield Figure("wrong", len(wrong), better="lower")
+    yield from (Wrong(f"seed {each}: {what}") for each, what in wrong)

@@ -1,29 +1,26 @@
-"""Does every rewrite that is offered keep its promise, on every target, by nvcc?
+"""Whether every rewrite that is offered keeps its promise, on every target, by nvcc.
 
-Run it by hand: ``python tests/benchmarks/rewrites.py [kernels|cases|corpora] ...``, without a word ``kernels``.
 ``kernels``: tests/kernels; ``cases``: K1 to K30 of tests/allocation/cases; ``corpora``: the files of the PyPI corpora
-that compile on their own, or with headers of ours (tests/corpora/standalone.txt). ``--arch`` names the targets;
-``--readme`` writes the ten kernels of the corpora that save most into docs/rewrites.md.
-What a rewrite promises: that it compiles, the static bytes of its title, no resident block fewer, nothing more spilled,
-no new finding. What nvcc shows to cost a block is not offered; it is counted.
+that compile on their own, or with headers of ours (tests/corpora/standalone.txt). ``--readme`` writes the ten kernels
+of the corpora that save most into docs/rewrites.md. What a rewrite promises: that it compiles, the static bytes of its
+title, no resident block fewer, nothing more spilled, no new finding. What nvcc shows to cost a block is not offered; it
+is counted.
 """
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Annotated, Literal
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[2]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "corpora"))
-
-from corpora.alone import compile_command, resolved, sources, standalone
+from alone import compile_command, resolved, sources, standalone
+from benchmarks.runner.declared import Figure, Missing, Told, Wrong, benchmark
+from benchmarks.runner.options import Aside
+from benchmarks.runner.programs import TESTS, progress
 
 from smem_lsp.cli.compiling import Measurer
 from smem_lsp.config import Config
@@ -36,7 +33,6 @@ from smem_lsp.environment import DiskReader, SourceError, read_source
 from smem_lsp.ir.nodes import AddressSpace
 from smem_lsp.rules.facts import KernelFacts
 
-TESTS = Path(__file__).parents[1]
 PAGE = TESTS.parent / "docs" / "rewrites.md"
 ROWS = 10  # of the table in it
 TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
@@ -79,7 +75,7 @@ def offers(report: Report) -> bool:
 def _may_share(facts: KernelFacts) -> bool:
     """Does only a compiler know how large its buffers are, or how many blocks they cost?"""
     static = [buffer for buffer in facts.kernel.buffers if buffer.space is AddressSpace.STATIC]
-    return len(static) > 1 and (facts.declared is None or bool(facts.drained))
+    return len(static) > 1 and (facts.declared is None or facts.of_drained is not None)
 
 
 def judge(path: Path, config: Config, reader: DiskReader) -> list[Verified] | None:
@@ -97,7 +93,7 @@ def judge(path: Path, config: Config, reader: DiskReader) -> list[Verified] | No
     measurer = Measurer(reuse=False)
     request = measurer.request(text, str(path), config)
     if request is None:
-        sys.exit("no nvcc to verify with")
+        raise Missing("no nvcc to verify with")
     found, _ = measurer.measure(request)
     report = judged(text, found)
     results = verify(report, range(len(report.facts)), judged, found)
@@ -167,44 +163,30 @@ def write_page(text: str) -> None:
     PAGE.write_text(block.sub(lambda match: f"{match[1]}{text}\n{match[2]}", page), encoding="utf-8")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("what", nargs="*", default=["kernels"], choices=("kernels", "cases", "corpora"))
-    parser.add_argument(
-        "--only", nargs="*", default=[""], help="files that have one of these words in their path"
-    )
-    parser.add_argument("--readme", action="store_true")
-    parser.add_argument("--arch", default=",".join(TARGETS))
-    flags = parser.parse_args()
-    targets = tuple(flags.arch.split(","))
-    reader, broken = DiskReader(), 0
-    for what in flags.what:
+@benchmark()
+def measure(
+    what: tuple[Literal["kernels", "cases", "corpora"], ...] = ("kernels",),
+    *,
+    only: Annotated[tuple[str, ...], "files that have one of these words in their path"] = ("",),
+    readme: Annotated[bool, Aside("write the best of the corpora into docs/rewrites.md")] = False,
+    arch: tuple[str, ...] = TARGETS,
+) -> Iterator[Told]:
+    reader = DiskReader()
+    for each in what:
         tally, started = Tally(), time.monotonic()
-        for name, path, config in files(what):
-            if not any(word in name for word in flags.only):
-                continue
-            found = judge(path, replace(config, arch=targets, arch_configured=True), reader)
-            if found is not None:
-                tally.counts["files"] += 1
-                tally.add(name, found)
-                print(
-                    f"{name}: {len(found)} rewrites, {len(tally.broken)} broken so far",
-                    file=sys.stderr,
-                    flush=True,
-                )
-        print(f"{what}: {dict(tally.counts)}, {len(tally.broken)} broken, {time.monotonic() - started:.0f} s")
-        for share, where in sorted(tally.saved, reverse=True)[:10]:
-            print(f"  {share:.0%} less: {where}")
-        print(*(f"  BROKEN {each}" for each in tally.broken), sep="\n")
-        if what == "corpora":
-            print(table(tally.kept))
-            if flags.readme:
+        for name, path, config in files(each):
+            if any(word in name for word in only):
+                found = judge(path, replace(config, arch=arch, arch_configured=True), reader)
+                if found is not None:
+                    tally.counts["files"] += 1
+                    tally.add(name, found)
+                    progress(f"{name}: {len(found)} rewrites, {len(tally.broken)} broken so far")
+        yield from (Figure(f"{each}: {kind}", count) for kind, count in sorted(tally.counts.items()))
+        yield Figure(f"{each}: broken", len(tally.broken), better="lower")
+        yield Figure(f"{each}: time", time.monotonic() - started, "s", "lower")
+        yield from (f"  {share:.0%} less: {where}" for share, where in sorted(tally.saved, reverse=True)[:10])
+        yield from map(Wrong, tally.broken)
+        if each == "corpora":
+            yield table(tally.kept)
+            if readme:
                 write_page(table(tally.kept))
-        broken += len(tally.broken)
-    return min(broken, 1)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

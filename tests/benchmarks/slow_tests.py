@@ -1,11 +1,8 @@
 """Which tests lack the marker ``slow``, and whose marker is stale, by the times of a run.
 
-    bash tests/run --durations=0 > durations.txt
-    python tests/benchmarks/slow_tests.py durations.txt
-
-A test is slow when a case of it takes over 2 s, setup and teardown included. Its marker is stale when no case of it
-takes 1 s, or when it states more than twice or less than half of what the slowest one takes. Prints a line for each
-such test and ends with exit code 1 if there is any. Tests that the run did not contain are not judged.
+The times are those that ``bash tests/run --durations=0 > durations.txt`` writes. A test is slow when a case of it takes
+over 2 s, setup and teardown included. Its marker is stale when no case of it takes 1 s, or when it states more than
+twice or less than half of what the slowest one takes. Tests that the run did not contain are not judged.
 """
 
 from __future__ import annotations
@@ -13,11 +10,13 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from benchmarks.runner.declared import Figure, Missing, Told, Wrong, benchmark
+from benchmarks.runner.figures import spread
 
 SLOW = 2.0  # seconds from which on a test has the marker
 QUICK = 1.0  # seconds below which it is none any more: in between a busy machine decides
@@ -64,19 +63,18 @@ def complaints(took: dict[str, float], stated: dict[str, float | None]) -> list[
     return sorted(found)
 
 
-def main(arguments: list[str]) -> int:
-    if len(arguments) != 1:
-        print(__doc__, file=sys.stderr)
-        return 2
-    took = measured(Path(arguments[0]).read_text("utf-8"))
+@benchmark(unit="s", better="lower")
+def measure(durations: Path) -> Iterator[Told]:
+    took = measured(durations.read_text("utf-8"))
+    if not took:
+        raise Missing(f"{durations} has no times: bash tests/run --durations=0 > {durations}")
     files = sorted(file for file in {test.partition("::")[0] for test in took} if Path(file).is_file())
     markers = Markers()
     with contextlib.redirect_stdout(io.StringIO()):
         pytest.main(["--collect-only", "-q", *files], [markers])
     lines = complaints(took, markers.stated)
-    print("\n".join(lines) or f"{len(took)} tests: every marker is there and fits")
-    return 1 if lines else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    yield Figure("tests", len(took), "", "neither")
+    yield Figure("all tests", sum(took.values()))
+    yield from spread("test", list(took.values()), (0.5, 0.99, 1))
+    yield Figure("markers that are missing or stale", len(lines), "")
+    yield from map(Wrong, lines)

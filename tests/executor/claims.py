@@ -77,18 +77,6 @@ class Tally:
     missed: list[int] = field(default_factory=list)
     wrong: list[tuple[int, str]] = field(default_factory=list)
 
-    def words(self) -> str:
-        """All counts."""
-        lines = [
-            f"{self.kernels} kernels, {self.racy} race, of {self.found} of these that is told; "
-            f"{self.freed} without their redundant barriers; {len(self.wrong)} wrong"
-        ]
-        for what, count in sorted(self.told.items()):
-            lines.append(
-                f"{what}: {count} told, {self.shown[what]} shown, {self.unjudged[what]} not to be judged"
-            )
-        return "\n".join(lines)
-
     def add(self, other: Tally) -> None:
         for name in self.__dataclass_fields__:
             setattr(self, name, getattr(self, name) + getattr(other, name))

@@ -50,15 +50,6 @@ class Tally:
     false_races: list[str] = field(default_factory=list)
     false_redundant: list[str] = field(default_factory=list)
 
-    def line(self) -> str:
-        """All counts in words."""
-        return (
-            f"{self.deletions} deletions; racy {self.racy}, of these reported {self.found}; "
-            f"reported and no run shows it {len(self.false_races)}; harmless {self.harmless}, of these SMEM204 "
-            f"{self.told}, and {self.merging} that a merge needs; SMEM204 and a run needs it "
-            f"{len(self.false_redundant)}"
-        )
-
     def add(self, other: Tally) -> None:
         for name in self.__dataclass_fields__:
             setattr(self, name, getattr(self, name) + getattr(other, name))

@@ -1,7 +1,7 @@
 """Dynamic shared memory that is carved by a number of the launch: what is offered, applied and run gives the bytes of
 the original.
 
-``python tests/benchmarks/executor.py --carved --kernels 10000`` runs more random kernels.
+``python -m tests.benchmarks executor carved --kernels 10000`` runs more random kernels.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """What is said of races and barriers against the runs: kernels of fixed seeds; the benchmark runs as many others as one
-likes, ``python tests/benchmarks/claims.py --kernels 50000``.
+likes, ``python -m tests.benchmarks claims --kernels 50000``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def test_what_is_told_happens(part: int) -> None:
     last = (part + 1) * KERNELS // PARTS
     for at in range(first, last, BATCH):
         total.add(judge(range(at, min(at + BATCH, last))))
-    assert total.wrong == [], "python tests/benchmarks/claims.py --show SEED"
+    assert total.wrong == [], "python -m tests.benchmarks claims --show SEED"
     assert total.shown["race"] > total.kernels // 2
     assert total.freed > total.kernels // 14  # a barrier beside a race that is told is not judged
     data = "race that data decide"  # which needs the right data

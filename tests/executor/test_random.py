@@ -1,7 +1,7 @@
 """Random kernels and each rewrite of them, applied as text: only declarations, launches and new barriers change,
 nothing is left to rewrite, equal bytes and no race.
 
-``python tests/benchmarks/executor.py --kernels 10000`` runs more; a failure prints the command that shows it again.
+``python -m tests.benchmarks executor --kernels 10000`` runs more; a failure prints the command that shows it again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def test_merged_memory_gives_the_bytes_of_the_original(part: int, capsys: pytest
     first, kernels = FIRST + part * KERNELS, KERNELS // PARTS
     with capsys.disabled():  # pytest-xdist shows what its processes write to stderr only
         print(f"{kernels} random kernels from seed {first}", file=sys.stderr, flush=True)
-    again = f"python tests/benchmarks/executor.py --seed {first} --kernels {kernels}"
+    again = f"python -m tests.benchmarks executor --seed {first} --kernels {kernels}"
     total = Result()
     for at in range(first, first + kernels, BATCH):
         total.add(check_kernels(list(range(at, min(at + BATCH, first + kernels))), 2))

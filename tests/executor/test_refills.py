@@ -1,6 +1,6 @@
 """Tiles that are filled again in a loop: what is offered, applied and run gives the bytes of the original.
 
-``python tests/benchmarks/executor.py --refilled --kernels 10000`` runs more random kernels.
+``python -m tests.benchmarks executor refilled --kernels 10000`` runs more random kernels.
 """
 
 from __future__ import annotations

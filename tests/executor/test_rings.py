@@ -1,6 +1,6 @@
 """Rings of stages: random kernels with them are clean, and each rewrite of one gives the bytes of the original.
 
-``python tests/benchmarks/executor.py --rings --kernels 10000`` runs more random kernels.
+``python -m tests.benchmarks executor rings --kernels 10000`` runs more random kernels.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -87,12 +87,3 @@ def judge(paths: Sequence[Path], seeds: range, tally: Tally) -> None:
         )
         if not seed % 200:
             forget_files()
-
-
-def told(tally: Tally) -> Iterator[str]:
-    yield (
-        f"{tally.mutants:,} mutants, {tally.findings:,} findings, {tally.stopped:,} stopped,"
-        f" slowest {tally.slowest:.2f} s"
-    )
-    yield from tally.defects
-    yield from tally.slow

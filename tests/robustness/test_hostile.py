@@ -1,7 +1,7 @@
 """Hostile texts end within fifteen seconds of processor time (ten where nothing else runs) and a gigabyte, and what was
 cut is told.
 
-Every fifth of them, at a third of its size: ``python tests/benchmarks/hostile.py`` tries all of them at full size.
+Every fifth of them, at a third of its size: ``python -m tests.benchmarks hostile`` tries all of them at full size.
 """
 
 from __future__ import annotations

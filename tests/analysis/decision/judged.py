@@ -59,23 +59,6 @@ class Tally:
     reasons: Counter[str] = field(default_factory=Counter)
     wrong: list[tuple[int, str]] = field(default_factory=list)
 
-    def words(self) -> str:
-        """All counts."""
-        decided = self.free + self.racy
-        share = 100 * decided / self.kernels if self.kernels else 0.0
-        judged = self.kernels - self.idle
-        lines = [
-            f"{self.kernels} kernels, {self.idle} of them without a launch that counts; {self.conflicts} race",
-            f"race-free {self.free}, racy {self.racy}, undecided {self.undecided}: {share:.1f} % decided",
-            f"of the {judged} with a launch that counts: {100 * self.settled / max(judged, 1):.1f} % decided",
-            f"pairs {self.pairs}, not decided {self.open}",
-            f"of the kernels that race, {self.found} have a verdict racy",
-            f"races told at warning or above {self.told}, {self.unshown} of them not to be judged",
-            f"wrong {len(self.wrong)}",
-        ]
-        lines += [f"  {count:>6} {reason}" for reason, count in self.reasons.most_common(25)]
-        return "\n".join(lines)
-
     def add(self, other: Tally) -> None:
         for name in self.__dataclass_fields__:
             setattr(self, name, getattr(self, name) + getattr(other, name))

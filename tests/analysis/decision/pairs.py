@@ -74,17 +74,6 @@ class Tally:
         self.answers += other.answers
         self.wrong += other.wrong
 
-    def words(self) -> str:
-        """All counts."""
-        share = 100 * (1 - self.answers[Answer.UNDECIDED.value] / max(self.pairs, 1))
-        return "\n".join(
-            (
-                f"{self.pairs} pairs, {self.met} meet under a launch, {share:.1f} % decided",
-                *(f"  {count:>6} {answer}" for answer, count in self.answers.most_common()),
-                f"contradictions {len(self.wrong)}",
-            )
-        )
-
 
 def drawn(seed: int) -> Drawn:
     """The kernel of a seed."""

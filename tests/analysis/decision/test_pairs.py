@@ -1,5 +1,5 @@
 """Answers on random pairs of accesses, against bounded enumeration; the benchmark judges as many others as one likes,
-``python tests/benchmarks/pairs.py --pairs 10000``.
+``python -m tests.benchmarks pairs --pairs 10000``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ KERNELS = 30
 @pytest.mark.slow(seconds=10)
 def test_no_answer_is_contradicted() -> None:
     found = judge(range(KERNELS))
-    assert found.wrong == [], "python tests/benchmarks/pairs.py --show SEED"
+    assert found.wrong == [], "python -m tests.benchmarks pairs --show SEED"
     assert found.pairs > 3 * KERNELS
     assert found.met > found.pairs // 5
     assert found.answers[Answer.APART.value] > found.pairs // 5

@@ -1,5 +1,5 @@
 """Verdicts on random kernels, against all conflicts of many launches of each; the benchmark judges as many others as
-one likes, ``python tests/benchmarks/decided.py --kernels 100000``.
+one likes, ``python -m tests.benchmarks decided --kernels 100000``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ S = Array("s", "int", 64, 4)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_what_is_decided_is_so(part: int) -> None:
     total: Tally = judge(range(part * KERNELS // PARTS, (part + 1) * KERNELS // PARTS))
-    assert total.wrong == [], "python tests/benchmarks/decided.py --show SEED"
+    assert total.wrong == [], "python -m tests.benchmarks decided --show SEED"
     assert total.free > total.kernels // 4
     assert total.conflicts > total.kernels // 6
     assert (

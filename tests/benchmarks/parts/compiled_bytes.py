@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from alone import STUBS, resolved, standalone
+from benchmarks.runner.declared import Missing
 from fetch import cache_folder
 from ptxas import Entry, compile_entries, normal, spelled_instances
 from toolchain import nvcc
@@ -47,7 +48,7 @@ def compare(
     result = Compared()
     compiler = nvcc()
     if compiler is None:
-        raise SystemExit("nvcc is not installed")
+        raise Missing("nvcc is not installed")
     project = _Project(folder, defines)
     by_path = defaultdict(list)
     for kernel in kernels:

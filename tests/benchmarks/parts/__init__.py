@@ -1,0 +1,1 @@
+"""What single benchmarks are made of beside their own module."""
