@@ -128,7 +128,7 @@ def test_nothing_is_kept_without_being_asked_for(tmp_path: Path, capsys: pytest.
 
 def test_a_figure_is_kept_with_all_that_it_may_depend_on(tmp_path: Path) -> None:
     source = tmp_path / "somewhere" / "a.cu"
-    words = ["--record", "--value", "2.5", str(source), "--list", "out"]
+    words = ["--record", "--value", "2.50000049", str(source), "--list", "out"]
     assert command.run(fake, words, tmp_path) == 0
     kept = [json.loads(line) for line in (tmp_path / f"{fake.name}.jsonl").read_text().splitlines()]
     assert kept[0] == {
@@ -138,7 +138,7 @@ def test_a_figure_is_kept_with_all_that_it_may_depend_on(tmp_path: Path) -> None
         "better": "lower",
         "options": {
             "files": ["a.cu"],
-            "value": 2.5,
+            "value": 2.50000049,
             "kinds": ["quick"],
             "only": None,
             "wrong": False,

@@ -94,7 +94,7 @@ def keep(
     with path.open("a", encoding="utf-8") as out:
         out.write("\n" if broken else "")
         for figure, unit, better in figures:
-            line: dict[str, Any] = {"figure": figure.name, "value": figure.value, "unit": unit}
+            line: dict[str, Any] = {"figure": figure.name, "value": _rounded(figure.value), "unit": unit}
             line |= {"better": better, **({} if figure.whole is None else {"whole": figure.whole})}
             line |= {"options": options, "commit": run.commit, "dirty": run.dirty, "date": run.date}
             print(json.dumps({**line, "machine": run.machine, "load": loads}), file=out)
@@ -123,6 +123,11 @@ def earlier(
             if same:
                 found[name, unit] = past
     return found, complaints
+
+
+def _rounded(value: float) -> float:
+    """Six digits of what was measured; what was counted, as it is."""
+    return value if isinstance(value, int) else float(f"{value:.6g}")
 
 
 def _processor() -> str:
