@@ -101,7 +101,7 @@ def measure(
     documents: int = 2_000,
     files: int = 30,
     parts: int = 20,
-    minutes: Annotated[float, "of edits, at most"] = 1e9,
+    minutes: Annotated[float | None, "of edits, at most"] = None,
 ) -> Iterator[Told]:
     found = candidates(folders or [cache_folder()])
     if not found:
@@ -126,7 +126,9 @@ def report(client: Client, what: str, times: Sequence[float] = ()) -> Iterator[F
     yield from spread(f"{what}, key", times, (0.5,), "ms")
 
 
-def edit(client: Client, paths: Sequence[Path], edits: int, parts: int, minutes: float) -> Iterator[Told]:
+def edit(
+    client: Client, paths: Sequence[Path], edits: int, parts: int, minutes: float | None
+) -> Iterator[Told]:
     rng, number = random.Random(1), itertools.count(1_000_001)
     typists: list[Typist] = []
     for path in paths:
@@ -138,7 +140,7 @@ def edit(client: Client, paths: Sequence[Path], edits: int, parts: int, minutes:
     typist, times = typists[0], list[float]()
     started = time.perf_counter()
     for count in range(1, edits + 1):
-        if time.perf_counter() - started > minutes * 60:
+        if minutes is not None and time.perf_counter() - started > minutes * 60:
             yield from report(client, "edits, out of time", times)
             break
         if rng.random() * STAYS < 1:
@@ -171,4 +173,4 @@ def open_and_close(client: Client, paths: Sequence[Path], documents: int, parts:
             yield from report(client, f"{count:,} closed", times)
             times.clear()
     time.sleep(IDLE)
-    yield from report(client, "idle")
+    yield from report(client, "idle, all closed")

@@ -28,6 +28,7 @@ def fake(
     only: str | None = None,
     list: Annotated[Path | None, Aside("write more to this file")] = None,
     wrong: bool = False,
+    twice: Annotated[bool, Aside("tell a figure again")] = False,
     missing: bool = False,
 ) -> Iterator[Told]:
     """A benchmark that takes no time.
@@ -39,6 +40,10 @@ def fake(
     yield "a remark"
     yield Figure("key p50", value)
     yield Figure("found", 3, "", "higher", whole=4)
+    if twice:
+        yield Figure("found", 4, "s")
+        yield Figure("found", 5)
+        yield Figure("found", 6, "")
     if wrong:
         yield Wrong("two times two is five")
 
@@ -92,6 +97,7 @@ def test_options_come_from_annotations() -> None:
         "only": None,
         "list": None,
         "wrong": False,
+        "twice": False,
         "missing": False,
     }
     found = given("a.cu", "b.cu", "--value", "2", "--kinds", "slow", "quick", "--list", "out", "--wrong")
@@ -225,6 +231,13 @@ def test_what_is_wrong_ends_with_1_and_what_is_missing_with_2(
     assert command.run(fake, ["--missing", "--record"], tmp_path) == 2
     assert capsys.readouterr().err == "no compiler\n"
     assert (tmp_path / f"{fake.name}.jsonl").read_bytes() == kept
+
+
+def test_two_figures_of_one_name_and_unit_are_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.run(fake, ["--twice"], tmp_path) == 1
+    assert said(capsys).count("WRONG two figures are called found") == 1
 
 
 @pytest.mark.parametrize("path", sorted(records.RESULTS.glob("*.jsonl")), ids=lambda path: path.stem)

@@ -49,6 +49,9 @@ def run(benchmark: Benchmark, words: Sequence[str], results: Path = RESULTS) -> 
             if isinstance(told, Figure):
                 unit = benchmark.unit if told.unit is None else told.unit
                 better = benchmark.better if told.better is None else told.better
+                if any((each.name, other) == (told.name, unit) for each, other, _ in figures):
+                    wrong += 1
+                    print(f"WRONG two figures are called {told.name}")
                 figures.append((told, unit, better))
                 print(line(told, unit, better, known.get((told.name, unit))), flush=True)
             else:
