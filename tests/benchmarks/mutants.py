@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
-from benchmarks.runner.declared import Told, Wrong, benchmark
+from benchmarks.runner.declared import Figure, Told, Wrong, benchmark
 from benchmarks.runner.figures import counted
 from benchmarks.runner.programs import TESTS
 from fetch import cache_folder
@@ -19,9 +20,13 @@ from robustness.mutants import Tally, judge, sources
 _BATCH = 500
 
 
+def files() -> list[Path]:
+    return sources([TESTS / "kernels", cache_folder()])
+
+
 def batch(first: int, last: int) -> Tally:
     tally = Tally()
-    judge(sources([TESTS / "kernels", cache_folder()]), range(first, last), tally)
+    judge(files(), range(first, last), tally)
     return tally
 
 
@@ -40,5 +45,6 @@ def measure(
             whole.slowest = max(whole.slowest, tally.slowest)
             whole.defects += tally.defects
             whole.slow += tally.slow
+    yield Figure("files that they are made of", len(files()))
     yield from counted(whole, lower=("stopped", "slowest", "defects", "slow"))
     yield from map(Wrong, [*whole.defects, *whole.slow])
