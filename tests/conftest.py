@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+import store
 import turns
 
 import smem_lsp.facts.attempts
@@ -39,6 +40,11 @@ def pytest_report_header() -> str:
     if turns.ALL:
         return "all cases of all series"
     return f"of long series the part of commit {turns.commit()[:12]}, see CONTRIBUTING.md; all: bash tests/run --all"
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if not hasattr(session.config, "workerinput"):  # the first process of the run alone
+        store.prune()
 
 
 @functools.cache

@@ -13,6 +13,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from store import compiled
+
 from .assembly import NAMESPACE, Layout, lay_out
 from .model import Source
 from .prepare import Prepared, prepare
@@ -34,6 +36,7 @@ _PROGRAM = (
     "-fno-gnu-unique",
     "-ffp-contract=off",
 )
+_ENVIRONMENT = {"LC_ALL": "C"}
 _ERROR = re.compile(rf"^{NAMESPACE}(\d+):(\d+):(?:\d+:)? (?:fatal )?error: (.*)$", re.M)
 
 # The same of a template of the headers that a program asks for.
@@ -69,19 +72,23 @@ def compile_programs(sources: Sequence[Source], folder: Path) -> tuple[Path, lis
     base = _base()
     (folder / "programs.cpp").write_text(_unit(prepared), "utf-8")
     command = ["g++", *_PROGRAM, f"-I{base}", f"-I{HERE / 'headers'}", "-include", f"{base / 'prelude.h'}"]
-    run = _run([*command, "-fdump-tree-gimple-lineno=gimple", "-S", "programs.cpp", "-o", "-"], folder)
-    if run.returncode:
-        raise BuildError(_errors(run.stderr, sources), run.stderr)
+    command.append(f"-fdebug-prefix-map={folder}=.")  # so that equal texts give equal programs
+    command += ["-fdump-tree-gimple-lineno=gimple", "-S", "programs.cpp", "-o", "compiled.s"]
+    said = compiled(command, folder, ["compiled.s", "gimple"], environment=_ENVIRONMENT)
+    if said.code:
+        raise BuildError(_errors(said.stderr, sources), said.stderr)
     for file, line, what in unseen((folder / "gimple").read_text("utf-8"), NAMESPACE):
         name = sources[int(file.removeprefix(NAMESPACE))].name
         raise NotModelled(f"{name}:{line}: a structure that nothing watches: {what.replace(f'{file}::', '')}")
-    assembly, layouts = lay_out(run.stdout, len(sources), [each.kernels == 1 for each in prepared])
+    assembly = (folder / "compiled.s").read_text("utf-8")
+    assembly, layouts = lay_out(assembly, len(sources), [each.kernels == 1 for each in prepared])
     (folder / "programs.s").write_text(assembly, "utf-8")
     command = ["g++", "-no-pie", "programs.s", f"{base / 'runtime.o'}", "-o", "programs"]
     run = _run(command, folder)
     if run.returncode:
         raise BuildError({}, run.stderr)
-    (folder / "programs.s").unlink()
+    for name in ("programs.s", "compiled.s", "gimple"):
+        (folder / name).unlink()
     return folder / "programs", layouts
 
 
@@ -154,6 +161,6 @@ def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         encoding="utf-8",
         errors="replace",
-        env={**os.environ, "LC_ALL": "C"},
+        env={**os.environ, **_ENVIRONMENT},
         check=False,
     )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
 from pathlib import Path
 
 import pytest
 from fixes.test_rewrites_compiled import cases
 from harness import promised_bytes
 from ptxas import entries
+from store import compiled
 from toolchain import nvcc, require
 
 from smem_lsp.engine import check
@@ -72,10 +72,8 @@ def shared_bytes(text: str, folder: Path) -> dict[str, int]:
     path = folder / "kernels.cu"
     path.write_text(text, encoding="utf-8")
     flags = ["-arch=sm_90", "-cubin", "-Xptxas", "-v", "-o", str(folder / "out.cubin")]
-    done = subprocess.run(
-        [str(compiler), *flags, str(path)], capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    done = compiled([compiler, *flags, path], folder, seconds=300)
+    assert done.code == 0, done.stderr[-2000:]
     return {entry.name: entry.shared for entry in entries(done.stdout + done.stderr) if not entry.template}
 
 
