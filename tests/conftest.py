@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -40,6 +41,17 @@ def pytest_report_header() -> str:
     if turns.ALL:
         return "all cases of all series"
     return f"of long series the part of commit {turns.commit()[:12]}, see CONTRIBUTING.md; all: bash tests/run --all"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays: looking through it for garbage, again and again, takes a quarter of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -6,6 +6,7 @@ from itertools import accumulate
 from random import Random
 
 import pytest
+from loops import every
 
 from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Kernel
@@ -394,7 +395,7 @@ def test_a_statement_of_a_function_that_is_called_is_lowered_alone(words: str, p
     assert typist.whole == 2
 
 
-@pytest.mark.parametrize("words", [each for each in STATEMENTS if "#if" not in each])
+@every("words", [each for each in STATEMENTS if "#if" not in each])
 @pytest.mark.parametrize("place", ["first", "loop", "method", "made"])
 def test_whatever_is_typed_in_a_function_the_kernel_is_that_of_the_text(words: str, place: str) -> None:
     typist = Typist()
