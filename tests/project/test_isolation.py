@@ -162,6 +162,7 @@ def unshadowed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int,
 
 
 @pytest.mark.slow(seconds=12)
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("packages", [False, True], ids=["modules", "packages"])
 @pytest.mark.parametrize("door", DOORS)
 def test_nothing_of_the_project_is_imported(

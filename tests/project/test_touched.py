@@ -98,6 +98,7 @@ def test_what_is_below_a_room() -> None:
     assert below(["config"]) == {"config", "source", "targets"}
 
 
+@pytest.mark.slow(seconds=3)
 def test_the_tests_that_there_are() -> None:
     """An import of ours is one whether it is written or named in a string, and helpers count with what they import."""
     roots = touched.import_roots((touched.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
