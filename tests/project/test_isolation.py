@@ -246,6 +246,8 @@ def test_nothing_is_imported_by_the_server_of_the_extension(
     assert not project.ran()
 
 
+@pytest.mark.slow(seconds=4)
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("path", ["", ".", ":", "lib", "./lib:", "{project}", "{project}/lib", "{link}"])
 @pytest.mark.parametrize("door", ["executable", "module"])
 def test_a_python_path_that_leads_into_the_project(project: Project, door: str, path: str) -> None:
