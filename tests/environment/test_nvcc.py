@@ -119,8 +119,11 @@ def test_a_compiler_that_never_ends_is_stopped(tmp_path: Path) -> None:
     slow = tmp_path / "nvcc"
     slow.write_text("#!/bin/sh\nsleep 60 & echo $! > pid; cp pid '%s'; wait\n" % (tmp_path / "pid"))
     slow.chmod(0o755)
-    with pytest.raises(CompileError, match="did not finish"):
-        compile_statistics(str(slow), "", "sm_80", timeout=1.0)
+    for seconds in (1.0, 5.0, 50.0):  # a busy machine may take more than one to start it
+        with pytest.raises(CompileError, match="did not finish"):
+            compile_statistics(str(slow), "", "sm_80", timeout=seconds)
+        if (tmp_path / "pid").exists():
+            break
     child = int((tmp_path / "pid").read_text())
     state = Path(f"/proc/{child}/stat")
     assert not state.exists() or state.read_text().split()[2] == "Z" or os.getpgid(child) != child
@@ -168,7 +171,7 @@ def test_stopped_from_another_thread_with_its_children(tmp_path: Path) -> None:
             time.sleep(0.01)
         stop.set()
         with pytest.raises(CompileStopped):
-            running.result(30)
+            running.result(300)
     assert gone(int((tmp_path / "pid").read_text()))
 
 
