@@ -27,8 +27,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+CHECKOUT = Path(__file__).parents[1]
 LIMIT = 1 << 30  # bytes of all entries
-_FORMAT = "1"
+_FORMAT = "2"
 _DEPENDENCIES = "read.d"
 _SEEN = (  # variables that compilers look at
     *("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX"),
@@ -59,8 +60,9 @@ def compiled(
     subprocess.TimeoutExpired."""
     words = [str(word) for word in command]
     variables = {**os.environ, **environment}
-    kept = _place(words, folder, variables)
-    if kept is not None and (found := _read(kept, folder)) is not None:
+    roots = {"folder": folder, **_roots(words[0])}
+    kept = _place(words, folder, variables, roots)
+    if kept is not None and (found := _read(kept, roots)) is not None:
         for name, content in found.made.items():
             (folder / name).write_bytes(content)
         return found
@@ -78,7 +80,7 @@ def compiled(
     files = {name: (folder / name).read_bytes() for name in made if (folder / name).is_file()}
     said = Said(run.returncode, run.stdout, run.stderr, files)
     if kept is not None and run.returncode == 0 and (folder / _DEPENDENCIES).is_file():
-        _write(kept, said, folder)
+        _write(kept, said, folder, roots)
     (folder / _DEPENDENCIES).unlink(missing_ok=True)
     return said
 
@@ -115,7 +117,33 @@ def _machine() -> bytes:
 # ---- the key -------------------------------------------------------------------------------------------------------
 
 
-def _place(words: Sequence[str], folder: Path, variables: Mapping[str, str]) -> Path | None:
+def _roots(compiler: str) -> dict[str, Path]:
+    """Folders that may lie elsewhere the next time, with what is in them the same: the checkout, a toolkit in an
+    environment of its own, the store."""
+    found = {"checkout": CHECKOUT}
+    if "nvcc" in compiler:
+        found["toolkit"] = Path(compiler).parents[1]
+    if (root := store()) is not None:
+        found["store"] = root
+    return found
+
+
+def _without(text: str, roots: Mapping[str, Path]) -> str:
+    """With the name of a root in place of its path; the longest path goes first, which may lie in another."""
+    for name, path in sorted(roots.items(), key=lambda each: -len(str(each[1]))):
+        text = text.replace(str(path), f"{{{name}}}")
+    return text
+
+
+def _with(text: str, roots: Mapping[str, Path]) -> str:
+    for name, path in roots.items():
+        text = text.replace(f"{{{name}}}", str(path))
+    return text
+
+
+def _place(
+    words: Sequence[str], folder: Path, variables: Mapping[str, str], roots: Mapping[str, Path]
+) -> Path | None:
     """The file of an entry; None: nothing is kept for this command."""
     root = store()
     compiler = shutil.which(words[0])
@@ -125,7 +153,7 @@ def _place(words: Sequence[str], folder: Path, variables: Mapping[str, str]) -> 
     if programs is None:
         return None
     parts = [_FORMAT, programs, *(f"{name}={variables.get(name)}" for name in _SEEN)]
-    parts += [word.replace(str(folder), "") for word in words[1:]]
+    parts += [_without(word, roots) for word in words[1:]]
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             parts.append(f"{path.relative_to(folder)} {_digest(path.read_bytes())}")
@@ -191,10 +219,10 @@ def store() -> Path | None:
     if named == "0":
         return None
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(named) if named else cache / "smem-lsp" / "tests"
+    return CHECKOUT / named if named else cache / "smem-lsp" / "tests"
 
 
-def _read(kept: Path, folder: Path) -> Said | None:
+def _read(kept: Path, roots: Mapping[str, Path]) -> Said | None:
     """An entry, if every file that was read is what it was."""
     content = _load(kept)
     if content is None:
@@ -202,7 +230,8 @@ def _read(kept: Path, folder: Path) -> Said | None:
     size = int.from_bytes(content[:4], "big")
     head = json.loads(content[4 : 4 + size])
     try:
-        if list(_digests(Path(path) for path, _ in head["read"])) != [digest for _, digest in head["read"]]:
+        read = [Path(_with(path, roots)) for path, _ in head["read"]]
+        if list(_digests(read)) != [digest for _, digest in head["read"]]:
             return None
     except OSError:
         return None
@@ -210,22 +239,22 @@ def _read(kept: Path, folder: Path) -> Said | None:
     for name, length in head["made"]:
         made[name] = content[at : at + length]
         at += length
-    stdout, stderr = (head[name].replace("{folder}", str(folder)) for name in ("stdout", "stderr"))
+    stdout, stderr = (_with(head[name], roots) for name in ("stdout", "stderr"))
     return Said(0, stdout, stderr, made)
 
 
-def _write(kept: Path, said: Said, folder: Path) -> None:
+def _write(kept: Path, said: Said, folder: Path, roots: Mapping[str, Path]) -> None:
     read = []
     for name in dependencies((folder / _DEPENDENCIES).read_text("utf-8")):
-        path = (folder / name).resolve()
+        path = folder / name
         if not path.is_file():
             return
-        if folder.resolve() not in path.parents:  # those are in the key
+        if folder not in path.parents or ".." in path.parts:  # those in the folder are in the key
             read.append(path)
     head = {
-        "read": list(zip(map(str, read), _digests(read))),
-        "stdout": said.stdout.replace(str(folder), "{folder}"),
-        "stderr": said.stderr.replace(str(folder), "{folder}"),
+        "read": [(_without(str(path), roots), digest) for path, digest in zip(read, _digests(read))],
+        "stdout": _without(said.stdout, roots),
+        "stderr": _without(said.stderr, roots),
         "made": [(name, len(content)) for name, content in said.made.items()],
     }
     start = json.dumps(head).encode()
@@ -265,14 +294,18 @@ def prune(limit: int = LIMIT) -> None:
     if root is None or not root.is_dir():
         return
     entries = []
-    for path in root.glob("??/*"):
+    for path in (*root.glob("??/*"), *root.glob("executor/*")):
         with suppress(OSError):
-            state = path.stat()
-            entries.append((state.st_mtime_ns, state.st_size, path))
+            files = [path] if path.is_file() else list(path.iterdir())
+            size = sum(file.stat().st_size for file in files)
+            entries.append((path.stat().st_mtime_ns, size, path))
     left = sum(size for _, size, _ in entries)
     for _, size, path in sorted(entries):
         if left <= limit:
             return
         with suppress(OSError):
-            path.unlink()
+            if path.is_file():
+                path.unlink()
+            else:
+                shutil.rmtree(path)  # a header that the executor has compiled ahead
         left -= size

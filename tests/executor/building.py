@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from store import compiled
+from store import compiled, store
 
 from .assembly import NAMESPACE, Layout, lay_out
 from .model import Source
@@ -125,9 +125,12 @@ def _base() -> Path:
         if path.is_file():
             parts.append(f"{path.relative_to(HERE)}\n{path.read_text('utf-8')}")
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:20]
+    kept = store()  # where it stays from run to run, as what is compiled with it does
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "smem-lsp" / "executor" / key
-    if not folder.is_dir():
+    folder = (kept or cache / "smem-lsp") / "executor" / key
+    if folder.is_dir():
+        os.utime(folder)  # used
+    else:
         folder.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(dir=folder.parent))
         _make_base(made)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -99,12 +100,30 @@ def test_flags_and_variables_are_part_of_the_question(
 
 def test_another_compiler_is_another_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["g++", "-S", "a.cpp"]
-    before = store._place(words, tmp_path / "first", {})
+    before = store._place(words, tmp_path / "first", {}, {})
     assert before is not None
     monkeypatch.setattr(store, "_programs", lambda compiler: "another")
-    assert store._place(words, tmp_path / "first", {}) not in (None, before)
+    assert store._place(words, tmp_path / "first", {}, {}) not in (None, before)
     monkeypatch.setattr(store, "_programs", lambda compiler: None)
-    assert store._place(words, tmp_path / "first", {}) is None
+    assert store._place(words, tmp_path / "first", {}, {}) is None
+
+
+def test_headers_of_a_checkout_that_lies_elsewhere_are_the_same(
+    tmp_path: Path, started: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def at(name: str) -> str:
+        monkeypatch.setattr(store, "_roots", lambda compiler: {"checkout": tmp_path / name})
+        command = ["g++", f"-I{tmp_path / name}", "-S", "a.cpp", "-o", "a.s"]
+        return compiled(command, tmp_path / "first", ["a.s"]).made["a.s"].decode()
+
+    shutil.copytree(tmp_path / "headers", tmp_path / "elsewhere")
+    first = at("headers")
+    (tmp_path / "first" / "a.s").unlink()
+    assert at("elsewhere") == first
+    assert len(started) == 1
+    (tmp_path / "first" / "a.s").unlink()
+    (tmp_path / "elsewhere" / "size.h").write_text("#define SIZE 7\n", "utf-8")
+    assert at("elsewhere") != first
 
 
 def spoil(entry: Path, at: int) -> None:
