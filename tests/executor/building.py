@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from store import compiled, store
@@ -125,13 +126,11 @@ def _base() -> Path:
         if path.is_file():
             parts.append(f"{path.relative_to(HERE)}\n{path.read_text('utf-8')}")
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:20]
-    kept = store()  # where it stays from run to run, as what is compiled with it does
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = (kept or cache / "smem-lsp") / "executor" / key
+    folder = _writable() / "executor" / key
     if folder.is_dir():
-        os.utime(folder)  # used
+        with suppress(OSError):
+            os.utime(folder)  # used
     else:
-        folder.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(dir=folder.parent))
         _make_base(made)
         try:
@@ -139,6 +138,18 @@ def _base() -> Path:
         except OSError:  # another process was faster
             shutil.rmtree(made)
     return folder
+
+
+def _writable() -> Path:
+    """The store, where what is compiled with it stays from run to run as well, or the user's cache."""
+    kept = store()
+    if kept is not None:
+        with suppress(OSError):
+            (kept / "executor").mkdir(parents=True, exist_ok=True)
+            return kept
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "smem-lsp"
+    (cache / "executor").mkdir(parents=True, exist_ok=True)
+    return cache
 
 
 def _make_base(folder: Path) -> None:
