@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import gc
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
+import store
+import turns
 
 import smem_lsp.facts.attempts
 import smem_lsp.lowering.kernel
@@ -22,19 +27,67 @@ SLOW_FOLDERS = frozenset({"corpora", "editor", "emacs", "neovim"})
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--part", metavar="K/N", help="run every Nth test only, from the Kth on: 1/2 and 2/2 are all"
+        "--part", metavar="K/N", help="run every Nth file of tests only, from the Kth on: 1/2 and 2/2 are all"
     )
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_configure() -> None:
+    os.environ["SMEM_TEST_COMMIT"] = (
+        turns.commit()
+    )  # whatever happens meanwhile, for all processes of the run
+
+
+def pytest_report_header() -> str:
+    if turns.ALL:
+        return "all cases of all series"
+    return f"of long series the part of commit {turns.commit()[:12]}, see CONTRIBUTING.md; all: bash tests/run --all"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays: looking through it for garbage, again and again, takes a quarter of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if not hasattr(session.config, "workerinput"):  # the first process of the run alone
+        store.prune()
+
+
+@functools.cache
+def _test_files() -> list[Path]:
+    return sorted(TESTS.rglob("test_*.py"))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file of another part is not even imported."""
     part = config.getoption("--part")
-    if part is not None:
-        first, _, every = part.partition("/")
-        items[:] = items[int(first) - 1 :: int(every)]
+    if part is None or collection_path not in _test_files():
+        return None
+    first, _, every = part.partition("/")
+    return _test_files().index(collection_path) % int(every) != int(first) - 1 or None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not turns.ALL:
+        left_out = turns.left_out(map(_case, items), config.args)
+        items[:] = [item for item in items if item.nodeid not in left_out]
     for item in items:
         folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
         if folder in SLOW_FOLDERS:
             item.add_marker(pytest.mark.slow)
+
+
+def _case(item: pytest.Item) -> turns.Case:
+    if item.get_closest_marker("nightly") is not None:
+        return turns.Case(item.nodeid, 0)
+    sampled = item.get_closest_marker("sampled")
+    return turns.Case(item.nodeid, 1 if sampled is None else int(sampled.kwargs["one_in"]))
 
 
 @pytest.fixture(autouse=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
 from harness import kernel_facts
+from store import compiled
 from toolchain import nvcc, require
 
 STATIC = """\
@@ -62,5 +62,5 @@ def assert_compiled(bodies: Iterable[str], folder: Path, head: str) -> None:
     file.write_text(head + "".join(texts), encoding="utf-8")
     target = ["-std=c++17", "-gencode", "arch=compute_80,code=sm_80"]
     command = [compiler, *target, "-c", file, "-o", folder / "a.o"]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
+    ran = compiled(command, folder)
+    assert ran.code == 0, ran.stderr

@@ -7,13 +7,13 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from store import compiled
 from toolchain import nvcc, require
 
 from smem_lsp.config import Config
@@ -197,10 +197,10 @@ def compile_cubin(text: str, arch: str) -> Compiled:
             "kernel.cubin",
             "kernel.cu",
         ]
-        run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+        run = compiled(command, Path(folder), seconds=120)
     output = run.stdout + run.stderr
     warnings = tuple(re.sub(r"\(\d+\)", "", line) for line in output.splitlines() if "warning" in line)
-    if run.returncode:
+    if run.code:
         return Compiled(warnings, next((line for line in output.splitlines() if "error" in line), output))
     # ptxas counts the bytes that the driver reserves behind a plus sign, and says nothing of 0 bytes
     shared = re.findall(r"(?:(\d+)(?:\+\d+)? bytes smem)", output)

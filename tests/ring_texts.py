@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
 from bulk_texts import HEAD
 from harness import kernel_facts
+from store import compiled
 from toolchain import nvcc, require
 
 STATIC = """\
@@ -75,5 +75,5 @@ def assert_compiled(bodies: Iterable[tuple[str, str]], folder: Path) -> None:
     file.write_text(HEAD + "".join(texts), encoding="utf-8")
     target = ["-std=c++17", "-gencode", "arch=compute_90a,code=sm_90a"]
     command = [compiler, *target, "-c", file, "-o", folder / "a.o"]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
+    ran = compiled(command, folder)
+    assert ran.code == 0, ran.stderr

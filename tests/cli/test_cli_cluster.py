@@ -70,7 +70,7 @@ class Cluster:
         return (self.folder / f"{number}.log").read_text()
 
 
-def until(true: Callable[[], object], seconds: float = 60) -> None:
+def until(true: Callable[[], object], seconds: float = 300) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end

@@ -89,6 +89,7 @@ def test_a_text_that_does_not_compile(smem: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow(seconds=15)
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize(
     "name", ["46_pareto.cu", "27_template.cu", "02_needs_one_barrier.cu", "24_cub_tempstorage.cu"]
 )

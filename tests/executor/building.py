@@ -11,7 +11,10 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+
+from store import compiled, store
 
 from .assembly import NAMESPACE, Layout, lay_out
 from .model import Source
@@ -34,6 +37,7 @@ _PROGRAM = (
     "-fno-gnu-unique",
     "-ffp-contract=off",
 )
+_ENVIRONMENT = {"LC_ALL": "C"}
 _ERROR = re.compile(rf"^{NAMESPACE}(\d+):(\d+):(?:\d+:)? (?:fatal )?error: (.*)$", re.M)
 
 # The same of a template of the headers that a program asks for.
@@ -69,19 +73,23 @@ def compile_programs(sources: Sequence[Source], folder: Path) -> tuple[Path, lis
     base = _base()
     (folder / "programs.cpp").write_text(_unit(prepared), "utf-8")
     command = ["g++", *_PROGRAM, f"-I{base}", f"-I{HERE / 'headers'}", "-include", f"{base / 'prelude.h'}"]
-    run = _run([*command, "-fdump-tree-gimple-lineno=gimple", "-S", "programs.cpp", "-o", "-"], folder)
-    if run.returncode:
-        raise BuildError(_errors(run.stderr, sources), run.stderr)
+    command.append(f"-fdebug-prefix-map={folder}=.")  # so that equal texts give equal programs
+    command += ["-fdump-tree-gimple-lineno=gimple", "-S", "programs.cpp", "-o", "compiled.s"]
+    said = compiled(command, folder, ["compiled.s", "gimple"], environment=_ENVIRONMENT)
+    if said.code:
+        raise BuildError(_errors(said.stderr, sources), said.stderr)
     for file, line, what in unseen((folder / "gimple").read_text("utf-8"), NAMESPACE):
         name = sources[int(file.removeprefix(NAMESPACE))].name
         raise NotModelled(f"{name}:{line}: a structure that nothing watches: {what.replace(f'{file}::', '')}")
-    assembly, layouts = lay_out(run.stdout, len(sources), [each.kernels == 1 for each in prepared])
+    assembly = (folder / "compiled.s").read_text("utf-8")
+    assembly, layouts = lay_out(assembly, len(sources), [each.kernels == 1 for each in prepared])
     (folder / "programs.s").write_text(assembly, "utf-8")
     command = ["g++", "-no-pie", "programs.s", f"{base / 'runtime.o'}", "-o", "programs"]
     run = _run(command, folder)
     if run.returncode:
         raise BuildError({}, run.stderr)
-    (folder / "programs.s").unlink()
+    for name in ("programs.s", "compiled.s", "gimple"):
+        (folder / name).unlink()
     return folder / "programs", layouts
 
 
@@ -118,10 +126,11 @@ def _base() -> Path:
         if path.is_file():
             parts.append(f"{path.relative_to(HERE)}\n{path.read_text('utf-8')}")
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:20]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "smem-lsp" / "executor" / key
-    if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
+    folder = _writable() / "executor" / key
+    if folder.is_dir():
+        with suppress(OSError):
+            os.utime(folder)  # used
+    else:
         made = Path(tempfile.mkdtemp(dir=folder.parent))
         _make_base(made)
         try:
@@ -129,6 +138,18 @@ def _base() -> Path:
         except OSError:  # another process was faster
             shutil.rmtree(made)
     return folder
+
+
+def _writable() -> Path:
+    """The store, where what is compiled with it stays from run to run as well, or the user's cache."""
+    kept = store()
+    if kept is not None:
+        with suppress(OSError):
+            (kept / "executor").mkdir(parents=True, exist_ok=True)
+            return kept
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "smem-lsp"
+    (cache / "executor").mkdir(parents=True, exist_ok=True)
+    return cache
 
 
 def _make_base(folder: Path) -> None:
@@ -154,6 +175,6 @@ def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         encoding="utf-8",
         errors="replace",
-        env={**os.environ, "LC_ALL": "C"},
+        env={**os.environ, **_ENVIRONMENT},
         check=False,
     )

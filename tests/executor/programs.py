@@ -19,6 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from store import answered
+
 from .assembly import NAMESPACE, Layout
 from .building import BuildError, compile_programs
 from .model import (
@@ -89,15 +91,8 @@ class Programs:
     def run_all(self, runs: Iterable[Run]) -> list[Outcome]:
         """The outcome of each, in order."""
         asked = list(runs)
-        done = subprocess.run(
-            [self._executable],
-            input="".join(map(self._request, asked)).encode(),
-            capture_output=True,
-            check=False,
-        )
-        if done.returncode:
-            raise RuntimeError(f"the executor ended with {done.returncode}: {done.stderr.decode()[-2000:]}")
-        frames = _frames(done.stdout)
+        requests = "".join(map(self._request, asked)).encode()
+        frames = _frames(answered(self._executable, requests, lambda: self._ask(requests)))
         if len(frames) != len(asked):
             raise RuntimeError(f"{len(asked)} runs, {len(frames)} answers")
         self._find_lines({place for answer, _ in frames for place in _places(answer)})
@@ -105,6 +100,13 @@ class Programs:
             self._outcome(self._layouts[self._number[run.program]], answer, raw)
             for run, (answer, raw) in zip(asked, frames)
         ]
+
+    def _ask(self, requests: bytes) -> tuple[bytes, bool]:
+        """Answers; and whether they are those of every other time: a run that takes too long ends as a crash."""
+        done = subprocess.run([self._executable], input=requests, capture_output=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"the executor ended with {done.returncode}: {done.stderr.decode()[-2000:]}")
+        return done.stdout, not any("crash" in answer for answer, _ in _frames(done.stdout))
 
     def _request(self, run: Run) -> str:
         number = self._number[run.program]

@@ -15,19 +15,23 @@ from executor.random_kernels import Generator, host_program
 
 FOLDER = Path(__file__).parents[1] / "kernels"
 SEEDS = range(3)
+PARTS = 3  # of which a run takes one
 # Races in a branch that is taken for other values of n than the program's own launch passes.
 ELSEWHERE = {"09_exclusive_uniform.cu without 16", "51_switch_scope.cu without 17"}
 
 
-@pytest.mark.slow(seconds=25)
-def test_the_reference_programs() -> None:
-    names = sorted(path.name for path in FOLDER.glob("*.cu") if ".wrong." not in path.name)
+@pytest.mark.slow(seconds=12)
+@pytest.mark.sampled(one_in=PARTS)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_the_reference_programs(part: int) -> None:
+    names = sorted(path.name for path in FOLDER.glob("*.cu") if ".wrong." not in path.name)[part::PARTS]
     tally = judge([Source(name, (FOLDER / name).read_bytes().decode()) for name in names], SEEDS)
-    assert tally.racy >= 100
+    print(tally.line())
+    assert tally.racy >= 30
     assert not tally.false_redundant
     assert set(tally.false_races) <= ELSEWHERE
     assert tally.found >= 0.9 * tally.racy, tally.missed
-    assert tally.told >= 0.6 * tally.harmless, tally.untold
+    assert len(tally.untold) <= 4, tally.untold
 
 
 @pytest.mark.slow(seconds=5)

@@ -12,6 +12,7 @@ from analysis.hazards.copy_patterns import Copies
 from analysis.hazards.patterns import Pattern
 from analysis.hazards.test_copies import NOT_ENDED as COPIES_NOT_ENDED
 from analysis.repairs.test_barrier_fixes import NOT_ENDED
+from turns import share
 
 from executor import Launch, Programs, Source, build, filled, zeroed
 from executor.cases import under_all_seeds
@@ -79,10 +80,11 @@ def _copying(pattern: Copies) -> Iterator[Case]:
 
 
 PLAIN = (*patterns.PATTERNS, *warp_patterns.PATTERNS, *table_patterns.PATTERNS)
-CASES = [
+ALL_CASES = [
     *(case for pattern in PLAIN for case in _plain(pattern)),
     *(case for pattern in copy_patterns.PATTERNS for case in _copying(pattern)),
 ]
+CASES = share(ALL_CASES, 3, "fixed patterns")
 
 
 @pytest.fixture(scope="module")

@@ -21,12 +21,13 @@ KERNELS = int(
     os.environ.get("SMEM_RANDOM_KERNELS", "500")
 )  # with their rewrites about 300 ms of one core each
 FIRST = int(os.environ.get("SMEM_SEED", "0"))  # the seeds are fixed: another number asks for others
-PARTS = 4  # so that the processes of a run share them
+PARTS = 4  # of which a run takes one
 BATCH = 125
 _BARRIER = re.compile(r"^\s*__syncthreads\(\);\n", re.M)
 
 
 @pytest.mark.slow(seconds=8)
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_merged_memory_gives_the_bytes_of_the_original(part: int, capsys: pytest.CaptureFixture[str]) -> None:
     first, kernels = FIRST + part * KERNELS, KERNELS // PARTS

@@ -82,14 +82,24 @@ def _on_targets(name: str, before: str, after: str, fix: Fix, threads: int) -> I
         yield Case(name, arch, before, after, fix.title, threads)
 
 
-class Compiler:
-    """Compiles ahead of the tests, two texts at a time."""
+PARTS = 8  # so that the processes of a run share them, and none makes the cases before it runs one
+EACH_PART = pytest.mark.parametrize("part", range(PARTS))
 
-    def __init__(self, wanted: list[Case]) -> None:
+
+def cases_of(part: int) -> dict[str, Case]:
+    return dict(list(cases().items())[part::PARTS])
+
+
+class Compiler:
+    """Compiles ahead of what is asked, two texts at a time."""
+
+    def __init__(self) -> None:
         processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
         self.pool = ThreadPoolExecutor(max(1, 2 // processes))
         self.running: dict[tuple[str, str], Future[Compiled]] = {}
-        for case in wanted:
+
+    def start(self, part: int) -> None:
+        for case in cases_of(part).values():
             self._start(case.before, case.arch)
             self._start(case.after, case.arch)
 
@@ -103,50 +113,56 @@ class Compiler:
 
 
 @pytest.fixture(scope="module")
-def compiled(request: pytest.FixtureRequest) -> Iterator[Compiler]:
+def compiler() -> Iterator[Compiler]:
     require(nvcc(), "nvcc is not installed")
-    params = (getattr(item, "callspec", None) for item in request.session.items)
-    names = dict.fromkeys(each.params.get("name") for each in params if each is not None)
-    compiler = Compiler([cases()[name] for name in names if name in cases()])
-    yield compiler
-    compiler.pool.shutdown(cancel_futures=True)
+    made = Compiler()
+    yield made
+    made.pool.shutdown(cancel_futures=True)
 
 
-@pytest.mark.slow(seconds=2)
-@pytest.mark.parametrize("name", cases())
-def test_a_rewrite_has_the_bytes_it_promises(name: str, compiled: Compiler) -> None:
-    case = cases()[name]
-    before, after = compiled(case.before, case.arch), compiled(case.after, case.arch)
-    kernel = check(case.before).kernels[0]
-    assert kernel.static_bytes is not None
-    if kernel.static_bytes > 48 * 1024:
-        assert f"uses too much shared data ({kernel.static_bytes:#x} bytes, 0xc000 max)" in before.error
-    else:
-        assert before.error == ""
-        assert before.bytes == kernel.static_bytes or not kernel.exact
-    assert after.error == ""
-    assert after.bytes == promised_bytes(case.title)
-    assert set(after.warnings) <= set(before.warnings)
+@pytest.mark.slow(seconds=10)
+@EACH_PART
+def test_a_rewrite_has_the_bytes_it_promises(part: int, compiler: Compiler) -> None:
+    compiler.start(part)
+    for name, case in cases_of(part).items():
+        before, after = compiler(case.before, case.arch), compiler(case.after, case.arch)
+        kernel = check(case.before).kernels[0]
+        assert kernel.static_bytes is not None, name
+        if kernel.static_bytes > 48 * 1024:
+            told = f"uses too much shared data ({kernel.static_bytes:#x} bytes, 0xc000 max)"
+            assert told in before.error, name
+        else:
+            assert before.error == "", name
+            assert before.bytes == kernel.static_bytes or not kernel.exact, name
+        assert after.error == "", name
+        assert after.bytes == promised_bytes(case.title), name
+        assert set(after.warnings) <= set(before.warnings), name
 
 
 # The union needs 42 registers instead of 40 there, so that 5 blocks fit instead of 6.
 WITHDRAWN = {"06_gemm_epilogue.cu-sm_80": "it costs 2 registers: 6 → 5 blocks/SM on sm_80"}
 
 
-@pytest.mark.slow(seconds=2)
-@pytest.mark.parametrize("name", cases())
-def test_a_rewrite_loses_no_resident_block_to_registers(name: str, compiled: Compiler) -> None:
+@pytest.mark.slow(seconds=10)
+@EACH_PART
+def test_a_rewrite_loses_no_resident_block_to_registers(part: int, compiler: Compiler) -> None:
+    compiler.start(part)
+    for name, case in cases_of(part).items():
+        blocks = [
+            occupancy(
+                case.arch, threads=case.threads, registers=each.registers, static_shared=each.bytes
+            ).blocks
+            for each in (compiler(case.before, case.arch), compiler(case.after, case.arch))
+            if not each.error
+        ]
+        assert (blocks == sorted(blocks)) == (name not in WITHDRAWN), name
+
+
+@pytest.mark.slow(seconds=4)
+@pytest.mark.parametrize("name", WITHDRAWN)
+def test_a_rewrite_that_would_is_withdrawn(name: str) -> None:
+    require(nvcc(), "nvcc is not installed")
     case = cases()[name]
-    before, after = compiled(case.before, case.arch), compiled(case.after, case.arch)
-    blocks = [
-        occupancy(case.arch, threads=case.threads, registers=each.registers, static_shared=each.bytes).blocks
-        for each in (before, after)
-        if not each.error
-    ]
-    if name not in WITHDRAWN:
-        assert blocks == sorted(blocks)
-        return
-    assert blocks != sorted(blocks)
     measured = Measured(
         statistics_of(case.before, case.arch), "nvcc", lambda text: statistics_of(text, case.arch)
     )

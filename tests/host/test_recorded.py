@@ -6,13 +6,13 @@ freed out of order or after its end (SMEM603). It knows no rule, and keeps the o
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from store import compiled
 from toolchain import cxx, nvcc, require
 
 from host.programs import PROGRAMS, Program
@@ -74,8 +74,8 @@ def test_each_program_compiles(tmp_path: Path) -> None:
         "-o",
         str(tmp_path / "programs.o"),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=False)
-    assert done.returncode == 0, done.stderr
+    done = compiled(command, tmp_path)
+    assert done.code == 0, done.stderr
 
 
 @pytest.mark.slow(seconds=7)

@@ -6,6 +6,7 @@ from itertools import accumulate
 from random import Random
 
 import pytest
+from loops import every
 
 from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Kernel
@@ -153,6 +154,7 @@ STATEMENTS = (
 )
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("words", STATEMENTS)
 def test_whatever_is_typed_the_kernel_is_that_of_the_text(words: str) -> None:
     typist = Typist()
@@ -394,7 +396,9 @@ def test_a_statement_of_a_function_that_is_called_is_lowered_alone(words: str, p
     assert typist.whole == 2
 
 
-@pytest.mark.parametrize("words", [each for each in STATEMENTS if "#if" not in each])
+@pytest.mark.slow(seconds=7)
+@pytest.mark.sampled(one_in=4)
+@every("words", [each for each in STATEMENTS if "#if" not in each])
 @pytest.mark.parametrize("place", ["first", "loop", "method", "made"])
 def test_whatever_is_typed_in_a_function_the_kernel_is_that_of_the_text(words: str, place: str) -> None:
     typist = Typist()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from ptxas import entries
+from store import compiled
 from toolchain import nvcc, require
 
 from smem_lsp.analysis.decision.model import VerdictKind
@@ -82,10 +82,8 @@ def test_exact_is_claimed_where_every_call_is_followed(folder: Path) -> None:
     assert dict(zip(CALLS, (report.exact for report in reports))) == CALLS
     flags = ["-arch=sm_90", "-cubin", "-Xptxas", "-v", "-o", str(folder / "out.cubin")]
     compiler = require(nvcc(), "nvcc is not installed")
-    done = subprocess.run(
-        [str(compiler), *flags, str(path)], capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    done = compiled([compiler, *flags, path], folder, seconds=300)
+    assert done.code == 0, done.stderr[-2000:]
     printed = {entry.name: entry.shared for entry in entries(done.stdout + done.stderr)}
     claimed = {r.kernel.name: r.static_bytes for r in reports if r.exact}
     assert claimed == {name: printed[name] for name in claimed}

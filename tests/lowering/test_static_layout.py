@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
 from pathlib import Path
 
 import pytest
 from fixes.test_rewrites_compiled import cases
 from harness import promised_bytes
 from ptxas import entries
+from store import compiled
 from toolchain import nvcc, require
 
 from smem_lsp.engine import check
@@ -72,10 +72,8 @@ def shared_bytes(text: str, folder: Path) -> dict[str, int]:
     path = folder / "kernels.cu"
     path.write_text(text, encoding="utf-8")
     flags = ["-arch=sm_90", "-cubin", "-Xptxas", "-v", "-o", str(folder / "out.cubin")]
-    done = subprocess.run(
-        [str(compiler), *flags, str(path)], capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    done = compiled([compiler, *flags, path], folder, seconds=300)
+    assert done.code == 0, done.stderr[-2000:]
     return {entry.name: entry.shared for entry in entries(done.stdout + done.stderr) if not entry.template}
 
 
@@ -191,10 +189,11 @@ def test_dynamic_memory_that_may_not_be_compiled_is_no_rounding_for_sure() -> No
     assert (same.static_bytes, same.exact) == (32, True)
 
 
-@pytest.mark.parametrize("name", [name for name, case in cases().items() if case.arch == "sm_90"])
-def test_after_a_merge_the_tool_counts_what_it_promised(name: str) -> None:
+@pytest.mark.slow(seconds=4)
+def test_after_a_merge_the_tool_counts_what_it_promised() -> None:
     """check, fix, check: the merged buffer has its size, and the map is there again."""
-    case = cases()[name]
-    report = check(case.after).kernels[0]
-    assert report.static_bytes == promised_bytes(case.title)
-    assert report.plans
+    for name, case in cases().items():
+        if case.arch == "sm_90":
+            report = check(case.after).kernels[0]
+            assert report.static_bytes == promised_bytes(case.title), name
+            assert report.plans, name

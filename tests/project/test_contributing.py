@@ -107,3 +107,12 @@ def test_a_row_in_the_wrong_place_is_found() -> None:
     assert found is not None
     below = line.sub("", PAGE).replace("| `cli`, ", f"{found[0]}| `cli`, ")
     assert imports_downwards(below) == ["engine imports fixes", "output imports fixes"]
+
+
+def test_what_is_left_to_the_night_has_a_line_that_says_what_finds_it_before() -> None:
+    marked = re.compile(r"@pytest\.mark\.(?:sampled|nightly)\b|^from turns import .*\bshare\b", re.M)
+    tests = (path for path in (ROOT / "tests").rglob("test_*.py") if path.name != "test_turns.py")
+    files = {path.relative_to(ROOT).as_posix() for path in tests if marked.search(path.read_text("utf-8"))}
+    table = PAGE.partition("| left out of a commit's run |")[2].partition("\n\n")[0]
+    named = {path for line in table.splitlines()[2:] for path in paths(line.split("|")[1])}
+    assert files == named

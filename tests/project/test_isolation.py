@@ -162,6 +162,7 @@ def unshadowed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int,
 
 
 @pytest.mark.slow(seconds=12)
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("packages", [False, True], ids=["modules", "packages"])
 @pytest.mark.parametrize("door", DOORS)
 def test_nothing_of_the_project_is_imported(
@@ -245,6 +246,8 @@ def test_nothing_is_imported_by_the_server_of_the_extension(
     assert not project.ran()
 
 
+@pytest.mark.slow(seconds=4)
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("path", ["", ".", ":", "lib", "./lib:", "{project}", "{project}/lib", "{link}"])
 @pytest.mark.parametrize("door", ["executable", "module"])
 def test_a_python_path_that_leads_into_the_project(project: Project, door: str, path: str) -> None:

@@ -7,6 +7,7 @@ import it, so the table has no circle, and a circle of files is allowed only whe
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -261,6 +262,7 @@ def circles(arrows: Mapping[str, set[str]]) -> list[tuple[str, ...]]:
     return found
 
 
+@functools.cache
 def file_arrows() -> dict[str, set[str]]:
     """Module -> modules of ours that it imports when it is imported or run; annotations alone do not count."""
     modules = {_module(path): path for path in PACKAGE.rglob("*.py")}
@@ -288,10 +290,13 @@ def _module(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def all_imports() -> Iterator[Import]:
+@functools.cache
+def all_imports() -> tuple[Import, ...]:
+    found: list[Import] = []
     for path in sorted(PACKAGE.rglob("*.py")):
         file = path.relative_to(PACKAGE.parent).as_posix()
-        yield from imports(path.read_text(encoding="utf-8"), file, is_package=path.name == "__init__.py")
+        found += imports(path.read_text(encoding="utf-8"), file, is_package=path.name == "__init__.py")
+    return tuple(found)
 
 
 def test_every_import_goes_one_way() -> None:
@@ -316,7 +321,7 @@ def test_the_table_has_no_circle() -> None:
     assert not circles({name: set(others) for name, others in MAY_IMPORT.items()})
 
 
-@pytest.mark.slow(seconds=5)
+@pytest.mark.slow(seconds=3)
 def test_files_go_round_only_where_it_is_said_why() -> None:
     rooms = {"/".join(part.split(".")[1:-1]) for circle in circles(file_arrows()) for part in circle}
     assert rooms == set(RECURSIVE)

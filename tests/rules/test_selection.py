@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from carets import codes
+from loops import every
 from rules.examples import EVERY_RULE, asked, checked_example, example
 
 from smem_lsp.config import Config
@@ -20,7 +21,7 @@ KERNELS = Path(__file__).parents[1] / "kernels"
 
 
 @EVERY_RULE
-@pytest.mark.parametrize("by", ["code", "name"])
+@every("by", ["code", "name"])
 def test_a_rule_that_is_ignored_says_nothing(rule: Rule, by: str) -> None:
     report = check(example(rule), config=Config(ignore=(getattr(rule, by),)))
     assert rule.code not in codes(report)
@@ -33,7 +34,7 @@ def test_a_rule_that_alone_is_selected_speaks_alone(rule: Rule) -> None:
 
 
 @EVERY_RULE
-@pytest.mark.parametrize("word", ["error", "warning", "info", "hint"])
+@every("word", ["error", "warning", "info", "hint"])
 def test_a_configured_severity_replaces_the_highest_and_caps_the_rest(rule: Rule, word: str) -> None:
     (plain,) = (f for f in checked_example(rule).findings if f.code == rule.code)
     config = Config(severity={rule.code: word})
@@ -46,7 +47,7 @@ SUPPRESSIBLE = [rule for code, rule in RULES.items() if not code.startswith("SME
 
 
 @pytest.mark.parametrize("rule", SUPPRESSIBLE, ids=lambda rule: rule.code)
-@pytest.mark.parametrize("by", ["code", "name"])
+@every("by", ["code", "name"])
 def test_a_comment_on_the_line_silences(rule: Rule, by: str) -> None:
     text = example(rule)
     (finding,) = (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import struct
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from store import compiled
 
 from smem_lsp.engine import check
 from tests import toolchain
@@ -64,10 +64,10 @@ def nvcc(text: str, folder: Path, *flags: str) -> str:
     include = toolchain.cuda_include()
     if include is not None and (include / "cccl").is_dir():
         command.insert(1, f"-I{include / 'cccl'}")
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = compiled(command, folder, ["out"], seconds=300)
     if "cub/cub.cuh" in done.stderr and "No such file" in done.stderr:
         toolchain.require(None, "CUB is not installed")
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.stderr
     return done.stderr
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 from cxx_types import random_program
+from store import compiled
 from toolchain import nvcc, require
 
 from smem_lsp.semantics import evaluate, sizes, type_of
@@ -500,9 +500,9 @@ def compile_errors(text: str, folder: Path) -> list[str]:
         str(folder / "types.cubin"),
         str(path),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = compiled(command, folder, seconds=300)
     errors = [line for line in (done.stderr + done.stdout).splitlines() if "error" in line]
-    return errors or ([] if done.returncode == 0 else [done.stderr[-500:]])
+    return errors or ([] if done.code == 0 else [done.stderr[-500:]])
 
 
 LISTS = """

@@ -444,11 +444,7 @@ def test_a_request_does_not_wait_for_an_analysis() -> None:
         started: list[str] = []
         running = worker.analyse(spinning(started, "a"), Turn())
         await asyncio.sleep(0.3)
-        asked = time.perf_counter()
-        assert await worker.submit(lambda: 5) == 5
-        waited = time.perf_counter() - asked
-        print(f"a request waited {waited * 1e3:.1f} ms for an analysis")
-        assert waited < 5.0  # an analysis looks every few milliseconds
+        assert await worker.submit(lambda: 5) == 5  # the analysis has no other end than a request that waits
         with pytest.raises(Superseded):
             await running
 

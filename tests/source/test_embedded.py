@@ -7,6 +7,7 @@ import random
 import textwrap
 
 import pytest
+from loops import every
 
 from smem_lsp.source.embedded import Builder, EmbeddedText, dedented
 from smem_lsp.source.text import Span
@@ -54,7 +55,7 @@ def spans(length: int) -> list[Span]:
     ]
 
 
-@pytest.mark.parametrize("seed", CASES)
+@every("seed", CASES)
 def test_a_span_stands_where_its_characters_stand(seed: int) -> None:
     _, embedded, places = embed(random.Random(seed))
     assert len(embedded.text) == len(places)
@@ -64,7 +65,7 @@ def test_a_span_stands_where_its_characters_stand(seed: int) -> None:
         assert embedded.outer(span) == expected
 
 
-@pytest.mark.parametrize("seed", CASES)
+@every("seed", CASES)
 def test_what_an_edit_may_replace_holds_the_span_and_nothing_else(seed: int) -> None:
     outer, embedded, places = embed(random.Random(seed))
     for span in spans(len(places)):
@@ -79,7 +80,7 @@ def test_what_an_edit_may_replace_holds_the_span_and_nothing_else(seed: int) -> 
             assert "".join(_ESCAPES.get(c, c) for c in embedded.text[span.start : span.end]) == spelled
 
 
-@pytest.mark.parametrize("seed", CASES)
+@every("seed", CASES)
 def test_the_way_back_leads_to_the_same_characters(seed: int) -> None:
     outer, embedded, places = embed(random.Random(seed))
     for at, place in enumerate(places):
@@ -95,7 +96,7 @@ def test_the_way_back_leads_to_the_same_characters(seed: int) -> None:
         assert embedded.inner(span) == (Span(touched[0], touched[-1] + 1) if touched else None)
 
 
-@pytest.mark.parametrize("seed", CASES)
+@every("seed", CASES)
 def test_a_place_between_two_characters_is_at_one_of_them(seed: int) -> None:
     _, embedded, places = embed(random.Random(seed))
     for at in range(len(places) + 1):
@@ -106,7 +107,7 @@ def test_a_place_between_two_characters_is_at_one_of_them(seed: int) -> None:
         assert found == (Span(allowed[0], allowed[0]) if allowed else None)
 
 
-@pytest.mark.parametrize("seed", CASES)
+@every("seed", CASES)
 def test_indentation_is_removed_as_python_removes_it(seed: int) -> None:
     chance = random.Random(seed)
     lines = [

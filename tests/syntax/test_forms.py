@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from loops import every
 from tree_shapes import shape, shapes
 
 from smem_lsp.source import SourceText
@@ -17,7 +18,7 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize(("source", "expected"), FORMS, ids=[source[:60] for source, _ in FORMS])
+@every("source, expected", FORMS)
 def test_form(source: str, expected: str) -> None:
     in_literal = '\\n"' in source or "\\n'" in source
     written = source if in_literal else source.replace("\\n", "\n")

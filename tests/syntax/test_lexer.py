@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from loops import every
 from test_kernels import FOLDER
 
 from smem_lsp.syntax.lexer import comments, lex, lex_macro
@@ -32,7 +33,7 @@ def texts(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["LF", "CRLF"])
-@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.name)
+@every("path", KERNELS)
 def test_every_token_of_a_kernel_stands_at_its_offset(path: object, newline: str) -> None:
     text = FOLDER.joinpath(str(path)).read_text("utf-8").replace("\n", newline)
     assert spelled_where_they_stand(text)

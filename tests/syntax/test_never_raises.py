@@ -1,6 +1,7 @@
 """Whatever is typed, the engine answers, and everything it says stands inside the text.
 
-``SMEM_FULL=1`` tries every beginning of every kernel; else a part of them, spread over the texts.
+``SMEM_FULL=1`` tries every beginning of every kernel; else a part of them, spread over the texts, of which a run
+takes one in seven.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 import pytest
 from fixes.two_buffers import TWO_BUFFERS_MERGED
 from test_kernels import FOLDER
+from turns import share
 
 from smem_lsp.engine import Report, apply, check
 from smem_lsp.source import Span
@@ -20,7 +22,7 @@ from smem_lsp.source import Span
 FULL = os.environ.get("SMEM_FULL") == "1"
 BEGINNINGS = 20  # of each text
 EDITS = 1000
-TIMEOUT = 60.0  # seconds for one text: far more than it takes
+TIMEOUT = 600.0  # seconds for one text that hangs: no machine is so busy
 
 TEXTS = {path.name: path.read_text("utf-8") for path in sorted(FOLDER.glob("*.cu"))}
 TEXTS["guest"] = TWO_BUFFERS_MERGED
@@ -74,16 +76,17 @@ def spans(report: Report) -> Iterator[Span]:
         yield from (launch.span for launch in kernel.kernel.launches)
 
 
-@pytest.mark.slow(seconds=3)
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_beginning_of_a_text_is_answered(name: str) -> None:
     text = TEXTS[name]
     stride = 1 if FULL else max(1, len(text) // BEGINNINGS)
-    for end in range(len(text) % stride, len(text) + 1, stride):
+    ends = range(len(text) % stride, len(text) + 1, stride)
+    for end in ends if FULL else share(ends, 7, name):
         judge(text[:end])
 
 
-@pytest.mark.slow(seconds=4)
+@pytest.mark.slow(seconds=8)
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("part", range(4))
 def test_random_edits_are_answered(part: int) -> None:
     chance = random.Random(part)

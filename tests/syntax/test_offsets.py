@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from loops import every
 
 from smem_lsp.syntax.preprocess import Preprocessed, preprocess
 
@@ -61,7 +62,7 @@ def test_awkward_text(newline: str) -> None:
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.relative_to(HERE).as_posix())
+@every("path", KERNELS)
 def test_every_kernel_of_the_tests(path: Path, newline: str) -> None:
     text = path.read_text(encoding="utf-8").replace("\r\n", "\n").replace("\n", newline)
     assert len(check(text).tokens)

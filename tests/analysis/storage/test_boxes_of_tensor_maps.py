@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from harness import kernel_facts
+from store import compiled
 from toolchain import nvcc, require
 
 HEAD = """\
@@ -142,5 +142,5 @@ def test_the_texts_are_programs(tmp_path: Path) -> None:
     file.write_text(HEAD + "".join(bodies), encoding="utf-8")
     target = ["-std=c++17", "-gencode", "arch=compute_90a,code=sm_90a"]
     command = [compiler, *target, "-c", file, "-o", tmp_path / "a.o"]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
+    ran = compiled(command, tmp_path)
+    assert ran.code == 0, ran.stderr

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from harness import kernel_facts
+from store import compiled
 from toolchain import nvcc, require
 
 from smem_lsp.analysis.decision.verdict import VerdictKind
@@ -213,13 +213,9 @@ def test_the_texts_are_programs(tmp_path: Path) -> None:
     kernels = [each.split("void go")[0] for each in kernels]
     file.write_text(HEAD + "".join(kernels), encoding="utf-8")
     arch = "arch=compute_90a,code=sm_90a"
-    ran = subprocess.run(
-        [compiler, "-std=c++17", "-gencode", arch, "-c", file, "-o", tmp_path / "a.o"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
+    command = [compiler, "-std=c++17", "-gencode", arch, "-c", file, "-o", tmp_path / "a.o"]
+    ran = compiled(command, tmp_path)
+    assert ran.code == 0, ran.stderr
 
 
 # ---- matrix descriptors ----------------------------------------------------------------------------------------------

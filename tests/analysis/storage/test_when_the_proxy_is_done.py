@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from bulk_texts import HEAD
 from harness import kernel_facts
+from store import compiled
 from toolchain import nvcc, require
 
 KERNEL = """
@@ -149,5 +149,5 @@ def test_the_texts_are_programs(tmp_path: Path) -> None:
         "-o",
         tmp_path / "a.o",
     ]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
+    ran = compiled(command, tmp_path)
+    assert ran.code == 0, ran.stderr
