@@ -15,15 +15,22 @@ import os
 import sys
 
 _PACKAGES = ("site-packages", "dist-packages")  # what is installed
+# As long as the current folder is still the one in which the process was started.
+_HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_INTERPRETER = os.path.abspath(sys.executable) if sys.executable else ""
 
 
 def isolate() -> None:
     """Take everything that leads to the current folder, or into it, off ``sys.path``."""
-    try:
-        here = os.path.realpath(os.getcwd())
-    except OSError:  # the folder is gone
-        here = None
-    relative = _relative_entries(here)
+    sys.path[:] = module_paths()
+    sys.pycache_prefix = byte_code_folder()
+
+
+def module_paths(folder: str | None = None) -> list[str]:
+    """``sys.path`` without what leads into the current folder, or is relative; for a process of ours that is started in
+    ``folder``, without what leads into that one, too."""
+    folders = _real(folder)
+    relative = _relative_entries(folders)
     front = _before_the_library()
     kept: list[str] = []
     installed: list[str] = []  # to be found, but after the standard library
@@ -31,23 +38,39 @@ def isolate() -> None:
         if not isinstance(entry, str) or not os.path.isabs(entry):
             continue
         place = os.path.realpath(entry)
-        if number >= front or not (place in relative or (here is not None and _within(place, here))):
+        if number >= front or not (place in relative or any(_within(place, each) for each in folders)):
             kept.append(entry)
-        elif place != here and os.path.basename(place) in _PACKAGES:
+        elif place not in folders and os.path.basename(place) in _PACKAGES:
             installed.append(entry)
-    sys.path[:] = kept + [entry for entry in installed if entry not in kept]
-    # Byte code is kept there: whoever writes it writes modules.
+    return kept + [entry for entry in installed if entry not in kept]
+
+
+def byte_code_folder(folder: str | None = None) -> str | None:
+    """``sys.pycache_prefix``, unless it leads into one of the same folders: whoever writes byte code writes modules."""
     prefix = sys.pycache_prefix
-    if prefix is not None and (
-        not os.path.isabs(prefix) or (here is not None and _within(os.path.realpath(prefix), here))
-    ):
-        sys.pycache_prefix = None
+    if prefix is None or not os.path.isabs(prefix):
+        return None
+    place = os.path.realpath(prefix)
+    return None if any(_within(place, each) for each in _real(folder)) else prefix
 
 
-def module_paths() -> list[str]:
-    """``sys.path`` of another process of ours, in which this package is found, too."""
-    home = _home()
-    return [*sys.path, *(() if home in sys.path else (home,))]
+def home() -> str:
+    """The folder that this package lies in, absolute."""
+    return _HOME
+
+
+def interpreter() -> str:
+    """``sys.executable``, which is relative where ``PATH`` is; this is absolute. Empty: it is not known."""
+    return _INTERPRETER
+
+
+def _real(folder: str | None) -> tuple[str, ...]:
+    """``folder`` and the current folder, without links."""
+    try:
+        here: tuple[str, ...] = (os.path.realpath(os.getcwd()),)
+    except OSError:  # it is gone
+        here = ()
+    return here if folder is None else (*here, os.path.realpath(folder))
 
 
 def _before_the_library() -> int:
@@ -62,17 +85,10 @@ def _before_the_library() -> int:
     return len(sys.path)
 
 
-def _relative_entries(here: str | None) -> set[str]:
+def _relative_entries(folders: tuple[str, ...]) -> set[str]:
     """Where entries of ``PYTHONPATH`` lead that depend on the current folder; `site` has made them absolute."""
-    if here is None:
-        return set()
-    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    return {os.path.realpath(os.path.join(here, entry)) for entry in entries if not os.path.isabs(entry)}
-
-
-def _home() -> str:
-    """The folder that this package lies in."""
-    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    entries = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if not os.path.isabs(each)]
+    return {os.path.realpath(os.path.join(folder, entry)) for folder in folders for entry in entries}
 
 
 def _within(place: str, folder: str) -> bool:
