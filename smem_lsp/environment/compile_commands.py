@@ -27,6 +27,7 @@ MAX_ENTRIES = 200_000
 MAX_VALUES = 10_000_000  # lists, tables and their parts in one database
 MAX_COMMAND = 1_000_000  # characters of one command
 MAX_FLAGS = 10_000  # definitions and folders of one command
+MAX_PATH = 4_096  # characters of a name, which is joined with that of each folder of a command
 
 # flag -> what follows it, in the same word or in the next one
 _VALUED = {
@@ -61,7 +62,7 @@ _OTHERS_WITH_VALUE = frozenset(
 )
 _STANDARDS = {"11": "201103L", "14": "201402L", "17": "201703L", "20": "202002L", "23": "202302L"}
 _STANDARD = regex(r"(?:c|gnu)\+\+(\d\d)\Z")
-_ARCH = regex(r"(?:sm|compute)_(\d+)([af]?)")
+_ARCH = regex(r"(?:sm|compute)_(\d{1,4})(?!\d)([af]?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +218,7 @@ def _entry(item: Any, default: str) -> _Entry | None:
         words = item.get("command")
     if not isinstance(file, str) or not isinstance(directory, str) or not isinstance(words, str | tuple):
         return None
-    if "\0" in file or "\0" in directory:
+    if "\0" in file or "\0" in directory or max(len(file), len(directory)) > MAX_PATH:
         return None
     directory = os.path.normpath(Path(default) / directory)
     return _Entry(os.path.normpath(Path(directory) / file), directory, words)

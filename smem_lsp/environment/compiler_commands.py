@@ -19,13 +19,15 @@ class CompilerCommands(CompileCommands):
 
     def nvcc_flags(self, path: str, setting: str | None = None) -> tuple[str, ...]:
         """The allowed flags of the command that ``command`` finds for ``path``; empty if there is no usable one."""
+        if self.command(path, setting).problem is not None:
+            return ()
         absolute = os.path.abspath(path)  # noqa: PTH100
         place = _database_of(absolute) if setting is None else _named(setting)
         if place is None:
             return ()
         database = self._database(place)
         entry = database.entries.get(_key(absolute)) or _near(absolute, database)
-        if database.problem is not None or entry is None:
+        if entry is None:
             return ()
         key = place, database.stamp, entry.file
         if key not in self._words:
