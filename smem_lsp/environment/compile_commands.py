@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from smem_lsp.environment.options_files import expanded, split
-from smem_lsp.source import NO_FLAGS, CompileFlags, is_file, is_folder, read_regular
+from smem_lsp.source import NO_FLAGS, CompileFlags, Stamp, is_file, is_folder, read_regular, stamp_of
 from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
 from smem_lsp.targets.dialects import SUFFIXES
@@ -83,7 +83,7 @@ class _Entry:
 
 @dataclass(slots=True)
 class _Database:
-    stamp: tuple[int, int]  # ns, bytes
+    stamp: Stamp
     entries: dict[str, _Entry] = field(default_factory=dict)
     nearest: _Nearest | None = None
     problem: str | None = None
@@ -99,7 +99,7 @@ class CompileCommands:
 
     def __init__(self) -> None:
         self._databases: dict[str, _Database] = {}
-        self._flags: dict[tuple[str, tuple[int, int], str], CompileFlags | str] = {}
+        self._flags: dict[tuple[str, Stamp, str], CompileFlags | str] = {}
 
     def command(self, path: str, setting: str | None = None) -> Command:
         """How ``path`` is compiled. ``setting``: the database, or the folder it is in; without it the nearest one in
@@ -159,15 +159,14 @@ def _named(setting: str) -> str:
     return str(Path(setting) / NAME) if is_folder(setting) else setting
 
 
-def _stamp(place: str) -> tuple[int, int]:
+def _stamp(place: str) -> Stamp:
     try:
-        status = os.stat(place)  # noqa: PTH116
+        return stamp_of(os.stat(place))  # noqa: PTH116
     except (OSError, ValueError):
-        return -1, -1
-    return status.st_mtime_ns, status.st_size
+        return -1, -1, -1
 
 
-def _load(place: str, stamp: tuple[int, int]) -> _Database:
+def _load(place: str, stamp: Stamp) -> _Database:
     database = _Database(stamp)
     try:
         data = read_regular(place, MAX_BYTES)

@@ -6,6 +6,7 @@ import os
 
 from smem_lsp.environment.compile_commands import CompileCommands, _database_of, _key, _named, _near
 from smem_lsp.environment.compiler_flags import command_flags
+from smem_lsp.source import Stamp
 
 
 class CompilerCommands(CompileCommands):
@@ -15,7 +16,7 @@ class CompilerCommands(CompileCommands):
 
     def __init__(self) -> None:
         super().__init__()
-        self._words: dict[tuple[str, tuple[int, int], str], tuple[str, ...]] = {}
+        self._words: dict[tuple[str, Stamp, str], tuple[str, ...]] = {}
 
     def nvcc_flags(self, path: str, setting: str | None = None) -> tuple[str, ...]:
         """The allowed flags of the command that ``command`` finds for ``path``; empty if there is no usable one."""
