@@ -122,12 +122,12 @@ def _why(error: Exception) -> str:
     return internal_error(error)
 
 
-def flags_of_children(folder: str | None = None) -> list[str]:
-    """``-I`` leaves out what the environment says of the encoding and of byte code. ``folder``: see Child."""
+def flags_of_children(*folders: str) -> list[str]:
+    """``-I`` leaves out what the environment says of the encoding and of byte code. ``folders``: where they start."""
     flags = ["-I", "-X", f"utf8={sys.flags.utf8_mode}"]
     if sys.dont_write_bytecode:
         flags.append("-B")
-    if (prefix := byte_code_folder(folder)) is not None:
+    if (prefix := byte_code_folder(*folders)) is not None:
         flags += ["-X", f"pycache_prefix={prefix}"]
     return flags
 
@@ -139,8 +139,9 @@ class Child:
 
     def __init__(self, options: Options, folder: str | None = None) -> None:
         """``folder``: the current one of the child; None: ours. Raises OSError."""
+        there = () if folder is None else (folder,)
         self._process = subprocess.Popen(
-            [interpreter(), *flags_of_children(folder), "-c", _START, home(), *module_paths(folder)],
+            [interpreter(), *flags_of_children(*there), "-c", _START, home(), *module_paths(*there)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,

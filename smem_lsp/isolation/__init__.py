@@ -9,10 +9,14 @@ Holds the one thing that runs before all else. May import nothing of ours. Never
 loaded itself.
 """
 
-# ruff: noqa: PTH100, PTH109, PTH117, PTH118, PTH119, PTH120
+# ruff: noqa: PTH100, PTH109, PTH112, PTH113, PTH117, PTH118, PTH119, PTH120
 
 import os
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _PACKAGES = ("site-packages", "dist-packages")  # what is installed
 # As long as the current folder is still the one in which the process was started.
@@ -21,15 +25,17 @@ _INTERPRETER = os.path.abspath(sys.executable) if sys.executable else ""
 
 
 def isolate() -> None:
-    """Take everything that leads to the current folder, or into it, off ``sys.path``."""
-    sys.path[:] = module_paths()
-    sys.pycache_prefix = byte_code_folder()
+    """Take everything that leads to the current folder, or into it, off ``sys.path``; and to whatever else the command
+    line names, or to a folder that this lies in."""
+    sys.path[:] = module_paths(*_named())
+    sys.pycache_prefix = byte_code_folder(*_named())
 
 
-def module_paths(folder: str | None = None) -> list[str]:
-    """``sys.path`` without what leads into the current folder, or is relative; for a process of ours that is started in
-    ``folder``, without what leads into that one, too."""
-    folders = _real(folder)
+def module_paths(*more: str) -> list[str]:
+    """``sys.path`` without what leads into the current folder, or is relative; and into ``more`` folders, in which a
+    process of ours is started or that are checked, or to one that such a folder lies in."""
+    here, others = _current(), tuple(map(os.path.realpath, more))
+    folders = (*here, *others)
     relative = _relative_entries(folders)
     front = _before_the_library()
     kept: list[str] = []
@@ -38,20 +44,22 @@ def module_paths(folder: str | None = None) -> list[str]:
         if not isinstance(entry, str) or not os.path.isabs(entry):
             continue
         place = os.path.realpath(entry)
-        if number >= front or not (place in relative or any(_within(place, each) for each in folders)):
+        leads = place in relative or any(_within(place, each) for each in folders)
+        if number >= front or not (leads or any(_within(each, place) for each in others)):
             kept.append(entry)
         elif place not in folders and os.path.basename(place) in _PACKAGES:
             installed.append(entry)
     return kept + [entry for entry in installed if entry not in kept]
 
 
-def byte_code_folder(folder: str | None = None) -> str | None:
+def byte_code_folder(*more: str) -> str | None:
     """``sys.pycache_prefix``, unless it leads into one of the same folders: whoever writes byte code writes modules."""
     prefix = sys.pycache_prefix
     if prefix is None or not os.path.isabs(prefix):
         return None
     place = os.path.realpath(prefix)
-    return None if any(_within(place, each) for each in _real(folder)) else prefix
+    folders = (*_current(), *map(os.path.realpath, more))
+    return None if any(_within(place, each) for each in folders) else prefix
 
 
 def home() -> str:
@@ -64,13 +72,22 @@ def interpreter() -> str:
     return _INTERPRETER
 
 
-def _real(folder: str | None) -> tuple[str, ...]:
-    """``folder`` and the current folder, without links."""
+def _current() -> tuple[str, ...]:
+    """The current folder, without links."""
     try:
-        here: tuple[str, ...] = (os.path.realpath(os.getcwd()),)
+        return (os.path.realpath(os.getcwd()),)
     except OSError:  # it is gone
-        here = ()
-    return here if folder is None else (*here, os.path.realpath(folder))
+        return ()
+
+
+def _named() -> "Iterator[str]":
+    """The folders that the words of the command line name, or files in them: ``src``, ``src/k.cu``, ``src/k.cu:k``."""
+    for word in sys.argv[1:]:
+        for path in (word, word.rpartition(":")[0], word.partition("=")[2]):
+            if path and os.path.isdir(path):
+                yield path
+            elif path and os.path.isfile(path):
+                yield os.path.dirname(path) or os.curdir
 
 
 def _before_the_library() -> int:

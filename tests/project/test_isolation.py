@@ -44,8 +44,10 @@ with open({log!r}, "a") as log:
 kept = sys.path[:]
 sys.path[:] = [p for p in kept if p.startswith("/") and not p.startswith({folders!r})]
 modules.pop(__name__, None)
-__import__(__name__)
-sys.path[:] = kept
+try:
+    __import__(__name__)
+finally:  # there may be none
+    sys.path[:] = kept
 """
 
 PROGRAM = """\
@@ -254,6 +256,42 @@ def test_a_python_path_that_leads_into_the_project(project: Project, door: str, 
         *DOORS[door], *CHECKS[0], PYTHONPATH=path.format(project=project.folder, link=project.link)
     )
     assert "SMEM301" in done.stdout, done.stderr
+    assert not project.ran("ours")
+
+
+@pytest.mark.slow(seconds=3)
+@pytest.mark.parametrize(
+    ("named", "path"),
+    [
+        ("{project}/k.cu", "{project}"),
+        ("{project}/k.cu", "{link}/lib"),
+        ("{link}/lib/deep", "{project}"),
+        ("{link}/lib/deep/k.cu", "{project}/lib:{link}"),
+        ("--output-file={project}/out", "{project}"),
+    ],
+)
+def test_a_python_path_that_leads_into_what_is_named(project: Project, named: str, path: str) -> None:
+    """The command is run elsewhere; the folder that is checked, or one that it lies in, is on the module path."""
+    project.shadow(left_out=NEEDED)
+    project.shadow(left_out=NEEDED, below="lib")
+    (project.folder / "lib" / "deep").mkdir()
+    (project.folder / "lib" / "deep" / "k.cu").write_text(MERGEABLE)
+    (project.folder / "out").touch()
+    elsewhere = project.folder.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "k.cu").write_text(MERGEABLE)
+    places = {"project": project.folder, "link": project.link}
+    done = subprocess.run(
+        [*DOORS["executable"], "check", "--no-cache", named.format(**places), "k.cu"],
+        cwd=elsewhere,
+        env={**os.environ, "PYTHONPATH": path.format(**places)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert "SMEM301" in done.stdout + (project.folder / "out").read_text(), done.stderr
     assert not project.ran("ours")
 
 
