@@ -55,7 +55,8 @@ class FileChecker:
             kept = results.find(self._key(read_source(task.path), task))
         except SourceError:  # whoever checks it says so
             return None
-        return None if kept is None else self._told(FileOutcome.read(kept), task)
+        outcome = None if kept is None else FileOutcome.read(kept)
+        return None if outcome is None else self._told(outcome, task)
 
     def _checked(self, source: SourceFile, task: FileTask) -> FileOutcome:
         results = self._results_of(task)
@@ -64,8 +65,9 @@ class FileChecker:
             return self._told(outcome, task)
         key = self._key(source, task)
         kept = results.find(key)
-        if kept is not None:
-            return self._told(FileOutcome.read(kept), task)
+        known = None if kept is None else FileOutcome.read(kept)
+        if known is not None:
+            return self._told(known, task)
         reader = NotingReader(self._reader)
         outcome, repeatable = self._analysed(source, task, reader)
         if repeatable:

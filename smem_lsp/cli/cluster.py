@@ -2,7 +2,8 @@
 
 Every machine of it has to see the files under the paths that they have here, and to have this version of all that
 findings depend on; both are asked before the first file. A thread of a worker keeps one process of ours, the same that
-``--jobs`` starts, so what a worker has loaded or set plays no part. A worker that dies costs nothing: Dask gives its
+``--jobs`` starts, so what a worker has loaded or set plays no part; nor does the folder that it was started in, which
+may be the one that is checked. A worker that dies costs nothing: Dask gives its
 files to another one. Only the command line can name a cluster, because the workers run what they are sent.
 """
 
@@ -21,6 +22,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from smem_lsp import isolation
 from smem_lsp.cli.errors import UsageError, internal_error
 from smem_lsp.cli.outcome import FileOutcome, FileTask, Options, failed
 from smem_lsp.cli.pool import Child
@@ -85,7 +87,7 @@ def _agreed(client: Any, tasks: Sequence[FileTask | FileOutcome], executor: str)
     here = facts(folder, paths)
     there: Mapping[str, Facts | BaseException]
     try:
-        there = client.run(facts, folder, paths, on_error="return")
+        there = client.run(on_worker("facts", folder), folder, paths, on_error="return")
     except Exception as error:  # noqa: BLE001  (a worker without smem-lsp fails in whatever way its Dask does)
         raise UsageError(
             f"--executor {executor}: its workers cannot run smem-lsp: {_first_line(error)}"
@@ -102,6 +104,34 @@ def _agreed(client: Any, tasks: Sequence[FileTask | FileOutcome], executor: str)
                     f"{found.get(name, 'none')}, here {value}"
                 )
     return sum(threads.values())
+
+
+def on_worker(name: str, folder: str) -> Callable[..., Any]:
+    """The function of this module of that name, for workers that check files of ``folder``.
+
+    Dask sends a function by its name, and a worker looks for the module wherever its ``sys.path`` leads, its current
+    folder first. What is defined inside of a function goes as code, and this package is looked for by our own rules.
+    """
+    rules = Path(isolation.__file__).read_text("utf-8")
+
+    def enter(*arguments: Any) -> Any:
+        import importlib
+        import importlib.util
+        import sys
+
+        if "smem_lsp" not in sys.modules:
+            known: dict[str, Any] = {"__name__": "isolation", "__file__": ""}
+            exec(compile(rules, "isolation", "exec"), known)  # a file of ours
+            places = known["module_paths"](folder)
+            found = (finder.find_spec("smem_lsp", places, None) for finder in sys.meta_path)
+            spec = next((each for each in found if each is not None and each.loader is not None), None)
+            if spec is None or spec.loader is None:
+                raise ModuleNotFoundError("No module named 'smem_lsp'")
+            package = sys.modules["smem_lsp"] = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(package)
+        return getattr(importlib.import_module("smem_lsp.cli.cluster"), name)(*arguments)
+
+    return enter
 
 
 def facts(folder: str, paths: Sequence[str]) -> Facts:
@@ -136,13 +166,14 @@ def _arriving(
     sent: deque[tuple[FileTask | FileOutcome, Any]] = deque()
     todo = iter(tasks)
     folder = str(Path.cwd())
+    check = on_worker("run_item", folder)
 
     def send() -> None:
         while len(sent) < ahead and (task := next(todo, None)) is not None:
             if isinstance(task, FileOutcome):
                 sent.append((task, None))
                 continue
-            future = client.submit(run_item, run, folder, shared, pickle.dumps(task), pure=False)
+            future = client.submit(check, run, folder, shared, pickle.dumps(task), pure=False)
             sent.append((task, future))
 
     try:

@@ -102,11 +102,17 @@ class FileOutcome:
         return {**left, "counts": counted(self.counts), "verdicts": dict(self.verdicts)}
 
     @classmethod
-    def read(cls, kept: Mapping[str, Any]) -> FileOutcome:
-        """What was ``written``."""
-        left = {name: kept[name] for name in _KEPT}
-        left["headers"] = tuple(left["headers"])
-        return cls(**left, counts=counter(kept["counts"]), verdicts=Counter(kept["verdicts"]))
+    def read(cls, kept: Mapping[str, Any]) -> FileOutcome | None:
+        """What was ``written``; None: it was something else."""
+        try:
+            left = {name: kept[name] for name in _KEPT}
+            left["headers"] = tuple(left["headers"])
+            outcome = cls(**left, counts=counter(kept["counts"]), verdicts=Counter(kept["verdicts"]))
+        except (LookupError, TypeError, ValueError):
+            return None
+        empty = cls("")
+        same = all(type(value) is type(getattr(empty, name)) for name, value in left.items())
+        return outcome if same else None
 
 
 _KEPT = (

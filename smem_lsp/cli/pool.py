@@ -1,7 +1,8 @@
 """Several processes that check files. They cannot import anything from the current folder.
 
-They are started with ``-I`` and the module path of this process, without the entries that lead to the current folder.
-``multiprocessing`` is not used, because its children look there first.
+They are started with ``-I`` and the module path of this process, without the entries that lead to the current folder,
+theirs or ours. This package is the one that runs here, whatever that path leads to. ``multiprocessing`` is not used,
+because its children look in the current folder first.
 """
 
 from __future__ import annotations
@@ -20,9 +21,13 @@ from contextlib import suppress
 from smem_lsp.cli.errors import internal_error
 from smem_lsp.cli.messages import read_message, write_message
 from smem_lsp.cli.outcome import FileOutcome, FileTask, Options, failed
-from smem_lsp.isolation import module_paths
+from smem_lsp.isolation import byte_code_folder, home, interpreter, module_paths
 
-_START = "import sys; sys.path[:] = sys.argv[1:]; from smem_lsp.cli.child import main; main()"
+# The package itself imports nothing, and what is in it is looked for where it was found.
+_START = (
+    "import sys; sys.path[:] = sys.argv[1:2]; import smem_lsp; "
+    "sys.path[:] = sys.argv[2:]; from smem_lsp.cli.child import main; main()"
+)
 _PATIENCE = 0.25  # seconds for all children to leave when they are told to
 
 
@@ -117,13 +122,13 @@ def _why(error: Exception) -> str:
     return internal_error(error)
 
 
-def flags_of_children() -> list[str]:
-    """``-I`` leaves out what the environment says of the encoding and of byte code."""
+def flags_of_children(*folders: str) -> list[str]:
+    """``-I`` leaves out what the environment says of the encoding and of byte code. ``folders``: where they start."""
     flags = ["-I", "-X", f"utf8={sys.flags.utf8_mode}"]
     if sys.dont_write_bytecode:
         flags.append("-B")
-    if sys.pycache_prefix is not None:
-        flags += ["-X", f"pycache_prefix={sys.pycache_prefix}"]
+    if (prefix := byte_code_folder(*folders)) is not None:
+        flags += ["-X", f"pycache_prefix={prefix}"]
     return flags
 
 
@@ -134,8 +139,9 @@ class Child:
 
     def __init__(self, options: Options, folder: str | None = None) -> None:
         """``folder``: the current one of the child; None: ours. Raises OSError."""
+        there = () if folder is None else (folder,)
         self._process = subprocess.Popen(
-            [sys.executable, *flags_of_children(), "-c", _START, *module_paths()],
+            [interpreter(), *flags_of_children(*there), "-c", _START, home(), *module_paths(*there)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,

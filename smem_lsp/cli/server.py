@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from smem_lsp.cli.errors import UsageError, not_built
+from smem_lsp.source.digits import whole_number
 
 SHORTEST_TOKEN = 16  # characters
 _MOST = 4096  # bytes of a token's file
@@ -36,9 +37,9 @@ def run(flags: argparse.Namespace) -> int:
 
 def _address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
-    if not (colon and host and port.isascii() and port.isdigit() and int(port) < 65536):
+    if not (colon and host and (number := whole_number(port)) is not None and number < 65536):
         raise UsageError(f"--tcp {text}: use HOST:PORT")
-    return host.strip("[]"), int(port)
+    return host.strip("[]"), number
 
 
 def read_token(name: str) -> str:

@@ -17,14 +17,14 @@ from smem_lsp.cli.path_settings import Settings
 from smem_lsp.cli.reading import named_folders
 from smem_lsp.config import GitIgnore
 from smem_lsp.environment import source_files
-from smem_lsp.source import is_folder, plural
+from smem_lsp.source import Stamp, is_folder, plural, stamp_of
 
 _PAUSE = 0.25  # seconds between two looks
 _SHARE = 0.1  # of the time may go into looking
 _SETTINGS = ("smem.toml", "pyproject.toml", ".gitignore", "compile_commands.json")
 
-State = dict[str, tuple[int, int, int]]
-"""Path -> time, size and number of the file."""
+State = dict[str, tuple[Stamp, int]]
+"""Path -> stamp and number of the file."""
 
 
 def watch(flags: argparse.Namespace, check: Callable[[argparse.Namespace], int]) -> int:
@@ -74,7 +74,7 @@ class _Watched:
                 status = os.stat(path)  # noqa: PTH116
             except (OSError, ValueError):
                 continue
-            found[path] = (status.st_mtime_ns, status.st_size, status.st_ino)
+            found[path] = stamp_of(status), status.st_ino
         return found
 
     def _paths(self) -> Iterator[str]:
@@ -96,5 +96,5 @@ class _Watched:
         time.sleep(_PAUSE)
         start = time.monotonic()
         state = self.state()
-        time.sleep(min(10.0, (time.monotonic() - start) / _SHARE))
+        time.sleep(max(0.0, min(10.0, (time.monotonic() - start) / _SHARE)))
         return state

@@ -54,7 +54,7 @@ class JudgedKernel:
         """Analyses without a result, and where they are told."""
         for kernel in self.instances:
             for each in kernel.known.stopped:
-                yield replace(each, span=kernel.facts.kernel.name_span)
+                yield replace(each, span=kernel.function.name_span)
 
 
 Read = Callable[[], list[tuple[Reading, ...]]]
@@ -99,11 +99,16 @@ def judge_functions(
     of_functions = tuple(rule for rule in rules if rule.of_functions)
     found = _judged(setting, of_functions, read, attempts) if of_functions else []
     attempts.stopped += (stop for judged in found for stop in judged.stopped)
-    return [replace(judged, findings=tuple(_of_callers(judged))) for judged in found]
+    return [replace(judged, findings=tuple(_of_callers(setting, judged, attempts))) for judged in found]
 
 
-def _of_callers(judged: JudgedKernel) -> Iterator[tuple[Rule, Finding]]:
-    kinds = _barriers(judged.instances[0].known.facts.kernel)
+def _of_callers(setting: Setting, judged: JudgedKernel, attempts: Attempts) -> Iterator[tuple[Rule, Finding]]:
+    if not judged.findings:
+        return
+    function, kernel = judged.instances[0].function, judged.instances[0].known.facts.kernel
+    one = Attempts(setting.limits, function.name)
+    kinds = one.run("findings", partial(_barriers, kernel), set[BarrierKind](), setting.limits.file_seconds)
+    attempts.stopped += (replace(stop, span=function.name_span) for stop in one.stopped)
     for rule, finding in judged.findings:
         if BarrierKind.BLOCK in kinds or (rule.in_warps and BarrierKind.WARP in kinds):
             yield rule, replace(finding, remedy=None)
@@ -146,14 +151,21 @@ def _place(
         left = limits.file_seconds * _FOR_KERNELS - (processor_time() - started)
         end = processor_time() + max(limits.kernel_seconds * _LEAST_SHARE, left / (len(wanted) - at))
         function = readings[0].function
-        if not every and not _concerned(setting, readings, rules):
+        one = Attempts(limits, function.name)
+        concerned: bool | None = every
+        if not every:
+            work = partial(_concerned, setting, readings, rules)
+            concerned = one.run("everything", work, None, limits.file_seconds)
+        if concerned is False:
             continue
         if used_up():
             others = len(wanted) - at - 1
             name = f"{function.name} and {plural(others, 'more kernel')}" if others else function.name
             attempts.stopped.append(Stopped("everything", Why.TIME, name, function.name_span))
             break
-        one = Attempts(limits, function.name)
+        if concerned is None:
+            attempts.stopped += (replace(each, span=function.name_span) for each in one.stopped)
+            continue
         placed: list[PlacedKernel] = []
         known: list[PlacedKernel] = []
 

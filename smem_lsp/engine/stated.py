@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
 from smem_lsp.rules.suppressions import Suppressions, assumed_dims
 from smem_lsp.syntax.parse import Function
+from smem_lsp.targets.every import MAX_BLOCK, MAX_THREADS
 from smem_lsp.unit.author_expressions import stated_value, stated_words
 from smem_lsp.unit.instances import Binding
 from smem_lsp.unit.kernel_asserts import asserted_block
@@ -28,4 +32,14 @@ def stated_of(
             value = stated_value(fact.text, around, function, binding)
             dynamic = fact.text, None if value is None or value < 0 else value
     uniform = frozenset(stated_words(fact.text, around.unit) for fact in facts if fact.name == "uniform")
+    if not _can_run(dims):
+        dims = {}
+    if not _can_run(dict(asserted)):
+        asserted = ()
     return Stated(tuple(sorted(dims.items())), uniform, dynamic, asserted, most)
+
+
+def _can_run(dims: Mapping[str, int]) -> bool:
+    """Has a device blocks of so many threads by axis? What is stated of others says nothing, and is too much to try."""
+    fits = all(dims.get(axis, 1) <= most for axis, most in zip("xyz", MAX_BLOCK))
+    return fits and math.prod(dims.values()) <= MAX_THREADS

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from smem_lsp.environment.options_files import expanded, split
-from smem_lsp.source import NO_FLAGS, CompileFlags, is_file, is_folder, read_regular
+from smem_lsp.source import NO_FLAGS, CompileFlags, Stamp, is_file, is_folder, read_regular, stamp_of
 from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
 from smem_lsp.targets.dialects import SUFFIXES
@@ -27,6 +27,7 @@ MAX_ENTRIES = 200_000
 MAX_VALUES = 10_000_000  # lists, tables and their parts in one database
 MAX_COMMAND = 1_000_000  # characters of one command
 MAX_FLAGS = 10_000  # definitions and folders of one command
+MAX_PATH = 4_096  # characters of a name, which is joined with that of each folder of a command
 
 # flag -> what follows it, in the same word or in the next one
 _VALUED = {
@@ -61,7 +62,7 @@ _OTHERS_WITH_VALUE = frozenset(
 )
 _STANDARDS = {"11": "201103L", "14": "201402L", "17": "201703L", "20": "202002L", "23": "202302L"}
 _STANDARD = regex(r"(?:c|gnu)\+\+(\d\d)\Z")
-_ARCH = regex(r"(?:sm|compute)_(\d+)([af]?)")
+_ARCH = regex(r"(?:sm|compute)_(\d{1,4})(?!\d)([af]?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class _Entry:
 
 @dataclass(slots=True)
 class _Database:
-    stamp: tuple[int, int]  # ns, bytes
+    stamp: Stamp
     entries: dict[str, _Entry] = field(default_factory=dict)
     nearest: _Nearest | None = None
     problem: str | None = None
@@ -98,7 +99,7 @@ class CompileCommands:
 
     def __init__(self) -> None:
         self._databases: dict[str, _Database] = {}
-        self._flags: dict[tuple[str, tuple[int, int], str], CompileFlags | str] = {}
+        self._flags: dict[tuple[str, Stamp, str], CompileFlags | str] = {}
 
     def command(self, path: str, setting: str | None = None) -> Command:
         """How ``path`` is compiled. ``setting``: the database, or the folder it is in; without it the nearest one in
@@ -158,15 +159,14 @@ def _named(setting: str) -> str:
     return str(Path(setting) / NAME) if is_folder(setting) else setting
 
 
-def _stamp(place: str) -> tuple[int, int]:
+def _stamp(place: str) -> Stamp:
     try:
-        status = os.stat(place)  # noqa: PTH116
+        return stamp_of(os.stat(place))  # noqa: PTH116
     except (OSError, ValueError):
-        return -1, -1
-    return status.st_mtime_ns, status.st_size
+        return -1, -1, -1
 
 
-def _load(place: str, stamp: tuple[int, int]) -> _Database:
+def _load(place: str, stamp: Stamp) -> _Database:
     database = _Database(stamp)
     try:
         data = read_regular(place, MAX_BYTES)
@@ -217,7 +217,7 @@ def _entry(item: Any, default: str) -> _Entry | None:
         words = item.get("command")
     if not isinstance(file, str) or not isinstance(directory, str) or not isinstance(words, str | tuple):
         return None
-    if "\0" in file or "\0" in directory:
+    if "\0" in file or "\0" in directory or max(len(file), len(directory)) > MAX_PATH:
         return None
     directory = os.path.normpath(Path(default) / directory)
     return _Entry(os.path.normpath(Path(directory) / file), directory, words)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from smem_lsp.environment.nvcc import KernelStatistics
-from smem_lsp.source import MAX_BYTES
+from smem_lsp.source import MAX_BYTES, read_regular
 from smem_lsp.source.cache_folder import last_used
 
 MOST_ANSWERS = 400  # files; those used last stay
@@ -37,9 +37,7 @@ class CompilerStore:
     def find(self, question: Sequence[str]) -> tuple[KernelStatistics, ...] | None:
         path = self._path(question)
         try:
-            if path.stat().st_size > _MOST_BYTES:
-                return None
-            answer = json.loads(path.read_text("utf-8"))
+            answer = json.loads(read_regular(str(path), _MOST_BYTES))
             if answer["version"] != _VERSION or answer["question"] != list(question):
                 return None
             kernels = tuple(_kernel(each) for each in answer["kernels"])
@@ -47,7 +45,7 @@ class CompilerStore:
                 return None
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        except (OSError, OverflowError, LookupError, ValueError, TypeError, RecursionError):
             with contextlib.suppress(OSError):
                 path.unlink()
             return None

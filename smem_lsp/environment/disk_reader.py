@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import stat
 import time
@@ -12,11 +13,11 @@ from threading import Thread
 from smem_lsp.environment.compile_commands import CompileCommands
 from smem_lsp.environment.contexts import includers, naming
 from smem_lsp.environment.encoding import decode
-from smem_lsp.environment.index_store import IndexStore, Stamp
+from smem_lsp.environment.index_store import IndexStore
 from smem_lsp.environment.project import MAX_PROJECTS, Projects
 from smem_lsp.environment.project_index import ProjectIndex, Summarise
 from smem_lsp.environment.project_tree import ProjectTree
-from smem_lsp.source import MAX_BYTES, CompileFlags, FileReader, read_regular
+from smem_lsp.source import MAX_BYTES, CompileFlags, FileReader, Stamp, read_regular, stamp_of
 from smem_lsp.source.queries import Query, Store
 from smem_lsp.source.record import dataclass
 
@@ -40,15 +41,7 @@ class Indexing:
     isolated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Stamp:
-    """Changes when the file does."""
-
-    modified: int  # nanoseconds
-    size: int  # bytes
-
-
-_TEXT = Query[str, tuple[_Stamp, str | None]]("text of a file", each=1)
+_TEXT = Query[str, tuple[Stamp, str | None]]("text of a file", each=1)
 
 
 class DiskReader(FileReader):
@@ -79,21 +72,21 @@ class DiskReader(FileReader):
         self._commands = CompileCommands()
         self._answers: dict[_Question, tuple[tuple[int, int], tuple[str, ...]]] = {}
         self._fresh_for = fresh_for
-        self._trusted: dict[str, tuple[float, bool]] = {}  # path as given -> until when; is there a text?
+        self._trusted: dict[str, tuple[float, bool]] = {}  # path as given -> since when; is there a text?
 
     def read(self, path: str) -> str | None:
         """Text of a regular file, or None when it is missing, too large or not text."""
         if self._fresh_for:
             key, now = _key(path), time.monotonic()
-            until, there = self._trusted.get(path, (now, False))
-            if now < until and key not in self._overlay:
+            since, there = self._trusted.get(path, (-math.inf, False))
+            if 0 <= now - since < self._fresh_for and key not in self._overlay:
                 known = _TEXT.find(self._texts, key)
                 if known is not None or not there:
                     return None if known is None else known[1]
             text = self._read(path)
             if len(self._trusted) >= _MOST_TRUSTED:
                 self._trusted.clear()
-            self._trusted[path] = now + self._fresh_for, text is not None
+            self._trusted[path] = now, text is not None
             return text
         return self._read(path)
 
@@ -235,8 +228,7 @@ class DiskReader(FileReader):
 
     def _version(self, path: str) -> Stamp | None:
         key = _key(path)
-        stamp = None if key in self._overlay else _stamp(key)
-        return None if stamp is None else (stamp.modified, stamp.size)
+        return None if key in self._overlay else _stamp(key)
 
     def _read(self, path: str) -> str | None:
         key = _key(path)
@@ -260,14 +252,14 @@ def _key(path: str) -> str:
     return os.path.normcase(os.path.abspath(path))  # noqa: PTH100
 
 
-def _stamp(path: str) -> _Stamp | None:
+def _stamp(path: str) -> Stamp | None:
     try:
         status = os.stat(path)  # noqa: PTH116
     except (OSError, ValueError):  # ValueError: a NUL in the name of an include
         return None
     if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
         return None
-    return _Stamp(status.st_mtime_ns, status.st_size)
+    return stamp_of(status)
 
 
 def _text(path: str) -> str | None:

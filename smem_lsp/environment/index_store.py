@@ -18,16 +18,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from smem_lsp.source import read_regular
+from smem_lsp.source import Stamp, read_regular
 from smem_lsp.source.cache_folder import cache_folder, last_used
 from smem_lsp.source.file_summary import VERSION, FileSummary
 
 MOST_PROJECTS = 100  # files; those used last stay
 _MOST_BYTES = 100_000_000  # of one file
 _LINES = 200  # between two steps
-
-Stamp = tuple[int, int]
-"""Nanoseconds of the last change, and bytes."""
 
 
 class IndexStore:
@@ -102,11 +99,11 @@ def user_index_store() -> IndexStore | None:
 
 def _entry(value: Any, root: str) -> tuple[str, tuple[Stamp, FileSummary]]:
     """Raises TypeError or ValueError for anything else."""
-    name, (modified, size), *lists, packed = value
-    if not isinstance(name, str) or type(modified) is not int or type(size) is not int:
+    name, (modified, changed, size), *lists, packed = value
+    if not isinstance(name, str) or any(type(each) is not int for each in (modified, changed, size)):
         raise TypeError("not a file")
     # sys.intern raises TypeError for what is no string; names that many files have are held once
     words = base64.b64decode(packed, validate=True)
     includes, defined, declared, used, macros = (tuple(map(sys.intern, names)) for names in lists)
     summary = FileSummary(includes, defined, declared, used, macros, words)
-    return f"{root.rstrip(os.sep)}{os.sep}{name}", ((modified, size), summary)
+    return f"{root.rstrip(os.sep)}{os.sep}{name}", ((modified, changed, size), summary)

@@ -12,9 +12,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 
-from smem_lsp.environment.index_store import IndexStore, Stamp
+from smem_lsp.environment.index_store import IndexStore
 from smem_lsp.environment.project_tree import ProjectTree
-from smem_lsp.source import checkpoint, is_file
+from smem_lsp.source import Stamp, checkpoint, is_file
 from smem_lsp.source.file_summary import EMPTY, FileSummary
 from smem_lsp.source.record import dataclass
 from smem_lsp.source.word_set import may_hold

@@ -21,7 +21,8 @@ from smem_lsp.source import read_regular
 from smem_lsp.source.cache_folder import cache_folder, last_used
 
 MOST_BYTES = 200_000_000  # of all results; those used last stay
-_MOST_OF_ONE = 8_000_000
+_MOST_OF_ONE = 8_000_000  # bytes
+_MOST_UNPACKED = 8 * _MOST_OF_ONE
 _BETWEEN_LOOKS = 200  # results that are written
 _LEVEL = 1  # of compression: the rest takes longer than it saves
 
@@ -45,14 +46,14 @@ class ResultStore:
             data = read_regular(str(path), _MOST_OF_ONE)
             if int.from_bytes(data[:4], "big") != zlib.crc32(data[4:]):
                 raise ValueError("not whole")
-            asked, result = json.loads(zlib.decompress(data[4:]))
+            asked, result = json.loads(_unpacked(data[4:]))
+            if not all(map(still, asked)):
+                return None
         except FileNotFoundError:
             return None
-        except (OSError, OverflowError, ValueError, TypeError, RecursionError, zlib.error):
+        except (OSError, OverflowError, LookupError, ValueError, TypeError, RecursionError, zlib.error):
             with contextlib.suppress(OSError):
                 path.unlink()
-            return None
-        if not all(map(still, asked)):
             return None
         with contextlib.suppress(OSError):
             os.utime(path)
@@ -60,8 +61,9 @@ class ResultStore:
 
     def keep(self, key: bytes, asked: Iterable[Asked], result: Any) -> None:
         """Nothing is kept where the folder cannot be written to."""
-        body = zlib.compress(json.dumps([list(asked), result]).encode(), _LEVEL)
-        if len(body) >= _MOST_OF_ONE:
+        text = json.dumps([list(asked), result]).encode()
+        body = zlib.compress(text, _LEVEL)
+        if len(body) >= _MOST_OF_ONE or len(text) > _MOST_UNPACKED:
             return
         path = self._path(key)
         with contextlib.suppress(OSError):
@@ -90,6 +92,15 @@ class ResultStore:
 
     def _path(self, key: bytes) -> Path:
         return self._folder / hashlib.sha256(key).hexdigest()[:40]
+
+
+def _unpacked(data: bytes) -> bytes:
+    """Raises zlib.error, and ValueError for what is much larger than it looks."""
+    unpacker = zlib.decompressobj()
+    found = unpacker.decompress(data, _MOST_UNPACKED)
+    if not unpacker.eof or unpacker.unused_data:
+        raise ValueError("not whole, or too much")
+    return found
 
 
 def user_result_store() -> ResultStore | None:

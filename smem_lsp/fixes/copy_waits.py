@@ -9,6 +9,7 @@ from smem_lsp.fixes.barriers import insert_lines, spelling_at
 from smem_lsp.fixes.declarations import Refused
 from smem_lsp.ir.nodes import NO_OBJECT, Access, Barrier, CopyWait, CopyWaitKind, Kernel, Place, walk
 from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.source.digits import whole_number
 from smem_lsp.source.regex import regex
 
 _PRIMITIVES = "__pipeline_wait_prior(0);", "__pipeline_commit(); __pipeline_wait_prior(0);"
@@ -63,12 +64,12 @@ def lower_wait(kernel: Kernel, source: SourceText, point: int, left: int) -> Tex
         raise Refused("it is not written in the kernel itself")
     text = source.slice(statement)
     numbers = list(re.finditer(r"(?<![\w.])\d+(?![\w.])", text))
-    same = [m for m in numbers if int(m[0]) == wait.left]
+    same = [m for m in numbers if whole_number(m[0]) == wait.left]
     subtracted = [m for m in numbers if re.search(r"-\s*\Z", text[: m.start()])]
     if len(numbers) == 1 and same:
         found, number = same[0], left
-    elif len(numbers) == 1 and subtracted:
-        found, number = subtracted[0], int(subtracted[0][0]) + wait.left - left
+    elif len(numbers) == 1 and subtracted and (before := whole_number(subtracted[0][0])) is not None:
+        found, number = subtracted[0], before + wait.left - left
     else:
         raise Refused("how many groups it leaves open is no single number there")
     start = statement.start + found.start()

@@ -9,6 +9,7 @@ from itertools import combinations
 
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
+from smem_lsp.source.digits import whole_number
 from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
@@ -244,7 +245,7 @@ def _scaled(text: str, before: int, saved: int) -> _Scaled | None:
     if _PRODUCT.fullmatch(text) is None:
         return None
     for factor in _FACTOR.finditer(_SIZEOF.sub(lambda m: "_" * len(m[0]), text)):
-        count = int(factor[1])
+        count = whole_number(factor[1])
         if count and before % count == 0 and wanted % (before // count) == 0:
             made = wanted // (before // count)
             return _Scaled(f"{text[: factor.start()]}{made}{text[factor.end() :]}", abs(count - made))

@@ -11,6 +11,7 @@ from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.nodes import AddressSpace, Buffer
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import Step
+from smem_lsp.source.digits import whole_number
 from smem_lsp.source.regex import regex
 from smem_lsp.targets.every import WARP_SIZE
 
@@ -20,9 +21,10 @@ _PLAIN = regex(r"[\w\s:.+*/%-]*")  # no operator that binds less than `+`
 
 def wider(extent: str, pad: int) -> str:
     """``N + 1`` and 2 -> ``N + 3``"""
-    number = _SUMMAND.search(extent)
-    if number is not None:
-        return f"{extent[: number.start(1)]}{int(number[1]) + pad}"
+    summand = _SUMMAND.search(extent)
+    number = None if summand is None else whole_number(summand[1])
+    if summand is not None and number is not None:
+        return f"{extent[: summand.start(1)]}{number + pad}"
     return f"{extent} + {pad}" if _PLAIN.fullmatch(extent) else f"({extent}) + {pad}"
 
 

@@ -20,15 +20,17 @@ from dataclasses import field, replace
 from functools import cached_property
 
 from smem_lsp.source import SourceText, Span, checkpoint, clipped
+from smem_lsp.source.digits import whole_number
 from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
+from smem_lsp.targets.every import MAX_BLOCK
 
 _START = regex(r"(?://+[/!]?|/\*+!?|\n[ \t]*\**)[ \t]*smem:[ \t]*")
 _WORD = regex(r"[A-Za-z][\w-]*")
 _LIST = regex(r"[ \t]*\[([^\]\r\n]*)\]")
 
 _DIRECTIVES = ("ignore", "ignore-next-line", "disable", "enable", "ignore-file")
-_DIM = regex(r"blockDim\s*\.\s*([xyz])\s*==\s*(\d+)")
+_DIM = regex(r"blockDim\s*\.\s*([xyz])\s*==\s*(\d+)(?![\w.])")
 _FACTS = ("assume", "uniform")
 _MOST_GUESSES = 50  # what an unknown word may mean is looked for so often: a millisecond each
 
@@ -124,8 +126,9 @@ class Suppressions:
 
 
 def assumed_dims(text: str) -> dict[str, int]:
-    """Threads of the block by axis, of what an ``assume`` says."""
-    return {axis: int(value) for axis, value in _DIM.findall(text)}
+    """Threads of the block by axis, of what an ``assume`` says; no more along one than a block can have."""
+    found = ((axis, whole_number(value) or 0) for axis, value in _DIM.findall(text))
+    return {axis: value for axis, value in found if 0 < value <= MAX_BLOCK["xyz".index(axis)]}
 
 
 @dataclass(slots=True)

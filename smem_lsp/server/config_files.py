@@ -76,7 +76,7 @@ class ConfigFiles:
         table = self._found  # `forget` replaces it
         known = table.get(folder)
         now = time.monotonic()
-        if known is not None and (self.watched or now - known[0] < UNWATCHED_LIFE):
+        if known is not None and (self.watched or 0 <= now - known[0] < UNWATCHED_LIFE):
             return known[1]
         found: Loaded | ConfigError
         try:

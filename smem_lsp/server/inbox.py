@@ -11,7 +11,9 @@ from collections.abc import Callable
 from smem_lsp.server.framing import LONGEST_GREETING, LONGEST_MESSAGE, Decoder, Junk
 from smem_lsp.server.session import Session
 
-MOST_WAITING = 16 * 1024 * 1024  # bytes of messages that were read and not handled
+MOST_WAITING = (
+    16 * 1024 * 1024
+)  # bytes of messages that were read and not handled; of a stranger, one greeting's
 STALLED = 60.0  # seconds without a byte before an unfinished message is given up
 
 
@@ -82,7 +84,8 @@ class Inbox:
         self._waiting += _weight(message)
 
     def _go_on(self) -> None:
-        reads = self._waiting < (MOST_WAITING if self._reads else MOST_WAITING // 2)
+        most = LONGEST_GREETING if self._session.unknown else MOST_WAITING
+        reads = self._waiting < (most if self._reads else most // 2)
         if reads != self._reads:
             self._reads = reads
             self._read(reads)

@@ -12,7 +12,7 @@ import enum
 import json
 import logging
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from smem_lsp.server.handshake import initialize_result, read_client, token_of
 from smem_lsp.server.worker import Worker
@@ -30,6 +30,13 @@ REQUEST_FAILED = -32803
 logger = logging.getLogger(__name__)
 
 
+class Refusal(NamedTuple):
+    """Why a client is not accepted."""
+
+    seconds: float  # before it is told
+    why: str  # one line
+
+
 class _Stage(enum.Enum):
     NEW = enum.auto()
     OPEN = enum.auto()
@@ -41,11 +48,11 @@ class _Stage(enum.Enum):
 class Session:
     """``send`` takes the body of a message (JSON in UTF-8), ``close`` the exit code; both are called on the event loop.
 
-    ``refused``: from the client's token to the seconds before it is told that it is refused; None: it is accepted.
+    ``admit``: accepts the client that shows a token, None, or refuses it; without it each is accepted.
     ``remote``: the client may be anybody, so no program is run for it.
     """
 
-    __slots__ = ("_app", "_close", "_refused", "_remote", "_send", "_stage", "_worker", "parent")
+    __slots__ = ("_admit", "_app", "_close", "_remote", "_send", "_stage", "_worker", "parent")
 
     def __init__(
         self,
@@ -53,10 +60,10 @@ class Session:
         close: Callable[[int], None],
         worker: Worker,
         *,
-        refused: Callable[[object], float | None] | None = None,
+        admit: Callable[[object], Refusal | None] | None = None,
         remote: bool = False,
     ) -> None:
-        self._refused = refused
+        self._admit = admit
         self._remote = remote
         self._send = send
         self._close = close
@@ -156,11 +163,11 @@ class Session:
         if not isinstance(params, Mapping) or not isinstance(params.get("capabilities"), Mapping):
             self._answer_error(identity, INVALID_PARAMS, "initialize needs capabilities")
             return
-        delay = None if self._refused is None else self._refused(token_of(params))
-        if delay is not None:
-            logger.warning("a client without the right token is refused")
+        refusal = None if self._admit is None else self._admit(token_of(params))
+        if refusal is not None:
+            logger.warning("a client is refused: %s", refusal.why)
             self._stage = _Stage.REFUSED
-            asyncio.get_running_loop().call_later(delay, self._refuse, identity)
+            asyncio.get_running_loop().call_later(refusal.seconds, self._refuse, identity, refusal.why)
             return
         client = read_client(params, remote=self._remote)
         self._answer(identity, initialize_result(client.features))
@@ -170,8 +177,8 @@ class Session:
         self._app = App(client, self._send, self._worker)
         self._stage = _Stage.OPEN
 
-    def _refuse(self, identity: int | str) -> None:
-        self._answer_error(identity, REQUEST_FAILED, "wrong token in initializationOptions.token")
+    def _refuse(self, identity: int | str, why: str) -> None:
+        self._answer_error(identity, REQUEST_FAILED, why)
         self.disconnected()
 
     def _receive_response(self, message: dict[str, object]) -> None:

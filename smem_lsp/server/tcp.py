@@ -3,7 +3,8 @@
 Whoever reaches the port may be anybody: another user of the machine, a page in a browser. So no client can make the
 server run a program (``handshake``). It listens on the loopback interface only, unless ``--allow-remote`` is given;
 then, or with ``--token-file``, a client needs a token. A connection ends when its first bytes are not LSP's, such as
-the HTTP request of a page, and when ``initialize`` does not come in time.
+the HTTP request of a page, when ``initialize`` does not come in time, and when many came after it that are as silent:
+whoever connects and begins is served, whatever others do that do not begin.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ import logging
 import secrets
 import socket
 import sys
+from collections.abc import Callable
 
-from smem_lsp.server.framing import LONGEST_BEGIN, frame, may_begin_message
+from smem_lsp.server.framing import LONGEST_BEGIN, LONGEST_GREETING, frame, may_begin_message
 from smem_lsp.server.inbox import Inbox
 from smem_lsp.server.outbox import MOST_UNSENT
 from smem_lsp.server.process import log_exception, prepare
-from smem_lsp.server.session import Session
+from smem_lsp.server.session import Refusal, Session
 from smem_lsp.server.thread_worker import ThreadWorker
 from smem_lsp.server.worker import Worker
 
 MOST_CLIENTS = 16
+MOST_STRANGERS = 64  # connections that have not begun; each holds a few megabytes at most
 TIME_TO_BEGIN = 30.0  # seconds until ``initialize`` has come
 FREE_TRIES = 3  # wrong tokens that are answered at once; each further one is answered later
 LONGEST_DELAY = 10.0  # seconds before a wrong token is answered
@@ -67,26 +70,51 @@ def _addresses(host: str, port: int, *, allow_remote: bool) -> list[str]:
 
 
 class Door:
-    """Which clients are accepted: at most ``MOST_CLIENTS`` at once, and only with the token if there is one."""
+    """Which clients are accepted: at most ``MOST_CLIENTS`` at once, and only with the token if there is one. Until then
+    they are strangers; where there are too many, the one that came first has to leave."""
 
-    __slots__ = ("_failures", "_token", "clients")
+    __slots__ = ("_clients", "_failures", "_strangers", "_token")
 
     def __init__(self, token: str | None) -> None:
         self._token = token
         self._failures = 0
-        self.clients = 0
+        self._strangers: dict[
+            object, Callable[[], None]
+        ] = {}  # in the order in which they came; how each leaves
+        self._clients: set[object] = set()
 
-    def refused(self, shown: object) -> float | None:
-        """None: the client is accepted. Else the seconds before it is told that it is refused."""
-        if self._token is None:
-            return None
-        given = shown.encode("utf-8", "surrogatepass") if isinstance(shown, str) else b""
-        if hmac.compare_digest(given, self._token.encode()):
+    def knock(self, who: object, send_away: Callable[[], None]) -> None:
+        """A connection was made."""
+        if len(self._strangers) >= MOST_STRANGERS:
+            logger.warning("a connection ends: %d others have not sent initialize, either", MOST_STRANGERS)
+            self._strangers.pop(next(iter(self._strangers)))()
+        self._strangers[who] = send_away
+
+    def admit(self, who: object, shown: object) -> Refusal | None:
+        """None: it is accepted. ``shown``: its token."""
+        refusal = self._refusal(shown)
+        if refusal is None:
+            self._strangers.pop(who, None)
+            self._clients.add(who)
+        return refusal
+
+    def leave(self, who: object) -> None:
+        """The connection has ended."""
+        self._strangers.pop(who, None)
+        self._clients.discard(who)
+
+    def _refusal(self, shown: object) -> Refusal | None:
+        if self._token is not None:
+            given = shown.encode("utf-8", "surrogatepass") if isinstance(shown, str) else b""
+            if not hmac.compare_digest(given, self._token.encode()):
+                self._failures += 1
+                more = self._failures - FREE_TRIES
+                seconds = 0.0 if more <= 0 else min(0.25 * 2 ** min(more, 10), LONGEST_DELAY)
+                return Refusal(seconds, "wrong token in initializationOptions.token")
             self._failures = 0
-            return None
-        self._failures += 1
-        more = self._failures - FREE_TRIES
-        return 0.0 if more <= 0 else min(0.25 * 2 ** min(more, 10), LONGEST_DELAY)
+        if len(self._clients) >= MOST_CLIENTS:
+            return Refusal(0.0, f"there are {MOST_CLIENTS} clients already")
+        return None
 
 
 class _Socket(asyncio.Protocol):
@@ -97,7 +125,6 @@ class _Socket(asyncio.Protocol):
         self._door = door
         self._first = b""  # the first bytes, until it is clear whether they begin a message
         self._begun = False
-        self._counted = False
         self._limit: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport | None = None
         self._inbox: Inbox | None = None
@@ -106,13 +133,8 @@ class _Socket(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        if self._door.clients >= MOST_CLIENTS:
-            logger.warning("connection refused: there are %d clients already", MOST_CLIENTS)
-            transport.close()
-            return
-        self._door.clients += 1
-        self._counted = True
-        transport.set_write_buffer_limits(high=MOST_UNSENT)
+        self._door.knock(self, transport.abort)
+        transport.set_write_buffer_limits(high=LONGEST_GREETING)
 
         def send(body: bytes) -> None:
             if not transport.is_closing():
@@ -126,9 +148,13 @@ class _Socket(asyncio.Protocol):
             else:
                 transport.pause_reading()
 
-        self._session = Session(
-            send, lambda code: transport.close(), self._worker, refused=self._door.refused, remote=True
-        )
+        def admit(token: object) -> Refusal | None:
+            refusal = self._door.admit(self, token)
+            if refusal is None:
+                transport.set_write_buffer_limits(high=MOST_UNSENT)
+            return refusal
+
+        self._session = Session(send, lambda code: transport.close(), self._worker, admit=admit, remote=True)
         self._inbox = Inbox(self._session, read)
         self._limit = asyncio.get_running_loop().call_later(TIME_TO_BEGIN, self._too_late)
 
@@ -157,8 +183,7 @@ class _Socket(asyncio.Protocol):
             self._inbox.release()
 
     def connection_lost(self, error: Exception | None) -> None:
-        if self._counted:
-            self._door.clients -= 1
+        self._door.leave(self)
         if self._limit is not None:
             self._limit.cancel()
         if self._inbox is not None:

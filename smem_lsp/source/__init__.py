@@ -6,7 +6,7 @@ knows what the text means.
 
 from smem_lsp.source.budget import Budget, OutOfBudget, Superseded, checkpoint
 from smem_lsp.source.edits import OverlapError, TextEdit, apply_edits
-from smem_lsp.source.files import MAX_BYTES, is_file, is_folder, is_there, read_regular
+from smem_lsp.source.files import MAX_BYTES, Stamp, is_file, is_folder, is_there, read_regular, stamp_of
 from smem_lsp.source.printable import clipped, printable, printable_path
 from smem_lsp.source.reader import NO_FLAGS, CompileFlags, FileReader
 from smem_lsp.source.record import record
@@ -24,6 +24,7 @@ __all__ = [
     "OverlapError",
     "SourceText",
     "Span",
+    "Stamp",
     "Superseded",
     "TextEdit",
     "apply_edits",
@@ -38,4 +39,5 @@ __all__ = [
     "printable_path",
     "read_regular",
     "record",
+    "stamp_of",
 ]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """The platform's cache folder for us. Raises RuntimeError if there is no home folder."""
+    """The platform's cache folder for us. Raises RuntimeError if there is no home folder, or a relative one: that may
+    be in the workspace."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
@@ -19,6 +20,8 @@ def cache_folder() -> Path:
             base
         ).is_absolute():  # else it could be a folder of the workspace (XDG base directories: ignored)
             base = str(Path.home() / ".cache")
+    if not Path(base).is_absolute():
+        raise RuntimeError("the home folder is relative")
     return Path(base) / "smem-lsp"
 
 

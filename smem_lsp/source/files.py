@@ -10,6 +10,15 @@ MAX_BYTES = 8 * 1024 * 1024
 """Larger files are never opened: no kernel is written by hand in eight megabytes."""
 
 
+Stamp = tuple[int, int, int]
+"""Changes when a file does: nanoseconds of the last change of its text and of anything about it, and bytes. The first
+can be set to what it was, as by an archive that is unpacked; the second only by a clock that is."""
+
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size
+
+
 def read_regular(path: str, limit: int = MAX_BYTES) -> bytes:
     """All bytes of a regular file. Raises OSError, and OverflowError if it is larger than ``limit`` bytes.
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import tempfile
+import zlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -45,7 +46,7 @@ def load() -> Any:
     except RuntimeError:  # no home folder
         return made(text)
     try:
-        return _checked(json.loads(read_regular(str(path), _MOST_BYTES)))
+        return _checked(json.loads(_whole(read_regular(str(path), _MOST_BYTES))))
     except FileNotFoundError:
         pass
     except Exception:  # noqa: BLE001  (whatever is in a damaged file, the tables are made again)
@@ -54,6 +55,14 @@ def load() -> Any:
     built = made(text)
     _save(json.dumps(built, separators=(",", ":")), path)
     return built
+
+
+def _whole(data: bytes) -> bytes:
+    """The text behind its checksum. Raises ValueError where it is another's."""
+    checksum, _, text = data.partition(b"\n")
+    if int(checksum, 16) != zlib.crc32(text):
+        raise ValueError("not whole")
+    return text
 
 
 def _checked(found: Any) -> Any:
@@ -71,9 +80,13 @@ def _save(text: str, path: Path) -> None:
     with contextlib.suppress(OSError):  # a read-only home: they are made every time
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".grammar-")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(temporary).replace(path)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(b"%x\n%b" % (zlib.crc32(data := text.encode()), data))
+            Path(temporary).replace(path)
+        except OSError:
+            Path(temporary).unlink(missing_ok=True)
+            raise
 
 
 _BETWEEN_LOOKS = 0xFF  # marks, about half a millisecond

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from smem_lsp.source.digits import whole_number
 from smem_lsp.source.regex import regex
 
 KERNEL_GETTERS = frozenset(("cuModuleGetFunction", "cuLibraryGetKernel", "cudaLibraryGetKernel"))
@@ -17,7 +18,7 @@ def kernel_called(text: str) -> str | None:
     """The name of the kernel, by the one that its compiled code has; None: it is in a namespace, or no name."""
     mangled = _MANGLED.match(text)
     if mangled is not None:
-        length = int(mangled[1])
+        length = whole_number(mangled[1]) or 0
         return mangled[2][:length] if 0 < length <= len(mangled[2]) else None
     return text if _NAME.fullmatch(text) and not text.startswith("_Z") else None
 

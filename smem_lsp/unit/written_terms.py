@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from smem_lsp.ir.host_terms import HostTerm, Product, apply, constant, named, plus
 from smem_lsp.semantics.types import builtin
 from smem_lsp.source import checkpoint
+from smem_lsp.source.digits import whole_number
 from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
@@ -112,7 +113,8 @@ class Written:
         checkpoint()
         if isinstance(node, tree.Number):
             count = _COUNT.fullmatch(node.text)
-            return None if count is None else constant(int(count[1]))
+            number = None if count is None else whole_number(count[1])
+            return None if number is None else constant(number)
         if isinstance(node, tree.Name):
             return None if node.templated else named(node.text)
         if isinstance(node, tree.SizeOf):

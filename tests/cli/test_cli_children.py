@@ -18,6 +18,8 @@ def test_children_keep_byte_code_where_their_parent_does(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kept: bool
 ) -> None:
     prefix = str(tmp_path) if kept else None
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")  # no byte code is loaded from the current folder
     monkeypatch.setattr(sys, "pycache_prefix", prefix)
     monkeypatch.setattr(sys, "dont_write_bytecode", not kept)
     command = [sys.executable, *flags_of_children(), "-c", SHOWN]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import re
 import socket
 import subprocess
@@ -48,11 +47,11 @@ class Cluster:
     def url(self) -> str:
         return f"dask://127.0.0.1:{self.port}"
 
-    def start(self, module: str, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, module: str, *arguments: str, folder: Path | None = None) -> subprocess.Popen[str]:
         log = (self.folder / f"{len(self.processes)}.log").open("w")
         process = subprocess.Popen(
             [sys.executable, "-m", f"distributed.cli.{module}", *arguments],
-            cwd=self.folder,
+            cwd=folder or self.folder,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -61,10 +60,11 @@ class Cluster:
         self.processes.append(process)
         return process
 
-    def worker(self) -> subprocess.Popen[str]:
+    def worker(self, folder: Path | None = None) -> subprocess.Popen[str]:
         flags = "--no-nanny --nthreads 1 --no-dashboard --memory-limit 0".split()
         place = str(self.folder / "spill")
-        return self.start("dask_worker", f"tcp://127.0.0.1:{self.port}", *flags, "--local-directory", place)
+        server = f"tcp://127.0.0.1:{self.port}"
+        return self.start("dask_worker", server, *flags, "--local-directory", place, folder=folder)
 
     def log(self, number: int) -> str:
         return (self.folder / f"{number}.log").read_text()
@@ -115,9 +115,8 @@ def project(tmp_path: Path) -> Path:
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "smem_lsp", "check", "src", *arguments],
+        [sys.executable, "-I", "-X", "utf8", "-m", "smem_lsp", "check", "src", *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -150,6 +149,23 @@ def test_the_output_is_that_of_one_process_even_if_a_worker_dies(cluster: Cluste
     killed.wait()
     cluster.worker()
     until(lambda: cluster.log(0).count("Register worker") == 3)
+
+
+@pytest.mark.slow(seconds=10)
+def test_a_worker_that_was_started_in_the_project_runs_nothing_of_it(cluster: Cluster, project: Path) -> None:
+    log = project / "log"
+    for name in ("smem_lsp", "lark", "z3"):
+        (project / f"{name}.py").write_text(f"open({str(log)!r}, 'a').write('{name}')\n")
+    before = cluster.log(0).count("Register worker")
+    worker = cluster.worker(project)  # `python -m` puts this folder first
+    try:
+        until(lambda: cluster.log(0).count("Register worker") > before)
+        done = run(project, "--format", "concise", "--no-cache", "--executor", cluster.url)
+    finally:
+        worker.kill()
+        worker.wait()
+    assert not log.exists(), log.read_text()
+    assert done == run(project, "--format", "concise", "--no-cache", "--jobs", "1")
 
 
 @pytest.mark.slow(seconds=5)

@@ -6,8 +6,10 @@ import json
 import os
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -165,6 +167,68 @@ def test_a_result_that_is_damaged_counts_as_none(checked: list[str], smem: Comma
         checked.clear()
         assert smem("check", "k.cu") == first
         assert checked == ["k.cu"] and result.read_bytes() == whole
+
+
+def pack(text: bytes) -> bytes:
+    body = zlib.compress(text, 1)
+    return zlib.crc32(body).to_bytes(4, "big") + body
+
+
+def strange(whole: bytes) -> dict[str, bytes]:
+    """Results with their right checksums and other forms."""
+    asked, result = json.loads(zlib.decompress(whole[4:]))
+    forms: dict[str, Any] = {
+        "number": 5,
+        "list": [],
+        "other questions": [5, result],
+        "a question without an answer": [[[]], result],
+        "a question of too many words": [[["read", "k.cu", "more", "still more", None]], result],
+        "a question of no word": [[[5, 6]], result],
+        "other result": [asked, [5]],
+        "empty result": [asked, {}],
+        "other text": [asked, {**result, "text": 5}],
+        "other findings": [asked, {**result, "findings": "none"}],
+        "other headers": [asked, {**result, "headers": 5}],
+        "other counts": [asked, {**result, "counts": [["high", 1]]}],
+        "other verdicts": [asked, {**result, "verdicts": [[[], []]]}],
+    }
+    return {name: pack(json.dumps(form).encode()) for name, form in forms.items()}
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_result_of_another_form_counts_as_none(checked: list[str], smem: Command, jobs: str) -> None:
+    Path("more.cu").write_text(KERNEL)
+    first = smem("check", "k.cu", "more.cu", "--jobs", "1")
+    found = {place: strange(place.read_bytes()) for place in results(Path.cwd())}
+    for name in next(iter(found.values())):
+        for place, forms in found.items():
+            place.write_bytes(forms[name])
+        assert smem("check", "k.cu", "more.cu", "--jobs", jobs) == first, name
+
+
+def test_a_result_that_is_much_larger_than_it_looks_counts_as_none(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path)
+    store.keep(b"key", [], "result")
+    assert store.find(b"key", lambda asked: True) == "result"
+    (place,) = tmp_path.iterdir()
+    place.write_bytes(pack(b"[[], " + b" " * 70_000_000 + b"5]"))
+    assert store.find(b"key", lambda asked: True) is None
+
+
+def test_a_folder_or_a_pipe_where_a_result_should_be_costs_the_result_alone(
+    checked: list[str], smem: Command
+) -> None:
+    first = smem("check", "k.cu")
+    (place,) = results(Path.cwd())
+    place.unlink()
+    place.mkdir()
+    (place / "full").touch()
+    assert smem("check", "k.cu") == first
+    assert results(Path.cwd()) == [place]  # and nothing that was begun
+    (place / "full").unlink()
+    place.rmdir()
+    os.mkfifo(place)
+    assert smem("check", "k.cu") == first
 
 
 def test_what_was_used_longest_ago_makes_way(

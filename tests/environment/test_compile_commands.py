@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import random
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from smem_lsp.environment import CompileCommands
-from smem_lsp.environment.compile_commands import NAME
+from smem_lsp.environment.compile_commands import MAX_COMMAND, MAX_FLAGS, MAX_PATH, NAME
 from smem_lsp.environment.compiler_commands import CompilerCommands
+from smem_lsp.environment.options_files import split
 from smem_lsp.source import CompileFlags
 
 
@@ -188,3 +191,61 @@ def test_an_empty_database_says_nothing() -> None:
     Path(NAME).write_text("[]")
     command = CompileCommands().command("a.cu")
     assert (command.flags, command.problem) == (CompileFlags(), None)
+
+
+def as_a_shell_reads_it(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_words_are_those_of_a_shell(seed: int) -> None:
+    drawn = random.Random(seed)
+    signs = 'ab \t\r\n\\\\\'""$#\xa0\u2028=é'
+    for _ in range(1_000):
+        text = "".join(drawn.choices(signs, k=drawn.randrange(14)))
+        assert split(text) == as_a_shell_reads_it(text), repr(text)
+
+
+@pytest.mark.parametrize("word", ["{}", '"{}"', "'{}'", '"\\{}"', "'{}", '"{}', "\\{}\\", "'' {}"])
+def test_a_giant_word_is_looked_at_once(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`shlex` adds to a word sign by sign, and takes half a minute for one of a million."""
+
+    def refused(text: str) -> list[str]:
+        raise AssertionError(f"{len(text)} characters for a splitter that is quadratic")
+
+    monkeypatch.setattr(shlex, "split", refused)
+    assert sum(map(len, split(word.format("a" * MAX_COMMAND)))) in range(MAX_COMMAND, MAX_COMMAND + 4)
+
+
+def test_a_giant_command_is_read(tmp_path: Path) -> None:
+    value = "a" * (MAX_COMMAND - 100)
+    assert flags("a.cu", f"nvcc -DN='{value}'").defines == (f"N={value}",)
+    (tmp_path / "flags").write_text(f'-DN="{value}" "')  # a quote that is never closed
+    assert flags("a.cu", "nvcc @flags").defines == (f'N="{value}"',)
+
+
+def test_what_is_too_long_is_one_problem_and_no_flags_for_nvcc(tmp_path: Path) -> None:
+    (tmp_path / "half").write_text("-DN " * (MAX_COMMAND // 6))
+    for command in ("nvcc -D" + "a" * MAX_COMMAND, "nvcc @half @half", "nvcc" + " -Ia" * (MAX_FLAGS + 1)):
+        database(".", ("a.cu", command))
+        problem = CompileCommands().command("a.cu").problem
+        assert problem is not None and "more than" in problem.replace("longer", "more")
+        assert CompilerCommands().nvcc_flags("a.cu") == ()
+
+
+def test_a_folder_without_end_is_none() -> None:
+    """Each of ten thousand folders of a command would be joined with it."""
+    folder = "a/" * (MAX_PATH // 2)
+    database(".", ("a.cu", "nvcc -DN"), directory=folder)
+    assert CompileCommands().command(f"{folder}a.cu").flags.defines == ("N",)
+    database(".", ("a.cu", "nvcc -DN"), directory=f"{folder}a/")
+    assert CompileCommands().command("a.cu").problem is not None
+
+
+def test_an_architecture_without_end_is_none() -> None:
+    """A number of five thousand digits is no number for Python."""
+    command = f"nvcc -arch=sm_{'9' * 5_000} -gencode arch=compute_80,code=sm_80"
+    assert flags("a.cu", command).arch == "sm_80"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -124,6 +125,21 @@ def test_an_answer_of_another_form_is_none(key: str, tmp_path: Path) -> None:
     assert runs(tmp_path) == 2
 
 
+@pytest.mark.skipif(os.name == "nt", reason="no such files there")
+def test_a_folder_or_a_pipe_is_no_answer(tmp_path: Path) -> None:
+    program = fake(tmp_path)
+    asked(tmp_path, program)
+    (place,) = (tmp_path / "store").iterdir()
+    place.unlink()
+    os.mkfifo(place)  # whoever opens it would wait for somebody who writes
+    assert asked(tmp_path, program) == [40]
+    assert runs(tmp_path) == 2
+    place.unlink()
+    place.mkdir()
+    assert asked(tmp_path, program) == asked(tmp_path, program) == [40]
+    assert list((tmp_path / "store").iterdir()) == [place]
+
+
 def test_a_folder_that_cannot_be_written_to_costs_nothing_else(tmp_path: Path) -> None:
     program = fake(tmp_path)
     (tmp_path / "store").write_text("a file")
@@ -143,6 +159,9 @@ def test_the_answers_used_last_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_cache_folder_is_never_relative(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "cache")
     assert cache_folder().is_absolute()
+    monkeypatch.setenv("HOME", ".")
+    with pytest.raises(RuntimeError, match="home folder"):
+        cache_folder()
 
 
 def test_files_of_a_rule() -> None:

@@ -44,8 +44,10 @@ with open({log!r}, "a") as log:
 kept = sys.path[:]
 sys.path[:] = [p for p in kept if p.startswith("/") and not p.startswith({folders!r})]
 modules.pop(__name__, None)
-__import__(__name__)
-sys.path[:] = kept
+try:
+    __import__(__name__)
+finally:  # there may be none
+    sys.path[:] = kept
 """
 
 PROGRAM = """\
@@ -260,6 +262,42 @@ def test_a_python_path_that_leads_into_the_project(project: Project, door: str, 
     assert not project.ran("ours")
 
 
+@pytest.mark.slow(seconds=3)
+@pytest.mark.parametrize(
+    ("named", "path"),
+    [
+        ("{project}/k.cu", "{project}"),
+        ("{project}/k.cu", "{link}/lib"),
+        ("{link}/lib/deep", "{project}"),
+        ("{link}/lib/deep/k.cu", "{project}/lib:{link}"),
+        ("--output-file={project}/out", "{project}"),
+    ],
+)
+def test_a_python_path_that_leads_into_what_is_named(project: Project, named: str, path: str) -> None:
+    """The command is run elsewhere; the folder that is checked, or one that it lies in, is on the module path."""
+    project.shadow(left_out=NEEDED)
+    project.shadow(left_out=NEEDED, below="lib")
+    (project.folder / "lib" / "deep").mkdir()
+    (project.folder / "lib" / "deep" / "k.cu").write_text(MERGEABLE)
+    (project.folder / "out").touch()
+    elsewhere = project.folder.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "k.cu").write_text(MERGEABLE)
+    places = {"project": project.folder, "link": project.link}
+    done = subprocess.run(
+        [*DOORS["executable"], "check", "--no-cache", named.format(**places), "k.cu"],
+        cwd=elsewhere,
+        env={**os.environ, "PYTHONPATH": path.format(**places)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert "SMEM301" in done.stdout + (project.folder / "out").read_text(), done.stderr
+    assert not project.ran("ours")
+
+
 @pytest.mark.parametrize("prefix", ["byte-code", "{project}/byte-code"])
 def test_byte_code_of_the_project_is_not_loaded(project: Project, prefix: str) -> None:
     """With PYTHONPYCACHEPREFIX the byte code of the standard library is looked for there."""
@@ -349,3 +387,88 @@ def test_a_folder_that_looks_installed_is_none(
     )
     assert not log.exists(), log.read_text()
     assert "SMEM301" in done.stdout, done.stderr
+
+
+# A process that is not ours to set up, as that of a Dask worker: it stands elsewhere and starts a child in the project.
+WORKER = """\
+import pickle, sys
+from smem_lsp.cli import cluster
+from smem_lsp.cli.outcome import FileTask, Options
+from smem_lsp.config import Config
+options, task = Options(format="concise", reuse=False), FileTask("k.cu", Config(arch=("sm_90",)))
+sent = [pickle.dumps(options), pickle.dumps(task)]
+sys.path[:0] = sys.argv[2:]
+print(pickle.loads(cluster.run_item("run", sys.argv[1], *sent)))
+"""
+LEADING = (
+    "",
+    ".",
+    "lib",
+    "./lib",
+    "../lib",
+    "{project}",
+    "{project}/",
+    "{link}/lib",
+    "{elsewhere}/../project",
+)
+
+
+def worker(
+    project: Project, *entries: str, executable: str = sys.executable, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    elsewhere = project.folder.parent / "elsewhere"
+    elsewhere.mkdir(exist_ok=True)
+    places = {"project": project.folder, "link": project.link, "elsewhere": elsewhere}
+    return subprocess.run(
+        [executable, "-c", WORKER, str(project.folder), *(entry.format(**places) for entry in entries)],
+        cwd=elsewhere,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("entry", LEADING)
+def test_the_child_of_a_worker_that_looks_for_modules_in_the_project(project: Project, entry: str) -> None:
+    """What is relative leads a child into the folder that it is started in."""
+    project.shadow()
+    project.shadow(below="lib")
+    for folder in (project.folder, project.folder / "lib"):
+        (folder / "smem_lsp.py").write_text(project.canary())
+    (project.folder.parent / "lib").symlink_to(project.folder)
+    done = worker(project, entry)
+    assert not project.ran(), done.stderr
+    assert "SMEM301" in done.stdout, done.stderr
+
+
+def test_the_child_of_a_worker_is_the_same_program(project: Project) -> None:
+    """A folder that the path of the worker begins with may hold another smem-lsp, which it has not loaded."""
+    (project.folder.parent / "other").mkdir()
+    (project.folder.parent / "other" / "smem_lsp.py").write_text(project.canary())
+    done = worker(project, str(project.folder.parent / "other"))
+    assert not project.ran(), done.stderr
+    assert "SMEM301" in done.stdout, done.stderr
+
+
+def test_the_child_of_a_worker_whose_interpreter_was_found_by_a_relative_path(project: Project) -> None:
+    """Then its name is relative as well, and the child is started in the project."""
+    program = project.folder / "environment" / "bin" / "python"
+    program.parent.mkdir(parents=True)
+    program.write_text(PROGRAM.format(log=project.log))
+    program.chmod(0o755)
+    elsewhere = project.folder.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "environment").symlink_to(sys.prefix)
+    done = worker(project, executable="python", PATH="environment/bin:/usr/bin:/bin")
+    assert not project.ran(), done.stderr
+    assert "SMEM301" in done.stdout, done.stderr
+
+
+def test_the_child_of_a_worker_loads_no_byte_code_of_the_project(project: Project) -> None:
+    """A folder for byte code that is relative is another one where the child is started."""
+    done = worker(project, PYTHONPYCACHEPREFIX="byte-code", PYTHONDONTWRITEBYTECODE="")
+    assert "SMEM301" in done.stdout, done.stderr
+    assert not (project.folder / "byte-code").exists()

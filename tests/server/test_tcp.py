@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -18,6 +19,12 @@ import pytest
 from server.client import PATIENCE, ROOT
 from server.samples import MERGEABLE, PUSH
 from server.test_turns import TEXT
+
+from smem_lsp.server.framing import LONGEST_GREETING, frame
+from smem_lsp.server.idle_worker import IdleWorker
+from smem_lsp.server.inbox import Inbox
+from smem_lsp.server.session import Session
+from smem_lsp.server.tcp import MOST_STRANGERS
 
 URI = "file:///k.cu"
 TOKEN = "correct horse battery staple"
@@ -269,16 +276,56 @@ def test_so_many_clients_and_no_more() -> None:
         first = [server.wire() for _ in range(16)]
         for wire in first:
             assert "result" in wire.initialize()
-        assert server.wire().is_closed()
+        refused = server.wire()
+        assert refused.initialize()["error"]["message"] == "there are 16 clients already"
+        assert refused.is_closed()
         first.pop().socket.shutdown(socket.SHUT_RDWR)
         limit = time.monotonic() + PATIENCE
-        while True:
-            try:
-                assert "result" in server.wire().initialize()
-                break
-            except (ConnectionError, ValueError):
-                assert time.monotonic() < limit
-                time.sleep(0.05)
+        while "result" not in server.wire().initialize():
+            assert time.monotonic() < limit
+            time.sleep(0.05)
+
+
+def test_silent_connections_keep_nobody_out() -> None:
+    """The one that came first leaves where there are too many, and none that has begun."""
+    with listening() as server:
+        early = server.wire()
+        assert "result" in early.initialize()
+        silent = [server.wire() for _ in range(MOST_STRANGERS)]
+        for wire in silent[:10]:
+            wire.socket.sendall(b"Content-Length: 1000000\r\n\r\n{")
+        late = server.wire()
+        assert "result" in late.initialize()
+        assert silent[0].is_closed()
+        assert "result" in silent[-1].initialize()
+        silent += [server.wire() for _ in range(3 * MOST_STRANGERS)]
+        assert silent[1].is_closed()
+        for number, wire in enumerate((early, late, server.wire())):
+            if number == 2:
+                assert "result" in wire.initialize()
+            wire.send({"jsonrpc": "2.0", "id": 2, "method": "smem/explain", "params": {"code": "SMEM101"}})
+            assert wire.read()["result"]["code"] == "SMEM101"
+
+
+def test_a_stranger_who_reads_no_answers_is_read_no_more() -> None:
+    """What it sends and what it is told waits in our memory, one greeting's worth of each."""
+
+    async def pour() -> tuple[list[bool], int]:
+        read: list[bool] = []
+        worker = IdleWorker(asyncio.get_running_loop())
+        session = Session(lambda body: None, lambda code: None, worker, remote=True)
+        inbox = Inbox(session, read.append)
+        inbox.hold()  # as when the answers to others of its requests wait to be sent
+        message = frame(b'{"jsonrpc": "2.0", "id": 1, "method": "x"}')
+        many = message * (LONGEST_GREETING // len(message) // 4)
+        fed = 0
+        while not read:
+            inbox.feed(many)
+            fed += len(many)
+        return read, fed
+
+    read, fed = asyncio.run(pour())
+    assert read == [False] and fed <= 2 * LONGEST_GREETING
 
 
 def test_who_does_not_begin_is_sent_away() -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 from pathlib import Path
 
+import pytest
 from output.test_layout_in_terms import CARVE
 from server.client import serving
 from server.samples import MERGEABLE, PUSH, UNUSED, place
 from server.test_light_bulb import applied
 
 from smem_lsp import check
+from smem_lsp.server.uris import path_of, uri_of
 
 URI = "file:///k.cu"
 RACY = """\
@@ -133,3 +138,53 @@ def test_a_scan_lists_the_files_of_the_workspace_and_checks_those_that_are_close
             assert [each["code"] for each in found] == codes
         gone = (folder / "gone.cu").as_uri()
         assert client.request("smem/check", {"textDocument": {"uri": gone}}) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system refuses such names")
+def test_files_whose_names_are_not_utf_8(tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/d\xff"))
+    folder.mkdir()
+    is_open, closed = folder / os.fsdecode(b"open\xfe.cu"), folder / os.fsdecode(b"closed\xff.cuh")
+    is_open.write_text(MERGEABLE)
+    closed.write_text(UNUSED)
+    uri = is_open.as_uri()
+    assert uri.endswith("/d%FF/open%FE.cu")
+    with serving(PUSH, folders=(folder.as_uri(),), initializationOptions={"trusted": True}) as client:
+        client.open(uri, MERGEABLE)
+        assert [each["code"] for each in client.published(uri, 1)] == ["SMEM301", "SMEM101"]
+        assert client.request("smem/files", {}) == [uri, closed.as_uri()]
+        for each, codes in ((uri, ["SMEM301", "SMEM101"]), (closed.as_uri(), ["SMEM101"])):
+            found = client.request("smem/check", {"textDocument": {"uri": each}})
+            assert [one["code"] for one in found] == codes
+        document, here = {"textDocument": {"uri": uri}}, client.at(uri, 2, 20)
+        for method in ("textDocument/codeLens", "smem/kernels", "smem/targets"):
+            assert client.request(method, document)
+        for method in ("textDocument/hover", "smem/layout", "smem/stripes"):
+            assert client.request(method, here)
+        assert client.request("smem/race", here) is None
+        found = next(each for each in client.published(uri, 1) if each["code"] == "SMEM101")
+        fix = client.actions(uri, (3, 15), diagnostics=[found])[0]
+        assert uri in json.dumps(client.request("codeAction/resolve", fix)["edit"])
+
+
+@pytest.mark.parametrize("name", ["a b.cu", "größe.cu", "50%.cu", "\udcff\udcfe.cu", "#?.cu"])
+def test_a_path_is_what_its_uri_says(name: str) -> None:
+    assert path_of(uri_of(f"/d/{name}")) == f"/d/{name}"
+
+
+def test_a_uri_with_half_a_character_names_a_file_that_is_not_there() -> None:
+    uri = "file:///d/\ud800.cu"
+    with serving(PUSH, folders=("file:///d/\ud801",)) as client:
+        client.open(uri, UNUSED)
+        assert [each["code"] for each in client.published(uri, 1)] == ["SMEM101"]
+        assert client.request("smem/check", {"textDocument": {"uri": f"{uri}h"}}) == []
+        assert client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+        assert client.actions(uri, (1, 20), diagnostics=client.published(uri, 1))
+
+
+def test_a_header_with_half_a_character_is_not_there(tmp_path: Path) -> None:
+    uri = (tmp_path / "a.cu").as_uri()
+    with serving(PUSH, rootPath="/d/\ud801") as client:
+        client.open(uri, f'#include "\ud800.cuh"\n#include <\udcff/\ud800>\n{UNUSED}')
+        assert [each["code"] for each in client.published(uri, 1)] == ["SMEM101"]
+        assert client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -149,13 +150,34 @@ def test_the_tables_are_kept_and_a_damaged_file_is_made_again(
 
     monkeypatch.undo()
     monkeypatch.setattr(grammar, "cache_folder", lambda: tmp_path)
-    for damaged in (known[:-9], b"{}", known.replace(b'"ends"', b'"nods"'), wrong_action(known)):
+    tables = json.loads(known.partition(b"\n")[2])
+    actions = tables["states"][0]
+    at = known.index(b'"states":[[') + len(b'"states":[[')
+    for damaged in (
+        known[:-9],
+        b"{}",
+        known.replace(b'"ends"', b'"nods"'),
+        with_checksum({**tables, "states": [[actions[0], len(tables["states"]), *actions[2:]]]}),
+        known[:at] + bytes([known[at] ^ 1]) + known[at + 1 :],  # another digit
+    ):
+        assert damaged != known
         kept.write_bytes(damaged)
         assert grammar.load() == first  # in whichever order Lark had them
         assert kept.read_bytes() == known
 
 
-def wrong_action(known: bytes) -> bytes:
-    tables = json.loads(known)
-    tables["states"][0][1] = len(tables["states"])
-    return json.dumps(tables).encode()
+def with_checksum(tables: object) -> bytes:
+    text = json.dumps(tables).encode()
+    return b"%x\n%b" % (zlib.crc32(text), text)
+
+
+def test_a_folder_where_the_tables_should_be_costs_time_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grammar, "cache_folder", lambda: tmp_path)
+    first = grammar.load()
+    (kept,) = tmp_path.iterdir()
+    kept.unlink()
+    kept.mkdir()
+    assert grammar.load() == first
+    assert list(tmp_path.iterdir()) == [kept]  # and nothing that was begun

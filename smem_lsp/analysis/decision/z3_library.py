@@ -6,10 +6,11 @@ it looks for the library in the current folder first, which may be that of a che
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from ctypes import CDLL, POINTER, c_bool, c_char_p, c_int, c_uint, c_void_p
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -90,16 +91,36 @@ def load() -> Any:
 
 
 def _places() -> Iterator[str]:
-    """Where it may be: in its Python package, as it comes from PyPI; among the libraries that were installed with it;
-    wherever Linux looks. Other systems may look in the current folder for a name without one."""
-    package = find_spec("z3")  # imports nothing
+    """Absolute paths of where it is: in its Python package, as it comes from PyPI; among the libraries that were
+    installed with it; where those of the system are.
+
+    Its name alone, for the system to find, may lead to the current folder: by an empty part of ``LD_LIBRARY_PATH``, or
+    without one. Neither does the package count that an empty or relative part of ``sys.path`` leads to.
+    """
+    package = PathFinder.find_spec(
+        "z3", [each for each in sys.path if Path(each).is_absolute()]
+    )  # imports nothing
+    folders: list[Path] = []
     for each in () if package is None else package.submodule_search_locations or ():
         inside, prefix = Path(each), Path(each).parent.parent.parent
-        for folder in (inside / "lib", inside, prefix, prefix / "Library" / "bin"):
-            if (folder / _NAME).is_file():
-                yield str(folder / _NAME)
+        folders += inside / "lib", inside, prefix, prefix / "Library" / "bin"
     if package is not None and sys.platform == "linux":
-        yield _NAME
+        folders += _folders_of_linux()
+    for folder in folders:
+        if folder.is_absolute() and (folder / _NAME).is_file():
+            yield str(folder / _NAME)
+
+
+def _folders_of_linux() -> Iterator[Path]:
+    """Where libraries are on Linux, in the order of its loader but for what its configuration adds."""
+    here = os.path.realpath(os.curdir)
+    for named in os.environ.get("LD_LIBRARY_PATH", "").replace(";", ":").split(":"):
+        place = os.path.realpath(named)
+        if Path(named).is_absolute() and not f"{place}/".startswith(f"{here}/"):
+            yield Path(named)
+    machine = getattr(sys.implementation, "_multiarch", "")  # "x86_64-linux-gnu"
+    for name in ("/usr/local/lib", "/lib", "/usr/lib"):
+        yield from (Path(name, machine), Path(f"{name}64"), Path(name))
 
 
 def _declared(found: Any) -> Any:

@@ -32,6 +32,7 @@ from smem_lsp.lowering.state.copies import Family, ProxyEvent
 from smem_lsp.lowering.state.local_scope import LocalScope, Meaning, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.source import checkpoint
+from smem_lsp.source.digits import whole_number
 from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
@@ -515,8 +516,9 @@ def _complete(ctx: Context, instruction: str, what: str, arguments: str, operand
 def _number(argument: str, operands: list[_Operand]) -> int | None:
     """An immediate operand, or one that is passed in."""
     argument = argument.strip()
-    if argument.isdigit():
-        return int(argument)
+    number = whole_number(argument)
+    if number is not None:
+        return number
     operand = _find(operands, argument[1:]) if argument.startswith("%") else None
     known = None if operand is None else operand.result
     return known.n if isinstance(known, Const) else None

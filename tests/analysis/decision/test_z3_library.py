@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import toolchain
 
 from smem_lsp.analysis.decision import z3_library
 from smem_lsp.analysis.decision.z3_library import Context, Z3Error, load
 
 
 def test_without_the_package_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "z3", None)
+    monkeypatch.setattr(sys, "path", [])
     assert load() is None
 
 
@@ -34,7 +37,60 @@ def test_a_library_in_the_current_folder_is_not_loaded(
 
     assert load() is None
     assert tried
-    assert str(here) not in [str(Path(each).resolve()) for each in tried if len(Path(each).parts) > 1]
+    assert all(Path(each).is_absolute() for each in tried)
+    assert here not in [Path(each).resolve() for each in tried]
+
+
+PLANTED = """\
+#include <cstdio>
+#include <cstdlib>
+__attribute__((constructor)) static void loaded() {
+  std::FILE* log = std::fopen(std::getenv("PLANTED_LOG"), "a");
+  if (log != nullptr) std::fclose(log);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with a library of the solver's name, which leaves a file named in the environment when it is loaded."""
+    compiler = toolchain.require(toolchain.cxx(), "no g++ here")
+    folder = tmp_path_factory.mktemp("planted") / "project"
+    (folder / "lib").mkdir(parents=True)
+    (folder / "planted.cpp").write_text(PLANTED)
+    (folder.parent / "installed" / "z3").mkdir(
+        parents=True
+    )  # the package alone: its library comes from the system
+    (folder.parent / "installed" / "z3" / "__init__.py").touch()
+    for place in ("libz3.so", "lib/libz3.so", "z3/libz3.so", "z3/lib/libz3.so"):
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        command = [str(compiler), "-shared", "-fPIC", "planted.cpp", "-o", place]
+        subprocess.run(command, cwd=folder, check=True)
+    (folder / "z3" / "__init__.py").touch()
+    return folder
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="how the loader of Linux looks for a library")
+@pytest.mark.parametrize("entry", ["", "/nowhere"])  # of the module path of a program that calls us
+@pytest.mark.parametrize(
+    "path", ["", ":", ":/usr/lib", "/usr/lib:", ".", "lib", "{}", "{}/lib:/usr/lib", "/usr/lib;"]
+)
+def test_no_library_of_the_project_is_loaded(planted: Path, tmp_path: Path, path: str, entry: str) -> None:
+    log = tmp_path / "log"
+    program = (
+        f"import sys; sys.path[:0] = [{entry!r}, {str(planted.parent / 'installed')!r}]\n"
+        "from smem_lsp.analysis.decision.z3_library import load\nprint('looked', load() is None)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", program],
+        cwd=planted,
+        env={**os.environ, "LD_LIBRARY_PATH": path.format(planted), "PLANTED_LOG": str(log)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("looked")
+    assert not log.exists()
 
 
 def test_a_library_that_lacks_a_function_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
