@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from smem_lsp.lowering.shares_or_waits import may_share_or_wait
 from smem_lsp.source import Span, checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.parse import Body, Function, TranslationUnit
+from smem_lsp.syntax.parse import Body, Function
 from smem_lsp.targets.dialects import CUDA
+from smem_lsp.unit.unit_facts import UnitFacts, parts_of
 
 Unread = tuple[Span, str, str | None]  # where, why, name of the kernel
 
@@ -30,19 +32,43 @@ class _Counted:
 _COUNTED = Query[tuple[()], _Counted]("statements of a body")
 
 
-def count_statements(unit: TranslationUnit) -> tuple[int, tuple[Unread, ...]]:
-    """(statements of all functions, what was not read: of device code what the grammar does not accept, and what the
-    preprocessor gave up on)."""
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """``total``: of all functions of a file; ``unread``: how many parts of it were not read: of device code what the
+    grammar does not accept, and what the preprocessor gave up on; ``told``: those of them that a kernel, shared memory
+    or a barrier has to do with."""
+
+    total: int
+    unread: int
+    told: tuple[Unread, ...]
+
+
+def count_statements(around: UnitFacts) -> Statements:
+    unit = around.unit
     total = 0
-    unread: list[Unread] = [(p.span, p.message, None) for p in unit.preprocessed.problems]
+    told: list[Unread] = [(p.span, p.message, None) for p in unit.preprocessed.problems]
+    unread = len(told)
+    reached: set[int] | None = None
     for function in unit.functions:
         checkpoint()
         counted = _COUNTED.of(function.body.store, (), partial(_count, function))
         total += counted.statements
-        if counted.failed or counted.headless:
-            unread += _unread(function, counted)
-    unread.sort(key=lambda item: item[0].start)
-    return total, tuple(unread)
+        if not (counted.failed or counted.headless):
+            continue
+        found = list(_unread(function, counted))
+        unread += len(found)
+        if reached is None:
+            reached = _reached(around)
+        if function.number in reached or may_share_or_wait(around, function, None):
+            told += found
+    told.sort(key=lambda item: item[0].start)
+    return Statements(total, unread, tuple(told))
+
+
+def _reached(around: UnitFacts) -> set[int]:
+    """The kernels of a file, and the functions that one of them may call, by number."""
+    kernels = (each for each in around.unit.functions if each.is_kernel)
+    return {part.number for kernel in kernels for part in parts_of(kernel, around)}
 
 
 def _unread(function: Function, counted: _Counted) -> Iterator[Unread]:
