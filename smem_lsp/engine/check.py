@@ -132,7 +132,7 @@ def _report(
         counted = None
         if setting is not None and (whole or any(rule.on_file is not None for rule in rules)):
             counted = attempts.run(
-                "statements", partial(count_statements, setting.around.unit), None, limits.file_seconds
+                "statements", partial(count_statements, setting.around), None, limits.file_seconds
             )
     if setting is not None:
         setting.weigh()
@@ -142,7 +142,7 @@ def _report(
     left = limits.file_seconds - (processor_time() - started)
     fixer = Fixer(limits, attempts.stopped, max(limits.fix_seconds, left))
     unit = None if setting is None else setting.around.unit
-    unread = () if counted is None else counted[1]
+    unread = () if counted is None else counted.told
     suppressions = NO_SUPPRESSIONS if setting is None else setting.suppressions
     host = None if setting is None else HostCode(setting.around.unit, setting.around.dialect)
     facts = FileFacts(source, unit, unread, suppressions, host=host)
@@ -158,8 +158,8 @@ def _report(
         statistics=FileStatistics(
             source.line_count(),
             None if unit is None else len(unit.functions),
-            None if counted is None else counted[0],
-            None if counted is None else len(unread),
+            None if counted is None else counted.total,
+            None if counted is None else counted.unread,
         ),
         find_fixes=partial(fixes, fixer),
         ended=lambda: tuple(dict.fromkeys((*attempts.stopped, *_stopped_in(judged)))),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from smem_lsp.lowering.shares_or_waits import may_share_or_wait
 from smem_lsp.source import Span, checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.parse import Body, Function, TranslationUnit
+from smem_lsp.syntax.parse import Body, Function
 from smem_lsp.targets.dialects import CUDA
+from smem_lsp.unit.unit_facts import UnitFacts, parts_of
 
 Unread = tuple[Span, str, str | None]  # where, why, name of the kernel
 
@@ -19,43 +21,60 @@ _DEVICE = frozenset((CUDA.kernel, CUDA.device))
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """Of one function: its statements; of device code the token ranges that are not understood, and whether the
-    parameters are not."""
+    """Of one function: its statements; of device code the token ranges that are not understood, each with why, and
+    whether the parameters are not."""
 
     statements: int
-    failed: tuple[tuple[int, int], ...] = ()
+    failed: tuple[tuple[tuple[int, int], str], ...] = ()
     headless: bool = False
 
 
 _COUNTED = Query[tuple[()], _Counted]("statements of a body")
 
 
-def count_statements(unit: TranslationUnit) -> tuple[int, tuple[Unread, ...]]:
-    """(statements of all functions, what was not read: of device code what the grammar does not accept, and what the
-    preprocessor gave up on)."""
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """``total``: of all functions of a file; ``unread``: how many parts of it were not read: of device code what the
+    grammar does not accept, and what the preprocessor gave up on; ``told``: those of them that a kernel, shared memory
+    or a barrier has to do with."""
+
+    total: int
+    unread: int
+    told: tuple[Unread, ...]
+
+
+def count_statements(around: UnitFacts) -> Statements:
+    unit = around.unit
     total = 0
-    unread: list[Unread] = [(p.span, p.message, None) for p in unit.preprocessed.problems]
+    told: list[Unread] = [(p.span, p.message, None) for p in unit.preprocessed.problems]
+    unread = len(told)
+    reached: set[int] | None = None
     for function in unit.functions:
         checkpoint()
         counted = _COUNTED.of(function.body.store, (), partial(_count, function))
         total += counted.statements
-        if counted.failed or counted.headless:
-            unread += _unread(function, counted)
-    unread.sort(key=lambda item: item[0].start)
-    return total, tuple(unread)
+        if not (counted.failed or counted.headless):
+            continue
+        found = list(_unread(function, counted))
+        unread += len(found)
+        if reached is None:
+            reached = _reached(around)
+        if function.number in reached or may_share_or_wait(around, function, None):
+            told += found
+    told.sort(key=lambda item: item[0].start)
+    return Statements(total, unread, tuple(told))
+
+
+def _reached(around: UnitFacts) -> set[int]:
+    """The kernels of a file, and the functions that one of them may call, by number."""
+    kernels = (each for each in around.unit.functions if each.is_kernel)
+    return {part.number for kernel in kernels for part in parts_of(kernel, around)}
 
 
 def _unread(function: Function, counted: _Counted) -> Iterator[Unread]:
     name = function.name if function.is_kernel else None
-    body = function.body
-    macros = {n.chunk for n in _statements(body.statements) if isinstance(n, tree.MacroStatement)}
-    for lo, hi in counted.failed:
-        why = "this statement is not understood"
-        if (lo, hi) in macros:
-            why = f"the macro {body.tokens.texts[lo]} is not known"
-        elif (lo, hi) in body.unfinished and (lo, hi) not in body.failed:
-            why = "this statement has no `;`"
-        yield body.site(lo, hi), why, name
+    for (lo, hi), why in counted.failed:
+        yield function.body.site(lo, hi), why, name
     if counted.headless:
         yield function.name_span, "the parameters are not understood", function.name
 
@@ -65,12 +84,22 @@ def _count(function: Function) -> _Counted:
     nodes = _statements(body.statements)
     if not _DEVICE & function.definition.island.specifiers:
         return _Counted(len(nodes))
-    failed = [chunk for node in nodes for chunk in _failed_chunks(body, node)]
-    failed += [(lo, hi) for lo, hi in body.unfinished if not any(lo <= at < hi for at, _ in failed)]
+    failed = [(chunk, _why(body, node)) for node in nodes for chunk in _failed_chunks(body, node)]
+    starts = [lo for (lo, _), _ in failed]
+    for lo, hi in body.unfinished:
+        if not any(lo <= at < hi for at in starts):
+            failed.append(((lo, hi), "this statement has no `;`"))
     return _Counted(len(nodes), tuple(failed), function.parameters is None)
 
 
+def _why(body: Body, node: tree.Statement) -> str:
+    if isinstance(node, tree.MacroStatement):
+        return f"the macro {body.tokens.texts[node.chunk[0]]} is not known"
+    return "this statement is not understood"
+
+
 def _failed_chunks(body: Body, node: tree.Statement) -> list[tuple[int, int]]:
+    """The token ranges of a statement that the grammar does not accept."""
     match node:
         case tree.Bad():
             return [(node.lo, node.hi)]

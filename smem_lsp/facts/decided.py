@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from smem_lsp.analysis.decision.either import some_of
 from smem_lsp.analysis.decision.model import Answer, Decision, Verdict, VerdictKind
 from smem_lsp.analysis.decision.routes import ALL_COPIES
 from smem_lsp.analysis.decision.verdict import Judge
@@ -19,6 +20,7 @@ from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.values.block_shape import BlockShape, Ground, dims_of, most_threads
 from smem_lsp.facts.data_flow import DataFlow
 from smem_lsp.ir.nodes import Dims
+from smem_lsp.source import checkpoint
 
 _TO_REFUTE = 600_000  # effort about all races of a kernel that runs show
 Races = tuple[tuple[Race, ...], ...]  # for each block that is judged
@@ -67,11 +69,49 @@ def not_refuted(flow: DataFlow, shown: Hazards) -> Hazards:
             if decided:
                 worst = max(decided, key=lambda each: list(Answer).index(each.answer))
                 data = race.data or worst.answer in (Answer.DATA, Answer.LIKELY)
-                always = any(each.answer is Answer.RACE for each in both)
-                when = "" if always else worst.condition
-                race = replace(race, data=data, condition=when, any_block=worst.any_block)
+                if any(each.answer is Answer.RACE for each in both):
+                    race = replace(race, data=data, any_block=worst.any_block)
+                else:
+                    race = _under_condition(flow, of_block, replace(race, data=data), worst)
         kept.append(race)
     return replace(shown, races=tuple(kept))
+
+
+def _under_condition(flow: DataFlow, verdicts: Verdicts, race: Race, decision: Decision) -> Race:
+    """``race``, which a run shows for parameters that it chose, under the condition that was solved for. The threads
+    are then those that meet at its bound, as a run with the witness shows it; without one the condition says only that
+    there are such parameters."""
+    solved = replace(race, condition=decision.condition, any_block=decision.any_block)
+    if not decision.condition or decision.condition.startswith("for some"):
+        return solved
+    replay = Replay(
+        flow.kernel, flow.values, flow.control, verdicts, judge_of(flow, verdicts, race.dims).valid
+    )
+    found = next(replay.races([replace(decision, condition="")], race.ground), None)
+    if found is not None and found.lanes == race.lanes:
+        ground = _where_alike(flow, race, decision.condition)
+        return replace(solved, byte=found.byte, threads=_in_order(race, found), ground=ground)
+    return replace(solved, condition=some_of(decision.condition), any_block=False)
+
+
+def _where_alike(flow: DataFlow, race: Race, condition: str) -> Ground:
+    """The blocks for which a race is shown, without those in which the same accesses race under another condition than
+    in the first one."""
+    ground, verdicts = race.ground, dict(flow.judged)
+    alike = list(ground.named[:1])
+    for shape in ground.named[1:]:
+        checkpoint()
+        judge = judge_of(flow, verdicts[shape], shape.dims)
+        if any(each.condition == condition for each in judge.decisions({race.pair, race.pair[::-1]})):
+            alike.append(shape)
+    whole = ground.all_named and len(alike) == len(ground.named)
+    return replace(ground, named=tuple(alike), all_named=whole)
+
+
+def _in_order(race: Race, found: Race) -> tuple[int, int]:
+    """The threads of ``found`` in the order of the accesses of ``race``."""
+    one, other = found.threads
+    return (one, other) if found.pair == race.pair else (other, one)
 
 
 def of_the_block(flow: DataFlow, shown: Hazards) -> Hazards:

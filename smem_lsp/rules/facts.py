@@ -399,7 +399,8 @@ def _asked(question: Callable[..., T], row: Occupied, static_bytes: int) -> T:
 
 @dataclass(frozen=True)
 class FileFacts:
-    """The whole file. ``unread``: statements outside the grammar; ``stopped``: analyses of it and of its kernels
+    """The whole file. ``unread``: statements outside the grammar that concern a kernel, shared memory or a barrier;
+    ``stopped``: analyses of it and of its kernels
     without a result, known once the other rules have run; ``host``: its host functions, not walked yet."""
 
     source: SourceText

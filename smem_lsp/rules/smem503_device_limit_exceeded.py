@@ -44,7 +44,8 @@ bytes back.
 
 Targets that are configured, or that the file is compiled for; without any only what exceeds every target. Static bytes
 have to be known, dynamic ones a constant at a launch in sight. A size that is negative there, or that overflows its
-type, is over every limit.
+type, is over every limit, unless host code may have asked for it before: a size function may return -1 for what does
+not fit.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from smem_lsp.semantics.entities import (
     TypedConstant,
     Undeclared,
 )
+from smem_lsp.semantics.intrinsics import is_intrinsic, returned_by
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.spell_type import spell_argument
@@ -378,6 +379,8 @@ def call(
         return limits
     if path[:-1] not in ((), *_ROOTS):
         return UNKNOWN
+    if len(path) == 1 and not callee.templated and is_intrinsic(name):
+        return returned_by(name, arguments, scope.state.warp_size)
     if name in ("max", "min") and len(arguments) == 1 and not callee.templated:
         return _extreme_of(name, arguments[0].type)
     if name in ("max", "min") and len(arguments) == 2:

@@ -168,6 +168,17 @@ class Lookahead(NamesAhead):
         return i
 
     # One function, because it is a state machine over token kinds: what was seen decides how the next one is read.
+    def _ends_declarator(self, x: int, stop: int) -> bool:
+        """Is what begins with the parenthesis ``x`` a declarator up to ``stop``? ``T() + 1`` goes on as an
+        expression."""
+        while x < stop and self.kinds[x] in ("LP", "LB"):
+            if self.partner[x] <= x:
+                return False
+            x = self.partner[x] + 1
+        while x < stop and self.kinds[x] in ("QUALIFIER", "ELLIPSIS"):
+            x += 1
+        return x == stop or (x == stop - 1 and self.kinds[x] in ("AMP", "AND_AND"))
+
     def type_at(self, i: int, stop: int) -> int:
         """Are the tokens ``[i, stop)`` a type-id? 0: no, 1: perhaps (names only), 2: surely."""
         kinds, texts = self.kinds, self.texts
@@ -224,7 +235,7 @@ class Lookahead(NamesAhead):
             elif kind == "LB" and typed and sure:
                 x = self.partner[x] + 1 if self.partner[x] > x else stop
             elif kind == "LP" and typed and sure:
-                return 2 if self._function_type(x) else 0
+                return 2 if self._function_type(x) and self._ends_declarator(x, stop) else 0
             elif kind == "ELLIPSIS" and typed:
                 x += 1
             elif kind == "ATTRIBUTE":

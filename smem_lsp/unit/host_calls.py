@@ -222,7 +222,7 @@ class Calls(Library):
         self.arguments(path, expr.arguments)
         if n is not None:
             return number(n)
-        self.disturb(path)
+        self.disturb(path, expr.arguments)
         return None
 
     def _followed(self, path: Path, expr: tree.Call) -> tuple[HostValue | None] | None:

@@ -17,6 +17,7 @@ from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import plain_type, scalar_of
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
+from smem_lsp.unit.host_asked import names_at
 from smem_lsp.unit.host_frames import READING_METHODS, Frame
 from smem_lsp.unit.host_values import (
     Axes,
@@ -581,9 +582,13 @@ class Expressions(ABC):
             path.shared |= {variable.serial}
             path.epoch = self.fresh()
 
-    def disturb(self, path: Path) -> None:
-        """Something that is not followed may have changed what is shared."""
+    def disturb(self, path: Path, given: Sequence[tree.Expr] = ()) -> None:
+        """Something that is not followed may have changed what is shared, or end the path for what it is ``given`` or
+        what has led to it."""
         path.epoch = self.fresh()
+        frame = self.frame
+        for lo, hi in (*frame.conditions, *((frame.base + each.lo, frame.base + each.hi) for each in given)):
+            path.asked |= names_at(frame, lo, hi)
 
     def forget(self, path: Path, lo: int, hi: int) -> None:
         """Lose the values of all variables that the tokens ``[lo, hi)`` may change."""
@@ -627,7 +632,7 @@ class Expressions(ABC):
         variable = None if root is None else self.frame.find(root)[0]
         if variable is not None and not variable.fixed:
             self.lose(path, variable)
-        self.disturb(path)
+        self.disturb(path, expr.arguments)
         return None
 
 

@@ -50,6 +50,9 @@ class Frame:
     open: bool = False
     version: int = 0  # of its template parameters
     wanted: frozenset[str] = frozenset()  # names whose values at its end count
+    conditions: list[tuple[int, int]] = field(
+        default_factory=list
+    )  # around the statement that is run, as tokens
     _traits: Traits | None = None
 
     @property

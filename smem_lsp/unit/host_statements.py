@@ -13,6 +13,7 @@ from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.local_declarations import declare_statement
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
+from smem_lsp.unit.host_asked import names_at
 from smem_lsp.unit.host_declarations import Declarations, nodes_of
 from smem_lsp.unit.host_expressions import MOST_LEVELS, Effort, TooMuch
 from smem_lsp.unit.host_frames import LAUNCH_CALLS
@@ -174,27 +175,36 @@ class Statements(Declarations):
             if isinstance(parsed, tree.ConditionWithInit):
                 parsed = parsed.condition
             condition = None if isinstance(parsed, tree.Declaration) else parsed
-            yes, paths = self._sides(paths, condition, node.condition[0])
+            yes, paths = self._sides(paths, condition, node.condition, (node.lo, node.hi))
+            self.frame.conditions.append(node.condition)
             ended = self.joined([*ended, *self.statement(yes, node.then)])
             paths, otherwise = self.joined(paths), node.otherwise
         if otherwise is not None:
             paths = self.statement(paths, otherwise)
+        del self.frame.conditions[len(self.frame.conditions) - conditions :]
         del self.frame.blocks[len(self.frame.blocks) - conditions :]
         self.frame.scope = outer
         return self.joined([*ended, *paths])
 
     def _sides(
-        self, paths: list[Path], condition: tree.Expr | None, base: int
+        self, paths: list[Path], condition: tree.Expr | None, head: tuple[int, int], node: tuple[int, int]
     ) -> tuple[list[Path], list[Path]]:
-        """The paths on which a condition is true, and those on which it is false."""
+        """The paths on which a condition is true, and those on which it is false. ``head``: the tokens that it stands
+        in; ``node``: those of the statement, whose values depend on it as well."""
         yes: list[Path] = []
         no: list[Path] = []
-        outer, self.frame.base = self.frame.base, base
+        outer, self.frame.base = self.frame.base, head[0]
+        asked = None
         for path in paths:
             known = None if condition is None else self.decide(path, condition)
+            if known is None and asked is None:
+                set_ = self.frame.traits.assigned(*node)
+                asked = names_at(self.frame, *head).union((self.frame.number, name) for name in set_)
             for side, truth in ((yes, True), (no, False)):
                 if known is None or known is truth:
                     other = path.copy()
+                    if known is None and asked is not None:
+                        other.asked |= asked
                     side.append(other if condition is None else self.assume(other, condition, truth))
         self.frame.base = outer
         return [path for path in yes if not path.dead], [path for path in no if not path.dead]
@@ -208,7 +218,11 @@ class Statements(Declarations):
         outer = self.frame.scope
         self.frame.scope = outer.child()
         self.frame.blocks.append({})
+        self.frame.conditions.append(node.condition)
         current: list[Path] = []
+        labels = [each for each in body if isinstance(each, tree.CaseLabel) and each.chunk is not None]
+        numbers = {id(each): self._number_of(each) for each in labels}
+        others = tuple(numbers.values())
         closed = False
         if any(isinstance(each, tree.CaseLabel) and id(each) not in labelled for each in _inside(node.body)):
             for path in paths:  # labels inside other statements
@@ -217,29 +231,43 @@ class Statements(Declarations):
         for each in body:
             if isinstance(each, tree.CaseLabel):
                 closed = closed or each.chunk is None
-                entered = [self._enter_case(path.copy(), subject, each, node.condition[0]) for path in paths]
+                case = (numbers[id(each)], ()) if id(each) in numbers else (None, others)
+                entered = [self._enter_case(path.copy(), subject, node, *case) for path in paths]
                 current = self.joined([*current, *entered])
             else:
                 current = self.statement(current, each)
+        self.frame.conditions.pop()
         self.frame.blocks.pop()
         self.frame.scope = outer
-        rest = [] if closed else [path.copy() for path in paths]
+        rest = [] if closed else paths
+        rest = [self._enter_case(path.copy(), subject, node, None, others) for path in rest]
         return self.joined([*current, *self.breaks.pop(), *rest])
 
-    def _enter_case(self, path: Path, subject: tree.Expr | None, label: tree.CaseLabel, base: int) -> Path:
-        if subject is None or label.chunk is None:
-            return path
-        parsed = self.frame.body.chunk("expression", label.chunk)
-        n = evaluate(parsed, self.frame.scope) if parsed is not None else None
-        if n is None:
-            return path
-        outer, self.frame.base = self.frame.base, base
-        known = evaluate(subject, self.scope(path, subject))
-        term = self.term(path.copy(), subject) if known is None and self.pure(subject) else None
+    def _number_of(self, label: tree.CaseLabel) -> int | None:
+        parsed = None if label.chunk is None else self.frame.body.chunk("expression", label.chunk)
+        return evaluate(parsed, self.frame.scope) if parsed is not None else None
+
+    def _enter_case(
+        self,
+        path: Path,
+        subject: tree.Expr | None,
+        node: tree.Switch,
+        n: int | None,
+        others: Sequence[int | None],
+    ) -> Path:
+        """``path``, where the subject is ``n``, or where it is none of the ``others``."""
+        outer, self.frame.base = self.frame.base, node.condition[0]
+        known = None if subject is None else evaluate(subject, self.scope(path, subject))
+        pure = subject is not None and known is None and n is not None and self.pure(subject)
+        term = self.term(path.copy(), subject) if pure and subject is not None else None
         self.frame.base = outer
-        if known is not None:
-            path.dead = known != n
-        elif term is not None:
+        if known is None:
+            set_ = self.frame.traits.assigned(node.lo, node.hi)
+            path.asked |= names_at(self.frame, *node.condition)
+            path.asked |= {(self.frame.number, name) for name in set_}
+        elif n is not None or None not in others:
+            path.dead = known != n if n is not None else known in others
+        if term is not None and n is not None:
             path.learn(Comparison(term, "==", constant(n)))
         return path
 
@@ -273,7 +301,7 @@ class Statements(Declarations):
         else:
             self._unread(paths, *node.head)
         self.frame.base = base
-        after = self._turns(paths, node.body, node.lo, node.hi, condition, node.head[0], turns)
+        after = self._turns(paths, node.body, node.lo, node.hi, condition, node.head, turns)
         self.frame.blocks.pop()
         self.frame.scope = outer
         return after
@@ -286,11 +314,12 @@ class Statements(Declarations):
                 ended = self.statement(paths, node.body)
                 return self.joined([*ended, *self.breaks.pop()])
             condition = parsed if isinstance(parsed, tree.Expr) else None
-            return self._turns(paths, node.body, node.lo, node.hi, leaving=(condition, node.condition[0]))
+            return self._turns(paths, node.body, node.lo, node.hi, leaving=(condition, node.condition))
         for path in paths:
             self._head(path, node.lo, node.hi)
         parsed, paths = self.chunk(paths, "condition", node.condition)
-        yes, no = self._sides(paths, parsed if isinstance(parsed, tree.Expr) else None, node.condition[0])
+        condition = parsed if isinstance(parsed, tree.Expr) else None
+        yes, no = self._sides(paths, condition, node.condition, (node.lo, node.hi))
         return self._turn(yes, no, node.body)
 
     def _turns(
@@ -300,25 +329,26 @@ class Statements(Declarations):
         lo: int,
         hi: int,
         condition: tree.Expr | None = None,
-        base: int = 0,
+        head: tuple[int, int] = (0, 0),
         turns: list[Path] | None = None,
-        leaving: tuple[tree.Expr | None, int] = (None, 0),
+        leaving: tuple[tree.Expr | None, tuple[int, int]] = (None, (0, 0)),
     ) -> list[Path]:
         """Any number of turns of a loop: look for launches in one, with what every turn knows at its start.
-        ``leaving``: a condition behind the body that is false where the loop ends, and its first token."""
+        ``head``: the tokens of the condition; ``leaving``: one behind the body that is false where the loop ends, and
+        its tokens."""
         after = [path.copy() for path in paths]
         for path in after:
             self._head(path, lo, hi)
         if turns is None:
             turns = [path.copy() for path in after]
             if condition is not None:
-                base_, self.frame.base = self.frame.base, base
+                base, self.frame.base = self.frame.base, head[0]
                 for path in turns:
                     self.value(path, condition)
-                self.frame.base = base_
-                turns, after = self._sides(turns, condition, base)
+                self.frame.base = base
+                turns, after = self._sides(turns, condition, head, (lo, hi))
         if leaving[0] is not None:
-            after = self._sides(after, *leaving)[1]
+            after = self._sides(after, *leaving, (lo, hi))[1]
         return self._turn(turns, after, body)
 
     def _turn(self, turns: list[Path], after: list[Path], body: tree.Statement) -> list[Path]:
@@ -476,8 +506,10 @@ class Statements(Declarations):
                 if len(options) < 2 or len(after) + len(options) + len(paths) - at - 1 > self.effort.paths:
                     after.append(path)
                     continue
+                asked = names_at(self.frame, *span)
                 for option in options:
                     other = path.copy()
+                    other.asked |= asked
                     other.chosen[self.key(node)] = option
                     if isinstance(node, tree.Ternary):
                         self.assume(other, node.condition, bool(option))

@@ -134,7 +134,7 @@ class Variable:
 class Path:
     """One way through host code. ``versions``: of variables, for the names of their unknown members; ``known``: what
     symbols were found to be; ``epoch``: changes whenever something that is not followed may have changed; ``chosen``:
-    what expressions with several values have."""
+    what expressions with several values have; ``asked``: see ``host_asked``."""
 
     values: dict[tuple[int, Members], HostValue] = field(default_factory=dict)
     versions: dict[int, int] = field(default_factory=dict)
@@ -144,6 +144,7 @@ class Path:
     epoch: int = 0
     chosen: dict[tuple[int, int, int, int], HostValue | bool | None] = field(default_factory=dict)
     dead: bool = False
+    asked: frozenset[tuple[int, str]] = frozenset()
 
     def copy(self) -> Path:
         return Path(
@@ -154,6 +155,7 @@ class Path:
             dict(self.known),
             self.epoch,
             dict(self.chosen),
+            asked=self.asked,
         )
 
     def symbol(self, name: str, version: int, *, doubtful: bool = False) -> Number:
@@ -413,6 +415,7 @@ def _meet(one: Path, other: Path, version: int) -> None:
     """Let ``one`` stand for both."""
     one.facts = tuple(fact for fact in one.facts if fact in other.facts)
     one.shared |= other.shared
+    one.asked |= other.asked
     one.known = {symbol: n for symbol, n in one.known.items() if other.known.get(symbol) == n}
     if one.epoch != other.epoch:
         one.epoch = version

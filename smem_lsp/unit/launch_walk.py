@@ -12,6 +12,7 @@ from smem_lsp.semantics.types import Type
 from smem_lsp.source import Span
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
+from smem_lsp.unit.host_asked import may_be_asked
 from smem_lsp.unit.host_callees import Callees
 from smem_lsp.unit.host_calls import Calls
 from smem_lsp.unit.host_declarations import is_expansion
@@ -185,7 +186,10 @@ class LaunchFinder(Calls):
                 self.found.append(Found(each, frame.number, named_at, opening))
 
     def _impossible(self, path: Path, size: tree.Expr) -> ImpossibleSize | None:
-        """None: the types do not say which number it is."""
+        """None: the types do not say which number it is, or something that is not followed may keep it from here."""
+        lo, hi = self.frame.base + size.lo, self.frame.base + size.hi
+        if may_be_asked(self.frame, lo, hi, path.asked):
+            return None
         scope = self.scope(path, size)
         typed = evaluate_value(size, scope)
         if typed.n is not None:

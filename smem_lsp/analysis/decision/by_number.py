@@ -9,6 +9,7 @@ from smem_lsp.analysis.decision.formulas import (
     number,
 )
 from smem_lsp.analysis.decision.hidden_values import HiddenValues
+from smem_lsp.analysis.values.bit_functions import BIT_FUNCTIONS
 from smem_lsp.analysis.values.terms import (
     Const,
     Op,
@@ -19,6 +20,7 @@ from smem_lsp.analysis.values.terms import (
 from smem_lsp.source.record import dataclass
 
 _MOST_HINTS = 48
+_LAST_BIT = 31
 _WIDTH = 16  # bits of which a conjunction or a difference of two unknown numbers is made
 
 
@@ -132,6 +134,24 @@ class ByNumber(HiddenValues):
         if bits > _WIDTH:
             return None
         return self.digits.of_bits(name, left, right, bits)
+
+    def of_function(self, name: str, argument: Term, one: Expression) -> Expression | None:
+        """``__popc(n)`` and its kin, bit by bit of a number that is not negative."""
+        low, high = self.bounds.interval(argument)
+        if low < 0 or high.bit_length() > _WIDTH:
+            return None
+        whole = [self.digits.divided(one, 1 << at)[0] for at in range(high.bit_length())]
+        bits = [self.digits.divided(each, 2)[1] for each in whole]
+        if name in ("__popc()", "__brev()"):
+            weighed = (
+                bit if name == "__popc()" else bit * (1 << (_LAST_BIT - at)) for at, bit in enumerate(bits)
+            )
+            return sum(weighed, number(0))
+        found = number(BIT_FUNCTIONS[name](0))
+        places = enumerate(bits) if name == "__clz()" else reversed([*enumerate(bits)])
+        for at, bit in places:  # of those that are set, the last one counts
+            found = self.digits.chosen(bit.equals(1), number(BIT_FUNCTIONS[name](1 << at)), found)
+        return found
 
     def partner(self, term: Op, who: int, ahead: int) -> Expression | None:
         """``a ^ b`` where the two threads share ``b``, as in a butterfly: whoever has ``a`` has one partner, and is the

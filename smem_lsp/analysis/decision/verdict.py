@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from functools import partial
 
 from smem_lsp.analysis.decision.barriers import BarrierJudge
+from smem_lsp.analysis.decision.either import at_least, either
 from smem_lsp.analysis.decision.followed import Followed, Ways, Where
 from smem_lsp.analysis.decision.interval_starts import IntervalStarts
 from smem_lsp.analysis.decision.model import Answer, Decision, Undecided, Verdict, VerdictKind
@@ -53,7 +54,6 @@ _MOST_HARD = 6  # pairs too hard, behind which others most likely are, too
 _LEAST_OF_BARRIERS = 150_000
 _OF_BARRIERS = 240_000  # effort about the barriers of a kernel
 _OF_PLACES = 240_000  # about the places of a kernel with many accesses
-_OR = ", or "
 TOO_HARD = "too hard within the budget"
 
 
@@ -386,17 +386,13 @@ def decide(asker: Asker, pair: Open) -> Decision:
 
 def _worse(known: Decision | None, found: Decision) -> Decision:
     """The worse of two of the same pair, on different ways."""
-    if known is None or _RANK[found.answer] > _RANK[known.answer]:
+    if known is None:
         return found
     if found.answer is known.answer is Answer.CONDITION:
-        either = _either(known.condition, found.condition)
-        return replace(known, condition=either, any_block=known.any_block and found.any_block)
-    return known
-
-
-def _either(one: str, other: str) -> str:
-    """Under one condition, or under the other: the same pair on two ways."""
-    return one if other in one.split(_OR) else f"{one}{_OR}{other}"
+        return either(known, found)
+    if _RANK[found.answer] > _RANK[known.answer]:
+        return at_least(found, known)
+    return at_least(known, found)
 
 
 def _left_open(asker: Asker, pair: Open, ways: Sequence[Way]) -> list[Way]:

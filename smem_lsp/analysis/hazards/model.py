@@ -177,12 +177,20 @@ def with_races(shown: Hazards, more: Iterable[Race]) -> Hazards:
 
 
 def _joined(found: Sequence[Sequence[Shown]]) -> tuple[Shown, ...]:
-    """Equal ones of several blocks as one; one that not all show says so."""
+    """Equal ones of several blocks as one; one that not all show says so. What happens in another block under another
+    condition is not the same."""
     by_key: dict[Key, Shown] = {}
     for each in (each for one in found for each in one):
         known = by_key.get(each.key)
-        by_key[each.key] = each if known is None else replace(known, ground=known.ground.joined(each.ground))
+        if known is None:
+            by_key[each.key] = each
+        elif _condition(known) == _condition(each):
+            by_key[each.key] = replace(known, ground=known.ground.joined(each.ground))
     return tuple(
         replace(each, ground=replace(each.ground, all_named=len(each.ground.named) == len(found)))
         for each in by_key.values()
     )
+
+
+def _condition(shown: object) -> str:
+    return shown.condition if isinstance(shown, Race | MissingLane) else ""

@@ -17,11 +17,12 @@ def _first_set(n: int) -> int:
     return (n & -n).bit_length()
 
 
+REVERSED = "__brev()"  # its result has the 32nd bit, and is none the less no negative number
 # by the spelling of the term
 BIT_FUNCTIONS: dict[str, Callable[[int], int]] = {
     "__popc()": lambda n: (n & _WORD).bit_count(),
     "__clz()": lambda n: 32 - (n & _WORD).bit_length(),
     "__ffs()": _first_set,
-    "__brev()": _reversed,
+    REVERSED: _reversed,
 }
-MOST = {"__popc()": 32, "__clz()": 32, "__ffs()": 32, "__brev()": _WORD}  # none is negative
+MOST = {"__popc()": 32, "__clz()": 32, "__ffs()": 32, REVERSED: _WORD}  # none is negative

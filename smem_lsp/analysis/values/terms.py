@@ -14,7 +14,7 @@ from dataclasses import field
 from enum import IntEnum
 from typing import Final
 
-from smem_lsp.analysis.values.bit_functions import BIT_FUNCTIONS
+from smem_lsp.analysis.values.bit_functions import BIT_FUNCTIONS, REVERSED
 from smem_lsp.ir.values import Reading, computed, operator_of
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
@@ -294,6 +294,8 @@ class Table:
             if isinstance(term, Opaque):
                 return term.origin == "exit"
             return isinstance(term, LoopVar) or (isinstance(term, Const) and term.n < 0)
+        if term.operator == REVERSED:
+            return True
         if term.natural:
             return term.operator == "&" and term.args[1] is self._leaves.get(_WORD)
         found = self._falling.get(term)

@@ -11,6 +11,7 @@ from smem_lsp.syntax import tree
 
 _FALLING = (Operator.SUBTRACT, Operator.NEGATE, Operator.BIT_NOT)
 _UNREAD = (Operator.LOAD, Operator.READONLY, Operator.ELEMENT, Operator.MEMBER, Operator.CALL)
+_FULL = frozenset(("__brev",))  # calls whose result needs the 32nd bit, which another type takes for a sign
 _WORD = 0xFFFFFFFF
 _WITH_POINT = 1 << 40
 AS_POINT = "float"  # the function from an integer, or a result, to a number with a point
@@ -169,6 +170,8 @@ def assigned(
             return value.args[0]
         return Op(Operator.CALL, (value,), "int")
     scalar = promoted(wanted) if exact else scalar_of(wanted)
+    if scalar is not None and _is_full(value) and scalar.kind == "int" and scalar.signed and scalar.size == 4:
+        return Op(Operator.CALL, (value,), "int")
     if scalar is None or (exact and (scalar.size != 8 or not _may_fall(value))):
         return value if exact else Op(Operator.CAST, (value,))
     given = evaluate_value(expr, scope.constant_scope()).type
@@ -214,14 +217,19 @@ def _reading(kind: Scalar) -> Reading:
     return Reading.INT if kind.signed else Reading.UNSIGNED
 
 
+def _is_full(value: Value) -> bool:
+    """Is it, as a signed number, perhaps a negative one?"""
+    return isinstance(value, Op) and value.operator is Operator.CALL and value.name in _FULL
+
+
 def _is_word(kind: Scalar) -> bool:
     return kind.kind == "int" and kind.size == 4 and not kind.signed
 
 
 def _may_fall(value: Value) -> bool:
-    """May operations make it negative, those before in a variable, too?"""
+    """May operations make it negative, those before in a variable, too? Or so large that it depends on the type."""
     if isinstance(value, Op):
         if value.operator in _UNREAD:
-            return False
+            return _is_full(value)
         return value.operator in _FALLING or any(map(_may_fall, value.args))
     return value.n < 0 if isinstance(value, Const) else isinstance(value, Var)
