@@ -1,9 +1,11 @@
 """The pinned texts of a record.
 
-The default set takes the pinned corpora that are fetched by default, LightGBM, pytorch-fast-transformers and libKMCUDA,
-with all of their CUDA files: they are production code by three authors (histograms and splits, attention, clustering),
-have templates with hundreds of instances, and the longest files of all corpora. Of the other corpora it takes single
-files, ``SAMPLE``. With ``whole`` it takes all CUDA files of all pinned corpora, each text once.
+The default set has all test kernels, all kernels whose truth is known, and all CUDA files of six pinned corpora: those
+that are fetched by default (LightGBM, pytorch-fast-transformers, libKMCUDA: histograms and splits, attention,
+clustering; templates with hundreds of instances, and the longest files of all) and three of the others (AutoGPTQ,
+causal-conv1d, DeepSpeed: inline PTX and asynchronous copies, CUB, warp collectives and half precision). Together they
+take some four minutes of processor time. With ``whole`` it takes all CUDA files of all pinned corpora: thousands of
+FlashInfer are generated from one template, and vLLM, xFormers and mmcv take most of an hour. A text is taken once.
 """
 
 from __future__ import annotations
@@ -17,13 +19,15 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from corpora.fetch import Corpus, Unavailable, corpus_named, fetch, pinned
+from corpora.fetch import Corpus, Unavailable, fetch, pinned
 from families.kernels import FAMILIES
 
 ROOT = Path(__file__).resolve().parents[2]
 SUFFIXES = frozenset({".cu", ".cuh"})
 OURS = frozenset({"kernels", "examples", "families", "shared", "truth"})  # groups whose files stand alone
-SAMPLE: dict[str, tuple[str, ...]] = {}
+FURTHER = frozenset(
+    {"auto-gptq", "causal-conv1d", "deepspeed"}
+)  # beside the corpora that are fetched by default
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +73,10 @@ def inputs(*, whole: bool = False, only: str = "*") -> tuple[list[Input], list[s
         absent += (f"{each}: nothing there" for each in _missing(shared))
     seen: set[bytes] = set()
     for corpus in pinned():
-        if not (whole or corpus.default or corpus.name in SAMPLE) or not _asked_for(corpus, only):
+        if not (whole or corpus.default or corpus.name in FURTHER) or not _asked_for(corpus, only):
             continue
         try:
-            found += _corpus(corpus, whole or corpus.default, seen)
+            found += _corpus(corpus, seen)
         except Unavailable as reason:
             absent.append(str(reason))
     return [each for each in found if fnmatch(each.file, only)], absent
@@ -122,23 +126,17 @@ def _truth(file: Path) -> Iterator[Input]:
             yield Input("truth", name, about["text"], expected=about["expected"], allowed=allowed)
 
 
-def _corpus(corpus: Corpus, every: bool, seen: set[bytes]) -> Iterator[Input]:
+def _corpus(corpus: Corpus, seen: set[bytes]) -> Iterator[Input]:
     """``seen``: hashes of texts that other corpora brought along."""
     folder = fetch(corpus)
     for path in sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES):
         name = path.relative_to(folder).as_posix()
         data = path.read_bytes()
         digest = hashlib.sha256(data).digest()
-        wanted = every or name in SAMPLE[corpus.name]
-        if wanted and digest not in seen and b"\0" not in data:
+        if digest not in seen and b"\0" not in data:
             seen.add(digest)
             yield Input(corpus.name, name, data.decode("utf-8", "replace"), folder, corpus.defines)
 
 
 def _text(path: Path) -> str:
     return path.read_bytes().decode("utf-8")
-
-
-def folder_of(name: str) -> Path:
-    """Where the files of a corpus are."""
-    return fetch(corpus_named(name))

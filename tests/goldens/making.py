@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -30,9 +31,11 @@ def make(product: Path, texts: Sequence[Input], processes: int, tell: Callable[[
 
     if not Path(smem_lsp.__file__).is_relative_to(product):
         raise NotThisProduct(f"smem_lsp was imported from {smem_lsp.__file__}")
-    _read_what_all_need()
+    read_what_all_need()
     readers = _readers(texts)
-    _no_haste()
+    no_haste()
+    gc.collect()
+    gc.freeze()  # else each of the processes copies what is looked at
     longest_first = sorted(texts, key=lambda each: (-len(each.text), each.file))
     lines: list[str] = []
     works = (partial(_lines, text, readers.get(text.folder)) for text in longest_first)
@@ -96,7 +99,7 @@ def _readers(texts: Sequence[Input]) -> dict[Path | None, Any]:
     return found
 
 
-def _read_what_all_need() -> None:
+def read_what_all_need() -> None:
     """The tables of the grammar, and modules that are imported when they are first used."""
     from smem_lsp.engine import check, forget_files
     from smem_lsp.source.queries import PROCESS
@@ -106,7 +109,7 @@ def _read_what_all_need() -> None:
     PROCESS.clear()
 
 
-def _no_haste() -> None:
+def no_haste() -> None:
     """Seconds must not decide what is found: where a product counts them, they are long ones."""
     import smem_lsp.source.budget as budget
 
