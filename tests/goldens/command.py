@@ -91,19 +91,21 @@ def _found(named: str, flags: argparse.Namespace) -> Record:
     except CannotDo:
         raise CannotDo(f"{named} is neither a file nor a commit") from None
     place = kept(commit, whole=flags.whole)
-    if not place.is_file():
-        _tell(f"no record of {commit[:12]} is kept: making it")
-        with tempfile.TemporaryDirectory(prefix="smem-goldens-") as folder:
-            _check_out(commit, Path(folder))
-            _ask_another(Path(folder), commit, place, flags)
-    return read(place)
+    if place.is_file():
+        return read(place)
+    _tell(f"no record of {commit[:12]} is kept: making it")
+    with tempfile.TemporaryDirectory(prefix="smem-goldens-") as folder:
+        product = Path(folder) / "product"
+        _check_out(commit, product)
+        if flags.only != "*":  # a part is not kept
+            place = Path(folder) / "part.jsonl"
+        _ask_another(product, commit, place, flags)
+        return read(place)
 
 
 def _check_out(commit: str, folder: Path) -> None:
     """The package as it was: a copy, so that nothing is left in the repository, however this ends."""
-    packed = subprocess.run(
-        ["git", "-C", str(ROOT), "archive", commit, *PRODUCT], capture_output=True, check=False
-    )
+    packed = subprocess.run(["git", "-C", str(ROOT), "archive", commit], capture_output=True, check=False)
     if packed.returncode != 0:
         raise CannotDo(packed.stderr.decode(errors="replace").strip().replace("\n", "; "))
     with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
@@ -114,7 +116,7 @@ def _ask_another(product: Path, commit: str, place: Path, flags: argparse.Namesp
     """Another process makes the record: this one may import one package only."""
     command = [sys.executable, "-m", "tests.goldens", "record", str(place), "--name", commit]
     command += ["--product", str(product), "--processes", str(flags.processes)]
-    command += ["--whole"] if flags.whole else []
+    command += ["--only", flags.only, *(["--whole"] if flags.whole else [])]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
     if done.returncode != 0:
         raise CannotDo(f"no record of {commit[:12]} could be made")

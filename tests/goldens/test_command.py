@@ -43,6 +43,18 @@ def test_what_is_recorded_twice_is_the_same_and_a_change_is_told(tmp_path: Path)
     assert "findings\n      3  SMEM202 lost\n" in done.stdout
 
 
+@pytest.mark.slow(seconds=12)
+def test_a_commit_is_asked_through_its_own_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing has changed from a commit to itself, whatever is in the working tree."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a checkout: there are no commits to compare with")
+    monkeypatch.setenv("SMEM_GOLDENS", str(tmp_path))
+    done = goldens("compare", "HEAD", "HEAD", "--only", "kernels/01_existing_barrier.cu")
+    assert done.returncode == 0, done.stderr
+    assert "1 files compared, 0 differ" in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
     done = goldens("compare", "no-such-commit")
     assert (done.returncode, done.stderr) == (2, "goldens: no-such-commit is neither a file nor a commit\n")
