@@ -7,7 +7,7 @@ import pickle
 import select
 import signal
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -59,12 +59,11 @@ def start(work: Callable[[], object]) -> tuple[int, int]:
         os._exit(status)
 
 
-def answer(pipe: int, process: int) -> T:  # type: ignore[type-var]
+def answer(pipe: int, process: int) -> Any:
     """What the process has to say. Raises Died."""
     with os.fdopen(pipe, "rb") as file:
         data = file.read()
     _, status = os.waitpid(process, 0)
     if status != 0:
-        raise Died(f"process {process} ended with {status}")
-    found: T = pickle.loads(data)
-    return found
+        raise Died(f"the process ended with {status}")
+    return pickle.loads(data)
