@@ -63,7 +63,7 @@ class Known:
         return 80 * (100 + sum(len(each.words) for each in self.layouts))
 
     def stood_in(self, source: SourceText) -> bool:
-        """Was it analysed in this very text?"""
+        """Was it analysed in this very text? If several kernels of it say the same, one of them was."""
         return (self.facts.source if self._read_from is None else self._read_from()) is source
 
     def answers(self, rules: Iterable[Rule]) -> bool:
@@ -165,6 +165,12 @@ class PlacedKernel:
         outside = self.around.unit.shared_places
         return moves(self.known.facts.kernel, self.known.layouts, now, self.source, outside)
 
+    @cached_property
+    def stays(self) -> bool:
+        """Is it the kernel that was analysed, in that very text? Another kernel of the text may say the same."""
+        known = self.known
+        return known.stood_in(self.source) and known.facts.index == self.index and self.moves.none
+
     @property
     def label(self) -> str:
         """``k<32>``, or ``k<32> through runner.cu`` where other files read it differently."""
@@ -176,7 +182,7 @@ class PlacedKernel:
     def facts(self) -> KernelFacts:
         """Everything about the kernel, at its present place."""
         old = self.known.facts
-        if old.source is self.source:
+        if old.source is self.source and self.stays:
             return old
         kernel: Kernel = old.kernel
         moved: Placement | None = old.moves
@@ -191,7 +197,7 @@ class PlacedKernel:
         launches: when these, or the functions that it calls, have not moved together it is judged again."""
         known = self.known
         found = known.findings(rule)
-        if not found or known.stood_in(self.source):
+        if not found or self.stays:
             return found
         before = known.facts.kernel.launches
         places = [[(each.path, each.caller) for each in sites] for sites in (before, self.launches)]

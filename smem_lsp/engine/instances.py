@@ -80,34 +80,34 @@ def join_kernels(found: Sequence[tuple[Standing, Told]], *, whole: bool) -> list
     to its place says so, and these are the ``whole`` of them. What no kernel can cure, as it stands in a function that
     several of them call, is said once, too."""
     says = [{(rule.code, finding.span) for rule, finding in told} for _, told in found]
-    joined: list[tuple[Rule, Finding]] = []
+    joined: list[tuple[int, Rule, Finding]] = []
     once: set[tuple[str, Span]] = set()
-    for _, told in found:
+    for kernel, (_, told) in enumerate(found):
         for rule, finding in told:
             if finding.everywhere:
                 place = rule.code, finding.span
                 if not whole or place in once or not _all_say(place, found, says):
                     continue
                 once.add(place)
-            joined.append((rule, finding))
-    return _once_in_helpers(found, joined)
+            joined.append((kernel, rule, finding))
+    return _once_in_helpers([kernel.span for kernel, _ in found], joined)
 
 
 def _once_in_helpers(
-    found: Sequence[tuple[Standing, Told]], told: Sequence[tuple[Rule, Finding]]
+    own: Sequence[Span], told: Sequence[tuple[int, Rule, Finding]]
 ) -> list[tuple[Rule, Finding]]:
-    own = [kernel.span for kernel, _ in found]
-    alike: dict[tuple[object, ...], list[tuple[Rule, Finding]]] = {}
-    for number, (rule, finding) in enumerate(told):
+    """``own``: where the kernels stand; ``told``: by the number of the kernel."""
+    alike: dict[tuple[object, ...], list[tuple[int, Rule, Finding]]] = {}
+    for number, (kernel, rule, finding) in enumerate(told):
         shared = finding.remedy is None and not any(span.covers(finding.span) for span in own)
         key = (rule.code, finding.span, finding.related[:1]) if shared else (number,)
-        alike.setdefault(key, []).append((rule, finding))
+        alike.setdefault(key, []).append((kernel, rule, finding))
     joined: list[tuple[Rule, Finding]] = []
     for group in alike.values():
-        rule, finding = min(group, key=lambda each: each[1].severity)
-        kernels = {each.kernel for _, each in group}
+        _, rule, finding = min(group, key=lambda each: each[2].severity)
+        kernels = {own[kernel] for kernel, _, _ in group}
         if len(kernels) > 1:
-            related = dict.fromkeys(note for _, each in group for note in each.related)
+            related = dict.fromkeys(note for _, _, each in group for note in each.related)
             words = said(finding.words, f" (and in {plural(len(kernels) - 1, 'other kernel')})")
             finding = replace(finding, words=words, related=tuple(related))
         joined.append((rule, finding))
