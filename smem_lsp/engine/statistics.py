@@ -19,11 +19,11 @@ _DEVICE = frozenset((CUDA.kernel, CUDA.device))
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """Of one function: its statements; of device code the token ranges that are not understood, and whether the
-    parameters are not."""
+    """Of one function: its statements; of device code the token ranges that are not understood, each with why, and
+    whether the parameters are not."""
 
     statements: int
-    failed: tuple[tuple[int, int], ...] = ()
+    failed: tuple[tuple[tuple[int, int], str], ...] = ()
     headless: bool = False
 
 
@@ -47,15 +47,8 @@ def count_statements(unit: TranslationUnit) -> tuple[int, tuple[Unread, ...]]:
 
 def _unread(function: Function, counted: _Counted) -> Iterator[Unread]:
     name = function.name if function.is_kernel else None
-    body = function.body
-    macros = {n.chunk for n in _statements(body.statements) if isinstance(n, tree.MacroStatement)}
-    for lo, hi in counted.failed:
-        why = "this statement is not understood"
-        if (lo, hi) in macros:
-            why = f"the macro {body.tokens.texts[lo]} is not known"
-        elif (lo, hi) in body.unfinished and (lo, hi) not in body.failed:
-            why = "this statement has no `;`"
-        yield body.site(lo, hi), why, name
+    for (lo, hi), why in counted.failed:
+        yield function.body.site(lo, hi), why, name
     if counted.headless:
         yield function.name_span, "the parameters are not understood", function.name
 
@@ -65,12 +58,22 @@ def _count(function: Function) -> _Counted:
     nodes = _statements(body.statements)
     if not _DEVICE & function.definition.island.specifiers:
         return _Counted(len(nodes))
-    failed = [chunk for node in nodes for chunk in _failed_chunks(body, node)]
-    failed += [(lo, hi) for lo, hi in body.unfinished if not any(lo <= at < hi for at, _ in failed)]
+    failed = [(chunk, _why(body, node)) for node in nodes for chunk in _failed_chunks(body, node)]
+    starts = [lo for (lo, _), _ in failed]
+    for lo, hi in body.unfinished:
+        if not any(lo <= at < hi for at in starts):
+            failed.append(((lo, hi), "this statement has no `;`"))
     return _Counted(len(nodes), tuple(failed), function.parameters is None)
 
 
+def _why(body: Body, node: tree.Statement) -> str:
+    if isinstance(node, tree.MacroStatement):
+        return f"the macro {body.tokens.texts[node.chunk[0]]} is not known"
+    return "this statement is not understood"
+
+
 def _failed_chunks(body: Body, node: tree.Statement) -> list[tuple[int, int]]:
+    """The token ranges of a statement that the grammar does not accept."""
     match node:
         case tree.Bad():
             return [(node.lo, node.hi)]

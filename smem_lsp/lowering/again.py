@@ -334,10 +334,9 @@ class _Words:
 
     def are_partly(self, old: Added, new: Added) -> bool:
         """Was a part of them not understood, or read in one of two ways, which is not said in words?"""
-        for (function, where), added in zip(self.sides, (old, new)):
+        for (_, where), added in zip(self.sides, (old, new)):
             _, told = added.words["partly"]
-            body = function.body
-            if not told and any(lo in where for lo, _ in (*body.failed, *body.guessed)):
+            if not told and any(lo in where for lo in added.unread):
                 return True
         return False
 

@@ -82,9 +82,9 @@ def edits_between(old: Function, new: Function) -> Edits | None:
     ahead, behind = _common(before.tokens.texts, after.tokens.texts)
     if not _reads_alike(old, new, ahead, behind):
         return None
-    if before.repaired or after.repaired or before.macros or after.macros:
-        return None
     levels = tuple(_Search(before, after, ahead, behind).levels())
+    if before.repaired or after.repaired or before.macros or after.macros:  # they have been read by now
+        return None
     return Edits(before, after, behind, levels) if levels else None
 
 

@@ -166,7 +166,7 @@ def _note_irregular(ctx: Context) -> None:
         if directive.name == "include" and function.span.covers(directive.span):
             line = unit.source.line_number(directive.span.start)
             ctx.limits.note_irregular(f"a file is included at line {line}")
-    if any(each.body.repaired for each in (function, *ctx.inlining.done.values())):
+    if any(ctx.at.body_of(each).repaired for each in (function, *ctx.inlining.done.values())):
         ctx.limits.note_irregular("brackets do not match")
     for part in (function, *ctx.inlining.done.values()):
         _note_undecided(ctx, part)
@@ -313,7 +313,7 @@ def _not_understood(ctx: Context) -> Iterator[str]:
     yield from ctx.limits.partly
     left_open = ctx.at.unit.preprocessed.leaves_open
     for part in (ctx.at.kernel, *ctx.inlining.done.values()):
-        body = part.body
+        body = ctx.at.body_of(part)
         spans = [*body.macros, *body.failed, *body.guessed]
         if spans:
             own = part is ctx.at.kernel
@@ -357,7 +357,7 @@ def _lower(ctx: Context) -> None:
     root = body.statements
     statements.block(ctx, root, scope, braces=statements.braces_of(ctx.at.function))
     for function in (ctx.at.kernel, *ctx.inlining.done.values()):
-        _note_macros(ctx, function.body)
+        _note_macros(ctx, ctx.at.body_of(function))
 
 
 def _note_macros(ctx: Context, body: Body) -> None:

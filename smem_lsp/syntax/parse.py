@@ -81,7 +81,10 @@ _PARAMETERS = Query[Symbols, tuple[list[tree.Declaration] | None]](
 
 @dataclass(eq=False)
 class Body:
-    """The tokens between the braces of a function, and their statement tree. Indices are relative to the body."""
+    """The tokens between the braces of a function, and their statement tree. Indices are relative to the body.
+
+    What is not understood is noted as it is met, so that it depends on who has asked for what: who has to know it reads
+    the body ``alone``."""
 
     definition: Definition
     start: int  # offset of the definition
@@ -97,6 +100,13 @@ class Body:
     def tokens(self) -> Tokens:
         body = self.definition.body
         return Tokens(body.kinds, body.texts, moved(body.offsets, self.start))
+
+    def alone(self) -> Body:
+        """The same body, in which no statement and no lambda is looked at yet."""
+        found = Body(self.definition, self.start, self.symbols, self.definition.island.repaired)
+        found.tokens, found._read = self.tokens, self._read
+        found._root = found._noted(found._read)
+        return found
 
     @property
     def ahead(self) -> Lookahead:

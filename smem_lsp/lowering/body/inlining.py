@@ -85,7 +85,7 @@ def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalS
     inner = LocalScope(closure.scope)
     bind(ctx, parameters, expr, scope, inner)
     lo, hi = closure.base + closure.node.body[0], closure.base + closure.node.body[1]
-    return body(ctx, closure.function, closure.function.body.block(lo, hi), inner, expr)
+    return body(ctx, closure.function, ctx.at.body_of(closure.function).block(lo, hi), inner, expr)
 
 
 def inline_function(
@@ -181,7 +181,7 @@ def inline(
     header_arrays.note_followed(ctx, name, function, bound)
     ctx.inlining.members.append((function.definition, callee.around))
     with ctx.instance_of(function, bound):
-        result = body(ctx, function, function.body.statements, inner, expr)
+        result = body(ctx, function, ctx.at.body_of(function).statements, inner, expr)
     ctx.inlining.members.pop()
     return result
 
@@ -546,7 +546,7 @@ def body(
     ctx.inlining.outcomes.append(outcome)
     labels, ctx.inlining.labels = ctx.inlining.labels, ()
     with ctx.at.within(function), ctx.out.collect() as emitted:
-        whole = block is function.body.statements  # else of a lambda
+        whole = block is ctx.at.body.statements  # else of a lambda
         statements.block(ctx, block, inner, braces=statements.braces_of(function) if whole else None)
     ctx.inlining.outcomes.pop()
     ctx.inlining.depth -= 1

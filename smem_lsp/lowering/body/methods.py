@@ -115,7 +115,7 @@ def on(
     inlining.bind(ctx, parameters, expr, scope, inner, method.function)
     ctx.inlining.done[method.function.island.head] = method.function
     with ctx.instance_of(method.function, {**bound, "this": method.record}):
-        return inlining.body(ctx, method.function, method.function.body.statements, inner, expr)
+        return inlining.body(ctx, method.function, ctx.at.body_of(method.function).statements, inner, expr)
 
 
 def _chosen(
@@ -297,7 +297,7 @@ def _in_sight(
             _initialize(ctx, variable, record, inner)
         ctx.inlining.depth -= 1
         outer.names.update(ctx.variables.objects[variable.index].members)
-        inlining.body(ctx, method.function, method.function.body.statements, inner, expr)
+        inlining.body(ctx, method.function, ctx.at.body_of(method.function).statements, inner, expr)
     return True
 
 

@@ -29,7 +29,8 @@ class Position:
 
     ``base``: index in ``body`` of the chunk's first token, which the indices of an expression's tokens are relative to.
     ``stack``: the kernel and the functions that are being inlined. ``path``: where their calls stand, for each call the
-    head of the function and the chunk that calls it.
+    head of the function and the chunk that calls it. ``body``: as lowering reads it, which knows what of it was not
+    understood here.
     """
 
     unit: TranslationUnit
@@ -40,6 +41,7 @@ class Position:
     body: Body = field(init=False)
     template_parameters: frozenset[str] = field(init=False)
     _calls: dict[tuple[int, ...], int] = field(default_factory=dict)
+    _bodies: dict[Function, Body] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.stack.append(self.function)
@@ -47,8 +49,15 @@ class Position:
 
     def _enter(self, function: Function) -> None:
         self.function = function
-        self.body = function.body
+        self.body = self.body_of(function)
         self.template_parameters = template_parameters(function)
+
+    def body_of(self, function: Function) -> Body:
+        """The body of a function as it is read here."""
+        body = self._bodies.get(function)
+        if body is None:
+            body = self._bodies[function] = function.body.alone()
+        return body
 
     @property
     def visit(self) -> Visit:

@@ -136,6 +136,7 @@ class Snapshot:
             words,
             frozenset(self._declared(ctx)),
             {each: ref for each, ref in ctx.points_to._consulted.items() if each not in consulted},
+            frozenset(lo for lo, _ in (*ctx.at.body.failed, *ctx.at.body.guessed)),
         )
 
     def _declared(self, ctx: Context) -> Iterator[int]:
@@ -151,7 +152,7 @@ class Added:
     """``names``: that are declared in a kernel, with the offsets; ``declared``: that now mean something in the scope of
     the statements; ``words``: by list of ``LimitsFound``: how many were there
     before, and what came; ``variables``: that are declared; ``consulted``: pointers that were asked for first, and what
-    was known of them."""
+    was known of them; ``unread``: where what was not understood by now begins, or can be read in two ways."""
 
     nodes: tuple[Node, ...]
     names: dict[str, int]
@@ -159,6 +160,7 @@ class Added:
     words: dict[str, tuple[int, tuple[str, ...]]]
     variables: frozenset[int]
     consulted: dict[int, Ref | None]
+    unread: frozenset[int]
 
 
 @dataclass
