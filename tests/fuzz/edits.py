@@ -135,8 +135,10 @@ class Typist:
         """A statement, key by key; the line is there already, or is made first."""
         at, words = self._place(text), self._statement(text)
         line_end = "\r\n" if "\r\n" in text else "\n"
-        keys = range(1, len(words) + 1)
-        compared = {*self._random.sample(keys, min(3, len(words))), len(words)}
+        keys = [1]
+        while keys[-1] < len(words):  # a key, or two or three before anything is analysed
+            keys.append(min(len(words), keys[-1] + self._random.choice((1, 1, 2, 3))))
+        compared = {*self._random.sample(keys, min(3, len(keys))), len(words)}
         for end in keys:
             yield f"{text[:at]}  {words[:end]}{line_end}{text[at:]}", end in compared
         if self._random.random() < 0.4:  # a key too much, taken back

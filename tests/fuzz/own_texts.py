@@ -90,6 +90,37 @@ __global__ void sums(float* out, const float* in, int n) {
   out[threadIdx.x] = sum;
 }
 """,
+    "counter": """\
+__global__ void takes(float* out, const float* in, int n) {
+  __shared__ int next, last;
+  if (threadIdx.x == 0) { next = 0; last = n; }
+  __syncthreads();
+  while (next < last) {
+    out[threadIdx.x] += in[next];
+    __syncthreads();
+    if (threadIdx.x == 0) next = next + 1;
+    __syncthreads();
+  }
+}
+""",
+    "pointed": """\
+namespace inner {
+__global__ void pointed(float* out, int n) {
+  extern __shared__ float s[];
+  if (blockDim.x != 128) return;
+  s[threadIdx.x] = out[n];
+  __syncthreads();
+  out[threadIdx.x] = s[127 - threadIdx.x];
+}
+}
+typedef void (*Kernel)(float*, int);
+static int threads_for(int n) { return n > 64 ? 128 : 64; }
+void start(Kernel kernel, float* out, int n) { kernel<<<1, threads_for(n), 512>>>(out, n); }
+void go(float* out, int n) {
+  cudaFuncSetAttribute(inner::pointed, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536);
+  start(inner::pointed, out, n);
+}
+""",
     "outside": """\
 __shared__ int shared_by_all[16];
 static __device__ int next_of(int i) { return shared_by_all[(i + 1) % 16]; }
