@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
+from corpora.fetch import Unavailable
 from goldens.making import no_haste, read_what_all_need
 
 from fuzz.comparing import Unequal, shrunk, still_unequal, unequal
@@ -31,7 +32,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.freeze()
     if flags.replay is not None:
         return _replay(flags.replay)
-    projects = _projects(flags)
+    try:
+        projects = _projects(flags)
+    except (OSError, Unavailable) as error:
+        print(f"fuzz: {error}", file=sys.stderr)
+        return 2
     if not projects:
         print("fuzz: no file to edit", file=sys.stderr)
         return 2
@@ -43,6 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("files", nargs="*", type=Path, help="to edit; default: our own kernels")
     parser.add_argument("--kernels", action="store_true", help="edit the reference kernels")
     parser.add_argument("--corpora", action="store_true", help="edit the files of the pinned corpora")
+    parser.add_argument("--largest", type=int, default=40_000, help="characters of a file of the corpora")
     parser.add_argument("--comparisons", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--processes", type=int, default=2)
@@ -55,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _projects(flags: argparse.Namespace) -> list[Files]:
     if flags.corpora:
-        return of_corpora()
+        return of_corpora(flags.largest)
     if flags.kernels:
         return kernels()
     if flags.files:
@@ -73,6 +79,7 @@ def _fuzz(projects: list[Files], flags: argparse.Namespace) -> int:
         asked = min(SESSION, flags.comparisons - compared)
         steps = session(drawn(projects, Random(seed)), seed, asked)
         compared += asked
+        print(f"{compared - asked} of {flags.comparisons} comparisons", end="\r", file=sys.stderr, flush=True)
         for found in unequal(steps, flags.processes, flags.together):
             if found.cut:
                 cut += 1

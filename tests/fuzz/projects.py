@@ -14,7 +14,6 @@ from fuzz.own_texts import COPY, HOST, MAIN, SIZES, SMALL, TILE, UNCALLED
 TESTS = Path(__file__).resolve().parents[1]
 Files = dict[str, str]
 NOWHERE = "/nowhere/typed"  # a folder that is on no disk: all of a project is open in the editor
-_LARGE = 40_000  # characters of a file of a corpus: one check of a larger one takes seconds
 _INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 
 
@@ -34,14 +33,14 @@ def kernels() -> list[Files]:
     return [{f"{NOWHERE}/kernels/{path.name}": path.read_bytes().decode()} for path in paths]
 
 
-def of_corpora() -> list[Files]:
-    """The files of the pinned corpora that have kernels and are not too large, each with the headers of its own folder
-    that it includes. Raises Unavailable."""
+def of_corpora(largest: int) -> list[Files]:
+    """The files of the pinned corpora that have kernels, and so many characters at most, each with the headers of its
+    own folder that it includes. Raises Unavailable."""
     found: list[Files] = []
     for corpus in corpora():
         for path in sorted(each for each in fetch(corpus).rglob("*") if each.suffix in (".cu", ".cuh")):
             text = path.read_bytes().decode("utf-8", "replace")
-            if "__global__" in text and len(text) <= _LARGE:
+            if "__global__" in text and len(text) <= largest:
                 found.append(with_headers(path, text))
     return found
 
