@@ -162,7 +162,8 @@ class PlacedKernel:
     def moves(self) -> Moves:
         """How far it has moved."""
         now = parts_of(self.function, self.around)
-        return moves(self.known.facts.kernel, self.known.layouts, now, self.source)
+        outside = self.around.unit.shared_places
+        return moves(self.known.facts.kernel, self.known.layouts, now, self.source, outside)
 
     @cached_property
     def stays(self) -> bool:

@@ -88,22 +88,31 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """How the functions that a kernel is made of have moved; the kernel itself comes first."""
+    """How the functions that a kernel is made of have moved; the kernel itself comes first. ``outside``: where its
+    arrays stood that are declared outside of them, and where they stand."""
 
     parts: tuple[Move, ...]
+    outside: tuple[tuple[Span, Span], ...] = ()
 
     @property
     def none(self) -> bool:
-        return not any(part.characters or part.lines or part.within for part in self.parts)
+        stay = all(old == new for old, new in self.outside)
+        return stay and not any(part.characters or part.lines or part.within for part in self.parts)
 
     @property
     def together(self) -> bool:
         """Have all parts moved alike?"""
-        return len({(part.characters, part.lines, part.within) for part in self.parts}) == 1 and not any(
-            part.within for part in self.parts
+        along = all(old.moved(self.parts[0].characters) == new for old, new in self.outside)
+        return (
+            along
+            and len({(part.characters, part.lines, part.within) for part in self.parts}) == 1
+            and not any(part.within for part in self.parts)
         )
 
     def span(self, old: Span) -> Span:
+        for before, now in self.outside:
+            if before == old:
+                return now
         part = next((part for part in self.parts if part.span.covers(old)), self.parts[0])
         return Span(part.offset(old.start), part.offset(old.end))
 
@@ -206,14 +215,22 @@ def placeless(kernel: Kernel) -> tuple[Kernel, Places]:
     return shift_kernel(kernel, places), places
 
 
-def moves(kernel: Kernel, layouts: Sequence[Layout], now: Sequence[Function], source: SourceText) -> Moves:
+def moves(
+    kernel: Kernel,
+    layouts: Sequence[Layout],
+    now: Sequence[Function],
+    source: SourceText,
+    outside: Mapping[str, Span],
+) -> Moves:
     """From where the functions of ``kernel`` stood to where they stand now, in the same order. ``layouts``: of their
-    texts then."""
+    texts then. ``outside``: where arrays stand now that are declared outside functions."""
     parts = [
         _move(part, layout, function, source)
         for part, layout, function in zip(kernel.parts, layouts, now, strict=True)
     ]
-    return Moves(tuple(parts))
+    apart = (each for each in kernel.buffers if not any(part.span.covers(each.declared) for part in parts))
+    stood = {each.declared: outside[each.name] for each in apart if each.name in outside}
+    return Moves(tuple(parts), tuple(stood.items()))
 
 
 def _move(part: FunctionPart, layout: Layout, function: Function, source: SourceText) -> Move:

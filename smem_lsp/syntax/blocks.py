@@ -64,7 +64,8 @@ class Definition:
     @cached_property
     def content(self) -> Content:
         """The one object for definitions that differ only in comments and blank lines."""
-        spelled = [offset >= 0 for offset in self.tokens.offsets] if self.invocations else ()
+        offsets = self.tokens.offsets
+        spelled = [offset >= 0 for offset in offsets] if min(offsets, default=0) < 0 else ()
         key = (
             self.layout.words,
             tuple(self.tokens.texts),

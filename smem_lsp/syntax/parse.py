@@ -6,7 +6,7 @@ Nothing here raises on user text. A chunk that the grammar rejects is None and i
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -530,6 +530,28 @@ class TranslationUnit:
     def shared_names(self) -> frozenset[str]:
         """All names in these declarations."""
         return frozenset[str]().union(*(each.names for each in self.shared_outside))
+
+    @cached_property
+    def shared_places(self) -> Mapping[str, Span]:
+        """Where the names in these declarations stand, of those in this file that no macro has written."""
+        if not self.shared_names:
+            return {}
+        tokens = self.preprocessed.tokens
+        bodies = [
+            (each.first_token, each.first_token + len(each.definition.tokens)) for each in self.functions
+        ]
+        found: dict[str, Span] = {}
+        end = 0
+        for at in (number for number, text in enumerate(tokens.texts) if text == "__shared__"):
+            checkpoint()
+            if at < end or any(lo <= at < hi for lo, hi in bodies):
+                continue
+            end = next((i for i in range(at, len(tokens)) if tokens.kinds[i] == "SEMI"), len(tokens))
+            for i in range(at, end):
+                if tokens.kinds[i] == "NAME" and tokens.offsets[i] >= 0:
+                    place = Span(tokens.offsets[i], tokens.offsets[i] + len(tokens.texts[i]))
+                    found.setdefault(tokens.texts[i], place)
+        return found
 
     @property
     def header_by_value(self) -> frozenset[str]:

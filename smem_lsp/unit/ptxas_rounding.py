@@ -146,12 +146,17 @@ def _body_of(decl: Declared) -> tuple[int, int] | None:
 def outside_unexact(unit: TranslationUnit, reached: Iterable[Function]) -> str | None:
     """Why arrays that are declared outside functions may be missing in the total of a kernel; None: it has them all.
     ``reached``: the kernel and all that it may call."""
-    names = frozenset[str]().union(*(each.names for each in unit.shared_outside if not each.extern))
+    names = static_outside(unit)
     for function in reached:
         named = names & function.definition.words
         if named:
             return f"{min(named)} is declared outside functions"
     return None
+
+
+def static_outside(unit: TranslationUnit) -> frozenset[str]:
+    """The names in declarations of static arrays outside functions."""
+    return frozenset[str]().union(*(each.names for each in unit.shared_outside if not each.extern))
 
 
 def file_unexact(unit: TranslationUnit) -> str | None:

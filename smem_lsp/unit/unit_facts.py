@@ -232,6 +232,12 @@ class UnitFacts:
         return _own_kernels(self.unit)
 
     @cached_property
+    def shared_outside(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The names in declarations of shared memory outside functions, in those of one size and in all: what stands
+        in one that is half typed may be an array that any kernel names."""
+        return ptxas_rounding.static_outside(self.unit), self.unit.shared_names
+
+    @cached_property
     def opted_in(self) -> frozenset[str]:
         """The kernels whose limit of dynamic shared memory calls may raise."""
         return opted_in(self.unit, self.own_kernels, self.dialect)
@@ -354,6 +360,7 @@ class UnitFacts:
             tuple(sorted(self.callers.items())),
             self.dialect,
             self.constants.state.packed,
+            self.shared_outside,
             self.unit.preprocessed.exhausted,
             self.unit.preprocessed.refused,
         )
@@ -557,6 +564,7 @@ def _found_key(around: UnitFacts, function: Function, binding: Binding | None) -
         internal(unit, function),
         around.dialect,
         around.constants.state.packed,
+        around.shared_outside,
         any(unit.preprocessed.leaves_open(part.definition.words) for part in parts),
         None if binding is None else around.identity_of(binding),
         around.instances.get(function.number, Instances()).why if around.instances else None,

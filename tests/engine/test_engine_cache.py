@@ -445,3 +445,16 @@ def test_an_empty_line_in_front_of_a_macro_that_tells_its_line_lowers_nothing_ag
     monkeypatch.setattr("smem_lsp.engine.cache.build_again", None)  # whoever calls it fails
     after = check(text.replace("\n  __global__", "\n\n\n  __global__"), cache=cache)
     assert len(after.kernels) == 1 and not after.stopped
+
+
+def test_a_name_that_a_macro_spells_as_it_was_is_no_text_to_edit() -> None:
+    """``#define red red`` leaves all tokens equal, but the names come out of the macro now."""
+    text = KERNELS[0].with_name("02_needs_one_barrier.cu").read_text(encoding="utf-8")
+    store = Store()
+    check(text, path="k.cu", cache=store)
+    changed = f"#define red red\n{text}"
+    warm, cold = check(changed, path="k.cu", cache=store), check(changed, path="k.cu")
+    assert [buffer.declared for buffer in warm.kernels[0].kernel.buffers] == [
+        buffer.declared for buffer in cold.kernels[0].kernel.buffers
+    ]
+    assert told(warm) == told(cold)

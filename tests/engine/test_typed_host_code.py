@@ -1,9 +1,8 @@
-"""Whatever is typed around launches, a store that has seen the texts before tells what a new one tells."""
+"""Each edit around launches is seen by a store that has seen the text before it. Longer sequences: tests/fuzz."""
 
 from __future__ import annotations
 
 import os
-import random
 import re
 
 import pytest
@@ -121,27 +120,6 @@ SWAPPED = (
     ("#define PAD", "#if 0\nvoid other(float* out) { plain<<<1, 1>>>(out, 1); }\n#endif\n#define PAD"),
     ("#define PAD", '#include "missing.h"\n#define PAD'),
 )
-ADDED = (
-    "",
-    "  // a remark",
-    "/* over\n   lines */",
-    "#define MORE 3",
-    "  ;",
-    "static int more(int n) { return n; }",
-)
-_LINE_END = re.compile(r"\n")
-
-
-def typed(text: str, rng: random.Random) -> str:
-    """A word in place of another one, a line more, or a line less."""
-    way = rng.random()
-    if way < 0.6:
-        one, other = rng.choice([pair for pair in SWAPPED if pair[0] in text])
-        return text.replace(one, other, 1)
-    at = rng.choice([found.end() for found in _LINE_END.finditer(text)])
-    if way < 0.9:
-        return f"{text[:at]}{rng.choice(ADDED)}\n{text[at:]}"
-    return text[:at] + text[text.find("\n", at) + 1 :]
 
 
 def told(report: Report) -> list[object]:
@@ -163,18 +141,6 @@ def told(report: Report) -> list[object]:
         for each in report.kernels
     ]
     return [*findings, *kernels, report.statistics]
-
-
-@pytest.mark.parametrize("seed", range(12 if FULL else 2))
-def test_what_was_known_before_changes_nothing(seed: int) -> None:
-    rng, store, texts = random.Random(seed), Store(), [FILE if seed % 2 else PLAIN]
-    for _ in range(6):
-        texts.append(typed(texts[-1], rng) if rng.random() < 0.8 else rng.choice(texts))
-    PROCESS.clear()
-    warm = [told(check(text, path="typed.cu", cache=store)) for text in texts]
-    for text, before in zip(texts, warm):
-        PROCESS.clear()
-        assert before == told(check(text, path="typed.cu", cache=Store())), text
 
 
 @pytest.mark.parametrize("pair", SWAPPED, ids=[f"{one[:20]} > {other[:20]}" for one, other in SWAPPED])

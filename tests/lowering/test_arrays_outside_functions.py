@@ -8,6 +8,7 @@ import pytest
 from lowering.test_static_layout import shared_bytes
 
 from smem_lsp.engine import check
+from smem_lsp.source.queries import Store
 
 OWN = "__shared__ char a[17]; a[threadIdx.x % 17] = n; __syncthreads(); o[threadIdx.x] = a[n]"
 APART = f"__global__ void apart(int* o, int n) {{ {OWN}; }}\n"
@@ -100,3 +101,42 @@ def test_its_place_is_that_of_the_text_that_is_checked() -> None:
         ]
         starts = [each.declared.start for each in check(text, path="k.cu").kernels[-1].kernel.buffers]
         assert placed[-1] == "pool" and starts == [text.index("pool[];")]
+
+
+OUTSIDE = "extern __shared__ int pool[];\n"
+NAMES_IT = "__global__ void k(int* o) { o[0] = pool[0]; pool[threadIdx.x] = 1; }\n"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        OUTSIDE + "// between\n" + NAMES_IT,
+        f"{OUTSIDE}{NAMES_IT}".replace("\n", "\r\n"),
+        "int x;\n" + OUTSIDE + NAMES_IT,
+        "/* one */" + OUTSIDE + NAMES_IT,
+        "int another;\n" + OUTSIDE.replace("int", "int  ") + NAMES_IT,
+    ],
+)
+def test_its_place_is_that_of_the_text_after_an_edit_in_front_of_its_kernel(changed: str) -> None:
+    store = Store()
+    check(OUTSIDE + NAMES_IT, path="k.cu", cache=store)
+    warm, cold = check(changed, path="k.cu", cache=store), check(changed, path="k.cu")
+    assert warm.kernels[0].kernel.buffers == cold.kernels[0].kernel.buffers
+    assert warm.kernels[0].kernel.buffers[0].declared.start == changed.index("pool")
+    told = [
+        [(each.code, each.message, each.span, each.related) for each in report.findings]
+        for report in (warm, cold)
+    ]
+    assert told[0] == told[1]
+
+
+def test_an_array_that_is_declared_while_a_kernel_names_something_of_its_name() -> None:
+    body = "__shared__ int s[4]; s[threadIdx.x % 4] = n; __syncthreads(); o[0] = s[n];"
+    kernel = f"__global__ void k(int* o, int n) {{ {body} }}\n"
+    store = Store()
+    check(kernel, path="k.cu", cache=store)
+    for half in ("__shared_", "__shared__ int o", "__shared__ int o;"):
+        text = f"{kernel}{half}\nvoid other(int n);\n"
+        warm, cold = check(text, path="k.cu", cache=store), check(text, path="k.cu")
+        assert warm.kernels[0].kernel.unexact == cold.kernels[0].kernel.unexact
+        assert (cold.kernels[0].kernel.unexact is None) == (half == "__shared_")

@@ -13,7 +13,7 @@ from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.types import Enum, Pointer, Scalar, Type, is_struct
-from smem_lsp.source import Span, checkpoint
+from smem_lsp.source import Span
 from smem_lsp.syntax import tree
 from smem_lsp.unit.shared_declarations import NOT_TYPE, total_bytes
 
@@ -125,16 +125,4 @@ def _buffer_of(
 def _place(ctx: Context, name: str) -> Span:
     """The name in its declaration; that of the kernel, where it stands in another file. It is looked for in the tokens
     of today: what a file declares may have been collected in an earlier text of it."""
-    unit = ctx.at.unit
-    tokens = unit.preprocessed.tokens
-    bodies = [(each.first_token, each.first_token + len(each.definition.tokens)) for each in unit.functions]
-    start = 0
-    for at in (i for i, text in enumerate(tokens.texts) if text == "__shared__"):
-        checkpoint()
-        if at < start or any(lo <= at < hi for lo, hi in bodies):
-            continue
-        start = next((i for i in range(at, len(tokens)) if tokens.kinds[i] == "SEMI"), len(tokens))
-        found = next((i for i in range(at, start) if tokens.texts[i] == name), None)
-        if found is not None and tokens.offsets[found] >= 0:
-            return Span(tokens.offsets[found], tokens.offsets[found] + len(name))
-    return ctx.at.kernel.name_span
+    return ctx.at.unit.shared_places.get(name, ctx.at.kernel.name_span)
