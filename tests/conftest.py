@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
-import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import NoReturn
 
@@ -16,11 +15,8 @@ import turns
 
 import smem_lsp.facts.attempts
 import smem_lsp.lowering.kernel
-import smem_lsp.source.budget
 
 TESTS = Path(__file__).parent
-CLOCK = smem_lsp.source.budget._clock
-LONG_SECONDS = 20  # real seconds of processor time in one of the budgets
 # Corpora are fetched and editors installed: as a whole these folders are slow, whatever each of their tests takes.
 SLOW_FOLDERS = frozenset({"corpora", "editor", "emacs", "neovim"})
 
@@ -106,21 +102,3 @@ def defects_are_failures(request: pytest.FixtureRequest, monkeypatch: pytest.Mon
         raise AssertionError("an analysis failed") from error
 
     monkeypatch.setattr(smem_lsp.facts.attempts, "described", fail)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def results_do_not_depend_on_the_machine() -> Iterator[None]:
-    """Limits of time are for a user who waits. Here a busy machine would cost results, so its seconds are long,
-    for what several tests share, too."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(smem_lsp.source.budget, "_clock", lambda: time.thread_time() / LONG_SECONDS)
-        yield
-
-
-@pytest.fixture(autouse=True)
-def seconds_are_seconds_where_they_are_tested(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In tests about limits of time."""
-    if request.node.get_closest_marker("limits") is not None:
-        monkeypatch.setattr(smem_lsp.source.budget, "_clock", CLOCK)

@@ -134,6 +134,9 @@ def _outcome(fixed: Fixed, task: FileTask, options: Options) -> FileOutcome:
     outcome.unparsed = report.statistics.unparsed_statements or 0
     outcome.unknown = sum(f.kernel.unknown_accesses + f.kernel.unknown_barriers for f in report.facts)
     outcome.errors += (f"{task.path}: {reported(each)}" for each in report.defects)
+    if report.unseen is not None:
+        goes_on = "" if task.config.effort == "thorough" else "; --effort thorough goes on"
+        outcome.errors.append(f"{task.path}: not all was looked at: {report.unseen}{goes_on}")
     return outcome
 
 

@@ -13,6 +13,7 @@ from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
 from smem_lsp.environment import SourceError, read_source
 from smem_lsp.source import Budget, OutOfBudget, is_folder
+from smem_lsp.source.budget import SECOND
 from smem_lsp.source.regex import regex
 
 MOST_VALUES = 10_000  # of one name
@@ -22,8 +23,8 @@ _RANGE = regex(r"(-?\d{1,9})\.\.(-?\d{1,9})(?::(\d{1,9}))?")
 _VALUE = regex(r"-?\d{1,9}")
 
 
-_MOST_SECONDS = 60.0  # of processor time, for all values together
-_MOST_MEGABYTES = 600
+_MOST_UNITS = 240 * SECOND  # of all work, for all values together
+_MOST_MEGABYTES = 4_000
 
 
 def run(flags: argparse.Namespace) -> int:
@@ -44,7 +45,7 @@ def run(flags: argparse.Namespace) -> int:
         config = Settings(flags).for_file(file)
         source = read_source(file)
         reader = project_reader()
-        with Budget(seconds=_MOST_SECONDS, megabytes=_MOST_MEGABYTES):
+        with Budget(all=_MOST_UNITS, megabytes=_MOST_MEGABYTES):
             named = kernel or only_kernel(source.text, path=file, config=config, reader=reader)
             result = fit(source.text, named, vary, path=file, config=config, reader=reader)
     except (SourceError, ConfigError) as error:

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError
 from smem_lsp.source import clipped, is_there, printable
+from smem_lsp.source.budget import EFFORTS
 from smem_lsp.source.record import dataclass
 
 COMMANDS = (
@@ -302,6 +303,8 @@ def _check_flags(parser: argparse.ArgumentParser) -> None:
 
 def _settings_flags(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
+    effort = "how much work a check may spend before it leaves something out"
+    add("--effort", choices=tuple(EFFORTS), help=f"{effort} (default: normal)")
     rules = "codes, names or prefixes, with commas"
     add("--select", action="append", metavar="RULES", help=f"rules to run: {rules}")
     add("--ignore", action="append", metavar="RULES", help=f"rules not to run: {rules}")

@@ -198,6 +198,7 @@ def _flag_values(flags: argparse.Namespace) -> tuple[dict[str, object], dict[str
         ("defines", "--define", "define"),
         ("include-dirs", "-I", "include_dirs"),
         ("compile-commands", "--compile-commands", "compile_commands"),
+        ("effort", "--effort", "effort"),
     ):
         value = getattr(flags, field, None)
         if value is None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from smem_lsp.config.patterns import MAX_LENGTH, MAX_PATTERNS
 from smem_lsp.config.settings import DEFAULT_TARGETS
 from smem_lsp.config.table import KEYS, MAX_ITEMS, MAX_REGISTERS, MAX_TEXT, SCHEMA_KEY, SEVERITIES
+from smem_lsp.source.budget import EFFORTS
 from smem_lsp.targets.every import MAX_THREADS
 
 Schema = dict[str, object]
@@ -76,6 +77,10 @@ def config_schema(rules: Mapping[str, str], targets: Iterable[str]) -> Schema:
         "nvcc": {
             "description": "The nvcc that counts registers, `nvcc` for the machine's own, or `off`.",
             **_TEXT,
+        },
+        "effort": {
+            "description": "How much work a check may spend before it leaves something out, and says so.",
+            "enum": list(EFFORTS),
         },
     }
     return {

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from smem_lsp.source import NO_FLAGS, CompileFlags
+from smem_lsp.source.budget import EFFORTS
 
 DEFAULT_TARGETS = ("sm_80", "sm_90", "sm_120")
 
@@ -23,8 +24,14 @@ class Config:
     compile_commands: str | None = None
     compile_flags: CompileFlags = NO_FLAGS  # of the file, out of its compile command; no setting
     nvcc: str | None = None
+    effort: str = "normal"  # a word of ``EFFORTS``
     select: tuple[str, ...] = ()  # codes, names or prefixes ("SMEM3"); empty: all that are on by default
     ignore: tuple[str, ...] = ()
     severity: Mapping[str, str] = field(default_factory=dict)  # code or name -> error|warning|info|hint
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # glob -> codes
     exclude: tuple[str, ...] = ()
+
+    @property
+    def factor(self) -> float:
+        """Of all limits of work."""
+        return EFFORTS[self.effort]

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from smem_lsp.config.patterns import MAX_LENGTH, MAX_PATTERNS
 from smem_lsp.config.settings import Config
 from smem_lsp.source import clipped
+from smem_lsp.source.budget import EFFORTS
 from smem_lsp.source.regex import regex
 from smem_lsp.targets.every import MAX_BLOCK, MAX_THREADS
 
@@ -204,6 +205,14 @@ def _severities(key: str, value: object, root: Path) -> dict[str, str]:
     return dict(value)
 
 
+def _effort(key: str, value: object, root: Path) -> str:
+    text = _string(key, value, root)
+    if text not in EFFORTS:
+        *words, last = EFFORTS
+        raise WrongValue(key, f'is "{clipped(text)}": use {", ".join(words)} or {last}')
+    return text
+
+
 def _patterns(key: str, value: object, root: Path) -> tuple[str, ...]:
     patterns = _strings(key, value, root)
     _judge_patterns(key, patterns)
@@ -249,6 +258,7 @@ _SETTERS: Mapping[str, Setter] = MappingProxyType(
         ),
         "exclude": lambda c, key, value, root: replace(c, exclude=_patterns(key, value, root)),
         "nvcc": lambda c, key, value, root: replace(c, nvcc=_program(key, value, root)),
+        "effort": lambda c, key, value, root: replace(c, effort=_effort(key, value, root)),
     }
 )
 

@@ -18,7 +18,7 @@ from smem_lsp.engine.contexts import Units
 from smem_lsp.engine.measured import Measured, Measurement, as_before, kernel_key, measure, sized
 from smem_lsp.engine.readings import Reading
 from smem_lsp.facts.attempts import Attempts, Limits
-from smem_lsp.facts.stopped import Stopped, Why
+from smem_lsp.facts.stopped import OF_BUDGET, Stopped, Why
 from smem_lsp.ir.author_facts import Stated
 from smem_lsp.ir.nesting import bounded
 from smem_lsp.ir.nodes import Kernel, LaunchSite
@@ -35,13 +35,16 @@ from smem_lsp.syntax.lexer import Layout
 from smem_lsp.syntax.parse import Function
 from smem_lsp.unit.unit_facts import UnitFacts, parts_of
 
+PLACED, JUDGED, DECIDED = "placed", "judged", "decided"
+"""Stages of the check of a kernel: what a report prints, what the rules find, its verdict."""
+
 
 @dataclass
 class Known:
     """What was found out about a kernel, where it stood then."""
 
     facts: KernelFacts
-    limits: Limits
+    placed_within: Limits
     layouts: tuple[Layout, ...]  # of the functions that it is made of
     _findings: dict[str, tuple[Finding, ...]] = field(
         default_factory=dict
@@ -82,6 +85,52 @@ class Known:
         """Analyses and rules without a result."""
         return (*self.facts.stopped, *self._stopped)
 
+    @property
+    def stopped_in_check(self) -> tuple[Stopped, ...]:
+        """Those that the check has asked for, without what was asked for later."""
+        return (*self.facts.analysis.stopped_in(JUDGED), *self._stopped)
+
+    @property
+    def is_cut(self) -> bool:
+        """Would the check find more with more work?"""
+        return any(each.why in OF_BUDGET for each in self.stopped_in_check)
+
+    def is_placed(self, limits: Limits) -> bool:
+        """Is what a report prints of it what would be found out within ``limits``?"""
+        analysis = self.facts.analysis
+        if any(each.why in OF_BUDGET for each in analysis.stopped_in(PLACED)):
+            return self.placed_within == limits
+        return analysis.largest(PLACED) <= limits.pass_units and analysis.cost(PLACED) <= limits.kernel_units
+
+    def is_judged(self, limits: Limits) -> bool:
+        """The same of what the rules find, as far as they have been asked."""
+        analysis = self.facts.analysis
+        if not self.is_cut:
+            within = analysis.largest(JUDGED) <= limits.pass_units
+            return within and analysis.cost(JUDGED) <= limits.kernel_units
+        return analysis.limits == limits or self.is_no_more_than_placed
+
+    @property
+    def is_no_more_than_placed(self) -> bool:
+        """Has nobody asked for more than a report prints?"""
+        analysis = self.facts.analysis
+        return (
+            analysis.has_ended(PLACED)
+            and analysis.spent == analysis.cost(PLACED)
+            and not analysis.has_ended(JUDGED)
+            and analysis.limits == self.placed_within
+        )
+
+    @property
+    def placed_cost(self) -> int:
+        """Units of work of the passes that a report prints; of those by now, where it is not known yet."""
+        return self.facts.analysis.cost(PLACED)
+
+    @property
+    def cost(self) -> int:
+        """The same, with those that rules have asked for."""
+        return self.facts.analysis.cost(JUDGED)
+
     def findings(self, rule: Rule) -> tuple[Finding, ...]:
         """What a kernel rule finds; nothing where it takes too long or fails. Raises OutOfBudget when it is not the
         rule that has taken the time."""
@@ -96,9 +145,13 @@ class Known:
         assert on_kernel is not None
         if not rule.holds_in(facts.kernel.dialect):
             return ()
-        attempts = Attempts(self.limits, facts.kernel.instance or facts.kernel.name)
+        limits = self.placed_within
+        attempts = Attempts(limits, facts.kernel.instance or facts.kernel.name)
         found = attempts.run(
-            f"{rule.code} {rule.name}", lambda: tuple(on_kernel(facts)), tuple[Finding, ...]()
+            f"{rule.code} {rule.name}",
+            lambda: tuple(on_kernel(facts)),
+            tuple[Finding, ...](),
+            limits.reading_units,
         )
         facts.analysis.require_data_flow()
         if attempts.stopped:
@@ -119,6 +172,7 @@ class Known:
 ANALYSES = Query[tuple[object, ...], Known]("what was found out about a kernel", each=1, in_use=True)
 _VERSIONS = Query[tuple[object, ...], tuple[ref[Known], ...]]("the last versions of a kernel", each=400)
 _BLOCK = 50  # bytes of a block of memory, about
+_OF_MACHINE = frozenset({Why.TIME, Why.MEMORY})
 _MOST_VERSIONS = 4  # of one kernel: as a statement is typed it is whole, broken, and whole again
 _BUILT = Query[tuple[object, ...], Version]("a kernel as it was built last", each=200)
 _LAST = Query[tuple[object, ...], tuple[Measurement, ...]]("what a compiler said of it last", each=2_000)
@@ -230,6 +284,11 @@ def _taken() -> int:
     return sys.getallocatedblocks()
 
 
+def _alive(versions: Sequence[ref[Known]]) -> list[Known]:
+    found = (each() for each in versions)
+    return [each for each in found if each is not None]
+
+
 @dataclass(frozen=True)
 class Setting:
     """What all kernels of one check share."""
@@ -253,11 +312,14 @@ class Setting:
     @cached_property
     def key(self) -> tuple[object, ...]:
         """What the answers depend on beside the kernel itself."""
-        return self.config.arch, self.config.arch_configured, self.config.threads, self.config.registers
+        config = self.config
+        return config.arch, config.arch_configured, config.threads, config.registers, config.effort
 
-    def place(self, reading: Reading, index: int, stated: Stated, rules: Sequence[Rule]) -> PlacedKernel:
-        """Everything about one kernel that the ``rules`` look at, from the cache where nothing that matters has
-        changed."""
+    def place(
+        self, reading: Reading, index: int, stated: Stated, rules: Sequence[Rule], limits: Limits
+    ) -> PlacedKernel:
+        """Everything about one kernel that the ``rules`` look at within ``limits``, from the cache where nothing that
+        matters has changed."""
         key = (
             reading.key,
             reading.others,
@@ -268,7 +330,7 @@ class Setting:
             stated,
         )
         known = ANALYSES.find(self.cache, key)
-        if known is None or not known.answers(rules):
+        if known is None or not known.answers(rules) or not known.is_placed(limits):
             look()
             unit = reading.around.unit
             versions = (
@@ -288,14 +350,14 @@ class Setting:
                 through=self.units.named,
             )
             layouts = _layouts(reading)
-            known = self._as_before(index, unit.source, kernel, layouts, versions)
+            known = self._as_before(index, unit.source, kernel, layouts, versions, limits)
             if known is None:
-                facts = KernelFacts.of(index, unit.source, kernel, self.config, self.limits)
-                known = Known(facts, self.limits, layouts)
+                facts = KernelFacts.of(index, unit.source, kernel, self.config, limits)
+                known = Known(facts, limits, layouts)
             self._keep_version(versions, known)
             ANALYSES.keep(self.cache, key, known, known.bytes)
             self._new.append((key, known))
-        return self._measured(PlacedKernel(known, reading, index), key, rules)
+        return self._measured(PlacedKernel(known, reading, index), key, rules, limits)
 
     def _built(self, reading: Reading, stated: Stated, versions: tuple[object, ...]) -> Kernel:
         """The kernel, with what is known of how an earlier version of it was built."""
@@ -322,8 +384,10 @@ class Setting:
         kernel: Kernel,
         layouts: tuple[Layout, ...],
         versions: tuple[object, ...],
+        limits: Limits,
     ) -> Known | None:
-        """What is known of a version that differs from ``kernel`` in nothing but places, for the places of this one."""
+        """What is known within ``limits`` of a version that differs from ``kernel`` in nothing but places, for those of
+        this one."""
         before = self._versions(versions)
         if not before:
             return None
@@ -331,17 +395,16 @@ class Setting:
         same, places = placeless(kernel)
         for each in before:
             theirs, stood = each.placeless
-            if same == theirs:
+            if same == theirs and each.is_placed(limits):
                 analysis = each.facts.analysis
                 facts = KernelFacts(index, source, kernel, analysis, Replaced(stood, places))
-                known = Known(facts, self.limits, layouts)
+                known = Known(facts, each.placed_within, layouts)
                 known.placeless = each.placeless
                 return known
         return None
 
     def _versions(self, versions: tuple[object, ...]) -> list[Known]:
-        found = (each() for each in _VERSIONS.find(self.cache, versions) or ())
-        return [each for each in found if each is not None]
+        return _alive(_VERSIONS.find(self.cache, versions) or ())
 
     def _keep_version(self, versions: tuple[object, ...], known: Known) -> None:
         """``known`` is the newest; of those with one analysis one is enough."""
@@ -350,7 +413,9 @@ class Setting:
         kept = (known, *others[: _MOST_VERSIONS - 1])
         _VERSIONS.keep(self.cache, versions, tuple(map(ref, kept)))
 
-    def _measured(self, placed: PlacedKernel, key: tuple[object, ...], rules: Sequence[Rule]) -> PlacedKernel:
+    def _measured(
+        self, placed: PlacedKernel, key: tuple[object, ...], rules: Sequence[Rule], limits: Limits
+    ) -> PlacedKernel:
         """``placed`` with what a compiler said of this text, or of an earlier one with the same kernel in it."""
         under, reading = self.measured.under, placed.reading
         if under is None:
@@ -365,16 +430,16 @@ class Setting:
             _LAST.keep(self.cache, last, found)
         if not found:
             earlier = _LAST.find(self.cache, last) if self.measured.followed else None
-            return placed if earlier is None else self._measured_before(placed, key, earlier, rules)
+            return placed if earlier is None else self._measured_before(placed, key, earlier, rules, limits)
         whole = (key, found)
         known = ANALYSES.find(self.cache, whole)
-        if known is not None and known.answers(rules):
+        if known is not None and known.answers(rules) and known.is_placed(limits):
             return replace(placed, known=known)
         facts = placed.facts
         kernel = sized(facts.kernel, found)
         if kernel is not None:
-            facts = KernelFacts.of(facts.index, facts.source, kernel, self.config, self.limits)
-        now = Known(measure(facts, found), self.limits, _layouts(reading))
+            facts = KernelFacts.of(facts.index, facts.source, kernel, self.config, limits)
+        now = Known(measure(facts, found), limits, _layouts(reading))
         known = ANALYSES.keep(self.cache, whole, now, now.bytes)
         return replace(placed, known=known)
 
@@ -384,12 +449,13 @@ class Setting:
         key: tuple[object, ...],
         earlier: tuple[Measurement, ...],
         rules: Sequence[Rule],
+        limits: Limits,
     ) -> PlacedKernel:
         """``placed`` with the registers that it had before it was edited."""
         whole = (key, earlier, "earlier")
         known = ANALYSES.find(self.cache, whole)
-        if known is None or not known.answers(rules):
-            now = Known(as_before(placed.facts, earlier), self.limits, _layouts(placed.reading))
+        if known is None or not known.answers(rules) or not known.is_placed(limits):
+            now = Known(as_before(placed.facts, earlier), limits, _layouts(placed.reading))
             known = ANALYSES.keep(self.cache, whole, now, now.bytes)
         return replace(placed, known=known)
 
@@ -401,14 +467,22 @@ class Setting:
             if ANALYSES.find(self.cache, key) is known:
                 ANALYSES.keep(self.cache, key, known, max(known.bytes, taken // len(self._new)))
 
+    def forget(self, placed: PlacedKernel) -> None:
+        """Forget what is known of a kernel: it was cut off within other limits than it has now."""
+        analysis = placed.known.facts.analysis
+        ANALYSES.drop(self.cache, lambda known: known.facts.analysis is analysis)
+        _VERSIONS.drop(
+            self.cache, lambda known: any(each.facts.analysis is analysis for each in _alive(known))
+        )
+
     def forget_cut(self, placed: Iterable[PlacedKernel], *, every: bool) -> None:
-        """Forget those that were cut for what others took, or ``every`` one that was cut: they may be whole the next
-        time."""
+        """Forget those that were cut for what others took, or for what the machine has, or ``every`` one that was cut:
+        they may be whole the next time."""
         cut = [
             kernel.known
             for kernel in placed
             if kernel.known.stopped
-            and (every or any(each.why is Why.MEMORY for each in kernel.known.stopped) or used_up())
+            and (every or any(each.why in _OF_MACHINE for each in kernel.known.stopped) or used_up())
         ]
         if cut:
             ANALYSES.drop(self.cache, lambda known: any(known is each for each in cut))

@@ -14,13 +14,13 @@ from smem_lsp.engine.contexts import MOST_CONTEXTS, WHOLE_PROJECT, Within, read_
 from smem_lsp.engine.device_functions import readings_of_functions
 from smem_lsp.engine.fixing import Fixer
 from smem_lsp.engine.instances import join_kernels
-from smem_lsp.engine.kernels import JudgedKernel, judge_functions, judge_kernels
+from smem_lsp.engine.kernels import JudgedKernel, Pool, judge_functions, judge_kernels
 from smem_lsp.engine.lazy import LazySequence
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
 from smem_lsp.engine.statistics import count_statements
-from smem_lsp.facts.attempts import LIMITS, Attempts, Limits
-from smem_lsp.facts.stopped import Stopped
+from smem_lsp.facts.attempts import Attempts, Limits, limits_of
+from smem_lsp.facts.stopped import EVERYTHING, FINDINGS, Stopped
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules.facts import FileFacts, KernelFacts
@@ -29,7 +29,6 @@ from smem_lsp.rules.model import Finding, Rule, Severity
 from smem_lsp.rules.registry import ALL_NAMES, RULES
 from smem_lsp.rules.suppressions import NO_SUPPRESSIONS, Suppression, Suppressions, parse_suppressions
 from smem_lsp.source import Budget, FileReader, SourceText, apply_edits
-from smem_lsp.source.budget import processor_time
 from smem_lsp.source.pauses import PAUSES
 from smem_lsp.source.queries import KEPT, Store
 from smem_lsp.syntax.lexer import comments
@@ -44,7 +43,7 @@ def check(
     reader: FileReader | None = None,
     cache: Store | None = None,
     measured: Measured = NOT_MEASURED,
-    limits: Limits = LIMITS,
+    limits: Limits | None = None,
     whole: bool = True,
     within: Within = WHOLE_PROJECT,
 ) -> Report:
@@ -56,7 +55,8 @@ def check(
     :param reader: reads included files; None: nothing is read and includes are skipped.
     :param cache: answers of earlier checks. Functions that have not changed are not analysed again.
     :param measured: what a compiler reported for this very text, in registers per thread and bytes.
-    :param limits: processor seconds and megabytes that the check, each kernel and each pass may use.
+    :param limits: units of work that the check, each kernel and each pass may use; None: those of the ``effort`` that
+        ``config`` names. The same text comes to the same report on every machine.
     :param whole: report on every kernel. False: kernels that no selected rule can say anything of are neither analysed
         nor reported, and statements are not counted where no rule asks.
     :param within: the units through which a header is read. Where none reads it, the header stands alone.
@@ -71,12 +71,14 @@ def check(
     """
     cache = Store() if cache is None else cache
     config = config or Config()
+    limits = limits or limits_of(config)
     for name in config.arch:
         target(name)
     read = partial(_report, path=path, config=config, reader=reader, cache=cache, whole=whole, within=within)
 
     def rewritten(other: str) -> Report:
-        return read(other, fixes=_no_fixes, within=replace(within, most=MOST_CONTEXTS))
+        within_all = replace(within, most=MOST_CONTEXTS)
+        return read(other, fixes=_no_fixes, within=within_all, limits=limits_of(config))
 
     def fixes(fixer: Fixer, finding: Finding, report: Report) -> tuple[Fix, ...]:
         return fixer.fixes(finding, report, measured, rewritten)
@@ -86,6 +88,9 @@ def check(
         return read(text, fixes=fixes, measured=measured, limits=limits)
     finally:
         KEPT.trim()
+
+
+_ALL = 4  # times its limits that a check may take with all that is counted for nobody
 
 
 _Fixes = Callable[[Fixer, Finding, Report], tuple[Fix, ...]]
@@ -105,16 +110,20 @@ def _report(
     reader: FileReader | None,
     cache: Store,
     measured: Measured = NOT_MEASURED,
-    limits: Limits = LIMITS,
+    limits: Limits,
     whole: bool,
     within: Within,
 ) -> Report:
     """What ``check`` reports, with the ``fixes`` of its findings."""
     source = SourceText(text, path)
-    attempts, of_functions, started = Attempts(limits), Attempts(limits), processor_time()
-    with Budget(seconds=limits.file_seconds, megabytes=limits.megabytes):
+    attempts, of_functions, pool = Attempts(limits), Attempts(limits), Pool(limits)
+    with Budget(
+        all=_ALL * (limits.reading_units + limits.file_units),
+        seconds=limits.seconds,
+        megabytes=limits.megabytes,
+    ):
         begin = partial(_begin, source, config, reader, cache, measured, limits, within)
-        setting = attempts.run("everything", begin, None, limits.file_seconds)
+        setting = attempts.run(EVERYTHING, begin, None, limits.reading_units)
         PAUSES.here()
         rules = [rule for rule in RULES.values() if _selected(rule, config)]
         if setting is not None:
@@ -122,35 +131,35 @@ def _report(
             rules = [rule for rule in rules if any(map(rule.holds_in, dialects))]
         judged = list[JudgedKernel]()
         if setting is not None:
-            judged += judge_kernels(setting, rules, attempts, every=whole, started=started)
+            judged += judge_kernels(setting, rules, attempts, pool, every=whole)
         uncalled = list[JudgedKernel]()
         if setting is not None:
             named = partial(
                 readings_of_functions, source, setting.units, reader, config, newest_target(config)
             )
-            uncalled += judge_functions(setting, rules, named, of_functions)
+            uncalled += judge_functions(setting, rules, named, of_functions, pool)
         counted = None
         if setting is not None and (whole or any(rule.on_file is not None for rule in rules)):
             counted = attempts.run(
-                "statements", partial(count_statements, setting.around), None, limits.file_seconds
+                "statements", partial(count_statements, setting.around), None, limits.reading_units
             )
     if setting is not None:
         setting.weigh()
     kernels = [kernel for each in judged for kernel in each.instances]
     rest = [kernel for each in judged for kernel in each.rest]
-    attempts.stopped += _stopped_in(judged)
-    left = limits.file_seconds - (processor_time() - started)
-    fixer = Fixer(limits, attempts.stopped, max(limits.fix_seconds, left))
+    attempts.stopped += (stop for each in judged for stop in each.stopped_in_check)
+    fixer = Fixer(limits, attempts.stopped)
     unit = None if setting is None else setting.around.unit
     unread = () if counted is None else counted.told
     suppressions = NO_SUPPRESSIONS if setting is None else setting.suppressions
     host = None if setting is None else HostCode(setting.around.unit, setting.around.dialect)
-    facts = FileFacts(source, unit, unread, suppressions, host=host)
-    whole = not any(each.what in ("everything", "findings") for each in attempts.stopped)
+    facts = FileFacts(source, unit, unread, suppressions, host=host, effort=config.effort)
+    whole = not any(each.what in (EVERYTHING, FINDINGS) for each in attempts.stopped)
     told = [(kernel, each.findings) for each in judged for kernel in each.instances[:1]]
     of_kernels = [*join_kernels(told, whole=whole), *(told for each in uncalled for told in each.findings)]
     attempts.stopped += of_functions.stopped
     findings = _judge(facts, of_kernels, rules, config, attempts)
+    asked = tuple(dict.fromkeys(attempts.stopped))
     return Report(
         source=source,
         findings=findings,
@@ -170,6 +179,8 @@ def _report(
         host=host,
         more_contexts=setting is not None and setting.units.more,
         bytes=sum(kernel.known.bytes for each in (*judged, *uncalled) for kernel in each.every),
+        units=pool.spent,
+        stopped_in_check=asked,
     )
 
 
@@ -229,9 +240,10 @@ def _judge(
     """Run the other rules, apply severities and suppressions, sort. ``of_kernels``: what the rules found in kernels."""
     used: set[Suppression] = set()
     kept: list[Finding] = []
+    units = attempts.limits.reading_units
 
     def tell(rule: Rule, look: Callable[[], Iterator[Finding]]) -> None:
-        for finding in attempts.run(f"{rule.code} {rule.name}", lambda: list(look()), list[Finding]()):
+        for finding in attempts.run(f"{rule.code} {rule.name}", lambda: list(look()), list[Finding](), units):
             _keep(finding, rule, facts, config, kept, used)
 
     for rule in rules:

@@ -39,6 +39,17 @@ def is_compiled(remedy: Remedy | None) -> bool:
     return cure is not None and cure.compiled
 
 
+def is_checked(remedy: Remedy | None) -> bool:
+    """Is a fix of it offered only after a check of the text that it makes?"""
+    match remedy:
+        case MoveRanges() | MoveTermRanges() | Unmerge() | PadRows():
+            return True
+        case MergeBuffers():
+            return remedy.waits
+        case _:
+            return False
+
+
 def as_compiled(fix: Fix, finding: Finding, report: Report, measured: Measured) -> Fix:
     """A rewrite that a compiler has shown to cost a resident block, spills or other bytes than were promised is
     withdrawn; where none has confirmed it, the title says so."""

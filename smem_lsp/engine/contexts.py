@@ -12,7 +12,7 @@ from smem_lsp.engine.callers import ProjectCallers
 from smem_lsp.engine.dialects import read_in_dialect
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.source import CompileFlags, FileReader, SourceText, checkpoint
-from smem_lsp.source.budget import look, processor_time, used_up
+from smem_lsp.source.budget import look, used_up
 from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax.parse import TranslationUnit, parse, parse_within
@@ -24,7 +24,6 @@ _MOST_TRIED = 32  # files that may include it, without those that are known to m
 _MOST_MAINS = 1_000  # files that may include it: a reader names no more
 _MOST_NAMING = 8  # files that launch a kernel without including it
 _MOST_TOKENS = 1_000_000  # of the headers of the units of one file; the last unit may exceed it
-_MOST_SECONDS = 3.0  # of processor time, after which no further unit is read
 _KERNEL = "__global__"
 _WORD = regex(r"[A-Za-z_]\w*")
 
@@ -102,7 +101,6 @@ def _read_through(
     known: set[object] = set()  # what was made of its kernels
     alike: dict[Hashable, frozenset[str]] = {}  # by what they read before it: names that lead to its kernels
     differing = tried = read_tokens = 0
-    started = processor_time()
     for main in mains:
         look()
         if differing >= most < MOST_CONTEXTS:  # the others are asked for later
@@ -113,8 +111,7 @@ def _read_through(
         before = place, suffix, reader.flags(shown, config.compile_commands), head
         if before in alike and "##" not in rest and alike[before].isdisjoint(_WORD.findall(rest)):
             continue
-        late = processor_time() - started > _MOST_SECONDS
-        if differing >= most or tried >= _MOST_TRIED or read_tokens > _MOST_TOKENS or (found and late):
+        if differing >= most or tried >= _MOST_TRIED or read_tokens > _MOST_TOKENS:
             return found, True
         tried += 1
         own = reader.real(shown) == reader.real(source.path)

@@ -3,45 +3,84 @@ without time loses findings before it loses kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import partial
 
 from smem_lsp.analysis.decision.model import VerdictKind
-from smem_lsp.engine.cache import PlacedKernel, Setting
+from smem_lsp.engine.cache import DECIDED, JUDGED, PLACED, PlacedKernel, Setting
 from smem_lsp.engine.instances import join_instances, without_narrower
 from smem_lsp.engine.readings import Reading, readings_of
 from smem_lsp.engine.stated import stated_of
-from smem_lsp.facts.attempts import Attempts
-from smem_lsp.facts.stopped import Stopped, Why
+from smem_lsp.facts.attempts import Attempts, Limits
+from smem_lsp.facts.stopped import EVERYTHING, FINDINGS, Stopped, Why
 from smem_lsp.ir.nodes import MORE_INSTANCES, Barrier, BarrierKind, Kernel, LaunchSite, walk
 from smem_lsp.lowering.shares_or_waits import may_share_or_wait
 from smem_lsp.rules import ground
 from smem_lsp.rules.kernel_verdict import verdict_kind
 from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.rules.words import said
-from smem_lsp.source import plural
-from smem_lsp.source.budget import look, processor_time, used_up
+from smem_lsp.source import OutOfBudget, plural
+from smem_lsp.source.budget import SECOND, look, used_up
 from smem_lsp.source.pauses import PAUSES
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function
 from smem_lsp.targets.every import MAX_THREADS
 from smem_lsp.unit.unit_facts import parts_of
 
-_FOR_KERNELS = 0.6  # of a file's time
-_FOR_PROOFS = 0.85  # of a file's time: when no proof of instances that are left out is begun any more
+_FOR_KERNELS = 0.6  # of a file's work: for what a report prints of all of them
+_FOR_PROOFS = 0.85  # of a file's work: when no proof of instances that are left out is begun any more
 _MOST_PROVED = 32  # readings of one kernel that stand for instances which are left out
-_FOR_VERDICT = 1.0  # seconds: one that is begun is finished in the file's time
-_LEAST_SHARE = 0.2  # of a kernel's time, whatever the others of the file need
+_FOR_VERDICT = SECOND  # units: one that is begun is finished
+_LEAST_SHARE = 1 / 64  # of a kernel's work, whatever the others of the file need
+_SHARES = 4  # even shares of what is left that one kernel may take
+
+
+@dataclass(slots=True)
+class Pool:
+    """The units of work that the kernels of a file share. Every kernel counts what its passes take, also where that is
+    remembered, so that what is left for others depends on the text alone."""
+
+    limits: Limits
+    kernels: int = 1  # that may need some of it
+    spent: int = 0
+
+    @property
+    def left(self) -> int:
+        return self.limits.file_units - self.spent
+
+    @property
+    def to_place(self) -> Limits:
+        """What a report prints of one kernel may take. That of all of them leaves a part of the pool for the rules."""
+        limits = self.limits
+        left = int(limits.file_units * _FOR_KERNELS) - self.spent
+        return limits.within(min(limits.kernel_units, max(self._least, left)))
+
+    def to_judge(self, placed: int, waiting: int) -> Limits:
+        """What one kernel may take, the ``placed`` units included, while so many are ``waiting`` to be judged. The
+        cheap ones are judged first, so each may have a few times the even share of what is left."""
+        times = max(1, _SHARES * self.left // max(1, waiting) // max(1, self._least))
+        share = self._least << (
+            times.bit_length() - 1
+        )  # in few steps, which stay the same while a text is edited
+        return self.limits.within(min(self.limits.kernel_units, placed + share))
+
+    @property
+    def _least(self) -> int:
+        """What each kernel may take whatever the others took. All of these together are no more than the pool."""
+        limits = self.limits
+        return min(int(limits.kernel_units * _LEAST_SHARE), limits.file_units // max(1, self.kernels))
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedKernel:
-    """A kernel with its instances, one where it is no template, and what the rules find in it. ``rest``: what stands
-    for the instances that are left out, where all of it is race-free; no rule looks at it."""
+    """A kernel with its instances, one where it is no template, and what the rules find in it. ``judged``: so many of
+    them they have looked at; ``rest``: what stands for the instances that are left out, where all of it is race-free;
+    no rule looks at it."""
 
     instances: tuple[PlacedKernel, ...]
     findings: tuple[tuple[Rule, Finding], ...]
+    judged: int
     rest: tuple[PlacedKernel, ...] = ()
 
     @property
@@ -50,11 +89,34 @@ class JudgedKernel:
         return (*self.instances, *self.rest)
 
     @property
+    def stopped_in_check(self) -> Iterator[Stopped]:
+        """Analyses without a result that the check has asked for, and where they are told."""
+        for index, kernel in enumerate(self.instances):
+            analysis = kernel.known.facts.analysis
+            placed = analysis.stopped_in(PLACED)
+            stopped = kernel.known.stopped_in_check if index < self.judged else placed
+            yield from _placed_stops(stopped, kernel.reading)
+
+    @property
     def stopped(self) -> Iterator[Stopped]:
-        """Analyses without a result, and where they are told."""
+        """The same, with what was asked for later."""
         for kernel in self.instances:
-            for each in kernel.known.stopped:
-                yield replace(each, span=kernel.function.name_span)
+            yield from _placed_stops(kernel.known.stopped, kernel.reading)
+
+
+def _placed_stops(stopped: Iterable[Stopped], reading: Reading) -> Iterator[Stopped]:
+    """At the name of their kernel."""
+    for each in stopped:
+        yield replace(
+            each, span=reading.function.name_span, matters=each.matters and _may_share_or_wait(reading)
+        )
+
+
+def _may_share_or_wait(reading: Reading) -> bool:
+    try:
+        return may_share_or_wait(reading.around, reading.function, reading.binding)
+    except OutOfBudget:
+        return True
 
 
 Read = Callable[[], list[tuple[Reading, ...]]]
@@ -64,41 +126,45 @@ _Told = dict[Rule, Sequence[Finding]]
 @dataclass(slots=True)
 class _Placed:
     """A kernel of which is known what a report prints. ``whole``: all of its instances are there; ``unread``: its first
-    reading, where all readings are there; ``took``: seconds for each of them; ``rest``: what stands for instances that
-    are left out; ``told``: what the rules find in the first of them, as many as were judged."""
+    reading, where all readings are there; ``rest``: what stands for instances that are left out; ``told``: what the
+    rules find in the first of them, as many as were judged."""
 
     function: Function
-    instances: Sequence[PlacedKernel]
+    instances: list[PlacedKernel]
     whole: bool
     unread: Reading | None
-    took: float
     rest: Sequence[PlacedKernel] = ()
     told: list[_Told] = field(default_factory=list)
 
+    @property
+    def took(self) -> int:
+        """Units of work for each of them."""
+        return sum(each.known.cost for each in self.instances) // len(self.instances)
+
 
 def judge_kernels(
-    setting: Setting, rules: Sequence[Rule], attempts: Attempts, *, every: bool, started: float
+    setting: Setting, rules: Sequence[Rule], attempts: Attempts, pool: Pool, *, every: bool
 ) -> list[JudgedKernel]:
     """The kernels that can be analysed within the budget: ``every`` one, or those that concern a rule. ``attempts``
-    notes those that cannot. ``started``: when the check began, in processor seconds. What a report prints of them comes
-    first; then the rules look at the first instance of each kernel, then at the second ones; then, of ``every`` one,
-    instances that are left out are proved. Of a kernel that takes more than its share the other instances and contexts
-    are left out: then nothing is said, or done to it, that has to hold in all of them."""
+    notes those that cannot. What a report prints of them comes first; then the rules look at the first instance of each
+    kernel, then at the second ones; then, of ``every`` one, instances that are left out are proved. Each kernel has an
+    even share of the work; those that need more share what the others leave. Of a kernel that takes more than its share
+    the other instances and contexts are left out: then nothing is said, or done to it, that has to hold in all of
+    them."""
     of_kernels = tuple(rule for rule in rules if rule.on_kernel is not None)
     read = partial(readings_of, setting.units)
-    until = started + setting.limits.file_seconds * _FOR_PROOFS
-    return _judged(setting, of_kernels, read, attempts, every=every, until=until)
+    return _judged(setting, of_kernels, read, attempts, pool, every=every)
 
 
 def judge_functions(
-    setting: Setting, rules: Sequence[Rule], read: Read, attempts: Attempts
+    setting: Setting, rules: Sequence[Rule], read: Read, attempts: Attempts, pool: Pool
 ) -> list[JudgedKernel]:
     """The device functions of ``read`` that no kernel calls. A barrier of the block tells that all its threads call a
     function together, one of a warp tells that of its lanes. How they are called is not known, so no remedy is
     offered."""
     of_functions = tuple(rule for rule in rules if rule.of_functions)
-    found = _judged(setting, of_functions, read, attempts) if of_functions else []
-    attempts.stopped += (stop for judged in found for stop in judged.stopped)
+    found = _judged(setting, of_functions, read, attempts, pool) if of_functions else []
+    attempts.stopped += (stop for judged in found for stop in judged.stopped_in_check)
     return [replace(judged, findings=tuple(_of_callers(setting, judged, attempts))) for judged in found]
 
 
@@ -107,8 +173,8 @@ def _of_callers(setting: Setting, judged: JudgedKernel, attempts: Attempts) -> I
         return
     function, kernel = judged.instances[0].function, judged.instances[0].known.facts.kernel
     one = Attempts(setting.limits, function.name)
-    kinds = one.run("findings", partial(_barriers, kernel), set[BarrierKind](), setting.limits.file_seconds)
-    attempts.stopped += (replace(stop, span=function.name_span) for stop in one.stopped)
+    kinds = one.run(FINDINGS, partial(_barriers, kernel), set[BarrierKind](), setting.limits.reading_units)
+    attempts.stopped += _placed_stops(one.stopped, judged.instances[0].reading)
     for rule, finding in judged.findings:
         if BarrierKind.BLOCK in kinds or (rule.in_warps and BarrierKind.WARP in kinds):
             yield rule, replace(finding, remedy=None)
@@ -124,47 +190,56 @@ def _judged(
     rules: tuple[Rule, ...],
     read: Read,
     attempts: Attempts,
+    pool: Pool,
     *,
     every: bool = False,
-    until: float = 0.0,
 ) -> list[JudgedKernel]:
-    """``until``: there is time for proofs."""
-    placed = _place(setting, rules, read, attempts, every=every)
-    _judge(setting, rules, placed, attempts)
-    _prove(setting, placed, attempts, until, every=every)
+    placed = _place(setting, rules, read, attempts, pool, every=every)
+    _judge(setting, rules, placed, attempts, pool, every=every)
+    if every:
+        _prove(setting, placed, attempts, pool)
+    else:
+        for each in placed:
+            if each.unread is not None:
+                _leave_out(each.unread, attempts)
     return [
-        JudgedKernel(tuple(each.instances), tuple(without_narrower(list(_findings(each)))), tuple(each.rest))
+        JudgedKernel(
+            tuple(each.instances),
+            tuple(without_narrower(list(_findings(each)))),
+            len(each.told),
+            tuple(each.rest),
+        )
         for each in placed
     ]
 
 
 def _place(
-    setting: Setting, rules: tuple[Rule, ...], read: Read, attempts: Attempts, *, every: bool
+    setting: Setting, rules: tuple[Rule, ...], read: Read, attempts: Attempts, pool: Pool, *, every: bool
 ) -> list[_Placed]:
     """The kernels, with what a report prints of them."""
     limits = setting.limits
-    wanted = attempts.run("everything", read, list[tuple[Reading, ...]](), limits.file_seconds)
+    wanted = attempts.run(EVERYTHING, read, list[tuple[Reading, ...]](), limits.reading_units)
+    pool.kernels = max(1, len(wanted))
     found: list[_Placed] = []
     first = 0  # index of the next instance among all
-    started = processor_time()
+    for_all = int(limits.file_units * _FOR_KERNELS)
     for at, readings in enumerate(wanted):
-        left = limits.file_seconds * _FOR_KERNELS - (processor_time() - started)
-        end = processor_time() + max(limits.kernel_seconds * _LEAST_SHARE, left / (len(wanted) - at))
+        most, within = max(0, for_all - pool.spent) // (len(wanted) - at), pool.to_place
         function = readings[0].function
         one = Attempts(limits, function.name)
         concerned: bool | None = every
         if not every:
             work = partial(_concerned, setting, readings, rules)
-            concerned = one.run("everything", work, None, limits.file_seconds)
+            concerned = one.run(EVERYTHING, work, None, limits.reading_units)
         if concerned is False:
             continue
-        if used_up():
+        if (reason := used_up()) is not None:
             others = len(wanted) - at - 1
             name = f"{function.name} and {plural(others, 'more kernel')}" if others else function.name
-            attempts.stopped.append(Stopped("everything", Why.TIME, name, function.name_span))
+            attempts.stopped += _placed_stops([Stopped(EVERYTHING, Why(reason), name)], readings[0])
             break
         if concerned is None:
-            attempts.stopped += (replace(each, span=function.name_span) for each in one.stopped)
+            attempts.stopped += _placed_stops(one.stopped, readings[0])
             continue
         placed: list[PlacedKernel] = []
         known: list[PlacedKernel] = []
@@ -174,62 +249,80 @@ def _place(
             first: int = first,
             placed: list[PlacedKernel] = placed,
             known: list[PlacedKernel] = known,
-            end: float = end,
+            most: int = most,
+            within: Limits = within,
             one: Attempts = one,
-            function: Function = function,
         ) -> bool:
             for index, reading in enumerate(readings, first):
-                if placed and processor_time() > end:
+                if placed and sum(each.known.placed_cost for each in placed) > most:
                     others = f"{plural(len(readings) - len(placed), 'more instance')} or contexts"
-                    one.stopped.append(Stopped(others, Why.TIME, reading.function.name, parts=True))
+                    one.stopped.append(Stopped(others, Why.EFFORT, reading.function.name, parts=True))
                     return False
-                stated = stated_of(reading.function, setting.suppressions, reading.around, reading.binding)
-                placed.append(setting.place(reading, index, stated, rules))
-                if every:
-                    placed[-1].known.facts.analysis.require_report()
+                placed.append(_placed(setting, reading, index, rules, within))
+                _work_out(placed[-1], every=every)
                 known.append(placed[-1])
             return not readings[0].left_out
 
-        whole, began = None, processor_time()
+        whole = None
         try:
-            whole = one.run("everything", place, None, limits.file_seconds)
+            whole = one.run(EVERYTHING, place, None, limits.reading_units)
         finally:
             setting.forget_cut(placed, every=whole is None)
         PAUSES.here()
-        attempts.stopped += (replace(each, span=function.name_span) for each in one.stopped)
+        pool.spent += sum(each.known.placed_cost for each in placed)
+        attempts.stopped += _placed_stops(one.stopped, readings[0])
         if known:
-            took = (processor_time() - began) / len(known)
             every_known = whole is not None and len(known) == len(readings)
-            found.append(_Placed(function, known, bool(whole), readings[0] if every_known else None, took))
+            found.append(_Placed(function, known, bool(whole), readings[0] if every_known else None))
             first += len(known)
         if not (known and every_known):
             _leave_out(readings[0], attempts)
     return found
 
 
-def _prove(
-    setting: Setting, kernels: Sequence[_Placed], attempts: Attempts, end: float, *, every: bool
-) -> None:
-    """Look for proofs of the instances that are left out: in what is left of the time after all findings."""
+def _placed(
+    setting: Setting, reading: Reading, index: int, rules: Sequence[Rule], limits: Limits
+) -> PlacedKernel:
+    stated = stated_of(reading.function, setting.suppressions, reading.around, reading.binding)
+    return setting.place(reading, index, stated, rules, limits)
+
+
+def _work_out(kernel: PlacedKernel, *, every: bool) -> None:
+    """What a report prints of a kernel, of ``every`` one. Raises OutOfBudget where its data flow was cut off."""
+    analysis = kernel.known.facts.analysis
+    if not analysis.has_ended(PLACED):
+        if every:
+            analysis.require_report()
+        analysis.mark(PLACED)
+
+
+def _prove(setting: Setting, kernels: Sequence[_Placed], attempts: Attempts, pool: Pool) -> None:
+    """Look for proofs of the instances that are left out: with what is left of the work after all findings."""
     waiting = [each for each in kernels if each.unread is not None and each.unread.left_out]
+    end = int(setting.limits.file_units * _FOR_PROOFS)
     for at, each in enumerate(waiting):
         assert each.unread is not None
-        if every and each.unread.unread and processor_time() < end:
+        if each.unread.unread and pool.spent < end:
             more, tried = Attempts(setting.limits, each.function.name), list[PlacedKernel]()
-            work = partial(_proofs, setting, each, tried, end, len(waiting) - at)
-            each.rest = more.run(MORE_INSTANCES, work, each.rest, setting.limits.file_seconds)
+            share = pool.spent + (end - pool.spent) // (len(waiting) - at)
+            work = partial(_proofs, setting, each, tried, pool, share)
+            each.rest = more.run(MORE_INSTANCES, work, each.rest, setting.limits.reading_units)
             setting.forget_cut(tried, every=False)
-            stopped = (stop for stop in more.stopped if stop.why is Why.DEFECT)
-            attempts.stopped += (replace(stop, span=each.function.name_span) for stop in stopped)
+            stopped = [stop for stop in more.stopped if stop.why is Why.DEFECT]
+            attempts.stopped += _placed_stops(stopped, each.unread)
         _leave_out(each.unread, attempts, covered=bool(each.rest))
 
 
-def _worth_proofs(kernel: _Placed, end: float) -> bool:
-    """Is there time, and is every instance decided that is looked at? Else proofs of the others change nothing."""
+def _are_decided(kernel: _Placed, pool: Pool, end: int) -> bool:
+    """Is there work left, and is every instance decided that is looked at? Else proofs of the others change nothing."""
     for each in kernel.instances:
-        if processor_time() + _FOR_VERDICT > end:
+        if pool.spent + _FOR_VERDICT > end:
             return False
-        if verdict_kind(each.known.facts) is VerdictKind.UNDECIDED:
+        analysis = each.known.facts.analysis
+        undecided = verdict_kind(each.known.facts) is VerdictKind.UNDECIDED
+        analysis.mark(DECIDED)
+        pool.spent += analysis.cost(DECIDED) - each.known.cost
+        if undecided:
             return False
     return True
 
@@ -240,64 +333,127 @@ def _leave_out(reading: Reading, attempts: Attempts, *, covered: bool = False) -
     for parts in reading.left_out:
         proved = covered and parts == MORE_INSTANCES
         what = f"findings in {parts}" if proved else parts
-        stopped = Stopped(what, Why.MANY, function.name, function.name_span, parts=not proved)
-        attempts.stopped.append(stopped)
+        stopped = Stopped(what, Why.MANY, function.name, parts=not proved)
+        attempts.stopped += _placed_stops([stopped], reading)
 
 
 def _proofs(
-    setting: Setting, of: _Placed, tried: list[PlacedKernel], end: float, sharing: int
+    setting: Setting, of: _Placed, tried: list[PlacedKernel], pool: Pool, end: int
 ) -> Sequence[PlacedKernel]:
     """What stands for all instances that are left out, each of it proved; empty if one is not. First in as many groups
-    as there is time for, with their own launches; then with all numbers open, under any launch. ``sharing``: so many
-    kernels need the time until ``end``."""
+    as there is work left for until the pool has spent ``end``, with their own launches; then with all numbers open,
+    under any launch."""
     assert of.unread is not None
-    most = min(_MOST_PROVED, int((end - processor_time()) / sharing / of.took))
-    groups = of.unread.others_in_sight(most) if _worth_proofs(of, end) else ()
-    now = processor_time()  # the launches of all kernels are known
-    end = now + (end - now) / sharing
+    most = min(_MOST_PROVED, (end - pool.spent) // max(1, of.took))
+    groups = of.unread.others_in_sight(most) if _are_decided(of, pool, end) else ()
     for readings, any_block in ((groups, False), (of.unread.rest, True)):
         proved: list[PlacedKernel] = []
         for reading in readings:
-            if processor_time() > end:
+            if pool.spent > end:
                 break
-            stated = stated_of(reading.function, setting.suppressions, reading.around, reading.binding)
-            kernel = setting.place(reading, -1, stated, ())
+            kernel = _placed(setting, reading, -1, (), pool.to_judge(0, 1))
             tried.append(kernel)
             every = kernel.known.facts.analysis.any_block if any_block else None
-            if any_block and (every is None or every.kind is not VerdictKind.RACE_FREE):
+            free = not any_block or (every is not None and every.kind is VerdictKind.RACE_FREE)
+            free = free and verdict_kind(kernel.known.facts) is VerdictKind.RACE_FREE
+            kernel.known.facts.analysis.mark(DECIDED)
+            pool.spent += kernel.known.facts.analysis.cost(DECIDED)
+            if not free:
                 break  # no race is looked for
-            if verdict_kind(kernel.known.facts) is not VerdictKind.RACE_FREE:
-                break
             proved.append(kernel)
         if readings and len(proved) == len(readings):
             return proved
     return ()
 
 
-def _judge(setting: Setting, rules: tuple[Rule, ...], kernels: Sequence[_Placed], attempts: Attempts) -> None:
-    """Let the rules look at the first instances, then at the second ones, as long as there is time."""
+def _judge(
+    setting: Setting,
+    rules: tuple[Rule, ...],
+    kernels: Sequence[_Placed],
+    attempts: Attempts,
+    pool: Pool,
+    *,
+    every: bool,
+) -> None:
+    """Let the rules look at the first instances, then at the second ones, the cheap ones of a turn first: then one that
+    takes all there is takes nothing from the others."""
     for turn in range(max((len(each.instances) for each in kernels), default=0)):
-        for each in kernels:
-            if turn >= len(each.instances) or turn > len(each.told):
+        waiting = [each for each in kernels if turn < len(each.instances) and turn == len(each.told)]
+        waiting.sort(key=lambda each: each.instances[turn].known.placed_cost)
+        stopped: dict[int, list[Stopped]] = {}
+        for at, each in enumerate(waiting):
+            if turn and pool.left <= 0:
+                others = f"findings in {plural(len(each.instances) - turn, 'more instance')} or contexts"
+                stopped[id(each)] = [Stopped(others, Why.EFFORT, each.function.name, parts=True)]
                 continue
-            instance, one = each.instances[turn], Attempts(setting.limits, each.function.name)
-
-            def look_into(instance: PlacedKernel = instance) -> _Told:
-                look()
-                told = {rule: instance.findings(rule) for rule in instance.known.telling(rules)}
-                instance.known.let_go()
-                return told
-
-            told, began = None, processor_time()
-            try:
-                told = one.run("findings", look_into, None, setting.limits.file_seconds)
-            finally:
-                setting.forget_cut([instance], every=told is None)
-            PAUSES.here()
-            each.took += (processor_time() - began) / len(each.instances)
-            attempts.stopped += (replace(stop, span=each.function.name_span) for stop in one.stopped)
+            told, stopped[id(each)] = _looked_into(
+                setting, rules, each, turn, pool, len(waiting) - at, every=every
+            )
             if told is not None:
                 each.told.append(told)
+        for each in kernels:
+            attempts.stopped += _placed_stops(stopped.get(id(each), ()), each.instances[0].reading)
+    for each in kernels:
+        for turn in range(len(each.told), len(each.instances)):
+            each.instances[turn] = _only_placed(setting, rules, each.instances[turn], every=every)
+
+
+def _only_placed(
+    setting: Setting, rules: tuple[Rule, ...], instance: PlacedKernel, *, every: bool
+) -> PlacedKernel:
+    """An instance that was not judged, without what another check, which had more left for it, has found out."""
+    known = instance.known
+    if known.is_no_more_than_placed:
+        return instance
+    one = Attempts(setting.limits, instance.function.name)
+
+    def again() -> PlacedKernel:
+        setting.forget(instance)
+        fresh = _placed(setting, instance.reading, instance.index, rules, known.placed_within)
+        _work_out(fresh, every=every)
+        return fresh
+
+    return one.run(FINDINGS, again, instance, setting.limits.reading_units)
+
+
+def _looked_into(
+    setting: Setting,
+    rules: tuple[Rule, ...],
+    kernel: _Placed,
+    turn: int,
+    pool: Pool,
+    waiting: int,
+    *,
+    every: bool,
+) -> tuple[_Told | None, list[Stopped]]:
+    """What the rules find in one instance, None where they did not come to an end, and what stopped them."""
+    instance, one = kernel.instances[turn], Attempts(setting.limits, kernel.function.name)
+    counted = instance.known.placed_cost
+    limits = pool.to_judge(counted, waiting)
+
+    def look_into() -> _Told:
+        nonlocal instance
+        look()
+        if not instance.known.is_judged(limits):
+            within, reading = instance.known.placed_within, instance.reading
+            setting.forget(instance)
+            instance = _placed(setting, reading, instance.index, rules, within)
+            _work_out(instance, every=every)
+        instance.known.facts.analysis.allow(limits)
+        told = {rule: instance.findings(rule) for rule in instance.known.telling(rules)}
+        instance.known.facts.analysis.mark(JUDGED)
+        instance.known.let_go()
+        return told
+
+    told = None
+    try:
+        told = one.run(FINDINGS, look_into, None, setting.limits.reading_units)
+    finally:
+        setting.forget_cut([instance], every=told is None)
+    PAUSES.here()
+    kernel.instances[turn] = instance
+    pool.spent += max(0, instance.known.cost - counted)
+    return told, one.stopped
 
 
 def _concerned(setting: Setting, readings: Sequence[Reading], rules: Sequence[Rule]) -> bool:
@@ -334,7 +490,7 @@ def _findings(of: _Placed) -> Iterator[tuple[Rule, Finding]]:
     contexts = [context for kernel in of.instances for context in kernel.reading.contexts]
     through = ground.through(contexts) if of.instances[0].known.facts.kernel.through else ""
     whole = of.whole and len(of.told) == len(of.instances)
-    whole = whole and not any(kernel.known.stopped for kernel in of.instances)
+    whole = whole and not any(kernel.known.stopped_in_check for kernel in of.instances)
     for rule in dict.fromkeys(rule for told in of.told for rule in told):
         if rule.unanimous and not whole:
             continue

@@ -21,6 +21,8 @@ from smem_lsp.source import SourceText
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import TranslationUnit
 
+_MOST_NAMED = 4  # analyses; the others are counted
+
 
 @dataclass(frozen=True, slots=True)
 class OccupancyRow:
@@ -116,6 +118,10 @@ class Report:
         tuple  # what is asked for later may end without a result as well
     )
     bytes: int = 0  # about what it keeps beside what the caches have
+    stopped_in_check: tuple[
+        Stopped, ...
+    ] = ()  # analyses without a result that the check itself has asked for
+    units: int = 0  # of work that its kernels took, or had taken when they were looked at first
 
     def fixes_for(self, finding: Finding) -> tuple[Fix, ...]:
         """What cures a finding; worked out when it is asked for."""
@@ -137,14 +143,24 @@ class Report:
 
     @property
     def cut(self) -> tuple[Stopped, ...]:
-        """Those of ``stopped`` that were begun, or wanted: not what is left out for being too many."""
-        return tuple(each for each in self.stopped if each.why is not Why.MANY)
+        """Those that the check has asked for and begun, or wanted: not what is left out for being too many, nor fixes
+        and verdicts, which are asked for later."""
+        return tuple(each for each in self.stopped_in_check if each.why is not Why.MANY)
+
+    @property
+    def unseen(self) -> str | None:
+        """What of the kernels the check did not look at for want of a larger budget, in one line, where an error may
+        hide. Not what was asked for later, such as a verdict."""
+        found = list(dict.fromkeys(each.words for each in self.stopped_in_check if each.hides_findings))
+        if len(found) > _MOST_NAMED:
+            found = [*found[:_MOST_NAMED], f"{len(found) - _MOST_NAMED} more"]
+        return "; ".join(found) or None
 
     @property
     def repeatable(self) -> bool:
-        """Is the same to be told of the same text? Not what ended for what other files had left of the memory, nor a
-        defect of ours, which is told until it is mended. Processor time is the file's own: two runs say the same."""
-        return not any(each.why in (Why.MEMORY, Why.DEFECT) for each in self.stopped)
+        """Is the same to be told of the same text? Not what ended for what the machine has, nor a defect of ours, which
+        is told until it is mended."""
+        return not any(each.why in (Why.TIME, Why.MEMORY, Why.DEFECT) for each in self.stopped)
 
     @property
     def defects(self) -> tuple[str, ...]:

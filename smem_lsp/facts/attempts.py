@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TypeVar
 
+from smem_lsp.config import Config
 from smem_lsp.facts.stopped import Stopped, Why
 from smem_lsp.source import Budget, OutOfBudget, Superseded
+from smem_lsp.source.budget import SECOND
 from smem_lsp.source.defect import described
 from smem_lsp.source.record import dataclass
 
@@ -16,20 +18,49 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one check may use: processor time in seconds, and megabytes by which the process may grow meanwhile.
+    """What one check may use. Work is counted in units (``source.budget``), so that the same text is cut at the same
+    place on every machine, whatever else it does.
 
-    The slowest files of the pinned corpora take 5.1 s (239 instances of kernels in one file of LightGBM) and
-    3.5 s (one kernel that reads the declarations of CuTe) where these were set.
+    ``file_units``: for all kernels together; ``reading_units``: for reading the file and its headers, for lowering one
+    kernel, and for a rule: far above what any text of a person takes, since a process that has read a header before
+    does less; ``kernel_units``: for the passes of one instance of a kernel; ``pass_units``: for one of them;
+    ``fix_units``: for all fixes of one report; ``seconds`` of processor time for the file, None: no limit;
+    ``megabytes`` by which the process may grow.
     """
 
-    file_seconds: float = 7.0
-    kernel_seconds: float = 5.0
-    pass_seconds: float = 2.0
-    fix_seconds: float = 0.5  # all fixes of one report, at least; else what the check has left over
-    megabytes: int = 600
+    file_units: int = 30 * SECOND
+    reading_units: int = 240 * SECOND
+    kernel_units: int = 16 * SECOND
+    pass_units: int = 10 * SECOND
+    fix_units: int = 10 * SECOND
+    seconds: float | None = None
+    megabytes: int = 4_000
+
+    def scaled(self, by: float) -> Limits:
+        """These for so many times the effort; what is no measure of work stays."""
+        return replace(
+            self,
+            file_units=int(by * self.file_units),
+            reading_units=int(by * self.reading_units),
+            kernel_units=int(by * self.kernel_units),
+            pass_units=int(by * self.pass_units),
+            fix_units=int(by * self.fix_units),
+        )
+
+    def within(self, units: int) -> Limits:
+        """These, for a kernel that may use no more than ``units``."""
+        share = min(1.0, units / self.kernel_units) if self.kernel_units else 1.0
+        return replace(
+            self, kernel_units=int(share * self.kernel_units), pass_units=int(share * self.pass_units)
+        )
 
 
 LIMITS = Limits()
+
+
+def limits_of(config: Config) -> Limits:
+    """At the effort that the settings name."""
+    return LIMITS.scaled(config.factor)
 
 
 @dataclass(slots=True)
@@ -40,21 +71,20 @@ class Attempts:
     kernel: str | None = None
     stopped: list[Stopped] = field(default_factory=list)
 
-    def run(self, what: str, work: Callable[[], T], otherwise: T, seconds: float | None = None) -> T:
+    def run(self, what: str, work: Callable[[], T], otherwise: T, units: int | None = None) -> T:
         """The result of ``work``, or ``otherwise`` where it is out of budget or raises.
 
-        ``what`` names it for the user. ``seconds`` None: it has those of a pass, and the time of passes that it is the
+        ``what`` names it for the user. ``units`` None: it has those of a pass, and the work of passes that it is the
         first to ask for does not count. Raises Superseded.
         """
-        limit = self.limits.pass_seconds if seconds is None else seconds
+        limit = self.limits.pass_units if units is None else units
         try:
-            with Budget(seconds=limit, own=seconds is None):
+            with Budget(units=limit, own=units is None):
                 return work()
         except Superseded:
             raise
         except OutOfBudget as cut:
-            why = Why.MEMORY if cut.reason == "memory" else Why.TIME
-            self.stopped.append(Stopped(what, why, self.kernel))
+            self.stopped.append(Stopped(what, Why(cut.reason), self.kernel))
         except RecursionError:
             self.stopped.append(Stopped(what, Why.DEPTH, self.kernel))
         except Exception as error:  # noqa: BLE001  (a defect of ours costs this analysis and no other)

@@ -204,5 +204,5 @@ def data_flow(
         kept=kept,
         pinned=pinned,
         interference=interference(kernel.body, facts, pinned),
-        followed=Followed(kernel, values, control, levels),
+        followed=Followed(kernel, values, control, levels, config.factor),
     )

@@ -54,7 +54,7 @@ def not_refuted(flow: DataFlow, shown: Hazards) -> Hazards:
     not know for granted, and chooses parameters. What is decided to rest on data, or on parameters, is told so. Of very
     many races, only the first ones are looked at, and kept."""
     verdicts = dict(flow.judged)
-    kept, effort = [], _TO_REFUTE
+    kept, effort = [], flow.followed.effort(_TO_REFUTE)
     for race in shown.races:
         of_block = verdicts.get(race.ground.named[0] if race.ground.named else None)
         if of_block is not None and not (race.named or race.first.serves):

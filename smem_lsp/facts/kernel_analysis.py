@@ -81,7 +81,7 @@ from smem_lsp.facts.occupied import Bound, Occupied, bounds, occupied
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.passes import Passes, run_once
 from smem_lsp.facts.refills import with_refills
-from smem_lsp.facts.stopped import Why
+from smem_lsp.facts.stopped import DATA_FLOW, OF_BUDGET
 from smem_lsp.facts.term_plans import TermPlan, plans_in_terms, proved_in_terms
 from smem_lsp.facts.term_purposes import TermPurposes, purposes_in_terms
 from smem_lsp.facts.terms import TermLayout
@@ -158,7 +158,7 @@ class KernelAnalysis(Passes):
     def flow(self) -> DataFlow:
         """Of the kernel; where that was stopped, of its accesses alone."""
         follow = partial(data_flow, self.kernel, self.config)
-        followed = self.run(_DATA_FLOW, follow, None, self.limits.kernel_seconds)
+        followed = self.run(DATA_FLOW, follow, None, self.limits.kernel_units)
         return followed or data_flow(flattened(self.kernel, _STOPPED), self.config)
 
     @cached_property
@@ -169,7 +169,7 @@ class KernelAnalysis(Passes):
         if not (passed or given) or self.stopped_flow is not None:
             return self.flow
         follow = partial(data_flow, self.kernel, self.config, passed, given)
-        return self.run(_DATA_FLOW, follow, None, self.limits.kernel_seconds) or self.flow
+        return self.run(DATA_FLOW, follow, None, self.limits.kernel_units) or self.flow
 
     @property
     def stopped_flow(self) -> str | None:
@@ -182,10 +182,10 @@ class KernelAnalysis(Passes):
         return self.flow.kernel.irregular
 
     def require_data_flow(self) -> None:
-        """Raises OutOfBudget where it was asked for and has taken all that the kernel may use."""
+        """Raises OutOfBudget where it was asked for and has used up all that the kernel may use."""
         for each in self.stopped:
-            if each.what == _DATA_FLOW and each.why in (Why.TIME, Why.MEMORY):
-                raise OutOfBudget("memory" if each.why is Why.MEMORY else "time")
+            if each.what == DATA_FLOW and each.why in OF_BUDGET:
+                raise OutOfBudget(each.why.value)
 
     def require_report(self) -> None:
         """Work out what a report on the kernel prints, whatever the rules ask for: within the budget of the check,
@@ -579,7 +579,6 @@ class KernelAnalysis(Passes):
         return extents(self.flow.kernel, self.flow.values, self.flow.fact)
 
 
-_DATA_FLOW = "data flow"
 _STOPPED = "its analysis was stopped"
 
 
@@ -603,5 +602,5 @@ def _is_right(changed: Kernel, barrier: int, flow: DataFlow) -> bool:
         found = find_hazards(changed, flow.values, control, verdicts, shape)
         if found.races or found.missing_lanes:
             return False
-    of = Followed(changed, flow.values, control, levels)
+    of = Followed(changed, flow.values, control, levels, flow.followed.factor)
     return not mispairings(of, ((shape, Judge(of, verdicts, dims_of(shape))) for shape, verdicts in judged))

@@ -13,26 +13,47 @@ from typing import Generic, TypeVar, overload
 from smem_lsp.facts.attempts import Attempts, Limits
 from smem_lsp.facts.stopped import Stopped
 from smem_lsp.source import Budget
-from smem_lsp.source.budget import apart, processor_time
+from smem_lsp.source.budget import apart, work_done
 from smem_lsp.source.queries import Query, Store
+from smem_lsp.source.record import dataclass
 
 T = TypeVar("T")
 U = TypeVar("U")
 S = TypeVar("S", bound="Passes")
 
 
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """How far the passes of a kernel were at some moment."""
+
+    spent: int
+    largest: int
+    stopped: tuple[Stopped, ...]
+
+
 class Passes:
-    """The results of the passes of one kernel, and the time that they share. ``kernel``: its name for the user."""
+    """The results of the passes of one kernel, and the work that they share. ``kernel``: its name for the user.
+
+    ``spent``: units of work of the passes that have ended, the same whatever was asked for first, and whatever was
+    remembered of another kernel.
+    """
 
     def __init__(self, kernel: str, limits: Limits) -> None:
         self._attempts = Attempts(limits, kernel)
-        self._left = limits.kernel_seconds
-        self._metered = False
+        self._under_way: list[int] = []  # units that each pass has taken by itself, the outermost first
+        self._since = 0  # when the innermost one went on, in units of work of this thread
         self._results = Store()
+        self._stages: dict[str, _Stage] = {}
+        self.spent = 0
+        self._largest = 0
 
     @property
     def limits(self) -> Limits:
         return self._attempts.limits
+
+    def allow(self, limits: Limits) -> None:
+        """What passes may use from now on, with what they have used."""
+        self._attempts.limits = limits
 
     @property
     def stopped(self) -> tuple[Stopped, ...]:
@@ -40,28 +61,61 @@ class Passes:
         return tuple(self._attempts.stopped)
 
     @property
-    def out_of_time(self) -> bool:
-        """Is the time of all passes together used up?"""
-        return self._left <= 0
+    def is_used_up(self) -> bool:
+        """Is there nothing left for any pass?"""
+        return self.spent >= self.limits.kernel_units
+
+    def mark(self, stage: str) -> None:
+        """A stage of the check has ended. What it took, and what was stopped, is noted the first time."""
+        self._stages.setdefault(stage, _Stage(self.spent, self._largest, self.stopped))
+
+    def has_ended(self, stage: str) -> bool:
+        return stage in self._stages
+
+    def cost(self, stage: str) -> int:
+        """Units that passes had taken when the stage ended; up to now, where it has not."""
+        return self._stages[stage].spent if stage in self._stages else self.spent
+
+    def largest(self, stage: str) -> int:
+        """The same of the one pass, of those that have a budget of their own, that had taken most."""
+        return self._stages[stage].largest if stage in self._stages else self._largest
+
+    def stopped_in(self, stage: str) -> tuple[Stopped, ...]:
+        """Passes without a result when the stage ended; up to now, where it has not."""
+        return self._stages[stage].stopped if stage in self._stages else self.stopped
 
     def result(self, query: Query[None, T], find: Callable[[], T]) -> T:
         """What ``find`` finds, or has found before for this kernel."""
         return query.of(self._results, None, find)
 
-    def run(self, what: str, work: Callable[[], T], otherwise: T, seconds: float | None = None) -> T:
+    def run(self, what: str, work: Callable[[], T], otherwise: T, units: int | None = None) -> T:
         """The result of a pass, or ``otherwise``. What asks for it does not pay for it; the kernel does."""
-        if self._metered:
-            with apart():
-                return self._attempts.run(what, work, otherwise, seconds)
-        self._metered = True
-        started = processor_time()
+        outermost = not self._under_way
+        self._went_on()
+        self._under_way.append(0)
+        ended = False
         try:
-            with apart(), Budget(seconds=self._left):
-                found = self._attempts.run(what, work, otherwise, seconds)
-            self._left -= processor_time() - started
+            with apart():
+                if not outermost:
+                    found = self._attempts.run(what, work, otherwise, units)
+                else:
+                    with Budget(units=self.limits.kernel_units - self.spent):
+                        found = self._attempts.run(what, work, otherwise, units)
+            ended = True
             return found
         finally:
-            self._metered = False
+            self._went_on()
+            own = self._under_way.pop()
+            if ended:  # else it begins anew
+                self.spent += own
+                self._largest = max(self._largest, own if units is None else 0)
+
+    def _went_on(self) -> None:
+        """What was done up to now was done by the innermost pass."""
+        now = work_done()
+        if self._under_way:
+            self._under_way[-1] += now - self._since
+        self._since = now
 
 
 class Pass(Generic[S, T]):

@@ -47,8 +47,10 @@ def with_refills(
     possible = tuple(each for each in possible if wanted >> each.buffer & 1)
     if not possible:
         return facts, found
-    tried = () if named is None else tuple(asker_of(of, each, _EFFORT) for each in _tried(of, named))
-    proved = proved_refills(asker_of(of, dims, _EFFORT), possible, facts, tried)
+    tried = (
+        () if named is None else tuple(asker_of(of, each, of.effort(_EFFORT)) for each in _tried(of, named))
+    )
+    proved = proved_refills(asker_of(of, dims, of.effort(_EFFORT)), possible, facts, tried)
     if not proved:
         return facts, found
     more = with_kills(facts, proved, of)

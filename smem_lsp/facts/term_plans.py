@@ -132,7 +132,7 @@ def plans_in_terms(partition: TermPartition, flow: DataFlow) -> tuple[TermPlan, 
     base = flow.kernel.buffers[partition.base]
     if len(partition.ranges) < 2 or partition.stays or not base.seen:
         return ()
-    asker = asker_of(flow.followed, dims_of(flow.fact), _EFFORT)
+    asker = asker_of(flow.followed, dims_of(flow.fact), flow.followed.effort(_EFFORT))
     through = _accesses(partition, flow)
     sizes: _Sizes = {each.index: each.size for each in partition.ranges}
     last = partition.ranges[-1]

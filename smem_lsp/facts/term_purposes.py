@@ -85,7 +85,7 @@ def purposes_in_terms(partition: TermPartition, flow: DataFlow) -> TermPurposes 
 
 def _apart(partition: TermPartition, groups: _Groups, passed: Sum, flow: DataFlow) -> TermPurposes | None:
     """A purpose takes all bytes up to the end, unless its accesses provably stay in its range."""
-    asker = asker_of(flow.followed, dims_of(flow.fact), _EFFORT)
+    asker = asker_of(flow.followed, dims_of(flow.fact), flow.followed.effort(_EFFORT))
     accesses = [
         node for node in walk(flow.kernel.body) if isinstance(node, Access) and node.point in partition.of
     ]

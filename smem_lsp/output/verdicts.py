@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine.report import KernelReport, Report
-from smem_lsp.facts.stopped import Stopped
+from smem_lsp.facts.stopped import EVERYTHING, Stopped
 from smem_lsp.rules.kernel_verdict import concerns
+from smem_lsp.rules.words import ended
 from smem_lsp.source import plural, printable, printable_path
 
 
@@ -35,7 +36,7 @@ def lines(report: Report) -> Iterator[str]:
         name = stop.kernel or "the file"
         line = report.source.line_number(stop.span.start)
         parts = f"{stop.what}: " if stop.parts else ""
-        yield f"{path}:{line} {printable(name)}: shared memory undecided: {parts}{stop.why.value}"
+        yield f"{path}:{line} {printable(name)}: shared memory undecided: {parts}{ended(stop.why)}"
 
 
 def _judged(report: Report) -> list[KernelReport]:
@@ -45,7 +46,7 @@ def _judged(report: Report) -> list[KernelReport]:
 
 def left_out(report: Report) -> list[Stopped]:
     """Kernels, instances and contexts that were not analysed."""
-    return [stop for stop in report.stopped if stop.what == "everything" or stop.parts]
+    return [stop for stop in report.stopped if stop.what == EVERYTHING or stop.parts]
 
 
 def _label(report: KernelReport) -> tuple[int, str]:

@@ -400,8 +400,8 @@ def _asked(question: Callable[..., T], row: Occupied, static_bytes: int) -> T:
 @dataclass(frozen=True)
 class FileFacts:
     """The whole file. ``unread``: statements outside the grammar that concern a kernel, shared memory or a barrier;
-    ``stopped``: analyses of it and of its kernels
-    without a result, known once the other rules have run; ``host``: its host functions, not walked yet."""
+    ``stopped``: analyses of it and of its kernels without a result, known once the other rules have run; ``host``: its
+    host functions, not walked yet; ``effort``: the word of the settings."""
 
     source: SourceText
     unit: TranslationUnit | None  # None: it could not be read within its budget
@@ -409,3 +409,4 @@ class FileFacts:
     suppressions: Suppressions
     stopped: tuple[Stopped, ...] = ()
     host: HostCode | None = None
+    effort: str = "normal"

@@ -9,6 +9,7 @@ from smem_lsp.analysis.decision.model import Answer, Decision, Undecided, Verdic
 from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.hazards.replayed import not_shown
 from smem_lsp.analysis.values.block_shape import most_threads
+from smem_lsp.facts.stopped import Why
 from smem_lsp.ir.nodes import (
     MORE_CONTEXTS,
     Barrier,
@@ -21,6 +22,7 @@ from smem_lsp.ir.shift import moved_words
 from smem_lsp.rules import ground, racing
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Severity
+from smem_lsp.rules.words import ended
 from smem_lsp.source import listed, plural, record
 from smem_lsp.targets.every import MAX_BLOCK
 
@@ -166,8 +168,8 @@ def _key(decision: Decision) -> tuple[int, int, bool]:
 
 
 def _stopped(facts: KernelFacts) -> Iterator[Reason]:
-    why = dict.fromkeys(each.why.value for each in facts.analysis.stopped if each.what in _FLOW)
-    for each in why or ("time",):
+    why = dict.fromkeys(ended(each.why) for each in facts.analysis.stopped if each.what in _FLOW)
+    for each in why or (ended(Why.EFFORT),):
         yield Reason(facts.kernel.line, each)
 
 

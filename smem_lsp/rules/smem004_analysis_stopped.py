@@ -1,16 +1,20 @@
-"""A part of the analysis was stopped: it took too much time or memory.
+"""A part of the analysis was left out: it would have taken too much work, or there is too much to look at.
 
 ## Why
 
-Every analysis has a budget of processor time and memory, so that no file can hold up an editor or a CI job. Where one
-is used up, its findings are missing: this hint says which, so that silence is not taken for a proof.
+Every analysis has a budget, so that no file can hold up an editor or a CI job. Where one is used up, findings are
+missing. This hint says in which kernels, what was left out, and how to go on, so that silence is not taken for a proof.
+It stands once in a file, at the first of these kernels, and says nothing of kernels without shared memory and barriers.
 
 ## Example
 
 ```cuda
-// Imagine a hundred thousand statements here: the search for data races ends after two seconds.
+// Imagine a hundred thousand statements here: the search for data races ends before it comes to the last one.
 __global__ void k(float* out) {
-  out[threadIdx.x] = 0.0f;
+  __shared__ float s[32];
+  s[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = s[31 - threadIdx.x];
 }
 ```
 
@@ -24,15 +28,17 @@ __global__ void k(float* out) {
 
 ## Fix
 
-No quick fix. Split what is checked: a generated file into several, a huge kernel into functions. The other analyses of
-the file are whole.
+No quick fix. `--effort thorough`, or `effort = "thorough"` in the settings, spends eight times the work. Where even
+that is too little, split what is checked: a generated file into several, a huge kernel into functions. The other
+analyses of the file are whole.
 
 ## Limits
 
-Budgets count processor time, not the clock: other programs on the machine do not use them up. A slower processor gets
-less done within them. No file of the projects that the tool is tried on comes near them. Of the instances of a template
-and of the files that include a header, eight that differ are looked at: where there are more, nothing is said, or done
-to a kernel, that has to hold in all of them.
+Budgets count steps of work, never seconds: the same text is cut at the same place on every machine, under any load.
+The kernels of a file share its budget, the cheap ones first. Only the server also looks at the clock, far above; what
+that cuts off, it analyses again in the background. Of the instances of a template and of
+the files that include a header, eight that differ are looked at: where there are more, nothing is said, or done to a
+kernel, that has to hold in all of them.
 """
 
 from __future__ import annotations
@@ -43,18 +49,41 @@ from smem_lsp.facts.stopped import Stopped, Why
 from smem_lsp.rules.facts import FileFacts
 from smem_lsp.rules.model import Finding, Severity, result_rule
 from smem_lsp.rules.suppressions import Suppression
-from smem_lsp.source import Span, listed
+from smem_lsp.source import listed
+
+_MOST_NAMED = 4  # kernels; the others are counted
+_MOST_LISTED = 100  # analyses, in the data
+_GOES_ON = "`--effort thorough` goes on"
 
 
 @result_rule("SMEM004", "analysis-stopped", Severity.HINT)
 def RULE(facts: FileFacts, used: Collection[Suppression], judged: Collection[str]) -> Iterator[Finding]:
-    by_kernel: dict[tuple[str | None, Span], list[Stopped]] = {}
-    for each in facts.stopped:
-        by_kernel.setdefault((each.kernel, each.span), []).append(each)
-    for (kernel, span), stopped in by_kernel.items():
-        where = "this file" if kernel is None else f"`{kernel}`"
-        message = f"the analysis of {where} is not complete: {_words(stopped)}"
-        yield Finding("SMEM004", message, span, Severity.HINT, kernel)
+    stopped = [each for each in facts.stopped if each.matters]
+    if not stopped:
+        return
+    by_kernel: dict[str | None, list[Stopped]] = {}
+    for each in stopped:
+        by_kernel.setdefault(each.kernel, []).append(each)
+    told = [f"{_words(each)}{_of(kernel)}" for kernel, each in by_kernel.items()]
+    more = len(told) - _MOST_NAMED
+    if more > 0:
+        told = [
+            *told[:_MOST_NAMED],
+            f"parts of {more} more kernels" if more > 1 else "parts of one more kernel",
+        ]
+    message = f"not all of this file was looked at: {'; '.join(told)}"
+    if any(each.why is Why.EFFORT for each in stopped) and facts.effort != "thorough":
+        message += f"; {_GOES_ON}"
+    first = min(stopped, key=lambda each: each.span.start)
+    kernel = next(iter(by_kernel)) if len(by_kernel) == 1 else None
+    left_out = [each.words for each in dict.fromkeys(stopped)][:_MOST_LISTED]
+    yield Finding(
+        "SMEM004", message, first.span, Severity.HINT, kernel, data={"left_out": "; ".join(left_out)}
+    )
+
+
+def _of(kernel: str | None) -> str:
+    return "" if kernel is None else f" of `{kernel}`"
 
 
 def _words(stopped: list[Stopped]) -> str:
@@ -65,13 +94,14 @@ def _words(stopped: list[Stopped]) -> str:
         if missing:
             what = "the rest" if "everything" in missing else listed(missing)
             parts.append(f"{_REASON[why]} {what}")
-    return "; ".join(parts)
+    return ", ".join(parts)
 
 
 _REASON = {
+    Why.EFFORT: "no effort was left for",
     Why.TIME: "no time was left for",
     Why.MEMORY: "no memory was left for",
     Why.DEPTH: "the text is nested too deeply for",
-    Why.DEFECT: "an internal error (see the log) stopped the search for",
+    Why.DEFECT: "an internal error (see the log) stopped",
     Why.MANY: "too many to look at:",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from smem_lsp.facts.stopped import OF_BUDGET, Why
 from smem_lsp.source.record import dataclass
 
 
@@ -37,6 +38,11 @@ class Words:
     def moved(self, lines: int, launches: int) -> Words:
         """The same, so many lines further on."""
         return Words(tuple(p.moved(lines, launches) if isinstance(p, Line) else p for p in self.parts))
+
+
+def ended(why: Why) -> str:
+    """Why an analysis has no result, as the reason for a verdict: ``out of effort``."""
+    return f"out of {why.value}" if why in OF_BUDGET else why.value
 
 
 def said(*parts: str | Line | Words) -> Words:

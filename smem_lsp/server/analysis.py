@@ -14,6 +14,8 @@ from smem_lsp.engine.confirm import is_compiled
 from smem_lsp.engine.contexts import MOST_CONTEXTS
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.environment.compiler import Compiler, Request, header_versions
+from smem_lsp.facts.attempts import limits_of
+from smem_lsp.facts.stopped import Why
 from smem_lsp.fixes.model import Fix
 from smem_lsp.rules.model import Finding
 from smem_lsp.server.client_settings import ClientSettings
@@ -28,6 +30,9 @@ from smem_lsp.source.record import dataclass
 
 _MOST_NOT_FOUND = 1_000  # includes that are looked for again when more is known of the project
 _MOST_REWRITES = 8  # texts that are compiled beside one document
+LONGEST_ANALYSIS = 300.0
+"""Seconds of processor time that one run may take: ten times what its units of work take on a machine of our time. What
+this cuts off is analysed in further runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,11 @@ class Analysis:
     asked: Asked = field(default_factory=Asked)
     targets: tuple[str, ...] = ()  # in force; those of ``config`` rule
     _fixes: dict[str, tuple[Fix, ...]] = field(default_factory=dict, repr=False)
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Was it cut off by time? Then another run finds more."""
+        return self.report is not None and any(each.why is Why.TIME for each in self.report.stopped)
 
     @property
     def bytes(self) -> int:
@@ -145,6 +155,7 @@ class Analyst:
                 reader=reader,
                 cache=self._cache,
                 measured=measured,
+                limits=replace(limits_of(config), seconds=LONGEST_ANALYSIS),
                 within=snapshot.within,
             )
 

@@ -28,6 +28,7 @@ SHORTEST_PAUSE = 0.005  # seconds: the keys of one paste, or of a macro, are one
 LONGEST_PAUSE = 0.300  # seconds
 PAUSE_RATIO = 0.5  # of the median of the last runs
 _RUNS = 15
+MOST_CONTINUED = 8  # runs of one text that go on where the one before was cut off by time
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,7 @@ class _Document:
     )
     settled: int = 0  # the last revision whose analysis has ended, well or not
     again: bool = False  # that analysis was let go and is made once more
+    continued: int = 0  # analyses of this text that were cut off by time
     times: deque[float] = field(default_factory=lambda: deque(maxlen=_RUNS))  # seconds of the last runs
 
     def next_turn(self) -> Turn:
@@ -221,6 +223,7 @@ class Scheduler:
         self._changes += 1
         document.revision = self._changes
         if not event.same_text:
+            document.continued = 0
             document.touched = self._changes
             self._actions.append(Supersede(event.uri))
         document.ready = False
@@ -273,6 +276,8 @@ class Scheduler:
                 self._put_back(document, run, now)
             else:
                 self._settle(document, event)
+                if event.analysis is not None and event.analysis.is_unfinished:
+                    self._go_on(document, now)
         self._start_next(now)
 
     # What follows from them
@@ -323,6 +328,12 @@ class Scheduler:
         document.put_back += 1
         if document.waits_since is None:
             document.waits_since = now
+
+    def _go_on(self, document: _Document, now: float) -> None:
+        """What time cut off is analysed in further runs: what the others found out is kept meanwhile."""
+        if document.continued < MOST_CONTINUED:
+            document.continued += 1
+            self._changed(Changed(document.uri, same_text=True), now)
 
     def _settle(self, document: _Document, event: Ended) -> None:
         again, document.again = document.again, False

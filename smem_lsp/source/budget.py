@@ -1,8 +1,15 @@
-"""Limits on the time and memory of a piece of work, and cancellation when nobody waits for it.
+"""Limits on the work and memory of a piece of work, and cancellation when nobody waits for it.
 
-Every loop whose length depends on the text calls ``checkpoint()``. It costs a tenth of a microsecond without a budget
-and little more with one; every few calls it reads the clock, and more seldom where no time passes between them.
-Budgets nest: a pass within its kernel, a kernel within its file. A budget belongs to the thread that opened it.
+Every loop whose length depends on the text calls ``checkpoint()``, which counts one unit of work; a step that takes as
+long as many of them calls ``spend(units)``. Units do not depend on the machine, nor on what else it does: the same text
+uses up the same budget at the same place everywhere. ``SECOND`` of them take about a second. An answer that is
+remembered must not decide what is left for other work. So the loops that find it call ``pause()`` in the place of
+``checkpoint()``, or all of it is done inside ``uncounted()``: its units count for budgets of ``all`` work alone, which
+only a defect can use up. Seconds of processor time and the growth of the process in MiB can be limited as well.
+
+A checkpoint costs a tenth of a microsecond without a budget and little more with one; every few calls it asks whether
+the work is still wanted, and more seldom where no time passes between them. Budgets nest: a pass within its kernel, a
+kernel within its file. A budget belongs to the thread that opened it.
 """
 
 from __future__ import annotations
@@ -11,20 +18,25 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 
 _clock: Callable[[], float] = getattr(time, "thread_time", time.process_time)
 
-STEPS = 16  # checkpoints between two readings of the clock, which cost as much as 20 of them
+SECOND = 250_000  # units that take about a second of processor time, between a third and three times as long
+EFFORTS: Mapping[str, float] = {"quick": 0.25, "normal": 1.0, "thorough": 8.0}
+"""How much work a check may spend, in the words of users, as a factor of all of its limits."""
+
+STEPS = 16  # units between two readings of the clock, which cost as much as 20 of them
 MOST_STEPS = 128  # the same, while they are passed in no time
 QUICK = 0.0005  # seconds of processor time between two readings: less is too often
 MEMORY_INTERVAL = 0.02  # seconds of processor time between two readings of the memory
 
 
 class OutOfBudget(Exception):
-    """A budget is used up. ``reason``: "time" or "memory"."""
+    """A budget is used up. ``reason``: "effort", which is the same on every machine; "time", of seconds or of all work;
+    or "memory"."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"out of {reason}")
@@ -36,70 +48,115 @@ class Superseded(Exception):
 
 
 class Budget:
-    """Limits the work inside a ``with`` block: processor time of this thread in seconds, and growth of the process in
-    MiB. ``stale``: True once nobody waits for the answer. ``own``: work in ``apart`` inside does not count.
+    """Limits the work inside a ``with`` block: units of work, units of ``all`` work, processor time of this thread in
+    seconds, and growth of the process in MiB. ``stale``: True once nobody waits for the answer. ``own``: work in
+    ``apart`` inside does not count.
 
     ``checkpoint`` inside raises OutOfBudget or Superseded. A used-up budget stays used up: any further work inside the
     block is stopped at the next look. The processor time of a thread does not pass while it waits for a compiler, nor
     while other programs run.
     """
 
-    __slots__ = ("_bytes", "_deadline", "_limit", "_own", "_parent", "_seconds", "_stale")
+    __slots__ = (
+        "_all",
+        "_bytes",
+        "_deadline",
+        "_last",
+        "_last_of_all",
+        "_limit",
+        "_own",
+        "_parent",
+        "_seconds",
+        "_stale",
+        "_units",
+    )
 
     def __init__(
         self,
         *,
+        units: int | None = None,
+        all: int | None = None,
         seconds: float | None = None,
         megabytes: int | None = None,
         stale: Callable[[], bool] | None = None,
         own: bool = False,
     ) -> None:
         self._own = own
+        self._units = units
+        self._all = all
         self._seconds = seconds
         self._bytes = None if megabytes is None else megabytes << 20
         self._stale = stale
+        self._last: int | None = None  # unit of work of the thread that is within the budget
+        self._last_of_all: int | None = None
         self._deadline: float | None = None
         self._limit: int | None = None
         self._parent: Budget | None = None
 
     def __enter__(self) -> Budget:
+        running = _running
+        done = _settle(running)
+        if self._units is not None:
+            self._last = done + self._units
+        if self._all is not None:
+            self._last_of_all = running.total + self._all
         if self._seconds is not None:
             self._deadline = processor_time() + self._seconds
         if self._bytes is not None:
             held = held_bytes()
             self._limit = None if held is None else held + self._bytes
-        self._parent = _running.budget
-        _running.budget = self
-        _running.steps = 1  # the first checkpoint inside looks
+            running.next_memory = 0.0  # whatever the clock said before
+        self._parent = running.budget
+        running.budget = self
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        _settle(_running)
         _running.budget = self._parent
 
     def look(self) -> None:
         """Raise OutOfBudget or Superseded if this budget or an enclosing one is exceeded."""
-        now = _running.looked = processor_time()
+        running = _running
+        done = _settle(running)
+        before = running.looked
+        now = running.looked = processor_time()
         held: int | None = None
-        if now >= _running.next_memory:
-            _running.next_memory = now + MEMORY_INTERVAL
+        if now >= running.next_memory:
+            running.next_memory = now + MEMORY_INTERVAL
             held = held_bytes()
+        running.between = min(2 * running.between, MOST_STEPS) if now - before < QUICK else STEPS
+        left = running.between
         budget: Budget | None = self
         while budget is not None:
             if budget._stale is not None and budget._stale():
                 raise Superseded
+            if budget._last is not None and not running.uncounted:
+                if done > budget._last:
+                    raise OutOfBudget("effort")
+                left = min(left, budget._last + 1 - done)
+            if budget._last_of_all is not None:
+                if running.total > budget._last_of_all:
+                    raise OutOfBudget("time")
+                left = min(left, budget._last_of_all + 1 - running.total)
             if budget._deadline is not None and now > budget._deadline:
                 raise OutOfBudget("time")
             if held is not None and budget._limit is not None and held > budget._limit:
-                _running.next_memory = 0.0  # still too much at the next look
+                running.next_memory = 0.0  # still too much at the next look
                 raise OutOfBudget("memory")
             budget = budget._parent
+        running.granted = running.left = left
 
 
 def processor_time() -> float:
     """Processor seconds of this thread; of the process where Python has no threads, as in a browser."""
     return _clock()
+
+
+def work_done() -> int:
+    """Units of work that this thread has done so far, within budgets."""
+    return _settle(_running)
 
 
 @contextmanager
@@ -110,47 +167,95 @@ def apart() -> Iterator[None]:
     while budget is not None and budget._own:
         skipped.append(budget)
         budget = budget._parent
-    started = processor_time()
+    done, started = _settle(_running), processor_time()
     _running.budget = budget
     try:
         yield
     finally:
         _running.budget = around
-        passed = processor_time() - started
+        units, passed = _settle(_running) - done, processor_time() - started
         for each in skipped:
+            if each._last is not None:
+                each._last += units
             if each._deadline is not None:
                 each._deadline += passed
 
 
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """For work of which an answer is remembered, or whose units somebody else counts: inside, units count for budgets
+    of all work alone."""
+    running = _running
+    done, outer = _settle(running), running.uncounted
+    running.uncounted = True
+    try:
+        yield
+    finally:
+        running.uncounted = outer
+        _settle(running)
+        running.done = done
+
+
 class _Running(threading.local):
-    """The budget of each thread."""
+    """The budget of each thread, and its work."""
 
     budget: Budget | None = None
-    steps = STEPS
-    between = STEPS  # checkpoints between two readings
+    done = 0  # units before the last look
+    total = 0  # the same, with those that do not count
+    free = 0  # units since the last look that do not count
+    granted = 0  # units from the last look to the next one
+    left = 0  # of these
+    between = STEPS  # units between two readings of the clock
     looked = 0.0  # processor time of the thread, seconds
     next_memory = 0.0
+    uncounted = False
 
 
 _running = _Running()
 
 
+def _settle(running: _Running) -> int:
+    """The units that are done; the next checkpoint looks."""
+    units = running.granted - running.left
+    running.total += units
+    running.done += units - running.free
+    running.granted = running.left = running.free = 0
+    return running.done
+
+
 def checkpoint() -> None:
-    """Stop here if the work exceeds its budget or is stale. Raises OutOfBudget or Superseded."""
+    """Count a unit of work. Stop here if the work exceeds its budget or is stale. Raises OutOfBudget or Superseded."""
     running = _running
     if running.budget is None:
         return
-    running.steps -= 1
-    if running.steps <= 0:
-        before = running.looked
-        running.steps = STEPS  # where it raises
+    running.left -= 1
+    if running.left <= 0:
         running.budget.look()
-        quick = running.looked - before < QUICK
-        running.steps = running.between = min(2 * running.between, MOST_STEPS) if quick else STEPS
+
+
+def pause() -> None:
+    """A checkpoint of work of which the result is remembered: it is no unit of who asks first."""
+    running = _running
+    if running.budget is None:
+        return
+    running.left -= 1
+    running.free += 1
+    if running.left <= 0:
+        running.budget.look()
+
+
+def spend(units: int) -> None:
+    """Count ``units`` of work. Raises as ``checkpoint``."""
+    running = _running
+    if running.budget is None:
+        return
+    running.left -= units
+    if running.left <= 0:
+        running.budget.look()
 
 
 def look() -> None:
-    """``checkpoint`` that always looks: for steps that take a millisecond or more."""
+    """``checkpoint`` that always looks and counts nothing: for steps that take a millisecond or more."""
     budget = _running.budget
     if budget is not None:
         budget.look()
@@ -168,13 +273,13 @@ def staleness() -> Callable[[], bool] | None:
     return (lambda: any(stale() for stale in asked)) if asked else None
 
 
-def used_up() -> bool:
-    """Is the innermost budget of this thread, or an enclosing one, used up?"""
+def used_up() -> str | None:
+    """The reason, if the innermost budget of this thread, or an enclosing one, is used up."""
     try:
         look()
-    except OutOfBudget:
-        return True
-    return False
+    except OutOfBudget as error:
+        return error.reason
+    return None
 
 
 def held_bytes() -> int | None:

@@ -16,12 +16,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
-from functools import lru_cache
+from functools import lru_cache, wraps
 from heapq import heapify, heapreplace
 from itertools import count
 from threading import Lock
 from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, cast
 from weakref import WeakSet, WeakValueDictionary
+
+from smem_lsp.source.budget import uncounted
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -239,6 +241,9 @@ class Query(Generic[K, V]):
         try:
             if self._cycle is not _MISSING:
                 value = self._guarded(store, key, work)
+            elif store.shared:
+                with uncounted():  # who asks first does not pay for others
+                    value = work()
             else:
                 value = work()
         finally:
@@ -388,7 +393,12 @@ def remembered(*, most: int) -> Callable[[Callable[P, V]], Callable[P, V]]:
     on nothing else. ``most``: bound on the number of answers."""
 
     def declare(function: Callable[P, V]) -> Callable[P, V]:
-        memory = lru_cache(maxsize=most)(function)
+        @wraps(function)
+        def first(*args: P.args, **kwargs: P.kwargs) -> V:
+            with uncounted():
+                return function(*args, **kwargs)
+
+        memory = lru_cache(maxsize=most)(first)
         PROCESS.adopt(memory.cache_clear)
         return cast("Callable[P, V]", memory)
 

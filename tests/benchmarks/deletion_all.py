@@ -14,7 +14,7 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -167,11 +167,9 @@ def measure(
     seed: int = 7,
     harmless: Annotated[Path | None, "path:line of barriers that are known to be needless"] = None,
     list: Annotated[Path | None, Aside("write what is said of each deletion to this file")] = None,
-    slack: Annotated[float, "times the limits of processor time"] = 1,
+    slack: Annotated[float, "times the limits of work"] = 1,
 ) -> Iterator[Told]:
-    seconds = (LIMITS.file_seconds, LIMITS.kernel_seconds, LIMITS.pass_seconds)
-    a, b, c = (slack * each for each in seconds)
-    limits = replace(LIMITS, file_seconds=a, kernel_seconds=b, pass_seconds=c)
+    limits = LIMITS.scaled(slack)
     known = harmless.read_text(encoding="utf-8").split() if harmless else []
     seen: set[bytes] = set()
     every: Sequence[tuple[Config, Deletion]] = [

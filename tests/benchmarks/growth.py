@@ -17,12 +17,12 @@ from benchmarks.runner.declared import Figure, Told, benchmark
 from benchmarks.runner.figures import profiled
 
 from smem_lsp.engine import check
-from smem_lsp.facts.attempts import Limits
+from smem_lsp.facts.attempts import LIMITS
 from smem_lsp.source.queries import PROCESS, Store
 
 Form = Literal["live_buffers", "buffers_in_turn", "branches", "barriers", "loops", "static_kernels"]
 SIZES = (125, 250, 500, 1_000)
-PATIENT = Limits(60.0, 60.0, 60.0, 1.0, 2_000)
+PATIENT = LIMITS.scaled(8)
 
 
 def _kernel(body: str) -> str:

@@ -129,11 +129,11 @@ def test_whatever_a_result_depends_on_is_looked_at(checked: list[str], smem: Com
     assert len(checked) == before + 1
 
 
-@pytest.mark.parametrize(("reason", "runs"), [("time", 1), ("memory", 2)])
-def test_what_ran_out_of_time_is_told_again_as_it_was(
+@pytest.mark.parametrize(("reason", "runs"), [("effort", 1), ("time", 2), ("memory", 2)])
+def test_what_was_left_out_for_its_effort_is_told_again_as_it_was(
     checked: list[str], smem: Command, monkeypatch: pytest.MonkeyPatch, reason: str, runs: int
 ) -> None:
-    """How much memory there was depends on the files before, so those are tried again."""
+    """How much time and memory there was depends on the machine, so those are tried again."""
 
     def raises(*_: object) -> None:
         raise OutOfBudget(reason)

@@ -26,7 +26,6 @@ from scan import KernelDefinition, kernel_definitions
 from smem_lsp.config import Config
 from smem_lsp.engine import check
 from smem_lsp.environment import DiskReader, SourceError, read_source
-from smem_lsp.facts.attempts import LIMITS, Limits
 from smem_lsp.facts.stopped import Why
 from smem_lsp.output import json_, json_document
 from smem_lsp.rules.registry import ALL_NAMES
@@ -96,13 +95,6 @@ def survey(corpus: Corpus, folder: Path, seen: set[bytes] | None = None) -> Surv
     return result
 
 
-# Three times what users get: processor time depends on the machine and on what else it does, and a test must not.
-# How close real files come to the limit is the column "slowest" of the table that this program prints.
-_LIMITS = Limits(
-    *(5 * seconds for seconds in (LIMITS.file_seconds, LIMITS.kernel_seconds, LIMITS.pass_seconds))
-)
-
-
 def _survey_file(path: Path, name: str, config: Config, reader: DiskReader, result: Survey) -> None:
     try:
         text = read_source(str(path)).text
@@ -111,7 +103,7 @@ def _survey_file(path: Path, name: str, config: Config, reader: DiskReader, resu
     result.files += 1
     start = time.perf_counter()
     try:
-        report = check(text, path=str(path), config=config, reader=reader, limits=_LIMITS)
+        report = check(text, path=str(path), config=config, reader=reader)
         findings = json_.finding_objects(report, ALL_NAMES)
         kernels = json_.kernel_objects(report)
         file = json_.file_object(report)

@@ -247,17 +247,16 @@ def test_the_first_context_says_that_there_are_more() -> None:
     assert not seen(project, "tile.cuh").more_contexts
 
 
-def test_contexts_for_which_there_is_no_time_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contexts_for_which_there_is_no_effort_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     kernels = importlib.import_module("smem_lsp.engine.kernels")
     monkeypatch.setattr(kernels, "_FOR_KERNELS", 0)
-    monkeypatch.setattr(kernels, "_LEAST_SHARE", 0)
     unordered = TILE.replace("  __syncthreads();\n", "")
     other = RUNNER.replace("BM 16", "BM 8")
     files = {"tile.cuh": unordered, "run.cu": RUNNER, "other.cu": other}
     report = seen(Project(files, {"tile.cuh": ["run.cu", "other.cu"]}), "tile.cuh")
 
     assert [mains(each.kernel) for each in report.kernels] == [("run.cu",)]
-    assert [each.words for each in report.stopped] == ["1 more instance or contexts of scale: time"]
+    assert [each.words for each in report.stopped] == ["1 more instance or contexts of scale: effort"]
     race = next(finding for finding in report.findings if finding.code == "SMEM201")
     assert report.fixes_for(race) == ()
 
@@ -339,7 +338,9 @@ def test_a_ninth_context_that_differs_leaves_all_of_them_undecided() -> None:
         assert "not all files that include it are read" in kernel.verdict.words
     assert [each.words for each in racy.stopped] == ["more contexts of reverse: too many"]
     (said,) = (each for each in racy.findings if each.code == "SMEM004")
-    assert said.message == "the analysis of `reverse` is not complete: too many to look at: more contexts"
+    assert (
+        said.message == "not all of this file was looked at: too many to look at: more contexts of `reverse`"
+    )
     assert list(lines(racy))[-1] == "reverse.cuh:2 reverse: shared memory undecided: more contexts: too many"
 
 

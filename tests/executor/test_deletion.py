@@ -26,7 +26,7 @@ ELSEWHERE = {"09_exclusive_uniform.cu without 16", "51_switch_scope.cu without 1
 def test_the_reference_programs(part: int) -> None:
     names = sorted(path.name for path in FOLDER.glob("*.cu") if ".wrong." not in path.name)[part::PARTS]
     tally = judge([Source(name, (FOLDER / name).read_bytes().decode()) for name in names], SEEDS)
-    print(tally.line())
+    print(tally)
     assert tally.racy >= 30
     assert not tally.false_redundant
     assert set(tally.false_races) <= ELSEWHERE

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 from corpora.fetch import Unavailable
-from goldens.making import no_haste, read_what_all_need
+from goldens.making import read_what_all_need
 
 from fuzz.comparing import Unequal, shrunk, still_unequal, unequal
 from fuzz.edits import Step, session
@@ -27,7 +27,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """0: no difference. 1: there is one; it was printed. 2: nothing was compared."""
     flags = _parser().parse_args(arguments)
     read_what_all_need()
-    no_haste()
     gc.collect()
     gc.freeze()
     if flags.replay is not None:

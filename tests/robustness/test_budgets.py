@@ -13,10 +13,8 @@ from smem_lsp.facts.attempts import Attempts, Limits
 from smem_lsp.facts.stopped import Why
 from smem_lsp.rules.model import Severity
 from smem_lsp.source import Budget, OutOfBudget, Superseded, checkpoint
-from smem_lsp.source.budget import STEPS, look, used_up
+from smem_lsp.source.budget import STEPS, apart, look, pause, spend, uncounted, used_up, work_done
 from smem_lsp.source.queries import Store
-
-pytestmark = pytest.mark.limits
 
 RACE = """\
 __global__ void {name}(float* g) {{
@@ -28,7 +26,12 @@ void launch_{name}(float* g) {{ {name}<<<1, 256>>>(g); }}
 """
 
 
-def spin(seconds: float) -> None:
+def spin(units: int) -> None:
+    for _ in range(units):
+        checkpoint()
+
+
+def spin_seconds(seconds: float) -> None:
     end = time.thread_time() + seconds
     while time.thread_time() < end:
         checkpoint()
@@ -38,16 +41,62 @@ def spin(seconds: float) -> None:
 
 
 def test_work_within_its_budget_is_not_stopped() -> None:
-    started = time.thread_time()
-    with Budget(seconds=60, megabytes=10_000):
-        spin(0.01)
-    assert time.thread_time() - started >= 0.01
+    before = work_done()
+    with Budget(units=100_000, seconds=60, megabytes=10_000):
+        spin(100_000)
+    assert work_done() - before == 100_000
     checkpoint()  # and outside nothing is limited
+
+
+@pytest.mark.parametrize("units", [0, 1, 15, 16, 17, 129, 5_000])
+def test_work_is_stopped_at_the_first_unit_too_many(units: int) -> None:
+    done = 0
+    with pytest.raises(OutOfBudget, match="effort"), Budget(units=units):
+        while True:
+            checkpoint()
+            done += 1
+    assert done == units
+
+
+def test_work_that_is_spent_at_once_counts_as_much() -> None:
+    with Budget(units=1_000):
+        spend(600)
+        spin(400)
+        with pytest.raises(OutOfBudget):
+            spend(1)
+        with pytest.raises(OutOfBudget):
+            checkpoint()  # a used-up budget stays used up
+
+
+def test_work_whose_result_is_remembered_is_no_work_of_who_asks_first() -> None:
+    with Budget(all=5_000), Budget(units=100):
+        for _ in range(1_000):
+            pause()
+        with uncounted():
+            spin(1_000)
+            spend(1_000)
+        spin(100)
+        assert not used_up()
+        with pytest.raises(OutOfBudget), uncounted():
+            spin(60_000)  # but a budget of all work ends it
+
+
+def test_work_apart_counts_for_the_budgets_around_that_are_not_its_own() -> None:
+    with Budget(units=1_000):
+        with Budget(units=10, own=True):
+            with apart():
+                spin(500)
+            spin(10)
+            with pytest.raises(OutOfBudget):
+                checkpoint()
+        spin(489)
+        with pytest.raises(OutOfBudget):
+            checkpoint()
 
 
 def test_time_that_is_used_up_stops_the_work() -> None:
     with pytest.raises(OutOfBudget, match="time"), Budget(seconds=0.01):
-        spin(60)
+        spin_seconds(60)
 
 
 def test_memory_that_is_used_up_stops_the_work() -> None:
@@ -60,9 +109,9 @@ def test_memory_that_is_used_up_stops_the_work() -> None:
 
 
 def test_a_budget_around_another_one_counts_as_well() -> None:
-    with Budget(seconds=0.01):
-        with pytest.raises(OutOfBudget), Budget(seconds=60):
-            spin(60)
+    with Budget(units=10_000):
+        with pytest.raises(OutOfBudget), Budget(units=1_000_000):
+            spin(1_000_000)
         assert used_up()
     assert not used_up()
 
@@ -78,12 +127,12 @@ def test_nobody_waits_any_more() -> None:
 
 @pytest.mark.defects
 def test_a_pass_that_is_stopped_or_fails_costs_its_own_result() -> None:
-    attempts = Attempts(Limits(pass_seconds=0.01), "k")
-    assert attempts.run("slow", lambda: spin(60), None) is None
+    attempts = Attempts(Limits(pass_units=1_000), "k")
+    assert attempts.run("slow", lambda: spin(1_000_000), None) is None
     assert attempts.run("broken", lambda: 1 // 0, 7) == 7
     assert attempts.run("sound", lambda: 5, 0) == 5
     assert [(each.what, each.why) for each in attempts.stopped] == [
-        ("slow", Why.TIME),
+        ("slow", Why.EFFORT),
         ("broken", Why.DEFECT),
     ]
     report = attempts.stopped[1].report
@@ -95,7 +144,7 @@ def test_a_pass_that_is_stopped_or_fails_costs_its_own_result() -> None:
 def test_a_stale_run_is_no_failure_of_a_pass() -> None:
     attempts = Attempts()
     with pytest.raises(Superseded), Budget(stale=lambda: True):
-        attempts.run("anything", lambda: spin(60), None)
+        attempts.run("anything", lambda: spin(1_000_000), None)
     assert attempts.stopped == []
 
 
@@ -106,25 +155,29 @@ def told(report: Report) -> list[str]:
     return [each.message for each in report.findings if each.code == "SMEM004"]
 
 
-def test_a_file_without_time_is_told_as_a_whole() -> None:
-    report = check(RACE.format(name="k"), limits=Limits(file_seconds=0))
-    assert told(report) == ["the analysis of this file is not complete: no time was left for the rest"]
-    assert [each.words for each in report.stopped] == ["everything: time"]
+def test_a_file_without_effort_is_told_as_a_whole() -> None:
+    report = check(RACE.format(name="k"), limits=Limits(reading_units=0))
+    assert told(report) == [
+        "not all of this file was looked at: no effort was left for the rest; `--effort thorough` goes on"
+    ]
+    assert [each.words for each in report.stopped] == ["everything: effort"]
     assert report.statistics.lines == 6
     assert report.statistics.functions is None
     assert report.findings[0].severity is Severity.HINT
 
 
-def test_a_kernel_without_time_is_told_at_its_name() -> None:
+def test_a_kernel_without_effort_is_told_at_its_name() -> None:
     text = RACE.format(name="k")
-    report = check(text, limits=Limits(kernel_seconds=0))
-    assert told(report) == ["the analysis of `k` is not complete: no time was left for the rest"]
+    report = check(text, limits=Limits(kernel_units=0))
+    assert told(report) == [
+        "not all of this file was looked at: no effort was left for the rest of `k`; `--effort thorough` goes on"
+    ]
     assert text[report.findings[0].span.start :].startswith("k(float* g)")
-    assert [each.words for each in report.stopped] == ["everything of k: time"]
+    assert [each.words for each in report.stopped] == ["everything of k: effort"]
 
 
-def test_passes_without_time_leave_the_buffers_known() -> None:
-    report = check(RACE.format(name="k"), limits=Limits(pass_seconds=0))
+def test_passes_without_effort_leave_the_buffers_known() -> None:
+    report = check(RACE.format(name="k"), limits=Limits(pass_units=0))
     (message,) = told(report)
     assert "data races" in message  # what took no time at all has its result
     assert "SMEM201" not in {each.code for each in report.findings}
@@ -134,7 +187,7 @@ def test_passes_without_time_leave_the_buffers_known() -> None:
 def test_what_was_stopped_with_its_file_is_asked_again() -> None:
     """An answer that was cut because other kernels had taken the time is not kept."""
     text, cache = RACE.format(name="k"), Store()
-    assert told(check(text, cache=cache, limits=Limits(file_seconds=0)))
+    assert told(check(text, cache=cache, limits=Limits(reading_units=0)))
     report = check(text, cache=cache)
     assert told(report) == []
     assert "SMEM201" in {each.code for each in report.findings}
@@ -156,7 +209,8 @@ def test_a_kernel_whose_findings_have_no_time_is_listed(monkeypatch: pytest.Monk
     assert [each.kernel.name for each in report.kernels] == ["first", "second", "third"]
     last = report.kernels[2]
     assert (last.static_bytes, [site.block for site in last.kernel.launches]) == (1024, [(256, 1, 1)])
-    assert "the analysis of `third` is not complete: no time was left for findings" in told(report)
+    (message,) = told(report)
+    assert message.endswith("no time was left for findings of `third`")
 
 
 def test_nothing_is_rewritten_where_an_instance_was_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +289,7 @@ def test_one_kernel_that_fails_costs_one_kernel(monkeypatch: pytest.MonkeyPatch)
     assert report.stopped[0].report is not None
     assert "KeyError at test_budgets.py:" in report.stopped[0].report
     assert told(report) == [
-        "the analysis of `broken` is not complete: an internal error (see the log) stopped the search for data races"
+        "not all of this file was looked at: an internal error (see the log) stopped data races of `broken`"
     ]
     # The other analyses of the broken kernel have their results.
     assert report.kernels[0].static_bytes == 1024
@@ -272,7 +326,7 @@ void launch(float* g) { k<<<1, 256>>>(g); }
 
 
 def test_a_stopped_kernel_keeps_its_place_in_later_versions() -> None:
-    cache, limits = Store(), Limits(pass_seconds=0)
+    cache, limits = Store(), Limits(pass_units=0)
     check(RACE.format(name="k"), cache=cache, limits=limits)
     moved = "// one line more\n\n" + RACE.format(name="k")
     report = check(moved, cache=cache, limits=limits)
@@ -282,7 +336,7 @@ def test_a_stopped_kernel_keeps_its_place_in_later_versions() -> None:
 
 def test_a_rule_is_silenced_like_any_other() -> None:
     text = "// smem: ignore-file[SMEM004]\n" + RACE.format(name="k")
-    assert told(check(text, limits=Limits(pass_seconds=0))) == []
+    assert told(check(text, limits=Limits(pass_units=0))) == []
 
 
 def test_nothing_is_stopped_in_an_ordinary_file() -> None:
@@ -294,7 +348,7 @@ def test_no_suppression_is_called_unused_where_something_was_stopped() -> None:
         "s[255 - threadIdx.x];", "s[255 - threadIdx.x];  // smem: ignore[SMEM201]"
     )
     assert not check(text).findings
-    cut = check(text, limits=Limits(pass_seconds=0))
+    cut = check(text, limits=Limits(pass_units=0))
     assert {each.code for each in cut.findings} == {"SMEM004"}
 
 

@@ -22,7 +22,7 @@ def example(rule: Rule, heading: str = "Example") -> str:
 
 def checked_example(rule: Rule, config: Config | None = None) -> Report:
     """No example is so long that a part of its analysis is stopped: there the limits are lower."""
-    limits = Limits(file_seconds=0) if rule.code == "SMEM004" else LIMITS
+    limits = Limits(reading_units=0) if rule.code == "SMEM004" else LIMITS
     return check(example(rule), config=config or asked(rule), limits=limits)
 
 

@@ -141,14 +141,14 @@ def test_an_access_that_leaves_its_buffer_is_no_assumption_any_more() -> None:
 
 
 def test_a_stopped_verdict_says_so() -> None:
-    limits = replace(LIMITS, pass_seconds=0.0)
+    limits = replace(LIMITS, pass_units=0)
     (kernel,) = check(ORDERED, config=Config(select=("SMEM101",)), limits=limits).kernels
-    assert kernel.verdict.words == "undecided: line 1: time"
+    assert kernel.verdict.words == "undecided: line 1: out of effort"
 
 
 def test_a_kernel_that_was_not_analysed_is_undecided() -> None:
-    report = check(ORDERED, limits=replace(LIMITS, kernel_seconds=0.0))
-    assert list(verdicts.lines(report)) == ["<memory>:1 k: shared memory undecided: time"]
+    report = check(ORDERED, limits=replace(LIMITS, kernel_units=0))
+    assert list(verdicts.lines(report)) == ["<memory>:1 k: shared memory undecided: out of effort"]
     assert verdicts.kinds(report) == ["undecided"]
 
 

@@ -20,6 +20,8 @@ from smem_lsp.server.client_settings import ClientSettings
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.job_queue import MOST_REQUESTS, JobQueue
 from smem_lsp.server.scheduler import (
+    LONGEST_PAUSE,
+    MOST_CONTINUED,
     SHORTEST_PAUSE,
     AnalysisRun,
     Answer,
@@ -72,7 +74,8 @@ def test_a_stale_analysis_stops_at_the_next_kernel() -> None:
 class Made:
     """What stands for the analysis of a run."""
 
-    def __init__(self, run: AnalysisRun, weight: int = 1) -> None:
+    def __init__(self, run: AnalysisRun, weight: int = 1, *, is_unfinished: bool = False) -> None:
+        self.is_unfinished = is_unfinished
         self.snapshot = SimpleNamespace(uri=run.uri, revision=run.revision)
         self.seconds = 0.01
         self.bytes = weight
@@ -131,9 +134,9 @@ class Bench:
         assert self.stale
         self.step(Ended(self.started[-1]))
 
-    def finish(self, defect: Exception | None = None) -> None:
+    def finish(self, defect: Exception | None = None, *, is_unfinished: bool = False) -> None:
         run = self.started[-1]
-        made: Any = Made(run)
+        made: Any = Made(run, is_unfinished=is_unfinished)
         self.step(Ended(run, defect=defect) if defect is not None else Ended(run, made))
 
 
@@ -180,6 +183,30 @@ def test_whoever_waits_for_this_text_is_told_when_it_changes() -> None:
     bench.finish()
     assert bench.told[-1] == Answer("u") and not bench.scheduler.pending("u")
     assert bench.scheduler.current("u") == 3
+
+
+def test_what_time_cut_off_is_analysed_in_further_runs() -> None:
+    bench = Bench()
+    bench.changed("u")
+    bench.finish(is_unfinished=True)
+    assert len(bench.published()) == 1  # what there is is shown at once
+    bench.passes(LONGEST_PAUSE)
+    assert bench.order() == ["u", "u"]
+    bench.finish()
+    assert len(bench.published()) == 2
+    bench.passes(LONGEST_PAUSE)
+    assert bench.order() == ["u", "u"] and not bench.scheduler.pending("u")
+
+
+def test_a_text_without_an_end_is_not_analysed_for_ever() -> None:
+    bench = Bench()
+    for text in (1, 2):
+        bench.changed("u")
+        for _ in range(20):
+            if bench.scheduler.pending("u"):
+                bench.finish(is_unfinished=True)
+                bench.passes(LONGEST_PAUSE)
+        assert len(bench.published()) == text * (1 + MOST_CONTINUED)
 
 
 def test_a_failure_is_an_answer() -> None:

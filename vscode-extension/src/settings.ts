@@ -46,6 +46,8 @@ export function serverSettings(scope?: vscode.Uri): Record<string, unknown> {
   }
   const contexts = settings.get<Record<string, string>>('contexts', {});
   if (Object.keys(contexts).length > 0) result['contexts'] = { ...contexts };
+  const effort = settings.get('effort', 'normal');
+  if (effort !== 'normal') result['effort'] = effort;
   const compiler = expand(settings.get('nvcc', ''), scope && vscode.workspace.getWorkspaceFolder(scope));
   if (compiler) result['nvcc'] = compiler;
   const ignore = [...list(settings, 'ignore')];

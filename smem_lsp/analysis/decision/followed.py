@@ -59,17 +59,23 @@ _NO_PLACES = frozenset[Where]()
 
 @dataclass
 class Followed:
-    """A kernel that was followed. What it holds besides is found when it is first asked for, and kept."""
+    """A kernel that was followed. What it holds besides is found when it is first asked for, and kept. ``factor``: how
+    many times the usual effort what is decided of it may take."""
 
     kernel: Kernel
     values: ValueFacts
     control: Control
     levels: Levels
+    factor: float = 1.0
     _ways: dict[tuple[Ordering, frozenset[Where]], Ways] = field(default_factory=dict)
     _meetings: dict[frozenset[Where], int] = field(default_factory=dict)
     _controls: dict[frozenset[int], Control] = field(default_factory=dict)
     _begun: dict[Dims | None, Mapping[Term, Interval]] = field(default_factory=dict)
     _steps: dict[str, Mapping[int, int]] = field(default_factory=dict)
+
+    def effort(self, usual: int) -> int:
+        """What may be spent where that is ``usual``, in the solver's units."""
+        return int(self.factor * usual)
 
     @cached_property
     def nodes(self) -> Sequence[Node]:

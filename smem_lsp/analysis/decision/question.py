@@ -9,7 +9,7 @@ from functools import partial
 
 from smem_lsp.analysis.decision import solver
 from smem_lsp.analysis.decision.conditions import Condition
-from smem_lsp.analysis.decision.effort import AT_FIRST, EFFORT, OF_MANY, TO_ASK
+from smem_lsp.analysis.decision.effort import AT_FIRST, EFFORT, OF_MANY, TO_ASK, by_effort, count
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.formulas import Expression, Formula, concerned, either, for_none, negated
@@ -86,7 +86,8 @@ class Asker:
         key = prove, tile, self._key(first, second, way, lanes)
         found = self._known.get(key)
         if found is None or (found.answer is Answer.DATA and found.witness is None and not self.to_tell):
-            found = self._answered(first, second, way, lanes, tile, prove=prove)
+            with by_effort(self):
+                found = self._answered(first, second, way, lanes, tile, prove=prove)
             if self.effort > 0:  # else more may be found with more of it
                 self._known[key] = found
         if found.out_of_effort and self._are_enumerated_apart(first, second):
@@ -166,6 +167,7 @@ class Asker:
     def spend(self, effort: int, *, hard: int = 0) -> None:
         """``hard``: so many proofs were given up."""
         self.effort -= effort
+        count(effort)
         self.hard_conditions += hard
         if self._effects:
             self._effects[-1].effort += effort
@@ -188,10 +190,11 @@ class Asker:
         """Do they surely meet on none of ``ways``? ``widest``: one that includes all of them."""
         if self.effort <= 0:
             return False
-        self.spend(TO_ASK)
-        return PairQuestion(
-            self, first, second, widest, lanes, prove=True, tile=tile, ways=tuple(ways)
-        ).never_meet()
+        with by_effort(self):
+            self.spend(TO_ASK)
+            return PairQuestion(
+                self, first, second, widest, lanes, prove=True, tile=tile, ways=tuple(ways)
+            ).never_meet()
 
     def _key(self, first: Access, second: Access, way: Way, lanes: bool | None) -> object:
         """Questions with one key have one answer."""
@@ -297,6 +300,7 @@ class Asker:
         if question not in self._paid:
             self._paid.add(question)
             self.effort -= found.effort
+            count(found.effort)
         return found
 
     def alone(self, access: Access, lanes: bool | None = None) -> PairQuestion:
@@ -375,7 +379,7 @@ class Asker:
         if known is not None:
             self._note_again(known[1], known[2])
             return known[0]
-        with self._noting() as effects:
+        with by_effort(self), self._noting() as effects:
             found = find()
         if self.effort > 0:
             self._facts[key] = found, effects, self._self
@@ -455,7 +459,7 @@ class Asker:
             return self._bound[0]
         if self.dims is None or self.effort <= 0:
             return {}
-        with self._noting() as effects:
+        with by_effort(self), self._noting() as effects:
             found = dict(self._find_bound()) if self.given() else {}
         self._bound = found, effects, self._self
         return found

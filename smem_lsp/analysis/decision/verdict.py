@@ -81,7 +81,7 @@ class Judge:
         of = self.of
         self.asker = asker_of(of, self.dims, most=self.most)
         effort = max(_LEAST_OF_BARRIERS, _OF_BARRIERS // (of.kernel.siblings + 1))
-        asker = replace(self.asker, effort=effort)
+        asker = replace(self.asker, effort=of.effort(effort))
         self.barriers = BarrierJudge(asker, of.control, self.verdicts.paired)
 
     def decisions(
@@ -104,7 +104,7 @@ class Judge:
             share = _TO_TELL  # what one instance shows is told, whatever is left for the others
         else:
             share = max(_LEAST_TO_TELL, _TO_TELL // (kernel.siblings + 1))
-        self.asker.effort = self._given = share
+        self.asker.effort = self._given = self.of.effort(share)
         hard = 0
         first, others = self.to_be_told(opened)
         told = (replace(each, ways=each.surely) for each in first)
@@ -119,7 +119,7 @@ class Judge:
                     asked is None and not to_tell and decision.answer in (Answer.UNDECIDED, Answer.PRESUMED)
                 )
                 if settled or hard >= _MOST_HARD:
-                    self.asker.effort = min(self.asker.effort, _OF_THE_REST)
+                    self.asker.effort = min(self.asker.effort, self.of.effort(_OF_THE_REST))
                 yield decision
 
     def to_be_told(self, opened: Sequence[Open]) -> tuple[list[Open], list[Open]]:
@@ -140,7 +140,7 @@ class Judge:
         """Of a kernel with many accesses, the places where each thread touches bytes of its own: whatever stands around
         two accesses there, they are apart."""
         if self._own is None:
-            asker = replace(self.asker, effort=_OF_PLACES)
+            asker = replace(self.asker, effort=self.of.effort(_OF_PLACES))
             shared = self.of.shared_places.items()
             self._own = frozenset(place for place, access in shared if asker.is_of_each_thread(access))
         return self._own

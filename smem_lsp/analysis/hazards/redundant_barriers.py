@@ -71,7 +71,7 @@ def redundant_barriers(
     if not of.barriers or not _all_is_seen(of):
         return ()
     outside = with_outside(of.kernel, of.values, of.levels)
-    widened = Followed(outside.kernel, outside.values, of.control, of.levels)
+    widened = Followed(outside.kernel, outside.values, of.control, of.levels, of.factor)
     accesses = tuple({access.point: access for access in widened.accesses}.values())
     if len(accesses) > _MOST:
         return ()
@@ -144,7 +144,7 @@ class _Search:
         kernel = self.outside.kernel
         self.nodes = {access.point: access for access in self.accesses}
         self.storages = storages_of(kernel.buffers)
-        self.effort = max(_LEAST_EFFORT, _EFFORT // (kernel.siblings + 1))
+        self.effort = self.of.effort(max(_LEAST_EFFORT, _EFFORT // (kernel.siblings + 1)))
 
     @property
     def axes(self) -> str:

@@ -36,6 +36,7 @@ from smem_lsp.ir.nodes import (
     walk,
 )
 from smem_lsp.source import checkpoint, record
+from smem_lsp.source.budget import pause
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_BLOCK
 
@@ -80,7 +81,7 @@ class Levels:
 
     def level(self, term: Term) -> Level:
         """The level of a term."""
-        checkpoint()
+        pause()
         level = term.level
         for carrier in term.carried:
             own = self.of.get(carrier, Level.THREAD)

@@ -13,7 +13,7 @@ from smem_lsp.analysis.values.bit_functions import MOST
 from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Op, Opaque, Sym, Term, Thread, parts_of
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
 from smem_lsp.ir.values import Reading
-from smem_lsp.source import checkpoint
+from smem_lsp.source.budget import pause, uncounted
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_BLOCK, MAX_GRID
 
@@ -48,7 +48,7 @@ class Bounds:
 
     def interval(self, term: Term) -> Interval:
         """(at least, at most), inclusive."""
-        checkpoint()
+        pause()
         found = self._known.get(term)
         if found is None:
             low, high = self._interval(term)
@@ -69,7 +69,8 @@ class Bounds:
         if isinstance(term, Sym):
             return self.of_symbol(term.name)
         if isinstance(term, LoopVar):
-            return self._loop_variable(term)
+            with uncounted():
+                return self._loop_variable(term)
         if (
             isinstance(term, Opaque) and term.one_of
         ):  # behind a loop: as one of its turns leaves it, or as before it

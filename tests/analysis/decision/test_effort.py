@@ -8,10 +8,10 @@ from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.analysis.decision.most_telling import most_telling
 from smem_lsp.analysis.decision.verdict import Judge
 from smem_lsp.engine import check
-from smem_lsp.facts.attempts import Limits
+from smem_lsp.facts.attempts import LIMITS
 from smem_lsp.rules.model import Severity
 
-PATIENT = Limits(60.0, 60.0, 60.0)  # it is effort that ends a search here, on a slow machine, too
+PATIENT = LIMITS.scaled(8)  # it is the solver's effort that ends a search here
 
 
 def test_a_kernel_with_many_easy_pairs_and_many_instances() -> None:
