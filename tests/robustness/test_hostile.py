@@ -1,5 +1,4 @@
-"""Hostile texts end within fifteen seconds of processor time (ten where nothing else runs) and a gigabyte, and what was
-cut is told.
+"""Hostile texts end within the work and the memory that a check may take, and what was cut is told.
 
 Every fifth of them, at a third of its size: ``python -m tests.benchmarks hostile`` tries all of them at full size.
 """
