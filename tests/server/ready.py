@@ -2,7 +2,7 @@
 
 The imports are nearly all that a start takes (0.9 s), and a run of the tests starts over two hundred servers. Whatever
 a process is told at its start it gets anew: environment, current folder, pipes, signals. Starts from nothing are tested
-by those who run the command itself: tests/cli, the editors, and the conversations that pass a command.
+by those who run the command itself: a conversation whose editor dies, the soak, TCP, the editors.
 """
 
 from __future__ import annotations
