@@ -147,9 +147,9 @@ def judge_kernels(
 ) -> list[JudgedKernel]:
     """The kernels that can be analysed within the budget: ``every`` one, or those that concern a rule. ``attempts``
     notes those that cannot. What a report prints of them comes first; then the rules look at the first instance of each
-    kernel, then at the second ones; then, of ``every`` one, instances that are left out are proved. Each kernel has an
-    even share of the work; those that need more share what the others leave. Of a kernel that takes more than its share
-    the other instances and contexts are left out: then nothing is said, or done to it, that has to hold in all of
+    kernel, then at the second ones; then, of ``every`` one, instances that are left out are proved. The cheap ones
+    come first, and each may have a few times the even share of what is left (``Pool.to_judge``). Of a kernel that takes
+    more the other instances and contexts are left out: then nothing is said, or done to it, that has to hold in all of
     them."""
     of_kernels = tuple(rule for rule in rules if rule.on_kernel is not None)
     read = partial(readings_of, setting.units)
@@ -243,29 +243,12 @@ def _place(
             continue
         placed: list[PlacedKernel] = []
         known: list[PlacedKernel] = []
-
-        def place(
-            readings: Sequence[Reading] = readings,
-            first: int = first,
-            placed: list[PlacedKernel] = placed,
-            known: list[PlacedKernel] = known,
-            most: int = most,
-            within: Limits = within,
-            one: Attempts = one,
-        ) -> bool:
-            for index, reading in enumerate(readings, first):
-                if placed and sum(each.known.placed_cost for each in placed) > most:
-                    others = f"{plural(len(readings) - len(placed), 'more instance')} or contexts"
-                    one.stopped.append(Stopped(others, Why.EFFORT, reading.function.name, parts=True))
-                    return False
-                placed.append(_placed(setting, reading, index, rules, within))
-                _work_out(placed[-1], every=every)
-                known.append(placed[-1])
-            return not readings[0].left_out
-
+        work = partial(
+            _place_readings, setting, readings, first, rules, within, one, placed, known, most, every=every
+        )
         whole = None
         try:
-            whole = one.run(EVERYTHING, place, None, limits.reading_units)
+            whole = one.run(EVERYTHING, work, None, limits.reading_units)
         finally:
             setting.forget_cut(placed, every=whole is None)
         PAUSES.here()
@@ -278,6 +261,32 @@ def _place(
         if not (known and every_known):
             _leave_out(readings[0], attempts)
     return found
+
+
+def _place_readings(
+    setting: Setting,
+    readings: Sequence[Reading],
+    first: int,
+    rules: Sequence[Rule],
+    limits: Limits,
+    attempts: Attempts,
+    placed: list[PlacedKernel],
+    known: list[PlacedKernel],
+    most: int,
+    *,
+    every: bool,
+) -> bool:
+    """Add the readings of a kernel to ``placed``, each to ``known`` too once its report is worked out, until they have
+    taken ``most`` units. Are these all that it has? ``first``: index of the first of them among all of the file."""
+    for index, reading in enumerate(readings, first):
+        if placed and sum(each.known.placed_cost for each in placed) > most:
+            others = f"{plural(len(readings) - len(placed), 'more instance')} or contexts"
+            attempts.stopped.append(Stopped(others, Why.EFFORT, reading.function.name, parts=True))
+            return False
+        placed.append(_placed(setting, reading, index, rules, limits))
+        _work_out(placed[-1], every=every)
+        known.append(placed[-1])
+    return not readings[0].left_out
 
 
 def _placed(
@@ -328,12 +337,12 @@ def _are_decided(kernel: _Placed, pool: Pool, end: int) -> bool:
 
 
 def _leave_out(reading: Reading, attempts: Attempts, *, covered: bool = False) -> None:
-    """Tell what is left out of a kernel. ``covered``: its instances are proved."""
+    """Tell what is left out of a kernel. ``covered``: its instances are proved, so only a rewrite may be missing."""
     function = reading.function
     for parts in reading.left_out:
         proved = covered and parts == MORE_INSTANCES
         what = f"findings in {parts}" if proved else parts
-        stopped = Stopped(what, Why.MANY, function.name, parts=not proved)
+        stopped = Stopped(what, Why.MANY, function.name, parts=not proved, matters=not proved)
         attempts.stopped += _placed_stops([stopped], reading)
 
 

@@ -34,7 +34,7 @@ class Stopped:
     """One analysis that has no result. ``what``: "data races", or "everything" of a kernel or file; ``kernel`` None: of
     the whole file. ``span``: where it is told; ``report``: of a defect of ours, a line to paste into a bug report;
     ``parts``: instances or contexts of the kernel, of which nothing was analysed; ``matters``: shared memory or a
-    barrier is concerned, as far as is known."""
+    barrier is concerned, as far as is known, and what is left out is not proved by other means."""
 
     what: str
     why: Why

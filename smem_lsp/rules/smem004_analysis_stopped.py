@@ -38,7 +38,7 @@ Budgets count steps of work, never seconds: the same text is cut at the same pla
 The kernels of a file share its budget, the cheap ones first. Only the server also looks at the clock, far above; what
 that cuts off, it analyses again in the background. Of the instances of a template and of
 the files that include a header, eight that differ are looked at: where there are more, nothing is said, or done to a
-kernel, that has to hold in all of them.
+kernel, that has to hold in all of them. This hint does not count them where the others are proved to be race-free.
 """
 
 from __future__ import annotations

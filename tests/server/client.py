@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from server.ready import CAN_FORK, ForkedProcess
+
 ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-m", "smem_lsp", "server")
 PATIENCE = 120.0  # seconds; only a server that hangs needs them
@@ -37,14 +39,18 @@ class Client:
         self, command: tuple[str, ...] = COMMAND, *, settings: Any = None, cwd: Path | None = None
     ) -> None:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-            cwd=cwd,
-        )
+        self.process: subprocess.Popen[bytes] | ForkedProcess
+        if command is COMMAND and CAN_FORK:
+            self.process = ForkedProcess(environment, cwd or Path.cwd())
+        else:
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                cwd=cwd,
+            )
         self.settings = settings  # what workspace/configuration is answered with; a callable gets the item
         self.held: list[Json] | None = None  # a list: questions for the configuration wait in it
         self.received: list[Json] = []  # notifications and requests of the server
