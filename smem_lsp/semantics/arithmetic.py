@@ -109,6 +109,9 @@ def promoted(kind: Type | None) -> Scalar | None:
     if isinstance(kind, Enum) and _scoped(kind):
         return None
     found = scalar_of(kind)
+    if isinstance(kind, Enum) and found == UNSIGNED and kind.decl.underlying is None:
+        values = kind.scope.semantics.enum_values(kind.decl, kind.scope).values()
+        return INT if all(n is not None and n < 1 << 31 for n in values) else UNSIGNED
     if found is None or found.kind == "other":
         return None
     if found.kind == "float":

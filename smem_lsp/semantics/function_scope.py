@@ -240,9 +240,8 @@ def _extent(decl: Declared) -> tuple[Source, Range] | None:
             return decl.source, (decl.start, decl.range[1])
         case UsingDecl():
             return decl.source, decl.target
-        case FunctionDecl():
-            if not decl.constexpr:
-                return None
-            return decl.source, (decl.start, decl.head[1] if decl.body is None else decl.body[1])
+        case FunctionDecl():  # of another than a `constexpr` one only the types of a call are asked for
+            end = decl.list[1] if decl.body is None else decl.body[int(decl.constexpr)]
+            return decl.source, (decl.start, end)
         case NamespaceAlias():
             return None

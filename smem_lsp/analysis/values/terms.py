@@ -15,6 +15,7 @@ from enum import IntEnum
 from typing import Final
 
 from smem_lsp.analysis.values.bit_functions import BIT_FUNCTIONS, REVERSED
+from smem_lsp.ir.extents import FREE, THREAD, Extent, bits_of, leaves, of_operation, of_symbol
 from smem_lsp.ir.values import Reading, computed, operator_of
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
@@ -146,6 +147,7 @@ class Table:
     _ops: dict[tuple[str, tuple[Term, ...]], Term] = field(default_factory=dict)
     _read: dict[tuple[str, tuple[Term, ...], Reading], Term] = field(default_factory=dict)
     _falling: dict[Term, bool] = field(default_factory=dict)
+    _extents: dict[Term, Extent] = field(default_factory=dict)
     _leaves: dict[_Leaf, Term] = field(default_factory=dict)
     _serial: int = 0
 
@@ -267,13 +269,45 @@ class Table:
 
     def op(self, operator: str, *args: Term, reading: Reading = Reading.UNKNOWN) -> Term:
         """``operator`` applied to ``args``, folded where that is certain for the type that ``reading`` says."""
-        if reading is not Reading.UNKNOWN and any(map(self.may_fall, args)):
-            return self._op_reading(operator, args, reading)
+        if reading is not Reading.UNKNOWN:
+            left, *others = args
+            args = (
+                self.fitted(left, reading),
+                *(each if operator == ">>" else self.fitted(each, reading) for each in others),
+            )
+            if any(map(self.may_fall, args)):
+                return self._op_reading(operator, args, reading)
         key = operator, args
         found = self._ops.get(key)
         if found is None:
             found = self._ops[key] = self._fold(operator, args) or self._make(operator, args)
         return found
+
+    def extent(self, term: Term) -> Extent:
+        """How large its number gets, what is free being small."""
+        found = self._extents.get(term)
+        if found is None:
+            if isinstance(term, Const):
+                return Extent(term.n, term.n)
+            if isinstance(term, Thread):
+                return THREAD
+            if isinstance(term, Sym):
+                return of_symbol(term.name)
+            if not isinstance(term, Op) or term.operator not in _FOLDED:
+                return FREE
+            found = self._extents[term] = of_operation(term.operator, tuple(map(self.extent, term.args)))
+        return found
+
+    def fitted(self, term: Term, reading: Reading) -> Term:
+        """A number as an operator reads it that leaves the type which it has there: its low bits."""
+        if not leaves(self.extent(term), reading):
+            return term
+        bits = bits_of(reading)
+        mask = self.const((1 << bits) - 1)
+        if reading.mask is not None:
+            return self.op("&", term, mask)
+        half = self.const(1 << bits - 1)
+        return self.op("-", self.op("&", self.op("+", term, half), mask), half)
 
     def _op_reading(self, operator: str, args: tuple[Term, ...], reading: Reading) -> Term:
         key = operator, args, reading
@@ -297,7 +331,7 @@ class Table:
         if term.operator == REVERSED:
             return True
         if term.natural:
-            return term.operator == "&" and term.args[1] is self._leaves.get(_WORD)
+            return term.operator == "&" and isinstance(term.args[1], Const) and term.args[1].n >= _WORD
         found = self._falling.get(term)
         if found is None:
             found = self._falling[term] = term.operator in _FALLING or any(map(self.may_fall, term.args))
@@ -321,7 +355,9 @@ class Table:
 
     def _keeps(self, term: Term) -> bool:
         """Is an unsigned number of 32 bits in range? No counter of a loop is taken to wrap."""
-        return isinstance(term, LoopVar) or not self.may_fall(term)
+        if isinstance(term, LoopVar):
+            return True
+        return not self.may_fall(term) and self.extent(term).high <= _WORD
 
     # ---- making ----------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Protocol
 
+from smem_lsp.elaborate.expression_types import expression_type
 from smem_lsp.ir.nodes import AddressSpace, DeclarationSite, Name
 from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var
 from smem_lsp.lowering.body import (
@@ -36,7 +37,7 @@ from smem_lsp.semantics.local_declarations import declare_constants, declare_sta
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type, size_of_type
 from smem_lsp.semantics.spell_type import spell_type
-from smem_lsp.semantics.types import Type, plain_type, scalar_of
+from smem_lsp.semantics.types import Array, Enum, Reference, Scalar, Type, is_number, plain_type, scalar_of
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
 from smem_lsp.unit.shared_declarations import NOT_TYPE, _element_type, shared_buffer
@@ -45,10 +46,6 @@ _MOST_ALIASES = 8  # that name each other
 _MOST_NUMBERS = 16  # of a constant array that are told apart
 _OF_ONE_NUMBER = frozenset("+-~!")
 _OF_NUMBERS = frozenset("+ - * / % << >> & | ^ < > <= >= == != && ||".split())
-_LOSSY = frozenset(
-    "float double half __half __nv_bfloat16 nv_bfloat16 bool char short int8_t uint8_t int16_t uint16_t uchar"
-    " ushort".split()
-)
 
 
 def declare(
@@ -72,7 +69,8 @@ def declare(
         _declare_shared(ctx, declaration, scope, block, in_switch)
         return
     if "{}" not in declaration.words:
-        declare_constants(declaration, scope.declare_constants())
+        at = ctx.at.base + declaration.lo
+        declare_constants(declaration, scope.declare_constants(), ctx.at.body, at)
     for position, declarator in enumerate(declaration.declarators):
         if not declarator.function or declarator.nested:
             _declare_local(ctx, declaration, declarator, scope)
@@ -97,16 +95,20 @@ def _declare_local(
     initializer = declarator.initializer
     if isinstance(initializer, tree.Braces) and len(initializer.items) == 1 and not declarator.dims:
         initializer = initializer.items[0]
-    if _binds_a_value(ctx, declaration, initializer, scope):
+    if initializer is not None and (
+        _binds_a_value(ctx, declaration, initializer, scope)
+        or makes_temporary(declarator, scope, initializer, scope)
+    ):
         declarator = replace(
             declarator, pointers=[each for each in declarator.pointers if each not in ("&", "&&")]
         )
-    reference = bool({"&", "&&"} & set(declarator.pointers)) or "decltype" in declaration.words
+    reference = _is_reference(ctx, declaration, declarator, scope)
     if reference and initializer is not None:
         meaning = effects.designated(ctx, initializer, scope)
         if meaning is not None and declarator.name:  # another name for one variable
             scope.names[declarator.name] = meaning
-            scope.declare_constants().values[declarator.name] = None
+            constants = scope.declare_constants()
+            constants.bound[declarator.name] = TypedConstant(_bound_type(declarator, scope))
             return
     if isinstance(initializer, tree.Braces) and declarator.dims and "*" in declarator.pointers:
         _declare_pointers(ctx, declaration, declarator, initializer, scope)
@@ -128,6 +130,20 @@ def _declare_local(
             assert isinstance(named, Variable)
             scope.names[declarator.name] = replace(named, constant=True)
         _initialise(ctx, declaration, declarator, variable, result, array, reference, steady, scope)
+
+
+def _is_reference(
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
+) -> bool:
+    """Is it a reference that is declared? What ``decltype`` says of anything but a name may be one."""
+    if not {"&", "&&"}.isdisjoint(declarator.pointers):
+        return True
+    if "decltype" not in declaration.words:
+        return False
+    texts = ctx.at.body.tokens.texts
+    first = texts.index("decltype", ctx.at.base + declaration.lo)
+    kind = _bound_type(declarator, scope)
+    return texts[first + 3 : first + 4] != [")"] or kind is None or isinstance(kind, Reference)
 
 
 def _name_part(
@@ -198,7 +214,7 @@ def _initial(
     scope: LocalScope,
 ) -> Value | Ref:
     """What a variable is initialised with, or a reference is bound to."""
-    reference = bool({"&", "&&"} & set(declarator.pointers)) or "decltype" in declaration.words
+    reference = _is_reference(ctx, declaration, declarator, scope)
     if "*" in declarator.pointers and not reference and not declarator.dims:
         result = expressions.address(ctx, initializer, scope)
     else:
@@ -219,8 +235,7 @@ def _initial(
             if unseen and declarator.pointers == ["*"] and not declarator.dims:
                 return unknown_types.in_elements(ctx, declaration, loaded, scope) or loaded
             return loaded
-        exact = keeps_integers(declaration.words)
-        return conversions.assigned(loaded, initializer, kind, scope, exact=exact)
+        return conversions.assigned(loaded, initializer, kind, scope)
     unknown_calls.lend(ctx, initializer, scope)
     effects.forget_bound(ctx, initializer, scope)
     return result
@@ -250,8 +265,10 @@ def _initialise(
             scope.names[declarator.name] = replace(named, bound=bound_to(ctx, result, declarator.initializer))
         if array or (reference and not steady):
             result = ctx.out.fresh()
-        elif reference and not keeps_integers(declaration.words):
-            result = Op(Operator.CAST, (result,))
+        elif reference and declarator.initializer is not None:
+            result = conversions.assigned(
+                result, declarator.initializer, number_type(declarator, scope), scope
+            )
         ctx.assign(variable, result)
 
 
@@ -284,8 +301,19 @@ def _is_value(expr: tree.Expr | None) -> bool:
 
 def declared_type(declarator: tree.Declarator, scope: LocalScope) -> Type | None:
     """The type of a variable that was just declared; None: no plain variable, or unknown."""
-    if declarator.pointers or declarator.dims:
-        return None
+    return None if declarator.pointers or declarator.dims else _bound_type(declarator, scope)
+
+
+def number_type(declarator: tree.Declarator, scope: LocalScope) -> Type | None:
+    """The type of the number that a variable that was just declared holds, or each element of an array of them, or that
+    a reference leads to; None: it is no number, or of an unknown type."""
+    kind = plain_type(_bound_type(declarator, scope))
+    while isinstance(kind, Array) and "*" not in declarator.pointers:
+        kind = plain_type(kind.element)
+    return kind if isinstance(kind, Scalar | Enum) else None
+
+
+def _bound_type(declarator: tree.Declarator, scope: LocalScope) -> Type | None:
     known = scope.constant_scope().bound.get(declarator.name)
     return known.type if isinstance(known, TypedConstant) else None
 
@@ -308,6 +336,18 @@ def _binds_a_value(
     if {"auto", "decltype"} & set(declaration.words):
         return scalar_of(evaluate_value(initializer, scope.constant_scope()).type) is not None
     return is_plain(ctx, declaration, [], scope)
+
+
+def makes_temporary(
+    declarator: tree.Declarator, inner: LocalScope, given: tree.Expr, scope: LocalScope
+) -> bool:
+    """``const unsigned char& r = i;`` of an ``int``: the reference is bound to a number of its own ([dcl.init.ref]).
+    ``inner``: where the reference is declared."""
+    wanted = scalar_of(number_type(declarator, inner))
+    if wanted is None or "*" in declarator.pointers or declarator.dims:
+        return False
+    found = scalar_of(expression_type(given, scope.constant_scope()))
+    return found is not None and is_number(found) and is_number(wanted) and found != wanted
 
 
 def _is_steady(declaration: tree.Declaration, initializer: tree.Expr | None, scope: LocalScope) -> bool:
@@ -355,7 +395,8 @@ def _new_local(
     array = 0 if declarator.nested else len(declarator.dims)
     variable = ctx.variables.declare(declarator.name)
     kind, element, shape = pointee(declaration.words, declaration.names, declarator, scope.constant_scope())
-    exact = keeps_integers(declaration.words)
+    number = number_type(declarator, scope)
+    exact = conversions.keeps_integers(number)
     if _is_number(declaration, declarator, scope):
         ctx.variables.numbers_only.add(variable)
     constant = is_constant(declaration.words, declarator.pointers)
@@ -371,6 +412,7 @@ def _new_local(
         kind=kind,
         numbers=numbers,
         own=own,
+        type=number,
     )
     return variable, bool(array)
 
@@ -584,11 +626,6 @@ def class_name(words: list[str]) -> str:
     """The last word of a type as it is spelled, without template arguments; "" where there is none."""
     named = [word for word in words if word not in NOT_TYPE]
     return named[-1].removesuffix("<>") if named else ""
-
-
-def keeps_integers(words: list[str]) -> bool:
-    """Does a variable of this type hold any 32-bit integer unchanged?"""
-    return not _LOSSY & set(words)
 
 
 def _group(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from smem_lsp.elaborate.expression_types import computed_type, expression_type
 from smem_lsp.ir.nodes import AccessKind, Branch, Seq
 from smem_lsp.ir.tensor_maps import CLASSES
 from smem_lsp.ir.values import (
@@ -50,7 +51,7 @@ from smem_lsp.semantics.arithmetic import literal
 from smem_lsp.semantics.declarations import VariableDecl
 from smem_lsp.semantics.entities import Undeclared
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
-from smem_lsp.semantics.sizes import size_of, size_of_type
+from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.types import (
     Array,
     Pointer,
@@ -537,9 +538,10 @@ def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, by: int, scope: Loca
         return now
     forward, back = (Operator.ADD, Operator.SUBTRACT) if by > 0 else (Operator.SUBTRACT, Operator.ADD)
     if isinstance(place, Var):
-        ctx.assign(place.index, operation(forward, place, Const(1)))
+        kind = expression_type(target, scope.constant_scope())
+        ctx.assign(place.index, conversions.stepped(operation(forward, place, Const(1)), kind))
         if isinstance(expr, tree.PostfixStep):  # what it was before
-            return operation(back, place, Const(1))
+            return conversions.stepped(operation(back, place, Const(1)), kind)
     else:
         ctx.outside.write(place)
         changed = _assigned_variable(ctx, target, scope)
@@ -622,6 +624,9 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
         _move_pointer(ctx, expr.target, moved, scope)
         return operand(ctx, expr.target, scope) if whole else place.moved(None)
     result: Value = right
+    kind = variable.type
+    if kind is None or not whole:
+        kind = expression_type(expr.target, scope.constant_scope())
     if variable.array:
         result = ctx.out.fresh()
     elif compound:
@@ -632,15 +637,13 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
             (expr.target, expr.value),
             scope,
         )
+        result = conversions.converted(result, computed_type(expr, scope.constant_scope()), kind)
+    else:
+        result = conversions.assigned(result, expr.value, kind, scope)
     if not whole:  # a member of it
         own = _is_element(variable, expr.target)
         ctx.outside.write(place, own=own)  # or what a member points to
         return _change_part(ctx, variable, expr.target, result)
-    if compound or variable.array:
-        result = result if variable.exact else Op(Operator.CAST, (result,))
-    else:
-        kind = evaluate_value(expr.target, scope.constant_scope()).type
-        result = conversions.assigned(result, expr.value, kind, scope, exact=variable.exact)
     ctx.assign(variable.index, result)
     return result
 
@@ -846,10 +849,10 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
         return inner
     if type_id.words == ["void"]:
         return inner
-    size = size_of(type_id.words, type_id.names, scope.constant_scope())
-    exact = size is not None and size[0] >= 4 and not {"float", "double"} & set(type_id.words)
     kind = type_of.type_id(type_id, scope.constant_scope())
-    return conversions.assigned(inner, expr.operand, kind, scope, exact=exact)
+    if kind is None:
+        return Op(Operator.CAST, (inner,))
+    return conversions.assigned(inner, expr.operand, kind, scope)
 
 
 def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) -> Value | Ref:

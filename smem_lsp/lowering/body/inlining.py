@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from smem_lsp.elaborate.returned_types import returned_by_function, returned_by_lambda
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
@@ -22,7 +23,7 @@ from smem_lsp.ir.nodes import (
     Remote,
     Seq,
 )
-from smem_lsp.ir.values import Const, Op, Operator, Value, Var, operation
+from smem_lsp.ir.values import Const, Operator, Value, Var, operation
 from smem_lsp.lowering.body import (
     calls,
     declarations,
@@ -84,8 +85,12 @@ def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalS
         return result
     inner = LocalScope(closure.scope)
     bind(ctx, parameters, expr, scope, inner)
-    lo, hi = closure.base + closure.node.body[0], closure.base + closure.node.body[1]
-    return body(ctx, closure.function, ctx.at.body_of(closure.function).block(lo, hi), inner, expr)
+    node, base = closure.node, closure.base
+    lo, hi = base + node.body[0], base + node.body[1]
+    own = ctx.at.body_of(closure.function)
+    listed = None if node.parameters is None else (base + node.parameters[0], base + node.parameters[1])
+    kind = returned_by_lambda(own, listed, lo, inner.constant_scope())
+    return body(ctx, closure.function, own.block(lo, hi), inner, expr, kind)
 
 
 def inline_function(
@@ -195,7 +200,9 @@ def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     else:
         result = expressions.operand(ctx, expr, scope)
         if not outcome.reference:
-            result = effects.load(ctx, result, expr)
+            result = effects.assigned(effects.load(ctx, result, expr), outcome.type)
+            if not isinstance(result, Ref):
+                result = conversions.assigned(result, expr, outcome.type, scope)
     if isinstance(result, Ref):
         outcome.refs.append(ctx.frozen(result))
     else:
@@ -311,20 +318,24 @@ def bind(
             if parameter.name:
                 _new_parameter(ctx, parameter, inner, made, function)
             continue
-        if parameter.pointer and not parameter.reference:
+        reference = parameter.reference and not (
+            parameter.declarator is not None
+            and declarations.makes_temporary(parameter.declarator, inner, argument, scope)
+        )
+        if parameter.pointer and not reference:
             result = expressions.address(ctx, argument, scope)
         else:
             result = expressions.operand(ctx, argument, scope)
-        if parameter.reference and isinstance(result, Ref) and not result.pointer:
+        if reference and isinstance(result, Ref) and not result.pointer:
             if parameter.name:
                 inner.names[parameter.name] = View(ctx.frozen(result))
             continue
         meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
-        if parameter.reference and isinstance(meaning, Variable):
+        if reference and isinstance(meaning, Variable):
             inner.names[parameter.name] = meaning  # another name for it
             continue
         bound = None
-        if parameter.reference:
+        if reference:
             assert not isinstance(result, Ref) or result.pointer
             if not isinstance(result, Ref):
                 bound = declarations.bound_to(ctx, result, argument)
@@ -334,13 +345,13 @@ def bind(
         copied = _is_deduced(parameter, function)
         result = effects.load(ctx, result, argument, pointer=parameter.pointer, copied=copied)
         kind = None
-        if parameter.declarator is not None:
-            kind = declarations.declared_type(parameter.declarator, inner)
+        if parameter.declarator is not None and not parameter.pointer:
+            kind = declarations.number_type(parameter.declarator, inner)
         result = effects.assigned(result, kind)
         if not parameter.name:
             continue
         if (
-            parameter.reference
+            reference
             and isinstance(result, Ref)
             and not isinstance(argument, (tree.Call, tree.Cast, tree.Unary, tree.Binary))
         ):
@@ -489,7 +500,7 @@ def _new_parameter(
             parameter.words, parameter.names, declarator, inner.constant_scope(), parameter=True
         )
     variable = ctx.variables.declare(parameter.name)
-    exact = bool(declarator.pointers) or declarations.keeps_integers(parameter.words)
+    number = declarations.number_type(declarator, inner)
     plain = not isinstance(result, Ref) or result.pointer
     if not declarator.pointers and is_plain_type(parameter.words, parameter.names, inner.constant_scope()):
         ctx.variables.numbers_only.add(variable)
@@ -497,7 +508,7 @@ def _new_parameter(
     constant = declarations.is_constant(parameter.words, declarator.pointers)
     inner.names[parameter.name] = Variable(
         variable,
-        exact=exact,
+        exact=conversions.keeps_integers(number),
         plain=plain,
         element=element,
         shape=shape,
@@ -509,11 +520,12 @@ def _new_parameter(
         and declarations.is_own(parameter.declaration, declarator, inner.constant_scope(), parameter=True),
         bound=bound,
         only_read=parameter.reference and "const" in parameter.words and "*" not in parameter.pointers,
+        type=number,
     )
     if isinstance(result, Ref):
         ctx.alias(variable, result)
     else:
-        ctx.assign(variable, result if exact else Op(Operator.CAST, (result,)))
+        ctx.assign(variable, result)
 
 
 def _default(ctx: Context, parameter: Parameter, inner: LocalScope, function: Function | None) -> Value | Ref:
@@ -527,15 +539,26 @@ def _default(ctx: Context, parameter: Parameter, inner: LocalScope, function: Fu
             return coordinate
     number = evaluate(initializer, inner.constant_scope())
     literal = isinstance(initializer, (tree.Number, tree.String))
-    return ctx.out.fresh(uniform=literal) if number is None else Const(number)
+    if number is None:
+        return ctx.out.fresh(uniform=literal)
+    assert parameter.declarator is not None
+    kind = declarations.declared_type(parameter.declarator, inner)
+    return conversions.assigned(Const(number), initializer, kind, inner)
 
 
 # ---- bodies ----------------------------------------------------------------------------------------------------------
 
 
 def body(
-    ctx: Context, function: Function, block: tree.Block, inner: LocalScope, expr: tree.Call
+    ctx: Context,
+    function: Function,
+    block: tree.Block,
+    inner: LocalScope,
+    expr: tree.Call,
+    kind: Type | None = None,
 ) -> Value | Ref:
+    """What a call returns of a body, which stands where the call does. ``kind``: the type that it is declared to
+    return; None: not known, or of the whole function."""
     line = ctx.at.line(expr.lo)
     span = ctx.at.span(expr.lo, expr.hi)
     point = ctx.out.next_point()
@@ -547,6 +570,7 @@ def body(
     labels, ctx.inlining.labels = ctx.inlining.labels, ()
     with ctx.at.within(function), ctx.out.collect() as emitted:
         whole = block is ctx.at.body.statements  # else of a lambda
+        outcome.type = returned_by_function(function, inner.constant_scope()) if whole else kind
         statements.block(ctx, block, inner, braces=statements.braces_of(function) if whole else None)
     ctx.inlining.outcomes.pop()
     ctx.inlining.depth -= 1

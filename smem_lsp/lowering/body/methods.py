@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from smem_lsp.ir.values import Const, Op, Operator, Value
+from smem_lsp.ir.values import Const, Value
 from smem_lsp.lowering.body import (
     declarations,
     expressions,
@@ -20,13 +20,13 @@ from smem_lsp.lowering.body import (
 from smem_lsp.lowering.body.objects import Field, Method
 from smem_lsp.lowering.callees import library_names, outward, overloads
 from smem_lsp.lowering.library.values import made_by
-from smem_lsp.lowering.state import effects
+from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, This, Variable, View
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import collect
 from smem_lsp.semantics.declarations import FunctionDecl, Source, split
-from smem_lsp.semantics.evaluate import evaluate, evaluate_value
+from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Record, plain_type
 from smem_lsp.source import checkpoint
@@ -424,15 +424,10 @@ def _initialize_member(
             result = expressions.address(ctx, arguments[0], scope)
         else:
             result = effects.load(ctx, expressions.operand(ctx, arguments[0], scope), arguments[0])
-        assign(ctx, member, result)
-
-
-def assign(ctx: Context, variable: Variable, value: Value | Ref) -> None:
-    """A plain variable gets a value."""
-    if isinstance(value, Ref):
-        ctx.alias(variable.index, value)
-    else:
-        ctx.assign(variable.index, value if variable.exact else Op(Operator.CAST, (value,)))
+        if isinstance(result, Ref):
+            ctx.alias(member.index, result)
+        else:
+            ctx.assign(member.index, conversions.assigned(result, arguments[0], member.type, scope))
 
 
 def _aggregate(
@@ -465,8 +460,12 @@ def _default_members(
         if inner is not None and initializer is None:
             construct(ctx, member, inner.record, [], at, scope)
         elif initializer is not None:
-            number = evaluate(initializer, field.home)
-            ctx.assign(member.index, ctx.out.fresh() if number is None else Const(number))
+            number = evaluate_value(initializer, field.home)
+            known = None if number.n is None else Const(number.n)
+            ctx.assign(
+                member.index,
+                ctx.out.fresh() if known is None else conversions.converted(known, number.type, member.type),
+            )
 
 
 def copied(ctx: Context, variable: Variable, name: str) -> Variable:

@@ -14,6 +14,7 @@ from smem_lsp.ir.values import Var
 from smem_lsp.lowering.body import declarations, members
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.callees.overloads import Callee
+from smem_lsp.lowering.state import conversions
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.effects import designated, pointed_to
 from smem_lsp.lowering.state.local_scope import (
@@ -30,6 +31,7 @@ from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl, d
 from smem_lsp.semantics.scope import Scope, bases_of
 from smem_lsp.semantics.types import (
     Array,
+    Enum,
     Record,
     Reference,
     Scalar,
@@ -176,16 +178,16 @@ def _member(field: Field, index: int) -> Variable:
     words, declarator = field.declaration.words, field.declarator
     kind, element, shape = declarations.pointee(words, field.declaration.names, declarator, field.home)
     own = plain_type(field.type)
-    lossy = isinstance(own, Scalar) and (own.kind == "float" or own.size < 4)
     return Variable(
         index,
         0 if declarator.nested else len(declarator.dims),
-        declarations.keeps_integers(words) and not lossy,
+        conversions.keeps_integers(own),
         plain=bool(declarator.pointers) or isinstance(own, Scalar),
         element=element,
         shape=shape,
         kind=kind,
         of_class="" if declarator.pointers else declarations.class_name(words),
+        type=own if isinstance(own, Scalar | Enum) else None,
     )
 
 

@@ -23,7 +23,7 @@ _LIMITS = {
     for operator in (Operator.MIN, Operator.MAX)
 }
 _LIMITS |= {f"__{name}": _LIMITS[name] for name in ("min", "max")}  # of HIP and of older CUDA samples
-_PRODUCTS = frozenset(("__mul24", "__umul24"))  # who calls them states that 24 bits hold the operands
+_PRODUCTS = frozenset(("__mul24", "__umul24"))  # of the low 24 bits
 _LOGARITHMS = frozenset(("log2", "log2f", "__log2f"))
 _FLOATING_LIMITS = frozenset(("fmin", "fmax", "fminf", "fmaxf"))
 _EXACT = 1 << 24  # integers that a float keeps: a limit below leaves what is larger as large as it has to be
@@ -73,7 +73,10 @@ def result_of(ctx: Context, name: str, arguments: list[Value]) -> Value:
     if not arguments or not is_pure(name):
         return ctx.out.fresh()
     if name in _PRODUCTS and len(arguments) == 2:
-        return operation(Operator.MULTIPLY, *arguments)
+        signed = name == "__mul24"
+        return operation(
+            Operator.MULTIPLY, *(conversions.low_24_bits(each, signed=signed) for each in arguments)
+        )
     if name in ("abs", "labs", "llabs") and len(arguments) == 1:
         reading = Reading.INT if name == "abs" else Reading.LONG
         return operation(Operator.MAX, arguments[0], operation(Operator.NEGATE, *arguments), reading=reading)

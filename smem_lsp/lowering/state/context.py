@@ -31,7 +31,7 @@ from smem_lsp.lowering.state.position import Position
 from smem_lsp.lowering.state.variables import Declared, Variables
 from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Qualified, Scalar, plain_type
+from smem_lsp.semantics.types import Qualified, Scalar, Type, plain_type
 from smem_lsp.source import Span
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 @dataclass
 class Outcome:
     """What a body that is inlined returns. ``variable``: gets its values; ``reference``: it returns places;
-    ``pointer``: it returns addresses; ``bound``: variables with the addresses of the places outside shared memory."""
+    ``pointer``: it returns addresses; ``bound``: variables with the addresses of the places outside shared memory;
+    ``type``: what it is declared to return, None: not known."""
 
     variable: int
     reference: bool
@@ -54,6 +55,7 @@ class Outcome:
     refs: list[Ref] = field(default_factory=list)
     values: int = 0
     bound: list[int] = field(default_factory=list)
+    type: Type | None = None
 
 
 @dataclass

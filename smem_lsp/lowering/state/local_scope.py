@@ -53,6 +53,9 @@ class Variable:
     # a reference to memory that is not followed: the variable that has the address
     bound: int | None = None
     only_read: bool = False  # it is a reference to what is const
+    type: Type | None = (
+        None  # of the number that it holds, or each of its elements; None: no number, or not known
+    )
 
 
 @record

@@ -1,0 +1,149 @@
+"""Conversions that C++ makes without being asked: what is narrower loses bits, wherever it is written and however its
+type is spelled; unsigned numbers wrap and shifts lose bits."""
+
+from __future__ import annotations
+
+import pytest
+
+from smem_lsp.engine import check
+
+_ABOVE = """
+#include <cstdint>
+#include <type_traits>
+typedef unsigned char octet;
+using narrow = octet;
+using flag = bool;
+enum small : unsigned char { NONE };
+template <class T> struct kind { using type = T; };
+struct pair { octet low; int high; };
+__device__ octet cut(int v) { return v; }
+__device__ auto behind(int v) -> octet { return v; }
+__device__ int kept(octet v) { return v; }
+__device__ int through(const octet& v) { return v; }
+__device__ flag odd(int v) { return v & 1; }
+template <class T> __device__ T as(int v) { return v; }
+template <class T> __device__ int local(int v) { T t = v; return t; }
+template <class T> __device__ int given(T v) { return v; }
+__device__ int defaulted(octet v = 256) { return v; }
+"""
+_KERNEL = """
+{above}
+__global__ void k(int* out, int n) {{
+  __shared__ int s[2048];
+  int t = threadIdx.x;
+  {statements}
+  s[{at}] = t;
+  __syncthreads();
+  out[t] = s[t];
+}}
+void host(int* out, int n) {{ k<<<1, 512>>>(out, n); }}
+"""
+
+
+def verdict(statements: str, at: str) -> str:
+    (kernel,) = check(_KERNEL.format(above=_ABOVE, statements=statements, at=at)).kernels
+    assert kernel.verdict is not None
+    return kernel.verdict.kind.value
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "octet c = t;",
+        "narrow c{narrow(t)};",
+        "uint8_t c(t);",
+        "small c = (small)t;",
+        "kind<octet>::type c = t;",
+        "std::conditional_t<(sizeof(int) > 2), octet, int> c = t;",
+        "octet c; c = t;",
+        "octet c = 0; c += t;",
+        "octet c = 0; octet& r = c; r = t;",
+        "const octet& c = t;",
+        "auto c = static_cast<octet>(t);",
+        "auto c = (narrow)t;",
+        "octet z = 0; decltype(z) c = t;",
+        "int c = octet(t);",
+        "int c = cut(t);",
+        "int c = behind(t);",
+        "int c = kept(t);",
+        "int c = through(t);",
+        "int c = as<octet>(t);",
+        "int c = local<narrow>(t);",
+        "int c = given<octet>(t);",
+        "auto g = [](narrow v) { return (int)v; }; int c = g(t);",
+        "auto g = [](int v) -> octet { return v; }; int c = g(t);",
+        "pair q; q.low = t; int c = q.low;",
+        "pair q{(octet)t, 1}; int c = q.low;",
+        "octet c = t < 256 ? t : t + 256;",
+        "int c = (octet)t + 256;",
+        "unsigned c = (octet)(t - 512);",
+    ],
+)
+def test_what_is_narrow_loses_bits(declared: str) -> None:
+    assert verdict(declared, "c") == "racy"
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "short c = t;",
+        "uint16_t c = t + 7;",
+        "octet low = t; low &= 1; int c = (t & ~1) + low;",
+        "octet lane = t & 31; int c = t - (t & 31) + lane;",
+        "octet warp = t / 32, lane = t % 32; int c = warp * 32 + lane;",
+        "bool high = t >= 256; int c = t + high * 256;",
+        "signed char c0 = t & 127; int c = (t & ~127) + c0;",
+        "long long c = t;",
+        "auto c = t;",
+        "const int& c = t;",
+        "int c = defaulted() + t;",
+    ],
+)
+def test_what_fits_is_kept(declared: str) -> None:
+    assert verdict(declared, "c") == "race-free"
+
+
+def test_the_sign_that_the_low_bits_say() -> None:
+    assert verdict("signed char c = t & 255;", "c + 128 + (t & 256)") == "race-free"
+    assert verdict("signed char c = t & 255;", "c < 0 ? 0 : t") == "racy"
+    assert verdict("char c = 200; ", "t + c + 56") == "race-free"
+
+
+def test_truth() -> None:
+    assert verdict("if (t == 2 || t == 4)", "odd(t) + 5") == "racy"
+    assert verdict("flag c = t & 6; if (t == 2 || t == 4)", "c") == "racy"
+    assert verdict("flag c = t & 6; if (t == 2 || t == 1)", "c") == "race-free"
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        "unsigned h = t * 0x10000000u; int c = h >> 24;",
+        "unsigned c = threadIdx.x << 25 >> 25;",
+        "unsigned long long w = threadIdx.x; w = w * 0x0200000000000000ull; int c = w >> 57;",
+        "unsigned m = (unsigned)((unsigned long long)t << 25); int c = m >> 25;",
+        "int m = (int)((long long)t << 25); int c = (m >> 25) & 127;",
+        "int m = (int)(threadIdx.x << 24) >> 31; int c = m + 1;",
+        "unsigned c = __umul24(t, 1u << 24);",
+        "int c = __mul24(t, 0x1000000 + 2) >> 2;",
+    ],
+)
+def test_bits_that_a_type_does_not_hold_are_lost(wrapped: str) -> None:
+    assert verdict(wrapped, "c") == "racy"
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "unsigned h = t * 0x00800000u; int c = h >> 23;",
+        "unsigned c = threadIdx.x << 22 >> 22;",
+        "unsigned long long w = threadIdx.x; w = w << 40; int c = w >> 40;",
+        "int m = (int)(threadIdx.x << 22) >> 22; int c = m + 512;",
+        "unsigned c = __umul24(t, 2);",
+        "unsigned c = t - 1u + 1u;",
+        "unsigned c = threadIdx.x - 512u; c = 0u - c;",
+        "unsigned c = 0xffffffffu * t + 600;",
+    ],
+)
+def test_bits_that_it_holds_are_kept(kept: str) -> None:
+    assert verdict(kept, "c") == "race-free"
