@@ -39,11 +39,16 @@ def conversion(given: Type | None, wanted: Type | None) -> Conversion:
     return Conversion(_effect(one, other), one, other)
 
 
+def bits_of(kind: Scalar) -> int:
+    """How many bits an integer type has."""
+    return kind.bits or 8 * kind.size
+
+
 def range_of(kind: Scalar) -> tuple[int, int]:
     """The least and the largest value of an integer type."""
     if kind.kind == "bool":
         return 0, 1
-    bits = 8 * kind.size
+    bits = bits_of(kind)
     return (-(1 << bits - 1), (1 << bits - 1) - 1) if kind.signed else (0, (1 << bits) - 1)
 
 

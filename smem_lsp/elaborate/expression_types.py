@@ -7,8 +7,9 @@ from functools import partial
 from smem_lsp.semantics.arithmetic import common_type, operate, promoted
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
+from smem_lsp.semantics.record_layout import bit_field
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import BOOL, Array, Pointer, Type
+from smem_lsp.semantics.types import BOOL, Array, Pointer, Record, Type
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
@@ -37,6 +38,12 @@ def _of(expr: tree.Expr, scope: Scope, depth: int) -> Type | None:
         return _of(expr.target if isinstance(expr, tree.Assign) else expr.operand, scope, depth + 1)
     if isinstance(expr, _MADE):
         return _TYPES.of(scope.state.store, _key(expr, scope), partial(_combined, expr, scope, depth))
+    if isinstance(expr, tree.Member):
+        of = _of(expr.base, scope, depth + 1)
+        record = of.target if isinstance(of, Pointer) and expr.operator == "->" else of
+        bits = bit_field(record, expr.name) if isinstance(record, Record) else None
+        if bits is not None:
+            return bits.type
     if isinstance(expr, tree.Call):
         return _TYPES.of(scope.state.store, _key(expr, scope), partial(_evaluated, expr, scope))
     return evaluate_value(expr, scope).type

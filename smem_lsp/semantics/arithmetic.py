@@ -116,6 +116,10 @@ def promoted(kind: Type | None) -> Scalar | None:
         return None
     if found.kind == "float":
         return found
+    if 0 < found.bits < 32 or (found.bits == 32 and found.signed):
+        return INT
+    if found.bits:
+        return INTEGERS[found.name] if found.bits > 32 else UNSIGNED
     if found.size < 4 or found.kind == "bool":
         return INT
     if found.rank == 3:

@@ -597,6 +597,7 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
             return place
         scalar = scalar_of(plain_type(place.kind))
         kept = stored == Const(0) or (scalar is not None and scalar.kind == "int")
+        kept = kept and place.first_bit is None
         return replace(place, loaded=stored if kept else ctx.out.fresh())
     unknown_calls.lend(ctx, expr.target, scope)
     variable = _assigned_variable(ctx, expr.target, scope)
@@ -640,6 +641,8 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
         result = conversions.converted(result, computed_type(expr, scope.constant_scope()), kind)
     else:
         result = conversions.assigned(result, expr.value, kind, scope)
+    if kind is None and not variable.exact:
+        result = Op(Operator.CAST, (result,))
     if not whole:  # a member of it
         own = _is_element(variable, expr.target)
         ctx.outside.write(place, own=own)  # or what a member points to
@@ -675,6 +678,8 @@ def _store(
     stored: Value | None = None
     if not (compound or place.unclear or isinstance(right, Ref)):
         stored = conversions.kept(right, expr.value, place.kind, scope)
+        if place.first_bit is not None:
+            stored = conversions.among_bits(stored, place.first_bit)
     ctx.access(place, kind, expr.target.lo, expr.target.hi, stored=stored, plain=compound)
     return stored
 

@@ -26,7 +26,7 @@ from smem_lsp.lowering.state.local_scope import (
     View,
 )
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.semantics import collect, type_of
+from smem_lsp.semantics import collect, record_layout, type_of
 from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl, declaration_tree
 from smem_lsp.semantics.scope import Scope, bases_of
 from smem_lsp.semantics.types import (
@@ -178,16 +178,18 @@ def _member(field: Field, index: int) -> Variable:
     words, declarator = field.declaration.words, field.declarator
     kind, element, shape = declarations.pointee(words, field.declaration.names, declarator, field.home)
     own = plain_type(field.type)
+    bits = declarator.width is not None
+    number = record_layout.bits_of(own, declarator, field.home) if bits else own
     return Variable(
         index,
         0 if declarator.nested else len(declarator.dims),
-        conversions.keeps_integers(own),
+        not bits and conversions.keeps_integers(own),
         plain=bool(declarator.pointers) or isinstance(own, Scalar),
         element=element,
         shape=shape,
         kind=kind,
         of_class="" if declarator.pointers else declarations.class_name(words),
-        type=own if isinstance(own, Scalar | Enum) else None,
+        type=number if isinstance(number, Scalar | Enum) else None,
     )
 
 

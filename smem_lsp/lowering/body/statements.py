@@ -37,6 +37,7 @@ from smem_lsp.lowering.library import inline_ptx
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
+from smem_lsp.lowering.state.narrow_counters import without_wrap
 from smem_lsp.lowering.state.trip_count import count_trips, never_runs
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.source import Span, checkpoint
@@ -293,6 +294,7 @@ def _for(ctx: Context, node: tree.For, scope: LocalScope) -> None:
         with ctx.out.collect() as again:
             if head.condition is not None:
                 checked = _same_name(ctx, condition, _head_part(ctx, head.condition, inner))
+    step = without_wrap(condition, step, body)
     parts = _LoopParts(point, condition, body, first_check, step, again, checked, initial)
     _loop(ctx, node, parts)
 

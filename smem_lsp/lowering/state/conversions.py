@@ -6,7 +6,7 @@ A value of an unsigned type is C's but for a multiple of 2**bits until something
 
 from __future__ import annotations
 
-from smem_lsp.elaborate.conversions import Conversion, Effect, conversion, is_integer, range_of
+from smem_lsp.elaborate.conversions import Conversion, Effect, bits_of, conversion, is_integer, range_of
 from smem_lsp.elaborate.expression_types import expression_type
 from smem_lsp.ir import extents
 from smem_lsp.ir.values import READS, Const, Op, Operator, Reading, Thread, Value, Var, operation
@@ -20,9 +20,11 @@ _UNREAD = (Operator.LOAD, Operator.READONLY, Operator.ELEMENT, Operator.MEMBER, 
 _FULL = frozenset(("__brev",))  # calls whose result needs the 32nd bit, which another type takes for a sign
 _WORD = 0xFFFFFFFF
 _WITH_POINT = 1 << 40
+_OF_BITS = 1 << 48
 AS_POINT = "float"  # the function from an integer, or a result, to a number with a point
 _WITHOUT = "int"  # and the one back
 _INT = 4  # bytes
+_FULL_BITS = (32, 64)
 _OF_POINTS = (
     Operator.LESS,
     Operator.LESS_EQUAL,
@@ -125,7 +127,7 @@ def assigned(value: Value, expr: tree.Expr, wanted: Type | None, scope: LocalSco
     number = scalar_of(plain_type(wanted))
     if number is None:
         return value
-    if number.kind == "int" and number.size >= _INT and _is_whole(value) and not _may_leave(value):
+    if number.kind == "int" and bits_of(number) in _FULL_BITS and _is_whole(value) and not _may_leave(value):
         return value
     given = _type(expr, scope)
     if number.kind == "float":
@@ -172,7 +174,7 @@ def _of_unknown(value: Value, wanted: Scalar) -> Value:
         return _is_true(value, Reading.UNKNOWN)
     if wanted.kind == "float":
         return _as_real(value, None)
-    if wanted.size >= _INT:
+    if bits_of(wanted) in _FULL_BITS:
         return _signed_full(value, wanted)
     return value if _fits(value, wanted) else Op(Operator.CAST, (value,))
 
@@ -191,10 +193,10 @@ def _integer(value: Value, given: Scalar | None, wanted: Scalar) -> Value:
     """An integer in an integer type ([conv.integral])."""
     if given is None or not is_integer(given) or not is_integer(wanted):
         return value
-    if wanted.size < _INT:
+    if bits_of(wanted) not in _FULL_BITS:
         same = conversion(given, wanted).effect is Effect.SAME
         return value if same or _fits(value, wanted) else _low_bits(value, wanted)
-    if wanted.size > given.size:
+    if bits_of(wanted) > bits_of(given):
         if wanted.size == 8 and _is_word(given) and _may_leave(value):
             return operation(Operator.BIT_AND, value, Const(_WORD))
         return value
@@ -211,7 +213,7 @@ def _wrapped(value: Value, kind: Scalar) -> Value:
 
 def _low_bits(value: Value, kind: Scalar) -> Value:
     """The low bits of an integer, with the sign that they say in a signed type."""
-    half = 1 << 8 * kind.size - 1
+    half = 1 << bits_of(kind) - 1
     if not kind.signed:
         return operation(Operator.BIT_AND, value, Const(2 * half - 1))
     if isinstance(value, Const):
@@ -250,6 +252,12 @@ def kept(value: Value, expr: tree.Expr, wanted: Type | None, scope: LocalScope) 
         return value
     whole = isinstance(value, Const) or is_integer(scalar_of(_type(expr, scope)))
     return operation(Operator.ADD, value, Const(_WITH_POINT)) if whole else value
+
+
+def among_bits(value: Value, first: int) -> Value:
+    """What is in a memory location where a bit-field is assigned that begins at this bit of its class: equal where the
+    same one gets the same number, and no integer."""
+    return operation(Operator.ADD, value, Const(_OF_BITS * (first + 1)))
 
 
 # ---- numbers with a point --------------------------------------------------------------------------------------------
@@ -306,7 +314,7 @@ def _type(expr: tree.Expr, scope: LocalScope) -> Type | None:
 def keeps_integers(kind: Type | None) -> bool:
     """Does a variable of this type hold any 32-bit integer unchanged? One that is not known is taken to."""
     found = scalar_of(plain_type(kind))
-    return found is None or found.kind == "other" or (found.kind == "int" and found.size >= _INT)
+    return found is None or found.kind == "other" or (found.kind == "int" and bits_of(found) in _FULL_BITS)
 
 
 def _is_whole(value: Value) -> bool:

@@ -73,7 +73,8 @@ def _loaded(ctx: Context, result: Value | Ref, expr: tree.Expr, pointer: bool, c
         part = None if result.part_of is None else replace(result.part_of, stand_in=None)
         # of an array or an object, which lies in the member, or it leads out of shared memory
         return Ref(result.bases, pointer=True, part_of=part, outside=True)
-    loaded = ctx.out.fresh(access=ctx.out.items[-1].point if len(result.bases) == 1 else None)
+    whole = len(result.bases) == 1 and result.first_bit is None
+    loaded = ctx.out.fresh(access=ctx.out.items[-1].point if whole else None)
     stored_in = ctx.points_to.stored_in(result)
     ctx.points_to.add_value(loaded, stored_in)
     if result.unclear and stored_in:
