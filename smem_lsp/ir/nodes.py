@@ -14,7 +14,7 @@ from dataclasses import field, replace
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
 from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.host_terms import HostTerm, Symbol, compared, named, replaced
-from smem_lsp.ir.values import Bytes, Operator, Value
+from smem_lsp.ir.values import Bytes, Operator, Reading, Value
 from smem_lsp.ir.values import MemberPath as MemberPart
 from smem_lsp.source import SourceText, Span, checkpoint, record
 from smem_lsp.source.budget import look
@@ -402,11 +402,13 @@ class Remote:
 
 @record
 class Assign:
-    """A local variable gets a value; ``value`` None: something unknown."""
+    """A local variable gets a value. ``reading``: the type that it has, where that may be one which does not hold the
+    value."""
 
     point: int
     variable: int
     value: Value
+    reading: Reading = Reading.UNKNOWN
 
 
 @record

@@ -434,7 +434,8 @@ class _Numbers:
             case Place():
                 return Place(point, node.statement, node.line, node.at_end)
             case Assign():
-                return Assign(point, self.variables[node.variable].index, self.value(node.value))
+                variable = self.variables[node.variable].index
+                return Assign(point, variable, self.value(node.value), node.reading)
             case Branch():
                 condition = self.value(node.condition)
                 then, otherwise = self.seq(node.then), self.seq(node.otherwise)

@@ -13,6 +13,7 @@ from dataclasses import field, replace
 from functools import partial
 from types import MappingProxyType
 
+from smem_lsp.analysis.values.exact_points import exact
 from smem_lsp.analysis.values.invariant_loads import Untouched, untouched
 from smem_lsp.analysis.values.loop_assignments import assigned_in, escapes
 from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Sym, Table, Term, is_free, is_truth
@@ -277,7 +278,7 @@ class _Walk:
             self.named[node.point] = number, None if node.count is None else self.term(node.count)
 
     def assign(self, node: Assign) -> None:
-        term = self.term(node.value)
+        term = self.table.fitted(self.term(node.value), node.reading)
         if escapes(node):
             self.env[node.variable] = _ESCAPED
         elif self.env.get(node.variable) is not _ESCAPED:
@@ -522,7 +523,8 @@ class _Walk:
         if operator in _FUNCTIONS_OF_OPERANDS:
             if len(args) == 2:
                 left, right = self.term(args[0]), self.term(args[1])
-                return self.table.op(operator, left, right, reading=value.reading)
+                found = None if left.known and right.known else exact(self.table, operator, (left, right))
+                return found or self.table.op(operator, left, right, reading=value.reading)
             return self.table.op(operator, *map(self.term, args))
         return self.other(value, tuple(map(self.term, args)))
 
@@ -538,7 +540,7 @@ class _Walk:
         if operator is ir.Operator.MEMBER:
             return self.table.member(value.spelling, args[0])
         if operator.is_named:
-            return self.table.op(value.spelling, *args)
+            return exact(self.table, value.spelling, args) or self.table.op(value.spelling, *args)
         if operator is ir.Operator.CAST and is_truth(args[0]):
             return args[0]  # 0 or 1 in every type
         return self.table.opaque("lost", args)

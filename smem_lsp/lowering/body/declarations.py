@@ -399,6 +399,8 @@ def _new_local(
     exact = conversions.keeps_integers(number)
     if _is_number(declaration, declarator, scope):
         ctx.variables.numbers_only.add(variable)
+    if not array and not declarator.pointers:
+        ctx.variables.readings[variable] = conversions.reading_of(number)
     constant = is_constant(declaration.words, declarator.pointers)
     own = is_own(declaration, declarator, scope.constant_scope())
     numbers = _numbers(declaration, declarator, scope) if array == 1 and exact else ()

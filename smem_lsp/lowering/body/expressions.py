@@ -324,11 +324,12 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
         if isinstance(right, Ref):
             ctx.buffers.spanned |= left.bases | right.bases
             return ctx.out.fresh()  # a difference or comparison of addresses keeps neither
+        right = conversions.counted(right, expr.right, scope)
         if operator == "-":
             return left.moved(right, Operator.SUBTRACT)
         return _with_address(ctx, expr, left, right)
     if isinstance(right, Ref):
-        return _with_address(ctx, expr, right, left)
+        return _with_address(ctx, expr, right, conversions.counted(left, expr.left, scope))
     return conversions.applied(operator_of(operator), left, right, (expr.left, expr.right), scope)
 
 
@@ -390,7 +391,7 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
             return overloaded
         converted = class_operators.of_shared(ctx, base, expr.base)
         base = base if converted is None else converted
-    index = number(ctx, expr.index, scope)
+    index = conversions.counted(number(ctx, expr.index, scope), expr.index, scope)
     if not isinstance(base, Ref):
         _note_undeclared(ctx, expr.base, scope)
         ctx.clobber(base, expr.lo, expr.hi)

@@ -501,6 +501,8 @@ def _new_parameter(
         )
     variable = ctx.variables.declare(parameter.name)
     number = declarations.number_type(declarator, inner)
+    if not parameter.pointer:
+        ctx.variables.readings[variable] = conversions.reading_of(number)
     plain = not isinstance(result, Ref) or result.pointer
     if not declarator.pointers and is_plain_type(parameter.words, parameter.names, inner.constant_scope()):
         ctx.variables.numbers_only.add(variable)
@@ -571,6 +573,8 @@ def body(
     with ctx.at.within(function), ctx.out.collect() as emitted:
         whole = block is ctx.at.body.statements  # else of a lambda
         outcome.type = returned_by_function(function, inner.constant_scope()) if whole else kind
+        if not outcome.pointer:
+            ctx.variables.readings[outcome.variable] = conversions.reading_of(outcome.type)
         statements.block(ctx, block, inner, braces=statements.braces_of(function) if whole else None)
     ctx.inlining.outcomes.pop()
     ctx.inlining.depth -= 1

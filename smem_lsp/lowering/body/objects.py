@@ -168,6 +168,8 @@ def make(ctx: Context, variable: Variable, record: Record, depth: int = 0) -> No
         if member.array == 0 and scalar_of(plain_type(field.type)) is not None:
             ctx.variables.numbers_only.add(index)
         own[field.name] = member
+        if not member.array and not field.declarator.pointers:
+            ctx.variables.readings[index] = conversions.reading_of(member.type)
         ctx.variables.member_of[index] = variable.index, field.name
         inner = None if member.array or field.declarator.pointers else followed(field.type)
         if inner is not None and depth < _MAX_NESTING:

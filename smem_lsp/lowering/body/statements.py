@@ -34,7 +34,7 @@ from smem_lsp.lowering.body import (
     switches,
 )
 from smem_lsp.lowering.library import inline_ptx
-from smem_lsp.lowering.state import effects
+from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.narrow_counters import without_wrap
@@ -498,6 +498,8 @@ def lower_parameters(ctx: Context, scope: LocalScope) -> None:
             variable = ctx.variables.declare(declarator.name)
             constant = declarations.is_constant(declaration.words, declarator.pointers)
             of_class = "" if "*" in declarator.pointers else declarations.class_name(declaration.words)
+            number = declarations.declared_type(declarator, scope)
+            ctx.variables.readings[variable] = conversions.reading_of(number)
             scope.names[declarator.name] = Variable(variable, constant=constant, of_class=of_class)
             ctx.local_names[declarator.name] = -1
             if agreed is not None and declarator.name not in agreed:

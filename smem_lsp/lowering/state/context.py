@@ -18,7 +18,19 @@ from smem_lsp.ir.nodes import (
     Seq,
     Tile,
 )
-from smem_lsp.ir.values import Const, MemberPath, Op, Operator, Sym, Thread, Unknown, Value, Var, operation
+from smem_lsp.ir.values import (
+    Const,
+    MemberPath,
+    Op,
+    Operator,
+    Reading,
+    Sym,
+    Thread,
+    Unknown,
+    Value,
+    Var,
+    operation,
+)
 from smem_lsp.lowering.state.buffers import Buffers
 from smem_lsp.lowering.state.copies import Copies, Family, InFlight, WordPlace
 from smem_lsp.lowering.state.emitter import Emitter
@@ -411,7 +423,12 @@ class Context:
 
     def _assign_one(self, variable: int, value: Value, reached: frozenset[int]) -> None:
         self.points_to.add(variable, reached)
-        self.out.assign(variable, value)
+        made = isinstance(value, Op | Var)
+        self.out.assign(
+            variable,
+            value,
+            self.variables.readings.get(variable, Reading.UNKNOWN) if made else Reading.UNKNOWN,
+        )
         if self.points_to.known(variable) is not None:
             self.out.assign(variable + 1, self.out.fresh())
             self.out.assign(variable + 2, self.out.fresh())

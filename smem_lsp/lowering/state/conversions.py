@@ -104,9 +104,19 @@ def in_common(
         return left, right
     kinds = promoted(_type(of[0], scope)), promoted(_type(of[1], scope))
     common = common_type(*kinds)
-    if not isinstance(common, Scalar) or not is_integer(common):
+    if not isinstance(common, Scalar):
         return left, right
+    if not is_integer(common):
+        return _unsigned(left, kinds[0]), _unsigned(right, kinds[1])
     return _integer(left, kinds[0], common), _integer(right, kinds[1], common)
+
+
+def counted(value: Value, expr: tree.Expr, scope: LocalScope) -> Value:
+    """The number of elements that an address is moved by: an unsigned one that wraps is small again."""
+    if not extents.leaves(extents.of_value(value), Reading.INT):
+        return value
+    kind = promoted(_type(expr, scope))
+    return value if kind is None else _wrapped(value, kind)
 
 
 def reading_of(kind: Type | None) -> Reading:
@@ -274,10 +284,18 @@ def _to_real(value: Value, expr: tree.Expr, given: Type | None, scope: LocalScop
     return _as_real(value, scalar_of(given))
 
 
+def _unsigned(value: Value, given: Scalar | None) -> Value:
+    """An integer that becomes a number with a point: an unsigned one is not negative."""
+    if given is None or not _is_word(given) or not _may_leave(value):
+        return value
+    return operation(Operator.BIT_AND, value, Const(_WORD))
+
+
 def _as_real(value: Value, given: Scalar | None) -> Value:
     """A number in a floating-point type. Of the values of such variables, and of loaded ones, only the order counts, so
     integers stand for them. Between two integers lies no third one, but there may be numbers with a point: whatever is
     an integer here, or computed, is a number of which only this is known, that equal operands make it equal. 0 is 0."""
+    value = _unsigned(value, given)
     if isinstance(value, Op):
         inexact = value.operator in _ARITHMETIC or value.operator in _WHOLE
     else:

@@ -20,7 +20,7 @@ from smem_lsp.ir.nodes import (
     Seq,
     walk,
 )
-from smem_lsp.ir.values import Unknown, Value
+from smem_lsp.ir.values import Reading, Unknown, Value
 from smem_lsp.lowering.state.position import Position
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
@@ -71,8 +71,8 @@ class Emitter:
         self._keys += 1
         return Unknown(self._keys, uniform, access, escaped, own)
 
-    def assign(self, variable: int, value: Value) -> None:
-        self.emit(Assign(self.next_point(), variable, value))
+    def assign(self, variable: int, value: Value, reading: Reading = Reading.UNKNOWN) -> None:
+        self.emit(Assign(self.next_point(), variable, value, reading))
 
     def barrier(
         self,
