@@ -47,7 +47,9 @@ def test_one_bit_field_that_all_threads_give_one_value() -> None:
     one = "__shared__ F s[1];"
     assert verdict("bool low : 1; bool high : 1;", "s[0].low = true;", one) == "race-free"
     assert verdict("bool low : 1; bool high : 1;", "s[0].low = t & 1;", one) == "racy"
-    assert verdict("bool low : 1; bool high : 1;", "if (t & 1) s[0].low = 1; else s[0].high = 1;", one) == "racy"
+    assert (
+        verdict("bool low : 1; bool high : 1;", "if (t & 1) s[0].low = 1; else s[0].high = 1;", one) == "racy"
+    )
 
 
 @pytest.mark.parametrize(

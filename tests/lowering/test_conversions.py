@@ -116,6 +116,89 @@ def test_truth() -> None:
 
 
 @pytest.mark.parametrize(
+    ("declared", "at", "found"),
+    [
+        ("uchar2 v; v.x = t;", "v.x", "racy"),
+        ("uchar2 v; v.x = 0; v.x += t;", "v.x", "racy"),
+        ("uchar4 v = make_uchar4(t, 0, 0, 0);", "v.x", "racy"),
+        ("int2 v; v.x = 0; v.y = t; v.x += t;", "v.x + v.y", "race-free"),
+        ("int2 v; v.x = t; v.x++;", "v.x", "race-free"),
+        ("int2 v; v.x = t; int2 w = v; w.y = 3;", "w.x", "race-free"),
+        ("int4 v = make_int4(t, 1, 2, 3);", "v.x + v.w", "race-free"),
+        ("int4 v = make_int4(t, 1, 2, 3);", "v.y", "racy"),
+    ],
+)
+def test_components_of_vectors(declared: str, at: str, found: str) -> None:
+    assert verdict(declared, at) == found
+
+
+@pytest.mark.parametrize(
+    ("declared", "at", "found"),
+    [
+        ("float x = t; x = x / 2;", "(int)x", "racy"),
+        ("float x = t; x *= 2;", "(int)x", "race-free"),
+        ("double x = t * 0.25;", "(int)x", "racy"),
+        ("int c = t; c *= 0.5;", "c", "racy"),
+        ("int c = t / 2.0;", "c", "racy"),
+        ("int c = 0.5f * t + 0.5f;", "c", "racy"),
+        ("unsigned c = (unsigned)(float)t;", "c", "race-free"),
+        ("if (t / 2.f >= 1 && t / 2.f < 2)", "3", "racy"),
+        ("if (t * 0.5f == 1.5f)", "3", "race-free"),
+        ("if (t == 2.5f)", "3", "race-free"),
+        ("float x = t - 5; if (x > 600.f)", "3", "race-free"),
+        ("float x = t / 3.f; if (x == 1.f)", "3", "undecided"),
+        ("float x = 16777216 + t; if (x == 16777216)", "3", "undecided"),
+    ],
+)
+def test_numbers_with_a_point(declared: str, at: str, found: str) -> None:
+    assert verdict(declared, at) == found
+
+
+def test_an_unsigned_number_with_a_point_is_not_negative() -> None:
+    assert verdict("float x = threadIdx.x - 5u; if (x < 3.f)", "3") != "race-free"
+    assert verdict("float x = threadIdx.x - 5u; if (x > 600.f)", "3") != "race-free"
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "for (octet i = 0; i < 8; ++i) s[i * 512 + t] = 0;",
+        "for (short i = t; i < 2048; i += 512) s[i] = 0;",
+        "for (uint16_t i = t; i < n; i += 512) s[i] = 0;",
+    ],
+)
+def test_counters_that_their_loop_ends_before_they_wrap(declared: str) -> None:
+    text = _KERNEL.replace("s[2048]", "s[8192]")
+    (kernel,) = check(text.format(above=_ABOVE, statements=declared + " if (0)", at="t")).kernels
+    assert kernel.verdict is not None
+    assert kernel.verdict.kind.value == "race-free"
+
+
+def test_a_counter_that_wraps() -> None:
+    assert verdict("octet c = t; for (int i = 0; i < 4; ++i) c += 64;", "c") == "racy"
+    assert verdict("octet c = 0; while (c < t) { if (++c == 255) break; }", "0") == "racy"
+
+
+def test_a_parameter_of_a_template_is_assumed_to_hold_what_it_gets() -> None:
+    text = """
+template <class T> __global__ void k(int* out) {
+  __shared__ int s[1024];
+  T c = threadIdx.x;
+  s[c] = threadIdx.x;
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x];
+}
+"""
+    (kernel,) = check(text).kernels
+    assert kernel.verdict is not None
+    assert "T is an integer type of 32 bits or more" in kernel.verdict.assumes
+    launched = text + "void host(int* out) { k<unsigned char><<<1, 512>>>(out); }"
+    (kernel,) = check(launched).kernels
+    assert kernel.verdict is not None
+    assert kernel.verdict.kind.value == "racy"
+
+
+@pytest.mark.parametrize(
     "wrapped",
     [
         "unsigned h = t * 0x10000000u; int c = h >> 24;",
@@ -124,6 +207,7 @@ def test_truth() -> None:
         "unsigned m = (unsigned)((unsigned long long)t << 25); int c = m >> 25;",
         "int m = (int)((long long)t << 25); int c = (m >> 25) & 127;",
         "int m = (int)(threadIdx.x << 24) >> 31; int c = m + 1;",
+        "long long w = (long long)t << 32; int cut = w; int c = cut + (t > 400);",
         "unsigned c = __umul24(t, 1u << 24);",
         "int c = __mul24(t, 0x1000000 + 2) >> 2;",
     ],

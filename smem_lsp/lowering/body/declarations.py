@@ -230,6 +230,7 @@ def _initial(
         loaded = effects.assigned(effects.load(ctx, result, initializer, copied=copied), kind)
         if kind is None and not (declarator.pointers or declarator.dims):
             loaded = unknown_types.first_value(ctx, loaded, declaration, initializer)
+            unknown_types.note_integer(ctx, loaded, declaration)
         if isinstance(loaded, Ref):
             unseen = loaded.element is None and loaded.index is None
             if unseen and declarator.pointers == ["*"] and not declarator.dims:

@@ -60,6 +60,7 @@ from smem_lsp.semantics.types import (
     is_number,
     plain_type,
     scalar_of,
+    vector_element,
 )
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import remembered
@@ -547,14 +548,28 @@ def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, by: int, scope: Loca
         ctx.outside.write(place)
         changed = _assigned_variable(ctx, target, scope)
         if changed is not None:
-            _change_part(ctx, changed, target, ctx.out.fresh())
+            following: Value = ctx.out.fresh()
+            if isinstance(target, tree.Member) and _is_vector(ctx, changed, target, scope):
+                kind = expression_type(target, scope.constant_scope())
+                following = conversions.stepped(operation(forward, place, Const(1)), kind)
+            _change_part(ctx, changed, target, following, scope)
     return place
 
 
-def _change_part(ctx: Context, variable: Variable, target: tree.Expr, to: Value) -> Value:
+def _is_vector(ctx: Context, variable: Variable, target: tree.Member, scope: LocalScope) -> bool:
+    """Is it a component of a variable like ``uchar4 v``, which overlaps no other?"""
+    kind = scalar_of(variable.type)
+    found = effects.designated(ctx, target.base, scope) if target.operator == "." else None
+    vector = kind is not None and vector_element(kind.name) is not None
+    return vector and found is not None and found.index == variable.index and not variable.array
+
+
+def _change_part(ctx: Context, variable: Variable, target: tree.Expr, to: Value, scope: LocalScope) -> Value:
     """A member or an element of a variable is assigned: what the variable is then."""
     member = _member_of(target)
     change = Operator.CHANGE_MEMBER if member else Operator.CHANGE
+    if member and isinstance(target, tree.Member) and _is_vector(ctx, variable, target, scope):
+        change = Operator.SET_MEMBER
     result = Op(change, (Var(variable.index), to), member)
     ctx.assign(variable.index, result)
     return result
@@ -634,7 +649,7 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
     elif compound:
         result = conversions.applied(
             operator_of(expr.operator[:-1]),
-            Var(variable.index),
+            Var(variable.index) if whole or isinstance(place, Ref) else place,
             right,
             (expr.target, expr.value),
             scope,
@@ -647,7 +662,7 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
     if not whole:  # a member of it
         own = _is_element(variable, expr.target)
         ctx.outside.write(place, own=own)  # or what a member points to
-        return _change_part(ctx, variable, expr.target, result)
+        return _change_part(ctx, variable, expr.target, result, scope)
     ctx.assign(variable.index, result)
     return result
 

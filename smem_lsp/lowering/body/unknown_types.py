@@ -131,6 +131,16 @@ def first_value(
     return _no_array(ctx, given.loaded, value)
 
 
+def note_integer(ctx: Context, given: Value | Ref, declared: tree.Declaration) -> None:
+    """``T i = threadIdx.x + 1;`` of a type that is a parameter of the template: most likely it holds the number."""
+    own = ctx.at.template_parameters.intersection(declared.words)
+    if not own or isinstance(given, Ref | Const) or not conversions.is_whole(given):
+        return
+    said = f"{min(own)} is an integer type of 32 bits or more"
+    if said not in ctx.limits.assumed:
+        ctx.limits.assumed.append(said)
+
+
 def _no_array(ctx: Context, loaded: Value, expr: tree.Expr) -> Value:
     ctx.limits.assumed.append(f"{effects.words(ctx, expr)} is a number")
     return loaded

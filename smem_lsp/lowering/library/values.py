@@ -8,6 +8,7 @@ from smem_lsp.lowering.callees.intrinsics import LOADS, TIMED, is_limit, is_pure
 from smem_lsp.lowering.state import conversions
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
+from smem_lsp.semantics.types import vector_element
 from smem_lsp.syntax import tree
 
 # Limits of integers, and as what they read them (CUDA math API, "Integer Mathematical Functions"); unknown: as the
@@ -24,6 +25,7 @@ _LIMITS = {
 }
 _LIMITS |= {f"__{name}": _LIMITS[name] for name in ("min", "max")}  # of HIP and of older CUDA samples
 _PRODUCTS = frozenset(("__mul24", "__umul24"))  # of the low 24 bits
+_COMPONENTS = "xyzw"
 _LOGARITHMS = frozenset(("log2", "log2f", "__log2f"))
 _FLOATING_LIMITS = frozenset(("fmin", "fmax", "fminf", "fmaxf"))
 _EXACT = 1 << 24  # integers that a float keeps: a limit below leaves what is larger as large as it has to be
@@ -52,7 +54,13 @@ def value_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> V
         return conversions.applied(
             operator, values[0], values[1], (expr.arguments[0], expr.arguments[1]), scope
         )
-    return result_of(ctx, name, values)
+    made = result_of(ctx, name, values)
+    element = vector_element(name.removeprefix("make_")) if name.startswith("make_") else None
+    if element is None or element.kind != "int" or len(values) > len(_COMPONENTS):
+        return made
+    for component, value, given in zip(_COMPONENTS, values, expr.arguments):
+        made = Op(Operator.SET_MEMBER, (made, conversions.assigned(value, given, element, scope)), component)
+    return made
 
 
 def arguments_of(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[Value]:

@@ -75,7 +75,7 @@ def _read(
 ) -> Value:
     """An operator whose result depends on the type that it reads its operands as."""
     leaving = _may_leave(left) or _may_leave(right)
-    asked = operator in _OF_POINTS and not (_is_whole(left) and _is_whole(right))
+    asked = operator in _OF_POINTS and not (is_whole(left) and is_whole(right))
     if not (leaving or asked):
         return operation(operator, left, right)
     given = _type(of[0], scope), _type(of[1], scope)
@@ -137,7 +137,7 @@ def assigned(value: Value, expr: tree.Expr, wanted: Type | None, scope: LocalSco
     number = scalar_of(plain_type(wanted))
     if number is None:
         return value
-    if number.kind == "int" and bits_of(number) in _FULL_BITS and _is_whole(value) and not _may_leave(value):
+    if number.kind == "int" and bits_of(number) in _FULL_BITS and is_whole(value) and not _may_leave(value):
         return value
     given = _type(expr, scope)
     if number.kind == "float":
@@ -335,11 +335,11 @@ def keeps_integers(kind: Type | None) -> bool:
     return found is None or found.kind == "other" or (found.kind == "int" and bits_of(found) in _FULL_BITS)
 
 
-def _is_whole(value: Value) -> bool:
+def is_whole(value: Value) -> bool:
     """Does its form say that it is an integer?"""
     if isinstance(value, Op):
         if value.operator in _ARITHMETIC:
-            return all(map(_is_whole, value.args))
+            return all(map(is_whole, value.args))
         return value.operator in _WHOLE
     return isinstance(value, Const | Thread)
 
