@@ -25,7 +25,7 @@ GROWING = frozenset(("partly", "assumed", "unseen"))  # lists of words, which st
 # what new variables and nodes change: numbers that were never given out, and what is known of them
 _NUMBERED = {
     "out": frozenset(("items", "point", "_keys", "_changed", "_assigned", "at")),
-    "variables": frozenset(("numbers", "numbers_only", "_declared", "_texts", "at")),
+    "variables": frozenset(("numbers", "numbers_only", "readings", "_declared", "_texts", "at")),
     "points_to": frozenset(("_consulted", "variables")),
     "limits": GROWING,
     "outside": frozenset(("out",)),
