@@ -26,6 +26,7 @@ class Extent(NamedTuple):
 
 
 FREE = Extent(0, _SMALL, False)
+WIDE = Extent(0, (1 << 31) - 1, False)  # of a parameter, if it is as large as an ``int`` holds
 THREAD = Extent(0, _SIZE - 1)
 TRUTH = Extent(0, 1)
 _RANGES = {

@@ -231,3 +231,36 @@ def test_bits_that_a_type_does_not_hold_are_lost(wrapped: str) -> None:
 )
 def test_bits_that_it_holds_are_kept(kept: str) -> None:
     assert verdict(kept, "c") == "race-free"
+
+
+_OF_PARAMETERS = """
+__global__ void k(int* out, unsigned n, {kind} m) {{
+  __shared__ int s[256];
+  unsigned t = threadIdx.x;
+  if ({condition}) s[t] = t;
+  __syncthreads();
+  {behind}
+  if (t == 0) out[m] = s[t];
+}}
+"""
+
+
+def test_what_is_taken_not_to_wrap_is_named() -> None:
+    """No block of a project is in sight: parameters may be as large as they like."""
+
+    def said(condition: str, kind: str = "unsigned") -> tuple[tuple[str, ...], list[str]]:
+        report = check(_OF_PARAMETERS.format(condition=condition, kind=kind, behind="__syncthreads();"))
+        (kernel,) = report.kernels
+        assert kernel.verdict is not None
+        assert kernel.verdict.kind.value == "race-free"
+        return kernel.verdict.assumes, [each.code for each in report.findings]
+
+    wraps = "no unsigned number that is computed of m and n wraps"
+    needless = "SMEM204"
+    assumes, codes = said("t < n * m")
+    assert wraps in assumes
+    assert needless not in codes
+    for condition, kind in (("t < n", "unsigned"), ("t < n + 31", "unsigned"), ("(int)t < m * m", "int")):
+        assumes, codes = said(condition, kind)
+        assert not [each for each in assumes if "wraps" in each]
+        assert needless in codes

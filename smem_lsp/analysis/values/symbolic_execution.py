@@ -120,6 +120,7 @@ def propagate(
         following,
         walk.bases_outside,
         frozenset(walk.own),
+        frozenset(walk.table.unwrapped),
     )
 
 

@@ -15,7 +15,7 @@ from enum import IntEnum
 from typing import Final
 
 from smem_lsp.analysis.values.bit_functions import BIT_FUNCTIONS, REVERSED
-from smem_lsp.ir.extents import FREE, THREAD, Extent, bits_of, leaves, of_operation, of_symbol
+from smem_lsp.ir.extents import FREE, THREAD, WIDE, Extent, bits_of, leaves, of_operation, of_symbol
 from smem_lsp.ir.values import Reading, computed, operator_of
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
@@ -140,7 +140,8 @@ _Leaf = int | str | tuple[str, str] | tuple[str, int] | tuple[int, int]
 @dataclass(slots=True)
 class Table:
     """All terms of one kernel. ``rows``: a warp is 32 threads of one row, so ``threadIdx.x / 32`` is its number;
-    ``warp_sizes``: how many lanes a warp may have."""
+    ``warp_sizes``: how many lanes a warp may have; ``unwrapped``: sums and products that a type holds only where
+    parameters are small enough."""
 
     rows: bool = False
     warp_sizes: tuple[int, ...] = (WARP_SIZE,)
@@ -148,6 +149,8 @@ class Table:
     _read: dict[tuple[str, tuple[Term, ...], Reading], Term] = field(default_factory=dict)
     _falling: dict[Term, bool] = field(default_factory=dict)
     _extents: dict[Term, Extent] = field(default_factory=dict)
+    _widths: dict[Term, Extent] = field(default_factory=dict)
+    unwrapped: dict[Term, None] = field(default_factory=dict)
     _leaves: dict[_Leaf, Term] = field(default_factory=dict)
     _serial: int = 0
 
@@ -270,11 +273,10 @@ class Table:
     def op(self, operator: str, *args: Term, reading: Reading = Reading.UNKNOWN) -> Term:
         """``operator`` applied to ``args``, folded where that is certain for the type that ``reading`` says."""
         if reading is not Reading.UNKNOWN:
-            left, *others = args
-            args = (
-                self.fitted(left, reading),
-                *(each if operator == ">>" else self.fitted(each, reading) for each in others),
-            )
+            read = args[:1] if operator == ">>" else args
+            args = (*(self.fitted(each, reading) for each in read), *args[len(read) :])
+            if reading.mask is not None:
+                self._note_unwrapped(args[: len(read)], reading)
             if any(map(self.may_fall, args)):
                 return self._op_reading(operator, args, reading)
         key = operator, args
@@ -308,6 +310,23 @@ class Table:
             return self.op("&", term, mask)
         half = self.const(1 << bits - 1)
         return self.op("-", self.op("&", self.op("+", term, half), mask), half)
+
+    def _note_unwrapped(self, args: tuple[Term, ...], reading: Reading) -> None:
+        """An operator reads unsigned numbers that would wrap if a parameter were large: they are taken not to."""
+        for each in args:
+            if isinstance(each, Op) and each not in self.unwrapped and leaves(self._widest(each), reading):
+                self.unwrapped[each] = None
+
+    def _widest(self, term: Term) -> Extent:
+        """How large its number gets if parameters are as large as they may be."""
+        found = self._widths.get(term)
+        if found is None:
+            if isinstance(term, Sym) and not term.name.startswith(_BUILTIN):
+                return WIDE
+            if not isinstance(term, Op) or term.operator not in _FOLDED:
+                return self.extent(term)
+            found = self._widths[term] = of_operation(term.operator, tuple(map(self._widest, term.args)))
+        return found
 
     def _op_reading(self, operator: str, args: tuple[Term, ...], reading: Reading) -> Term:
         key = operator, args, reading
@@ -473,6 +492,7 @@ class Table:
         if operator == "||" and n:
             return self.const(1)
         if operator == "&" and n == _WORD and self._keeps(a):
+            self._note_unwrapped((a,), Reading.UNSIGNED)
             return a
         if (
             operator in ("+", "-")
