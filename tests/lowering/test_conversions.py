@@ -233,6 +233,28 @@ def test_bits_that_it_holds_are_kept(kept: str) -> None:
     assert verdict(kept, "c") == "race-free"
 
 
+@pytest.mark.parametrize(
+    ("parameter", "passed", "condition", "found"),
+    [
+        ("unsigned char n", "300", "n == 44", "racy"),
+        ("unsigned char n", "300", "n != 44", "race-free"),
+        ("unsigned short n", "65536", "n == 65536", "race-free"),
+        ("bool n", "2", "n != 1", "race-free"),
+        ("unsigned n", "-1", "n > 5", "racy"),
+        ("long n", "-1", "n < 0", "racy"),
+        ("int n", "0xffffffffu", "n != -1", "race-free"),
+    ],
+)
+def test_what_a_launch_passes(parameter: str, passed: str, condition: str, found: str) -> None:
+    text = f"""
+__global__ void k({parameter}) {{ __shared__ int s[4]; if ({condition}) s[0] = threadIdx.x; }}
+void host() {{ k<<<1, 256>>>({passed}); }}
+"""
+    (kernel,) = check(text).kernels
+    assert kernel.verdict is not None
+    assert kernel.verdict.kind.value == found
+
+
 _OF_PARAMETERS = """
 __global__ void k(int* out, unsigned n, {kind} m) {{
   __shared__ int s[256];
