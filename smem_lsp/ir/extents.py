@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from smem_lsp.ir.values import Const, Op, Reading, Sym, Thread, Value
 
+_MOST_PARTS = 1_000
 _MOST_SHIFTED = 63
 _LARGEST = 1 << 128  # beyond every type
 _SMALL = 1023  # what is free is at most that
@@ -40,14 +41,20 @@ _BITS = frozenset("| ^".split())
 
 
 def of_value(value: Value) -> Extent:
-    """The extent of a value."""
+    """The extent of a value; of one with too many parts no more is known than of what is free."""
+    return _of_value(value, [_MOST_PARTS])
+
+
+def _of_value(value: Value, left: list[int]) -> Extent:
+    """``left``: how many parts may still be looked at, of a value in which some may stand many times."""
+    left[0] -= 1
     match value:
         case Const(n=n):
             return Extent(n, n)
         case Thread():
             return THREAD
-        case Op(operator=operator, args=args) if operator.spelling in _FOLLOWED and not operator.is_named:
-            return of_operation(operator.spelling, tuple(map(of_value, args)))
+        case Op(operator=operator, args=args) if operator.spelling in _FOLLOWED and left[0] > 0:
+            return of_operation(operator.spelling, tuple([_of_value(each, left) for each in args]))
         case Sym(name=name):
             return of_symbol(name)
     return FREE

@@ -65,6 +65,10 @@ def applied(
     """``left operator right``, as C's conversions have it. ``of``: the two expressions."""
     if operator in READS:
         return _read(operator, left, right, of, scope)
+    if operator is Operator.SHIFT_LEFT and isinstance(right, Const) and right.n >= _FULL_BITS[0]:
+        kind = promoted(_type(of[0], scope))
+        if kind is not None and right.n >= bits_of(kind):
+            return Op(Operator.CAST, (left,))  # it has no value ([expr.shift])
     if operator in _WIDENING and (_may_leave(left) or _may_leave(right)):
         left, right = in_common(left, right, of, scope)
     return operation(operator, left, right)
