@@ -89,12 +89,17 @@ def _built(record: Record) -> Layout | None:
 
 
 def member_type(record: Record, name: str) -> Type | None:
-    """Type of a data member, those of anonymous and base classes included; None: unknown."""
+    """Type of a data member, those of anonymous and base classes included, a bit-field's without its number of bits;
+    None: unknown."""
     found = layout(record)
+    kind: Type | None
     if found is None:  # where a member stands is not known, but perhaps what it is
         named = named_member(record, name)
-        return None if named is None else named.type
-    return next((kind for each, _, kind in found.members if each == name), None)
+        kind = None if named is None else named.type
+    else:
+        bits = next((each.type for each in found.bit_fields if each.name == name), None)
+        kind = next((kind for each, _, kind in found.members if each == name), bits)
+    return replace(kind, bits=0) if isinstance(kind, Scalar) and kind.bits else kind
 
 
 def bit_field(record: Record, name: str) -> BitField | None:

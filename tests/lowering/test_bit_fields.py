@@ -68,6 +68,11 @@ def test_a_bit_field_of_a_thread_keeps_its_bits(fields: str, assigned: str, foun
     assert verdict(fields, statements, "__shared__ int s[512];") == found
 
 
+def test_a_copy_has_the_whole_type() -> None:
+    copied = "F f; f.n = 15; auto x = f.n; x += t; s[x] = t;"
+    assert verdict("unsigned n : 4;", copied, "__shared__ int s[512];") == "race-free"
+
+
 def test_its_type_is_promoted() -> None:
     """An ``unsigned`` bit-field of 4 bits is an ``int`` in a sum: the difference may be negative."""
     statements = "F f; f.n = t & 15; if (f.n - 16 < 0) s[0] = t;"
