@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from smem_lsp.ir.nodes import Assign, Branch, Jump, JumpKind, Loop, Node, Seq, walk
+from smem_lsp.ir.nodes import Assign, Branch, Jump, JumpKind, Loop, Node, Place, Seq, walk
 from smem_lsp.ir.values import Const, Operator, Var, operation
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.source import Span, record
+from smem_lsp.source import Span, checkpoint, record
 from smem_lsp.syntax import tree
 
 _OUTER = (JumpKind.BREAK, JumpKind.CONTINUE)  # by number - 1 in the flag that says how to go on
@@ -41,9 +41,9 @@ def once(
     level: int,
 ) -> None:
     """Emit a region. ``point``: its own, behind which two are kept free."""
-    if emitted and _leads_to(emitted[-1], target):
-        emitted.pop()
-    if not any(_leads_to(node, target) for node in walk(Seq(tuple(emitted)))):
+    if _any_leads(emitted, target):
+        emitted = without_last(emitted, target)
+    if not _any_leads(emitted, target):
         for item in emitted:
             ctx.out.emit(item)
         return
@@ -64,6 +64,28 @@ def once(
 
 def _leads_to(node: Node, target: str) -> bool:
     return isinstance(node, Jump) and node.kind is JumpKind.LEAVE and node.target == target
+
+
+def _any_leads(items: Sequence[Node], target: str) -> bool:
+    return any(_leads_to(node, target) for node in walk(Seq(tuple(items))))
+
+
+def without_last(items: Sequence[Node], target: str) -> list[Node]:
+    """A jump that stands last, in an arm of a branch too, leads to where a thread comes anyway. What stands behind it
+    is never reached."""
+    kept = list(items)
+    for at in reversed(range(len(kept))):
+        checkpoint()
+        last = kept[at]
+        if _leads_to(last, target):
+            del kept[at:]
+        elif isinstance(last, Branch):
+            then, otherwise = (without_last(arm.items, target) for arm in (last.then, last.otherwise))
+            kept[at] = replace(last, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise)))
+            break
+        elif not isinstance(last, Place):
+            break
+    return kept
 
 
 def _of_no_loop(items: Sequence[Node]) -> Iterator[Node]:

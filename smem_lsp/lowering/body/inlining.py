@@ -545,7 +545,7 @@ def body(
     ctx.inlining.depth += 1
     ctx.inlining.outcomes.append(outcome)
     labels, ctx.inlining.labels = ctx.inlining.labels, ()
-    with ctx.at.within(function), ctx.out.collect() as emitted:
+    with ctx.at.within(function), ctx.out.collect() as emitted, ctx.breaking(""):
         whole = block is ctx.at.body.statements  # else of a lambda
         statements.block(ctx, block, inner, braces=statements.braces_of(function) if whole else None)
     ctx.inlining.outcomes.pop()

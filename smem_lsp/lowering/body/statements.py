@@ -284,7 +284,7 @@ def _for(ctx: Context, node: tree.For, scope: LocalScope) -> None:
         if head.condition is not None:
             with ctx.at.chunk(node.head[0]):
                 condition = _head_part(ctx, head.condition, inner)
-    with ctx.out.collect() as body, ctx.counting(_stepped(head.step, inner)):
+    with ctx.out.collect() as body, ctx.breaking(""), ctx.counting(_stepped(head.step, inner)):
         _body(ctx, node.body, inner)
     with ctx.out.collect() as step, ctx.at.chunk(node.head[0]):
         if head.step is not None:
@@ -323,7 +323,7 @@ def _range_for(ctx: Context, node: tree.For, head: tree.RangeFor, scope: LocalSc
             scope.declare_constants().values[declarator.name] = None
             ctx.assign(variable, ctx.out.fresh())
     point = ctx.out.next_point()
-    with ctx.out.collect() as body:
+    with ctx.out.collect() as body, ctx.breaking(""):
         _body(ctx, node.body, scope)
     _loop(ctx, node, _LoopParts(point, ctx.out.fresh(), body))
 
@@ -334,7 +334,7 @@ def _while(ctx: Context, node: tree.While, scope: LocalScope) -> None:
     point = ctx.out.next_point()
     with ctx.out.collect() as first_check:
         condition = head_value(ctx, node.condition, inner)
-    with ctx.out.collect() as body:
+    with ctx.out.collect() as body, ctx.breaking(""):
         _body(ctx, node.body, inner)
     with ctx.out.collect() as again:
         checked = _same_name(ctx, condition, head_value(ctx, node.condition, LocalScope(scope)))
@@ -351,7 +351,7 @@ def _same_name(ctx: Context, first: Value, again: Value) -> Value:
 
 def _do(ctx: Context, node: tree.DoWhile, scope: LocalScope) -> None:
     point = ctx.out.next_point()
-    with ctx.out.collect() as body:
+    with ctx.out.collect() as body, ctx.breaking(""):
         _body(ctx, node.body, LocalScope(scope))
     with ctx.out.collect() as again:
         condition = head_value(ctx, node.condition, LocalScope(scope))
@@ -471,7 +471,9 @@ def _jump(ctx: Context, node: tree.JumpStatement, scope: LocalScope) -> None:
                 expressions.value(ctx, expr, scope)
             _guessed(ctx, node.chunk, scope)
     line = line_of(ctx, node.lo)
-    target = "".join(ctx.at.body.tokens.texts[node.lo + 1 : node.lo + 2]) if node.kind == "goto" else ""
+    target = ctx.inlining.breaks if node.kind == "break" else ""
+    if node.kind == "goto":
+        target = "".join(ctx.at.body.tokens.texts[node.lo + 1 : node.lo + 2])
     if node.kind == "goto" and target not in ctx.inlining.labels:
         ctx.limits.note_irregular(f"goto at line {line}")
         return

@@ -70,6 +70,7 @@ GROUP = LibraryNames(GROUP_FACTORIES, matters=True)
 GROUP_COLLECTIVE = LibraryNames(("reduce", "inclusive_scan", "exclusive_scan"), reserved=False)
 GROUP_LEADER = LibraryNames(("invoke_one", "invoke_one_broadcast"), reserved=False)
 ASSERTION = LibraryNames(("assert",))
+ENDING = LibraryNames(("__trap", "__builtin_trap", "__builtin_unreachable", "__assert_fail"))
 ATOMIC = LibraryNames(ATOMICS)
 OTHER_ATOMIC = LibraryNames(OTHER_ATOMICS, reserved=False)
 ASYNC_COPY = LibraryNames(regex(r".*"), reserved=False)  # the handler tells which
@@ -90,6 +91,7 @@ LIBRARY = (  # the first that understands a call lowers it
     GROUP_COLLECTIVE,
     GROUP_LEADER,
     ASSERTION,
+    ENDING,
     ATOMIC,
     OTHER_ATOMIC,
     SWAP,

@@ -23,7 +23,14 @@ from smem_lsp.lowering.callees.ptx_text import (
 from smem_lsp.lowering.callees.ptx_text import (
     instructions as instructions_of,
 )
-from smem_lsp.lowering.library import async_copies, bulk_copies, bulk_flights, copy_groups, mbarriers
+from smem_lsp.lowering.library import (
+    async_copies,
+    bulk_copies,
+    bulk_flights,
+    copy_groups,
+    endings,
+    mbarriers,
+)
 from smem_lsp.lowering.library.copy_groups import CopyEvent
 from smem_lsp.lowering.library.special_registers import register_read
 from smem_lsp.lowering.state import effects
@@ -59,6 +66,7 @@ _PLAIN = frozenset(("ld", "ldu", "st"))
 _STRONG = frozenset("volatile relaxed acquire release acq_rel mmio sc cluster gpu sys gl cv wt".split())
 _GROUPS = ("commit_group", "wait_group", "wait_all")
 _OF_THE_BLOCK = frozenset("ldmatrix stmatrix bar barrier".split())
+_ENDINGS = (["exit"], ["trap"])  # statements of one instruction, behind which no thread goes on
 _BARRIERS = frozenset(("bar", "barrier", "mbarrier"))
 # Those that touch memory, or work beside the thread. What is none of all these may wait for other threads: another
 # machine's, or a call.
@@ -102,6 +110,10 @@ def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
     code = "".join(unquoted(texts[i]) for i in range(*groups[0]) if kinds[i] == "STRING")
     instructions = instructions_of(code)
     line = ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start)
+    if instructions in _ENDINGS:
+        with ctx.at.chunk(lo):
+            endings.leave(ctx, 0)
+        return
     if "GOTO" in kinds[lo:hi] or not _runs_through(code, instructions):
         ctx.limits.note_irregular(f"inline assembler at line {line}")
     operands = _operands(ctx, groups[1:3])

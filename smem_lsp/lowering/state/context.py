@@ -76,6 +76,7 @@ class Inlining:
     )  # the functions, with the scopes of the classes that they stand in
     instance: tuple[Argument | int, ...] = ()  # template arguments that static arrays belong to
     labels: tuple[str, ...] = ()  # of the innermost function: those that a jump may lead forward to
+    breaks: str = ""  # the label that `break` leads to, the end of a switch; "": it leaves the innermost loop
     references: set[int] = field(default_factory=set)  # variables that got a place from a function
 
 
@@ -195,6 +196,15 @@ class Context:
             yield
         finally:
             self.counters = outer
+
+    @contextmanager
+    def breaking(self, label: str) -> Iterator[None]:
+        """Inside, `break` leads to this label; "": it leaves a loop."""
+        outer, self.inlining.breaks = self.inlining.breaks, label
+        try:
+            yield
+        finally:
+            self.inlining.breaks = outer
 
     # ---- accesses ------------------------------------------------------------------------------------------------
 
