@@ -279,7 +279,11 @@ class BarrierKind(enum.Enum):
     BLOCK = "block"
     WARP = "warp"
     NAMED = "named"  # those of one of the sixteen numbered barriers of a block (PTX ISA, "bar")
-    CLUSTER = "cluster"
+    CLUSTER = "cluster"  # those of all blocks of a cluster
+    TILE = "tile"  # so many ``lanes`` that stand together in the block, of several warps
+    HALF = (
+        "half"  # those of the block, where each of them says that it is there before it waits for the others
+    )
     OTHER = "other"  # threads that are not known
 
 
@@ -292,7 +296,7 @@ class BarrierFamily(enum.Enum):
 
 @record
 class Barrier:
-    """A synchronisation statement. Only one of the kind ``BLOCK`` can ever separate accesses."""
+    """A synchronisation statement. Only one for all of the block can ever separate accesses."""
 
     point: int
     kind: BarrierKind
@@ -307,7 +311,15 @@ class Barrier:
     arrives: bool = False
     votes: bool = False  # it also tells all threads what they say: __syncthreads_count()
     family: BarrierFamily = BarrierFamily.PTX
-    lanes: int = WARP_SIZE  # of a warp barrier: so many neighbours wait for each other, no others
+    lanes: int = WARP_SIZE  # of a warp barrier or a tile: so many neighbours wait for each other, no others
+    arrived: int | None = (
+        None  # of a half that waits: where all threads have said that they are there (point)
+    )
+
+    @property
+    def of_block(self) -> bool:
+        """Does all of the block wait in it, as it does in ``__syncthreads()``?"""
+        return self.kind in (BarrierKind.BLOCK, BarrierKind.CLUSTER)
 
 
 @record

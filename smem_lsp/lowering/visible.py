@@ -448,7 +448,8 @@ class _Numbers:
                 return GlobalAccess(point, node.kind, base, index, node.line, node.width, node.signals)
             case Barrier():
                 mask, number, count = map(self.maybe, (node.mask, node.number, node.count))
-                return replace(node, point=point, mask=mask, number=number, count=count)
+                arrived = None if node.arrived is None else self.point(node.arrived)
+                return replace(node, point=point, mask=mask, number=number, count=count, arrived=arrived)
             case Exchange():
                 given = tuple(map(self.value, node.given))
                 return replace(node, point=point, mask=self.maybe(node.mask), given=given)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.ways import Ordering
 from smem_lsp.analysis.threads.ordering_calls import ordering_calls
 from smem_lsp.analysis.threads.spin_loops import only_waits, waits
-from smem_lsp.ir.nodes import Barrier, BarrierKind, CopyWait, CopyWaitKind, Loop, Node
+from smem_lsp.analysis.values.terms import Const, Term
+from smem_lsp.ir.nodes import Barrier, BarrierKind, CopyWait, CopyWaitKind, Dims, Loop, Node
 from smem_lsp.targets.every import WARP_SIZE
 
 
@@ -19,22 +21,25 @@ def orderings(
     covering: frozenset[tuple[int, int]],
     more: frozenset[int] = frozenset(),
     *,
+    halves: frozenset[tuple[int, int]] = frozenset(),
     meant: frozenset[int],
     prove: bool,
     in_warp: bool = False,
 ) -> Iterator[Ordering]:
     """What surely orders; unless only that is asked for (``prove``): what may; and, if that is another one, what may
-    but for calls of which nothing says so. ``proved``, ``uniform`` and ``covering``: as in ``Ordering``; ``more``: what
-    surely orders, too; ``meant``: branches and loops (points) that all take alike in a run in which no thread misses a
-    barrier; ``in_warp``: lanes of one warp: what a shuffle or vote has to have read is over behind it, though it orders
-    no memory."""
-    yield Ordering(proved | more, uniform, covering=covering)
+    but for calls of which nothing says so. ``proved``, ``uniform``, ``covering`` and ``halves``: as in ``Ordering``;
+    ``more``: what surely orders, too; ``meant``: branches and loops (points) that all take alike in a run in which no
+    thread misses a barrier; ``in_warp``: lanes of one warp: what a shuffle or vote has to have read is over behind it,
+    though it orders no memory."""
+    yield Ordering(proved | more, uniform, covering=covering, halves=halves)
     if prove:
         return
+    settled = {point for half in halves for point in half}
     doubtful = {
         node.point
         for node in of.barriers
-        if node.kind is not BarrierKind.WARP or (node.mask and not orders_a_warp(of, node))
+        if not (orders_warps(of, node) or node.point in proved or node.point in settled)
+        and (node.kind is not BarrierKind.WARP or (node.mask is not None and not orders_a_warp(of, node)))
     }
     doubtful.update(node.point for node in of.nodes if _is_doubtful_wait(node))
     loops = [node for node in of.nodes if isinstance(node, Loop)]
@@ -46,12 +51,23 @@ def orderings(
     delivered = of.delivered if in_warp else frozenset[tuple[int, int]]()
     for each in dict.fromkeys((calls, said)):
         stops = tuple(sorted(spins.union(each)))
-        yield Ordering(proved.union(more, doubtful), meant, stops, spins, covering, locks, delivered)
+        clears = proved.union(more, doubtful)
+        yield Ordering(clears, meant, stops, spins, covering, locks, delivered, halves)
 
 
 def orders_a_tile(node: Barrier) -> bool:
     """Is it a barrier of tiles that are less than a warp?"""
-    return node.kind is BarrierKind.WARP and node.lanes < WARP_SIZE and not node.guess
+    of_tile = node.kind is BarrierKind.WARP and node.lanes < WARP_SIZE and node.mask is None
+    return of_tile and not node.guess
+
+
+def orders_warps(of: Followed, node: Barrier) -> bool:
+    """Is it a barrier of tiles of several whole warps?"""
+    return (
+        node.kind is BarrierKind.TILE
+        and not node.guess
+        and all(node.lanes % size == 0 for size in of.kernel.dialect.warp_sizes)
+    )
 
 
 def orders_a_warp(of: Followed, node: Barrier) -> bool:
@@ -62,6 +78,44 @@ def orders_a_warp(of: Followed, node: Barrier) -> bool:
         return False
     mask = of.values.masks.get(node.point)
     return node.mask is None or (mask is not None and getattr(mask, "n", None) in (0xFFFFFFFF, -1))
+
+
+def of_all(of: Followed, dims: Dims | None) -> frozenset[int]:
+    """Numbered barriers (points) that all threads of the block come to and wait at, and that nobody else counts for.
+    ``dims``: the block; None: not known."""
+    found = dict[int, int]()  # by point, their number
+    arriving = list[Term | None]()
+    for node in of.barriers:
+        if node.kind is not BarrierKind.NAMED:
+            continue
+        number, count = of.values.named.get(node.point, (None, None))
+        if node.arrives or node.guess:
+            arriving.append(number)
+        elif node.point in of.control.steady and isinstance(number, Const) and _counts_all(node, count, dims):
+            found[node.point] = number.n
+    others = {each.n for each in arriving if isinstance(each, Const)}
+    if len(others) < len(set(arriving)):
+        return frozenset()
+    return frozenset(point for point, number in found.items() if number not in others)
+
+
+def _counts_all(node: Barrier, count: Term | None, dims: Dims | None) -> bool:
+    """Does a barrier wait for as many threads as the block has, in whole warps?"""
+    if node.count is None:
+        return True
+    threads = 0 if dims is None else -(-prod(dims) // WARP_SIZE) * WARP_SIZE
+    return isinstance(count, Const) and count.n == threads
+
+
+def halves_of(of: Followed) -> frozenset[tuple[int, int]]:
+    """The waits (points) of barriers in two halves that all threads come to, and where they have arrived."""
+    steady = of.control.steady
+    every = ((node.point, node.arrived) for node in of.barriers if node.kind is BarrierKind.HALF)
+    return frozenset(
+        (point, arrived)
+        for point, arrived in every
+        if arrived is not None and point in steady and arrived in steady
+    )
 
 
 def _is_doubtful_wait(node: Node) -> bool:

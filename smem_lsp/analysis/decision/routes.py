@@ -138,6 +138,8 @@ class _Walk(Regions):
                     state = self.landed(state, NO_OBJECT, self.covering[node.point])
                 if node.point in self.ordering.clears:
                     state = in_flight(state)
+                elif node.point in self.halves:
+                    state = self.since(self.halves[node.point], node.point, state)
             elif isinstance(node, CopyWait):
                 state = self.waited_for(node, state)
             elif isinstance(node, Exchange):
@@ -156,6 +158,15 @@ class _Walk(Regions):
                 if node.point in self.ordering.uniform:
                     state = {}  # else others go on, with everything still open
         return state, left
+
+    def since(self, arrived: int, point: int, state: State) -> State:
+        """What is open behind a wait for those who have ``arrived``: in this turn, what came in between."""
+        between = sum(1 << bit for at, bit in self.index_of.items() if arrived < at < point)
+        found: State = in_flight(state)
+        for way, open_ in state.items():
+            if way.flight is None and way.crossed is None:
+                add(found, way, open_ & between)
+        return found
 
     def nodes_of(self, body: Seq) -> Sequence[Node]:
         """The nodes that matter, found once: a loop is walked several times. Before a call all of them do."""

@@ -164,13 +164,11 @@ class Replay:
         """Do all threads of the block come to each of the kernel's barriers, so that nobody is ahead by one, and does
         none of them return before the others?"""
         barriers = [node for node in walk(self.kernel.body) if isinstance(node, Barrier)]
-        plain = all(
-            each.kind in (BarrierKind.BLOCK, BarrierKind.WARP) and not each.guess for each in barriers
-        )
+        plain = all((each.of_block or each.kind is BarrierKind.WARP) and not each.guess for each in barriers)
         met = (
             self.valid.barriers | self.control.alike
         )  # who does not agree in front of these has raced already
-        waited = all(each.point in met for each in barriers if each.kind is BarrierKind.BLOCK)
+        waited = all(each.point in met for each in barriers if each.of_block)
         return plain and waited and self.valid.divergent_return is None
 
     @cached_property

@@ -25,6 +25,7 @@ from smem_lsp.lowering.callees.ptx_text import (
 )
 from smem_lsp.lowering.library import (
     async_copies,
+    barriers,
     bulk_copies,
     bulk_flights,
     copy_groups,
@@ -49,7 +50,7 @@ _BRACKETS = regex(r"\[[^\[\]]*(?:\[\w+\][^\[\]]*)*\]")
 _OPERAND = regex(r"%(\d+|\[\w+\])")
 _MATRICES = {"x1": 1, "x2": 2, "x4": 4}  # of eight rows of eight 16-bit elements, where the shape is m8n8
 _BITS = regex(r"\.(?:[bsuf](8|16|32|64|128)|bf16|f16x2|bf16x2)\b")
-_PLAIN_BARRIER = regex(r"(?:bar|barrier)\.sync(?:\.aligned)?\s+0\Z")
+_PLAIN_BARRIER = regex(r"(?:bar|barrier)(?:\.cta)?\.sync(?:\.aligned)?\s+0\Z")
 
 _JUMP = regex(r"bra(?:\.uni)? ([\w$%=]+)")
 
@@ -390,7 +391,8 @@ def _barrier(
         ctx.access(ref.lost().place(), AccessKind.UPDATE, 0, size)
         ctx.buffers.pin(ref.bases, f"{{}} is used by {words[0]} at line {ctx.at.line(0)}", within=ref.within)
     if "cluster" in words:
-        ctx.out.barrier(BarrierKind.CLUSTER, 0, size, "")
+        half = barriers.arrive if "arrive" in words else barriers.wait
+        half(ctx, BarrierKind.CLUSTER, 0, size, "")
     elif "warp" in words:
         ctx.out.barrier(BarrierKind.WARP, 0, size, f"{ctx.dialect.warp_barrier}();")
     elif _PLAIN_BARRIER.match(instruction):

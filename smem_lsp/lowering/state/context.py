@@ -12,8 +12,10 @@ from smem_lsp.ir.nodes import (
     AccessKind,
     AddressSpace,
     Atomic,
+    BarrierKind,
     Branch,
     FollowedCall,
+    Node,
     PresumedCall,
     Seq,
     Tile,
@@ -54,6 +56,15 @@ class Outcome:
     refs: list[Ref] = field(default_factory=list)
     values: int = 0
     bound: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Arrival:
+    """``items``: the open list that the node stands in, at ``index``; ``point``: its own."""
+
+    items: list[Node]
+    index: int
+    point: int
 
 
 @dataclass
@@ -133,7 +144,8 @@ class Context:
 
     ``local_names``: name declared in the body -> offset of the first declaration; ``redeclared``: names that are
     declared more than once; ``agreed``: values of the expressions in ``around.stated``; ``named_barriers``: variable of
-    a named barrier object -> threads, number; ``atomic_references``: variable of an atomic reference -> what it refers
+    a named barrier object -> threads, number; ``arrivals``: where all threads have said that they are at a barrier, and
+    not waited yet; ``atomic_references``: variable of an atomic reference -> what it refers
     to; ``counters``: variables that the `for` loops around count in; ``asked``: names that all of a body was looked
     through for, each with the number of the function; ``watched``: statements that somebody edits.
     """
@@ -158,6 +170,7 @@ class Context:
         self.redeclared: set[str] = set()
         self.agreed: set[Value] = set()
         self.named_barriers: dict[int, Sequence[Value]] = {}
+        self.arrivals: dict[BarrierKind, Arrival] = {}
         self.atomic_references: dict[int, Value | Ref] = {}
         self.counters: frozenset[int] = frozenset()
         self.asked: set[tuple[int, str]] = set()

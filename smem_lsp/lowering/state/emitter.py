@@ -88,6 +88,14 @@ class Emitter:
         where = self.at.span(lo, hi), self.at.line(lo)
         self.emit(Barrier(self.next_point(), kind, *where, spelling, mask=mask, votes=votes, lanes=lanes))
 
+    def half(self, lo: int, hi: int, spelling: str, arrived: int | None = None, *, arrives: bool) -> int:
+        """A half of a barrier of the block, in which threads say that they are there (``arrives``), or wait for those
+        that have been at the point ``arrived``; None: not known where. Returns its point."""
+        point, line = self.next_point(), self.at.line(lo)
+        half = Barrier(point, BarrierKind.HALF, None, line, spelling, arrives=arrives, arrived=arrived)
+        self.emit(half)
+        return point
+
     def named_barrier(
         self,
         lo: int,

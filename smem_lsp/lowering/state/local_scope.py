@@ -6,6 +6,7 @@ import enum
 from collections.abc import Callable, Iterator
 from dataclasses import field
 
+from smem_lsp.ir.values import Value
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Record, Type
@@ -67,6 +68,7 @@ class GroupKind(enum.Enum):
 
     BLOCK = enum.auto()
     WARP = enum.auto()  # lanes of one warp
+    TILE = enum.auto()  # whole warps that stand together
     GRID = enum.auto()
     CLUSTER = enum.auto()
     OTHER = enum.auto()  # threads that are not known
@@ -75,11 +77,12 @@ class GroupKind(enum.Enum):
 @record
 class Group:
     """A cooperative group handle. ``size``: threads of a tile that is cut out of the block, or out of a tile of
-    ``parent`` threads."""
+    ``parent`` threads; ``label``: it is of those threads of a tile of ``parent`` lanes that have one value of it."""
 
     kind: GroupKind
     size: int | None = None
     parent: int | None = None
+    label: Value | None = None
 
 
 @record
