@@ -292,6 +292,7 @@ class BarrierFamily(enum.Enum):
 
     PTX = "ptx"  # 0: the operand of ``bar.sync``
     CUTLASS = "cutlass"  # the first barrier that the library leaves to its users
+    OBJECT = "object"  # nothing: it stands for the word of a ``cuda::barrier``
 
 
 @record

@@ -9,8 +9,9 @@ from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.ways import Ordering
 from smem_lsp.analysis.threads.ordering_calls import ordering_calls
 from smem_lsp.analysis.threads.spin_loops import only_waits, waits
+from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.terms import Const, Term
-from smem_lsp.ir.nodes import Barrier, BarrierKind, CopyWait, CopyWaitKind, Dims, Loop, Node
+from smem_lsp.ir.nodes import Barrier, BarrierFamily, BarrierKind, CopyWait, CopyWaitKind, Dims, Loop, Node
 from smem_lsp.targets.every import WARP_SIZE
 
 
@@ -103,8 +104,13 @@ def _counts_all(node: Barrier, count: Term | None, dims: Dims | None) -> bool:
     """Does a barrier wait for as many threads as the block has, in whole warps?"""
     if node.count is None:
         return True
-    threads = 0 if dims is None else -(-prod(dims) // WARP_SIZE) * WARP_SIZE
-    return isinstance(count, Const) and count.n == threads
+    if dims is None or count is None:
+        return False
+    counted, threads = Evaluator(dims).constant(count), prod(dims)
+    whole = -(-threads // WARP_SIZE) * WARP_SIZE
+    return counted is not None and counted in (
+        (threads,) if node.family is BarrierFamily.OBJECT else (threads, whole)
+    )
 
 
 def halves_of(of: Followed) -> frozenset[tuple[int, int]]:

@@ -182,7 +182,8 @@ class Synchronisation:
             if len({c for _, c in here}) == 1:
                 waits_for = here[0][1]
                 warp = frame.interval.warp
-                self.arrivals.come(node, each, waits_for, {thread // warp for thread in came})
+                if node.family is not BarrierFamily.OBJECT:
+                    self.arrivals.come(node, each, waits_for, {thread // warp for thread in came})
                 if self.recorder.traces is not None:
                     self._trace(self.recorder.traces, node, each, waits_for, came, frame)
             else:

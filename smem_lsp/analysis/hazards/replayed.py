@@ -68,6 +68,13 @@ class Replay:
         if decision.answer is Answer.LIKELY or self.left <= 0:
             return None
         self.left -= 1
+        race = self._seen(decision, witness, ground)
+        if race is None and witness.smaller is not None and self.left > 0:  # a run of fewer iterations
+            self.left -= 1
+            race = self._seen(decision, replace(witness, sizes=witness.smaller, smaller=None), ground)
+        return race
+
+    def _seen(self, decision: Decision, witness: Witness, ground: Ground) -> Race | None:
         pair = decision.first, decision.second
         for one, other in dict.fromkeys((pair, pair[::-1])):
             points = one.point, other.point

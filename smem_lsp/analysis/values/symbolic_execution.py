@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from smem_lsp.analysis.values.invariant_loads import Untouched, untouched
 from smem_lsp.analysis.values.loop_assignments import assigned_in, escapes
+from smem_lsp.analysis.values.shuffles import from_other_lane
 from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Sym, Table, Term, is_free, is_truth
 from smem_lsp.analysis.values.value_facts import (
     Exit,
@@ -76,6 +77,7 @@ def propagate(
     *,
     memory: GlobalMemory | None = None,
     rows: bool = False,
+    lanes_in_x: bool = False,
     agreed: frozenset[ir.Value] = frozenset(),
     warp_sizes: tuple[int, ...] = (WARP_SIZE,),
     passed: Mapping[str, ir.Value] = NOTHING_PASSED,
@@ -83,15 +85,21 @@ def propagate(
 ) -> ValueFacts:
     """Terms of a kernel's accesses, branches and loops.
 
-    ``memory``: the kernel's effects on global memory; ``rows``, ``warp_sizes``: see ``Table``; ``agreed``: values that,
-    as the author states, are the same for all threads of a block; ``passed``: what launches pass for parameters, in
-    terms of the block and the grid; ``given``: what is true of every launch, in terms of these and of parameters.
+    ``memory``: the kernel's effects on global memory; ``rows``, ``warp_sizes``, ``lanes_in_x``: see ``Table``;
+    ``agreed``: values that, as the author states, are the same for all threads of a block; ``passed``: what launches
+    pass for parameters, in terms of the block and the grid; ``given``: what is true of every launch, in terms of these
+    and of parameters.
     """
     assigned: dict[int, list[ir.Value]] = {}
     for node in walk_tree(body):
         if type(node) is Assign:
             assigned.setdefault(node.variable, []).append(node.value)
-    walk = _Walk(Table(rows, warp_sizes), agreed, untouched(memory or GlobalMemory(), assigned), passed)
+    walk = _Walk(
+        Table(rows, warp_sizes, lanes_in_x or rows),
+        agreed,
+        untouched(memory or GlobalMemory(), assigned),
+        passed,
+    )
     walk.seq(body.items)
     loops = {point: facts.finished() for point, facts in walk.loops.items()}
     loads = tuple(walk.loads.values())
@@ -538,7 +546,8 @@ class _Walk:
         if operator is ir.Operator.MEMBER:
             return self.table.member(value.spelling, args[0])
         if operator.is_named:
-            return self.table.op(value.spelling, *args)
+            shuffled = from_other_lane(self.table, value.spelling, args)
+            return self.table.op(value.spelling, *args) if shuffled is None else shuffled
         if operator is ir.Operator.CAST and is_truth(args[0]):
             return args[0]  # 0 or 1 in every type
         return self.table.opaque("lost", args)

@@ -139,10 +139,11 @@ _Leaf = int | str | tuple[str, str] | tuple[str, int] | tuple[int, int]
 @dataclass(slots=True)
 class Table:
     """All terms of one kernel. ``rows``: a warp is 32 threads of one row, so ``threadIdx.x / 32`` is its number;
-    ``warp_sizes``: how many lanes a warp may have."""
+    ``warp_sizes``: how many lanes a warp may have; ``lanes_in_x``: ``threadIdx.x % 32`` is the lane."""
 
     rows: bool = False
     warp_sizes: tuple[int, ...] = (WARP_SIZE,)
+    lanes_in_x: bool = False
     _ops: dict[tuple[str, tuple[Term, ...]], Term] = field(default_factory=dict)
     _read: dict[tuple[str, tuple[Term, ...], Reading], Term] = field(default_factory=dict)
     _falling: dict[Term, bool] = field(default_factory=dict)

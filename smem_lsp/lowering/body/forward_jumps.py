@@ -47,7 +47,7 @@ def once(
         for item in emitted:
             ctx.out.emit(item)
         return
-    outer = {node.kind for node in _of_no_loop(emitted) if isinstance(node, Jump) and node.kind in _OUTER}
+    outer = {node.kind for node in of_no_loop(emitted) if isinstance(node, Jump) and node.kind in _OUTER}
     flag = ctx.variables.declare("left")
     body: list[Node] = [Assign(point + 1, flag, Const(0))]
     onward = ctx.variables.declare("onward") if outer else None
@@ -62,12 +62,13 @@ def once(
             ctx.out.emit(_if_set(ctx.out.next_point(), ctx.out.next_point(), onward, kind, span, line))
 
 
-def _leads_to(node: Node, target: str) -> bool:
+def leads_to(node: Node, target: str) -> bool:
+    """Is it a jump to this label?"""
     return isinstance(node, Jump) and node.kind is JumpKind.LEAVE and node.target == target
 
 
 def _any_leads(items: Sequence[Node], target: str) -> bool:
-    return any(_leads_to(node, target) for node in walk(Seq(tuple(items))))
+    return any(leads_to(node, target) for node in walk(Seq(tuple(items))))
 
 
 def without_last(items: Sequence[Node], target: str) -> list[Node]:
@@ -77,7 +78,7 @@ def without_last(items: Sequence[Node], target: str) -> list[Node]:
     for at in reversed(range(len(kept))):
         checkpoint()
         last = kept[at]
-        if _leads_to(last, target):
+        if leads_to(last, target):
             del kept[at:]
         elif isinstance(last, Branch):
             then, otherwise = (without_last(arm.items, target) for arm in (last.then, last.otherwise))
@@ -88,12 +89,12 @@ def without_last(items: Sequence[Node], target: str) -> list[Node]:
     return kept
 
 
-def _of_no_loop(items: Sequence[Node]) -> Iterator[Node]:
+def of_no_loop(items: Sequence[Node]) -> Iterator[Node]:
     """What is in no loop of its own."""
     for item in items:
         yield item
         if isinstance(item, Branch):
-            yield from _of_no_loop((*item.then.items, *item.otherwise.items))
+            yield from of_no_loop((*item.then.items, *item.otherwise.items))
 
 
 def _if_set(
@@ -107,7 +108,7 @@ def _as_breaks(items: Sequence[Node], leaving: Leaving, *, nested: bool) -> list
     """The points for this were kept free behind the jump and behind the loop."""
     out: list[Node] = []
     for item in items:
-        if isinstance(item, Jump) and _leads_to(item, leaving.target):
+        if isinstance(item, Jump) and leads_to(item, leaving.target):
             if nested:
                 out.append(Assign(item.point, leaving.flag, Const(1)))
             out.append(Jump(item.point + nested, JumpKind.BREAK, item.line))
@@ -118,7 +119,7 @@ def _as_breaks(items: Sequence[Node], leaving: Leaving, *, nested: bool) -> list
             then = _as_breaks(item.then.items, leaving, nested=nested)
             otherwise = _as_breaks(item.otherwise.items, leaving, nested=nested)
             out.append(replace(item, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise))))
-        elif isinstance(item, Loop) and any(_leads_to(each, leaving.target) for each in walk(item.body)):
+        elif isinstance(item, Loop) and any(leads_to(each, leaving.target) for each in walk(item.body)):
             body = _as_breaks(item.body.items, leaving, nested=True)
             out.append(replace(item, body=Seq(tuple(body))))
             left = operation(Operator.NOT_EQUAL, Var(leaving.flag), Const(0))
@@ -130,14 +131,20 @@ def _as_breaks(items: Sequence[Node], leaving: Leaving, *, nested: bool) -> list
     return out
 
 
-def region(ctx: Context, statements: Sequence[tree.Statement]) -> tuple[int, int] | None:
-    """The last label among the statements of a block to which jumps from earlier ones lead, and no others: the number
-    of the first statement with one, or with one to a label in between, and its own."""
-    jumps: dict[str, list[int]] = {}  # tokens, by label
+def jumps_by_label(ctx: Context) -> dict[str, list[int]]:
+    """Where the function jumps (tokens), by label."""
+    jumps: dict[str, list[int]] = {}
     tokens = ctx.at.body.tokens
     for i, kind in enumerate(tokens.kinds[:-1]):
         if kind == "GOTO":
             jumps.setdefault(tokens.texts[i + 1], []).append(i)
+    return jumps
+
+
+def region(ctx: Context, statements: Sequence[tree.Statement]) -> tuple[int, int] | None:
+    """The last label among the statements of a block to which jumps from earlier ones lead, and no others: the number
+    of the first statement with one, or with one to a label in between, and its own."""
+    jumps, tokens = jumps_by_label(ctx), ctx.at.body.tokens
     start, found = len(tokens), -1
     for at in reversed(range(len(statements))):
         label = statements[at]

@@ -545,6 +545,7 @@ def body(
     ctx.inlining.depth += 1
     ctx.inlining.outcomes.append(outcome)
     labels, ctx.inlining.labels = ctx.inlining.labels, ()
+    again, ctx.inlining.again = ctx.inlining.again, {}
     with ctx.at.within(function), ctx.out.collect() as emitted, ctx.breaking(""):
         whole = block is ctx.at.body.statements  # else of a lambda
         statements.block(ctx, block, inner, braces=statements.braces_of(function) if whole else None)
@@ -553,7 +554,7 @@ def body(
     forward_jumps.once(ctx, point, emitted, "", span, line, level=0)
     for each in outcome.bound:  # whoever gets the reference reads or writes through it
         ctx.out.touch(AccessKind.UPDATE, Var(each))
-    ctx.inlining.labels = labels
+    ctx.inlining.labels, ctx.inlining.again = labels, again
     called = ctx.at.span_between(expr.lo, expr.hi)
     name = function.name if whole else expr.callee.text if isinstance(expr.callee, tree.Name) else ""
     call = FollowedCall(name, called, line, ctx.at.elsewhere(expr.lo, expr.hi), point, ctx.out.point)

@@ -24,6 +24,7 @@ from smem_lsp.ir.nodes import (
 from smem_lsp.ir.tensor_maps import CLASSES, box_of
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Value, Var, operation
 from smem_lsp.lowering.body import (
+    backward_jumps,
     declarations,
     expressions,
     forward_jumps,
@@ -59,23 +60,18 @@ def block(ctx: Context, node: tree.Block, scope: LocalScope, *, braces: Span | N
 
 
 def _statements(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope, around: Span) -> None:
-    """Statements of a block. Those up to a label that jumps among them lead to are a region that they leave."""
-    found = forward_jumps.region(ctx, nodes) if any(isinstance(each, tree.Label) for each in nodes) else None
-    if found is not None:
-        first, at = found
-        label = nodes[at]
-        assert isinstance(label, tree.Label)
-        _statements(ctx, nodes[:first], scope, around)
-        point, labels = ctx.out.next_point(), ctx.inlining.labels
-        ctx.out.reserve(2)
-        ctx.inlining.labels = (*labels, label.name)
-        with ctx.out.collect() as emitted:
-            _statements(ctx, nodes[first:at], scope, around)
-        ctx.inlining.labels = labels
-        span = ctx.at.body.span(nodes[first].lo, nodes[at - 1].hi)
-        line = line_of(ctx, nodes[first].lo)
-        forward_jumps.once(ctx, point, emitted, label.name, span, line, level=len(labels) + 1)
-        nodes = nodes[at + 1 :]
+    """Statements of a block. Those up to a label that jumps among them lead to are a region that they leave; those from
+    a label to the last jump back to it are a loop."""
+    if any(isinstance(each, tree.Label) for each in nodes):
+        forward, back = forward_jumps.region(ctx, nodes), backward_jumps.repeated(ctx, nodes)
+        if forward is not None and back is not None and back[0] < forward[0] <= back[1] < forward[1]:
+            forward = back[0], forward[1]  # a way out of the loop
+        if back is not None and (forward is None or not forward[0] <= back[0] <= back[1] < forward[1]):
+            _repeated(ctx, nodes, *back, scope, around)
+            return
+        if forward is not None:
+            _left(ctx, nodes, *forward, scope, around)
+            return
     watched = ctx.watched
     if watched is not None and watched.statements is nodes:
         in_turn(ctx, nodes[: watched.first], scope, around)
@@ -84,6 +80,45 @@ def _statements(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope
         watched.finish(ctx, visit)
         nodes = nodes[watched.end :]
     in_turn(ctx, nodes, scope, around)
+
+
+def _left(
+    ctx: Context, nodes: Sequence[tree.Statement], first: int, at: int, scope: LocalScope, around: Span
+) -> None:
+    """Statements of which those from the ``first`` on jump forward to a label, ``at``."""
+    label = nodes[at]
+    assert isinstance(label, tree.Label)
+    _statements(ctx, nodes[:first], scope, around)
+    point, labels = ctx.out.next_point(), ctx.inlining.labels
+    ctx.out.reserve(2)
+    ctx.inlining.labels = (*labels, label.name)
+    with ctx.out.collect() as emitted:
+        _statements(ctx, nodes[first:at], scope, around)
+    ctx.inlining.labels = labels
+    span = ctx.at.body.span(nodes[first].lo, nodes[at - 1].hi)
+    line = line_of(ctx, nodes[first].lo)
+    forward_jumps.once(ctx, point, emitted, label.name, span, line, level=len(labels) + 1)
+    _statements(ctx, nodes[at + 1 :], scope, around)
+
+
+def _repeated(
+    ctx: Context, nodes: Sequence[tree.Statement], at: int, last: int, scope: LocalScope, around: Span
+) -> None:
+    """Statements of which those up to the ``last`` jump back to a label, ``at``."""
+    label = nodes[at]
+    assert isinstance(label, tree.Label)
+    _statements(ctx, nodes[:at], scope, around)
+    point, labels, jumps = ctx.out.next_point(), ctx.inlining.labels, ctx.inlining.again
+    ctx.out.reserve(backward_jumps.RESERVED)
+    again = ctx.variables.declare(f"{label.name} again")
+    ctx.inlining.labels = (*labels, label.name)
+    ctx.inlining.again = {**jumps, label.name: again}
+    with ctx.out.collect() as emitted:
+        _statements(ctx, nodes[at + 1 : last + 1], scope, around)
+    ctx.inlining.labels, ctx.inlining.again = labels, jumps
+    span, line = ctx.at.body.span(label.lo, nodes[last].hi), line_of(ctx, label.lo)
+    backward_jumps.loop(ctx, point, label.name, again, emitted, span, line)
+    _statements(ctx, nodes[last + 1 :], scope, around)
 
 
 def in_turn(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope, around: Span) -> None:
@@ -477,6 +512,8 @@ def _jump(ctx: Context, node: tree.JumpStatement, scope: LocalScope) -> None:
     if node.kind == "goto" and target not in ctx.inlining.labels:
         ctx.limits.note_irregular(f"goto at line {line}")
         return
+    if target in ctx.inlining.again:
+        ctx.out.assign(ctx.inlining.again[target], Const(1))
     leaves = target or (node.kind == "return" and ctx.inlining.depth)
     kind = JumpKind.LEAVE if leaves else JumpKind(node.kind)
     ctx.out.emit(Jump(ctx.out.next_point(), kind, line, target))

@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from smem_lsp.ir.nodes import Assign, Barrier, BarrierKind, CopyWaitKind, Exchange, GlobalAccess, Node, Place
+from smem_lsp.ir.nodes import (
+    Assign,
+    Barrier,
+    BarrierKind,
+    CopyWait,
+    CopyWaitKind,
+    Exchange,
+    GlobalAccess,
+    Node,
+    Place,
+)
 from smem_lsp.ir.values import Const, Value
 from smem_lsp.lowering.library.copy_groups import CopyEvent, Wait
 from smem_lsp.lowering.library.values import arguments_of
@@ -55,11 +65,22 @@ def wait(ctx: Context, kind: BarrierKind, lo: int, hi: int, spelling: str) -> No
     arrival = ctx.arrivals.pop(kind, None)
     if arrival is None or arrival.items is not ctx.out.items:
         ctx.out.half(lo, hi, spelling, arrives=False)
-    elif all(map(_is_of_the_thread, arrival.items[arrival.index + 1 :])):
-        arrival.items[arrival.index] = Assign(arrival.point, ctx.variables.declare("arrived"), Const(0))
+    elif is_at_once(ctx, arrival):
         ctx.out.emit(Barrier(ctx.out.next_point(), kind, None, ctx.at.line(lo), spelling))
     else:
         ctx.out.half(lo, hi, spelling, arrival.point, arrives=False)
+
+
+def is_at_once(ctx: Context, arrival: Arrival, *, copies: bool = True) -> bool:
+    """Does a thread do nothing that matters since it has arrived? Then it is taken to arrive here. ``copies``: it may
+    have some under way, for which it may have waited meanwhile."""
+    since = arrival.items[arrival.index + 1 :]
+    if arrival.items is not ctx.out.items:
+        return False
+    if not all(_is_of_the_thread(node) or (isinstance(node, CopyWait) and not copies) for node in since):
+        return False
+    arrival.items[arrival.index] = Assign(arrival.point, ctx.variables.declare("arrived"), Const(0))
+    return True
 
 
 def _is_of_the_thread(node: Node) -> bool:

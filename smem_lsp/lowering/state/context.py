@@ -87,6 +87,9 @@ class Inlining:
     )  # the functions, with the scopes of the classes that they stand in
     instance: tuple[Argument | int, ...] = ()  # template arguments that static arrays belong to
     labels: tuple[str, ...] = ()  # of the innermost function: those that a jump may lead forward to
+    again: dict[str, int] = field(
+        default_factory=dict
+    )  # those that it may lead back to: says that a thread does
     breaks: str = ""  # the label that `break` leads to, the end of a switch; "": it leaves the innermost loop
     references: set[int] = field(default_factory=set)  # variables that got a place from a function
 
@@ -145,9 +148,10 @@ class Context:
     ``local_names``: name declared in the body -> offset of the first declaration; ``redeclared``: names that are
     declared more than once; ``agreed``: values of the expressions in ``around.stated``; ``named_barriers``: variable of
     a named barrier object -> threads, number; ``arrivals``: where all threads have said that they are at a barrier, and
-    not waited yet; ``atomic_references``: variable of an atomic reference -> what it refers
-    to; ``counters``: variables that the `for` loops around count in; ``asked``: names that all of a body was looked
-    through for, each with the number of the function; ``watched``: statements that somebody edits.
+    not waited yet; ``barrier_counts``: for how many threads barrier objects are made; ``atomic_references``: variable
+    of an atomic reference -> what it refers to; ``counters``: variables that the `for` loops around count in;
+    ``asked``: names that all of a body was looked through for, each with the number of the function; ``watched``:
+    statements that somebody edits.
     """
 
     def __init__(
@@ -170,7 +174,8 @@ class Context:
         self.redeclared: set[str] = set()
         self.agreed: set[Value] = set()
         self.named_barriers: dict[int, Sequence[Value]] = {}
-        self.arrivals: dict[BarrierKind, Arrival] = {}
+        self.arrivals: dict[BarrierKind | WordPlace, Arrival] = {}
+        self.barrier_counts: dict[WordPlace, Value] = {}
         self.atomic_references: dict[int, Value | Ref] = {}
         self.counters: frozenset[int] = frozenset()
         self.asked: set[tuple[int, str]] = set()

@@ -141,7 +141,10 @@ def test_a_mask_names_the_lanes_that_wait(barrier: str, other: str, words: str) 
 
 
 def test_what_a_group_is_made_with_is_evaluated() -> None:
-    assert verdict("auto part = cg::labeled_partition(warp, s[t] = t); part.sync(); out[t] = s[255 - t];") == "racy"
+    assert (
+        verdict("auto part = cg::labeled_partition(warp, s[t] = t); part.sync(); out[t] = s[255 - t];")
+        == "racy"
+    )
 
 
 @pytest.mark.parametrize(
@@ -154,4 +157,6 @@ def test_what_a_group_is_made_with_is_evaluated() -> None:
     ],
 )
 def test_none_of_them_is_said_to_be_needless(body: str) -> None:
-    assert not [finding for finding in check(TEXT.replace("BODY", body)).findings if finding.code == "SMEM204"]
+    assert not [
+        finding for finding in check(TEXT.replace("BODY", body)).findings if finding.code == "SMEM204"
+    ]
