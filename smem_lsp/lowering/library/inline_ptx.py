@@ -33,7 +33,7 @@ from smem_lsp.lowering.library import (
     mbarriers,
 )
 from smem_lsp.lowering.library.copy_groups import CopyEvent
-from smem_lsp.lowering.library.special_registers import register_read
+from smem_lsp.lowering.library.ptx_registers import computed, without_copies
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.copies import Family, ProxyEvent
@@ -50,6 +50,7 @@ _BRACKETS = regex(r"\[[^\[\]]*(?:\[\w+\][^\[\]]*)*\]")
 _OPERAND = regex(r"%(\d+|\[\w+\])")
 _MATRICES = {"x1": 1, "x2": 2, "x4": 4}  # of eight rows of eight 16-bit elements, where the shape is m8n8
 _BITS = regex(r"\.(?:[bsuf](8|16|32|64|128)|bf16|f16x2|bf16x2)\b")
+_STORES = regex(r"st(?:\.\w+(?:::\w+)?)*\.[bsu](?:32|64)\Z")  # one integer, all of it
 _PLAIN_BARRIER = regex(r"(?:bar|barrier)(?:\.cta)?\.sync(?:\.aligned)?\s+0\Z")
 
 _JUMP = regex(r"bra(?:\.uni)? ([\w$%=]+)")
@@ -109,7 +110,7 @@ def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
         )
         return
     code = "".join(unquoted(texts[i]) for i in range(*groups[0]) if kinds[i] == "STRING")
-    instructions = instructions_of(code)
+    instructions = without_copies(instructions_of(code))
     line = ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start)
     if instructions in _ENDINGS:
         with ctx.at.chunk(lo):
@@ -493,12 +494,13 @@ def _memory(
     if width is not None:
         ctx.buffers.require_align(ref.bases, width)
     place = ref.viewed(width, (), same=False, pointer=False)
+    stored = _value(arguments.rpartition("],")[2], operands) if _STORES.match(opcode) else None
     if matrices:
         ctx.access(place, kind, 0, size, rows=8 * matrices)
     elif words[0] in ("ldmatrix", "stmatrix"):  # other shapes of sm_100 and newer
         ctx.access(place.lost(), kind, 0, size)
     else:
-        ctx.access(place, kind, 0, size)
+        ctx.access(place, kind, 0, size, stored=stored)
 
 
 def _copy(ctx: Context, arguments: str, operands: list[_Operand], size: int) -> None:
@@ -554,8 +556,7 @@ def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], sc
         op.result for op in operands if isinstance(op.result, Ref) and (not op.output or "+" in op.constraint)
     ]
     carried = inputs if opcodes <= REGISTERS - {"mapa"} else []
-    known = register_read(instructions[0]) if len(instructions) == 1 else None
-    told = None if known is None else _find(operands, known[0])
+    registers = _registers(instructions, operands)
     for operand in operands:
         checkpoint()
         if not operand.output:
@@ -578,10 +579,26 @@ def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], sc
             if carried:
                 continue
             if _is_register(meaning, operand, ctx):
-                value = known[1] if known is not None and told is operand else operand.told or ctx.out.fresh()
+                value = registers.get(id(operand)) or operand.told or ctx.out.fresh()
                 ctx.assign(meaning.index, value if meaning.exact else Op(Operator.CAST, (value,)))
             else:
                 effects.forget_bound(ctx, operand.expr, scope)
+
+
+def _registers(instructions: list[str], operands: list[_Operand]) -> dict[int, Value | None]:
+    """What the operands (by their identity) hold at the end; nothing is known behind jumps."""
+    if any(instruction.startswith(("bra", "brx", "call")) for instruction in instructions):
+        return {}
+
+    def at_start(name: str) -> Value | None:
+        operand = _find(operands, name[1:]) if name.startswith("%") else None
+        if operand is not None and operand.output and "+" not in operand.constraint:
+            return None
+        return _value(name, operands)
+
+    found = computed(instructions, at_start)
+    named = ((_find(operands, name[1:]), value) for name, value in found.items() if name.startswith("%"))
+    return {id(operand): value for operand, value in named if operand is not None}
 
 
 def _is_register(meaning: Meaning | None, operand: _Operand, ctx: Context) -> TypeGuard[Variable]:
