@@ -23,16 +23,17 @@ def orderings(
     more: frozenset[int] = frozenset(),
     *,
     halves: frozenset[tuple[int, int]] = frozenset(),
+    paired: frozenset[int] = frozenset(),
     meant: frozenset[int],
     prove: bool,
     in_warp: bool = False,
 ) -> Iterator[Ordering]:
     """What surely orders; unless only that is asked for (``prove``): what may; and, if that is another one, what may
-    but for calls of which nothing says so. ``proved``, ``uniform``, ``covering`` and ``halves``: as in ``Ordering``;
-    ``more``: what surely orders, too; ``meant``: branches and loops (points) that all take alike in a run in which no
-    thread misses a barrier; ``in_warp``: lanes of one warp: what a shuffle or vote has to have read is over behind it,
-    though it orders no memory."""
-    yield Ordering(proved | more, uniform, covering=covering, halves=halves)
+    but for calls of which nothing says so. ``proved``, ``uniform``, ``covering``, ``halves`` and ``paired``: as in
+    ``Ordering``; ``more``: what surely orders, too; ``meant``: branches and loops (points) that all take alike in a run
+    in which no thread misses a barrier; ``in_warp``: lanes of one warp: what a shuffle or vote has to have read is over
+    behind it, though it orders no memory."""
+    yield Ordering(proved | more, uniform, covering=covering, halves=halves, paired=paired)
     if prove:
         return
     settled = {point for half in halves for point in half}
@@ -53,7 +54,7 @@ def orderings(
     for each in dict.fromkeys((calls, said)):
         stops = tuple(sorted(spins.union(each)))
         clears = proved.union(more, doubtful)
-        yield Ordering(clears, meant, stops, spins, covering, locks, delivered, halves)
+        yield Ordering(clears, meant, stops, spins, covering, locks, delivered, halves, paired)
 
 
 def orders_a_tile(node: Barrier) -> bool:

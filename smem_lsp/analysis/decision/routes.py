@@ -299,8 +299,17 @@ class _Walk(Regions):
             return joined(joined({}, ends[0]), ends[1])
         # a thread that jumped away leaves the others behind with all that is open
         jumped = any(self.summary(arm).jumps for arm, _ in arms)
-        left_open = state if jumped else {way: open_ for way, open_ in state.items() if way.flight is None}
+        if jumped:
+            left_open = state
+        elif all(map(self.is_paired, (node.then, node.otherwise))):
+            left_open = {}
+        else:
+            left_open = {way: open_ for way, open_ in state.items() if way.flight is None}
         return joined(joined(left_open, ends[0]), ends[1])
+
+    def is_paired(self, arm: Seq) -> bool:
+        """Do those who come to the arm meet all others, who come to the other one?"""
+        return any(isinstance(each, Barrier) and each.point in self.ordering.paired for each in arm.items)
 
     def beside(self, arm: Seq) -> int:
         """Accesses of an arm that other threads may make while one runs the other arm: not those behind a call, which

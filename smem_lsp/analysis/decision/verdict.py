@@ -230,6 +230,7 @@ class Judge:
             uniform,
             self.covering,
             halves=halves_of(of),
+            paired=self.verdicts.paired if removed is None else frozenset(),
             meant=uniform | valid.uniform,
             prove=prove,
         )

@@ -91,7 +91,7 @@ class Ordering:
     ``covering``: waits for copies (points)
     that leave another number of groups open, or that are added at a place; ``delivered``: exchanges of a warp (points),
     each with a load that is over there for all lanes; ``halves``: where all threads wait for what the others have done
-    before they were at a point, and that point."""
+    before they were at a point, and that point; ``paired``: barriers that the arms of a branch have in common."""
 
     clears: frozenset[int]
     uniform: frozenset[int]
@@ -101,6 +101,7 @@ class Ordering:
     locks: frozenset[int] = frozenset()
     delivered: frozenset[tuple[int, int]] = frozenset()
     halves: frozenset[tuple[int, int]] = frozenset()
+    paired: frozenset[int] = frozenset()
 
 
 @record

@@ -140,6 +140,23 @@ def test_a_mask_names_the_lanes_that_wait(barrier: str, other: str, words: str) 
     assert verdict(f"{BEFORE} {barrier} out[t] = s[{other}];") == words
 
 
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (f"{BEFORE} if (t & 128) __syncthreads(); else __syncthreads(); {AFTER}", "race-free"),
+        (
+            f"{BEFORE} if (t < 128) {{ __syncthreads(); {AFTER} }} else {{ __syncthreads(); {AFTER} }}",
+            "race-free",
+        ),
+        (f"{BEFORE} if (t < 128) {{ {AFTER} __syncthreads(); }} else __syncthreads();", "racy"),
+        (f"{BEFORE} if (t < 128) {{ __syncthreads(); s[t] = 2; }} else __syncthreads(); {AFTER}", "racy"),
+        (f"while (n--) {{ {BEFORE} if (t < 128) __syncthreads(); else __syncthreads(); {AFTER} }}", "racy"),
+    ],
+)
+def test_warps_meet_in_two_arms(body: str, words: str) -> None:
+    assert verdict(body) == words
+
+
 def test_what_a_group_is_made_with_is_evaluated() -> None:
     assert (
         verdict("auto part = cg::labeled_partition(warp, s[t] = t); part.sync(); out[t] = s[255 - t];")
