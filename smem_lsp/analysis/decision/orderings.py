@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from smem_lsp.analysis.decision.followed import Followed
@@ -11,7 +12,20 @@ from smem_lsp.analysis.threads.ordering_calls import ordering_calls
 from smem_lsp.analysis.threads.spin_loops import only_waits, waits
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.terms import Const, Term
-from smem_lsp.ir.nodes import Barrier, BarrierFamily, BarrierKind, CopyWait, CopyWaitKind, Dims, Loop, Node
+from smem_lsp.ir.nodes import (
+    Barrier,
+    BarrierFamily,
+    BarrierKind,
+    Branch,
+    CopyWait,
+    CopyWaitKind,
+    Dims,
+    Jump,
+    Loop,
+    Node,
+    walk,
+)
+from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import WARP_SIZE
 
 
@@ -24,19 +38,20 @@ def orderings(
     *,
     halves: frozenset[tuple[int, int]] = frozenset(),
     paired: frozenset[int] = frozenset(),
+    arms: frozenset[tuple[int, int, int]] = frozenset(),
     meant: frozenset[int],
     prove: bool,
     in_warp: bool = False,
 ) -> Iterator[Ordering]:
     """What surely orders; unless only that is asked for (``prove``): what may; and, if that is another one, what may
-    but for calls of which nothing says so. ``proved``, ``uniform``, ``covering``, ``halves`` and ``paired``: as in
-    ``Ordering``; ``more``: what surely orders, too; ``meant``: branches and loops (points) that all take alike in a run
-    in which no thread misses a barrier; ``in_warp``: lanes of one warp: what a shuffle or vote has to have read is over
-    behind it, though it orders no memory."""
-    yield Ordering(proved | more, uniform, covering=covering, halves=halves, paired=paired)
+    but for calls of which nothing says so. ``proved``, ``uniform``, ``covering``, ``halves``, ``paired`` and ``arms``:
+    as in ``Ordering``; ``more``: what surely orders, too; ``meant``: branches and loops (points) that all take alike in
+    a run in which no thread misses a barrier; ``in_warp``: lanes of one warp: what a shuffle or vote has to have read
+    is over behind it, though it orders no memory."""
+    yield Ordering(proved | more, uniform, covering=covering, halves=halves, paired=paired, of_arms=arms)
     if prove:
         return
-    settled = {point for half in halves for point in half}
+    settled = {point for half in halves for point in half}.union(point for point, *_ in arms)
     doubtful = {
         node.point
         for node in of.barriers
@@ -54,7 +69,7 @@ def orderings(
     for each in dict.fromkeys((calls, said)):
         stops = tuple(sorted(spins.union(each)))
         clears = proved.union(more, doubtful)
-        yield Ordering(clears, meant, stops, spins, covering, locks, delivered, halves, paired)
+        yield Ordering(clears, meant, stops, spins, covering, locks, delivered, halves, paired, arms)
 
 
 def orders_a_tile(node: Barrier) -> bool:
@@ -99,6 +114,56 @@ def of_all(of: Followed, dims: Dims | None) -> frozenset[int]:
     if len(others) < len(set(arriving)):
         return frozenset()
     return frozenset(point for point, number in found.items() if number not in others)
+
+
+def of_arms(of: Followed, dims: Dims | None) -> frozenset[tuple[int, int, int]]:
+    """Numbered barriers (points) that count all threads, in whole warps, which come to the arm of a branch that they
+    stand in, each with the first and the last point of the arm."""
+    if dims is None or not of.values.named:
+        return frozenset()
+    found = list[tuple[int, int, int]]()
+    for node in of.nodes:
+        if not isinstance(node, Branch) or node.point not in of.control.steady:
+            continue
+        for arm, truth in ((node.then, True), (node.otherwise, False)):
+            checkpoint()
+            named = [
+                each for each in arm.items if isinstance(each, Barrier) and each.point in of.values.named
+            ]
+            if not named or any(isinstance(each, Jump) for each in walk(arm)):
+                continue
+            taken = Evaluator(dims).values(of.values.conditions[node.point]) or ()
+            come = [thread for thread, each in enumerate(taken) if bool(each) == truth]
+            first, last = arm.items[0].point, max(each.point for each in walk(arm))
+            found += [
+                (each.point, first, last)
+                for each in named
+                if _are_counted(of, each, come) and _is_alone(of, each, first, last)
+            ]
+    return frozenset(found)
+
+
+def _are_counted(of: Followed, barrier: Barrier, threads: Sequence[int]) -> bool:
+    """Does it count so many threads as these, which are whole warps?"""
+    count = of.values.named[barrier.point][1]
+    warps = Counter(thread // WARP_SIZE for thread in threads)
+    whole = all(each == WARP_SIZE for each in warps.values())
+    return whole and isinstance(count, Const) and count.n == len(threads)
+
+
+def _is_alone(of: Followed, barrier: Barrier, first: int, last: int) -> bool:
+    """Does nobody count for its number but those who wait at it between these points?"""
+    number = of.values.named[barrier.point][0]
+    if barrier.arrives or barrier.guess or not isinstance(number, Const):
+        return False
+    for each in of.barriers:
+        if each.kind is not BarrierKind.NAMED:
+            continue
+        other = of.values.named.get(each.point, (None, None))[0]
+        inside = first <= each.point <= last and not each.arrives and not each.guess
+        if not inside and (not isinstance(other, Const) or other.n == number.n):
+            return False
+    return True
 
 
 def _counts_all(node: Barrier, count: Term | None, dims: Dims | None) -> bool:

@@ -32,6 +32,7 @@ class Regions:
     copying: bool = False
     covering: dict[int, int] = field(init=False)
     halves: dict[int, int] = field(init=False)
+    of_arms: dict[int, tuple[int, int]] = field(init=False)
     delivering: dict[int, int] = field(
         default_factory=dict
     )  # by exchange (point): loads that are over, as bits
@@ -40,6 +41,7 @@ class Regions:
     def __post_init__(self) -> None:
         self.covering = dict(self.ordering.covering)
         self.halves = dict(self.ordering.halves)
+        self.of_arms = {point: (first, last) for point, first, last in self.ordering.of_arms}
         for point, load in self.ordering.delivered:
             if load in self.index_of:
                 self.delivering[point] = self.delivering.get(point, 0) | 1 << self.index_of[load]
@@ -96,7 +98,8 @@ class Regions:
 
     def clears(self, node: Barrier | Place) -> bool:
         """Is something that was open over there?"""
-        return node.point in self.ordering.clears or node.point in self.halves
+        point = node.point
+        return point in self.ordering.clears or point in self.halves or point in self.of_arms
 
     def orders(self, node: Branch | Loop) -> bool:
         """Does it hold something that orders accesses, or may, or tells when a copy has landed?"""

@@ -140,6 +140,8 @@ class _Walk(Regions):
                     state = in_flight(state)
                 elif node.point in self.halves:
                     state = self.since(self.halves[node.point], node.point, state)
+                elif node.point in self.of_arms:
+                    state = self.outside(*self.of_arms[node.point], state)
             elif isinstance(node, CopyWait):
                 state = self.waited_for(node, state)
             elif isinstance(node, Exchange):
@@ -166,6 +168,15 @@ class _Walk(Regions):
         for way, open_ in state.items():
             if way.flight is None and way.crossed is None:
                 add(found, way, open_ & between)
+        return found
+
+    def outside(self, first: int, last: int, state: State) -> State:
+        """What is open behind a barrier of all who come to an arm: what was done before they came there."""
+        inside = sum(1 << bit for at, bit in self.index_of.items() if first <= at <= last)
+        found: State = in_flight(state)
+        for way, open_ in state.items():
+            if way.flight is None:
+                add(found, way, open_ & ~inside)
         return found
 
     def nodes_of(self, body: Seq) -> Sequence[Node]:
@@ -294,6 +305,8 @@ class _Walk(Regions):
             end, jumps = self.seq(arm, start, beside | other)
             left.breaks = joined(left.breaks, jumps.breaks)
             left.continues = joined(left.continues, jumps.continues)
+            if any(each.point in self.of_arms for each in arm.items):  # to others it is open still
+                end = joined(end, with_access({}, SAME_TURN, self.summary(arm).accesses))
             ends.append(end)
         if uniform:
             return joined(joined({}, ends[0]), ends[1])

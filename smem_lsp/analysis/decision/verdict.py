@@ -15,6 +15,7 @@ from smem_lsp.analysis.decision.most_telling import most_telling
 from smem_lsp.analysis.decision.orderings import (
     halves_of,
     of_all,
+    of_arms,
     orderings,
     orders_a_tile,
     orders_a_warp,
@@ -231,6 +232,7 @@ class Judge:
             self.covering,
             halves=halves_of(of),
             paired=self.verdicts.paired if removed is None else frozenset(),
+            arms=of_arms(of, self.dims) if removed is None else frozenset(),
             meant=uniform | valid.uniform,
             prove=prove,
         )

@@ -91,7 +91,8 @@ class Ordering:
     ``covering``: waits for copies (points)
     that leave another number of groups open, or that are added at a place; ``delivered``: exchanges of a warp (points),
     each with a load that is over there for all lanes; ``halves``: where all threads wait for what the others have done
-    before they were at a point, and that point; ``paired``: barriers that the arms of a branch have in common."""
+    before they were at a point, and that point; ``paired``: barriers that the arms of a branch have in common;
+    ``of_arms``: those that are for all who come to an arm, with its first and its last point."""
 
     clears: frozenset[int]
     uniform: frozenset[int]
@@ -102,6 +103,7 @@ class Ordering:
     delivered: frozenset[tuple[int, int]] = frozenset()
     halves: frozenset[tuple[int, int]] = frozenset()
     paired: frozenset[int] = frozenset()
+    of_arms: frozenset[tuple[int, int, int]] = frozenset()
 
 
 @record

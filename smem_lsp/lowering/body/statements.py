@@ -448,6 +448,8 @@ def _loop(ctx: Context, node: tree.For | tree.While | tree.DoWhile, parts: _Loop
         return
     least, trips = int(parts.late), None
     induction = None
+    if parts.late and condition == Const(0):
+        trips = 1
     endless = isinstance(condition, Const) and condition.n != 0
     if initial is not None:
         if not endless:

@@ -51,6 +51,8 @@ def handle(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Group | None:
             return None
         if name == "tiled_partition":
             return _tile(ctx, expr, expr.callee, scope)
+        if name == "this_thread":
+            return Group(GroupKind.WARP, 1)
         if name in _PARTITIONS:
             return _partition(ctx, expr, scope)
         for argument in expr.arguments:
@@ -301,11 +303,14 @@ def _exchanged(ctx: Context, name: str, given: Sequence[Value], group: Group) ->
     """What lanes get that exchange values: a function of what all of them give, another one at each place, since the
     lanes that take part may be others. All lanes of a warp get one answer of a vote or a reduction among them all."""
     name = name.split("::")[-1]
+    if name in _SHUFFLES and group.size is not None and len(given) == 2:
+        return Op(Operator.CALL, (Const(_ALL_LANES), *given, Const(group.size)), f"__{name}_sync")
     kind = _JOINT.get(name, f"group_{name}") if group.size == WARP_SIZE else f"group_{name}"
     return Op(Operator.CALL, (Const(_ALL_LANES), *given, Const(ctx.out.next_point())), f"__{kind}_sync")
 
 
 _ALL_LANES = 0xFFFFFFFF
+_SHUFFLES = ("shfl", "shfl_up", "shfl_down", "shfl_xor")
 _JOINT = {
     "reduce": "reduce_group",
     "invoke_one_broadcast": "reduce_group",

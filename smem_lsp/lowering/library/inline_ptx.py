@@ -51,6 +51,7 @@ _OPERAND = regex(r"%(\d+|\[\w+\])")
 _MATRICES = {"x1": 1, "x2": 2, "x4": 4}  # of eight rows of eight 16-bit elements, where the shape is m8n8
 _BITS = regex(r"\.(?:[bsuf](8|16|32|64|128)|bf16|f16x2|bf16x2)\b")
 _STORES = regex(r"st(?:\.\w+(?:::\w+)?)*\.[bsu](?:32|64)\Z")  # one integer, all of it
+_HEXADECIMAL = regex(r"0[xX][0-9a-fA-F]{1,16}U?\Z")
 _PLAIN_BARRIER = regex(r"(?:bar|barrier)(?:\.cta)?\.sync(?:\.aligned)?\s+0\Z")
 
 _JUMP = regex(r"bra(?:\.uni)? ([\w$%=]+)")
@@ -395,16 +396,22 @@ def _barrier(
         half = barriers.arrive if "arrive" in words else barriers.wait
         half(ctx, BarrierKind.CLUSTER, 0, size, "")
     elif "warp" in words:
-        ctx.out.barrier(BarrierKind.WARP, 0, size, f"{ctx.dialect.warp_barrier}();")
+        mask = _value(arguments, operands) or ctx.out.fresh()
+        ctx.out.barrier(BarrierKind.WARP, 0, size, f"{ctx.dialect.warp_barrier}();", mask)
     elif _PLAIN_BARRIER.match(instruction):
         ctx.out.barrier(BarrierKind.BLOCK, 0, size, f"{ctx.dialect.block_barrier}();")
     else:
         number = count = None
-        arrives = "arrive" in words
-        if arrives or "sync" in words:  # a reduction has a predicate more
-            given = [_value(each, operands) for each in instruction.partition(" ")[2].split(",")]
+        arrives, votes = "arrive" in words, "red" in words
+        given = [_value(each, operands) for each in arguments.split(",")]
+        if votes:  # an output and a predicate stand around the others
+            given = given[1:-1]
+        if (arrives or votes or "sync" in words) and given:
             number, count = given[0], given[1] if len(given) == 2 else None
-        ctx.out.named_barrier(0, size, number, count, arrives=arrives)
+        if votes and given == [Const(0)]:
+            ctx.out.barrier(BarrierKind.BLOCK, 0, size, f"{ctx.dialect.block_barrier}();", votes=True)
+        else:
+            ctx.out.named_barrier(0, size, number, count, arrives=arrives)
 
 
 def _ask_for_phase(ctx: Context, code: str, instructions: list[str], operands: list[_Operand]) -> None:
@@ -532,7 +539,7 @@ def _complete(ctx: Context, instruction: str, what: str, arguments: str, operand
 def _number(argument: str, operands: list[_Operand]) -> int | None:
     """An immediate operand, or one that is passed in."""
     argument = argument.strip()
-    number = whole_number(argument)
+    number = int(argument.rstrip("U"), 16) if _HEXADECIMAL.match(argument) else whole_number(argument)
     if number is not None:
         return number
     operand = _find(operands, argument[1:]) if argument.startswith("%") else None

@@ -80,6 +80,8 @@ def test_the_halves_of_what_is_more_than_a_block(group: str) -> None:
         ("barrier.sync 3;", "race-free"),
         ("bar.arrive 3, 256;", "racy"),
         ("bar.sync 3, 128;", "undecided"),
+        ("{ .reg .pred p; .reg .u32 r; setp.ne.u32 p, 1, 0; barrier.red.popc.u32 r, 0, p; }", "race-free"),
+        ("{ .reg .pred p, q; setp.ne.u32 p, 1, 0; bar.red.and.pred q, 3, 256, p; }", "race-free"),
     ],
 )
 def test_instructions(instructions: str, words: str) -> None:
@@ -134,6 +136,10 @@ def test_lanes_that_are_not_known_order_nothing_for_sure(group: str) -> None:
         ("if (t % 32 < 16) __syncwarp(0xffff); else __syncwarp(0xffff0000);", "t ^ 16", "racy"),
         ("if (t % 32 < 16) __syncwarp(0xffff); else __syncwarp(0xffff0000);", "t ^ 32", "racy"),
         ("__syncwarp();", "t ^ 31", "race-free"),
+        ('asm("bar.warp.sync 0xffffffff;");', "t ^ 31", "race-free"),
+        ('asm("bar.warp.sync %0;" :: "r"(n));', "t ^ 31", "undecided"),
+        ('asm("bar.warp.sync 0x0000ffff;");', "t ^ 16", "racy"),
+        ("cg::this_thread().sync();", "t ^ 1", "racy"),
     ],
 )
 def test_a_mask_names_the_lanes_that_wait(barrier: str, other: str, words: str) -> None:
@@ -154,6 +160,32 @@ def test_a_mask_names_the_lanes_that_wait(barrier: str, other: str, words: str) 
     ],
 )
 def test_warps_meet_in_two_arms(body: str, words: str) -> None:
+    assert verdict(body) == words
+
+
+FIRST, LAST = 'asm("bar.sync 1, 128;" ::: "memory");', 'asm("bar.sync 2, 128;" ::: "memory");'
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (f"if (t < 128) {{ {BEFORE} {FIRST} out[t] = s[127 - t]; }}", "race-free"),
+        (
+            f"if (t < 128) {{ {BEFORE} {FIRST} out[t] = s[127 - t]; }}"
+            f" else {{ {BEFORE} {LAST} out[t] = s[383 - t]; }}",
+            "race-free",
+        ),
+        (f"if (t < 128) {{ {BEFORE} {FIRST} out[t] = s[255 - t]; }} else {{ {BEFORE} {LAST} }}", "racy"),
+        # others are not ordered by it
+        (f"{BEFORE} if (t < 128) {{ {FIRST} {AFTER} }}", "racy"),
+        (f"if (t < 128) {{ {BEFORE} {FIRST} }} {AFTER}", "racy"),
+        # nor those who are not counted, or count for another one
+        (f"if (t < 64) {{ {BEFORE} {FIRST} out[t] = s[63 - t]; }}", "undecided"),
+        (f"if (t < 128) {{ {BEFORE} {FIRST} out[t] = s[127 - t]; }} else {{ {FIRST} }}", "undecided"),
+        (f"while (n--) {{ if (t < 128) {{ {BEFORE} {FIRST} out[t] = s[127 - t]; }} }}", "racy"),
+    ],
+)
+def test_a_numbered_barrier_of_all_who_come_to_an_arm(body: str, words: str) -> None:
     assert verdict(body) == words
 
 

@@ -20,7 +20,10 @@ void host(const int* in, int* out, int n) { k<<<1, BLOCK>>>(in, out, n); }
 
 
 def verdict(shuffle: str, index: str, block: str = "256") -> str:
-    text = TEXT.replace("SHUFFLE", shuffle).replace("INDEX", index).replace("BLOCK", block)
+    tile = "cooperative_groups::tiled_partition<16>(cooperative_groups::this_thread_block())"
+    text = (
+        TEXT.replace("SHUFFLE", shuffle.replace("TILE", tile)).replace("INDEX", index).replace("BLOCK", block)
+    )
     (kernel,) = check(text).kernels
     return kernel.verdict.kind.value
 
@@ -35,6 +38,8 @@ def verdict(shuffle: str, index: str, block: str = "256") -> str:
         ("__shfl_sync(~0u, t, 0, 16)", "v + t % 32", "racy"),
         ("__shfl_sync(~0u, t / 2, 4)", "v + t % 32", "racy"),
         ("__shfl_xor_sync(~0u, t, 1)", "v", "race-free"),
+        ("TILE.shfl(t, 0)", "v + t % 16", "race-free"),
+        ("TILE.shfl(t, 0)", "v + t % 32", "racy"),
         ("__shfl_xor_sync(~0u, t, 31)", "v", "race-free"),
         ("__shfl_up_sync(~0u, t, 1)", "v", "racy"),  # the first lane gets its own
         ("__shfl_down_sync(~0u, t, 1)", "v", "racy"),
