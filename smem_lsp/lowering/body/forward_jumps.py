@@ -133,11 +133,15 @@ def _as_breaks(items: Sequence[Node], leaving: Leaving, *, nested: bool) -> list
 
 def jumps_by_label(ctx: Context) -> dict[str, list[int]]:
     """Where the function jumps (tokens), by label."""
-    jumps: dict[str, list[int]] = {}
     tokens = ctx.at.body.tokens
+    known = ctx.inlining.jumps.get(id(tokens))
+    if known is not None:
+        return known
+    jumps: dict[str, list[int]] = {}
     for i, kind in enumerate(tokens.kinds[:-1]):
         if kind == "GOTO":
             jumps.setdefault(tokens.texts[i + 1], []).append(i)
+    ctx.inlining.jumps[id(tokens)] = jumps
     return jumps
 
 
@@ -147,6 +151,7 @@ def region(ctx: Context, statements: Sequence[tree.Statement]) -> tuple[int, int
     jumps, tokens = jumps_by_label(ctx), ctx.at.body.tokens
     start, found = len(tokens), -1
     for at in reversed(range(len(statements))):
+        checkpoint()
         label = statements[at]
         to = jumps.get(label.name, ()) if isinstance(label, tree.Label) else ()
         if to and statements[0].lo <= to[0] and to[-1] < label.lo and (found < 0 or start < label.lo):

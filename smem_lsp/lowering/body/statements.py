@@ -45,6 +45,8 @@ from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
+_MOST_LABELS = 12  # one inside of the other, to which jumps are followed
+
 
 def block(ctx: Context, node: tree.Block, scope: LocalScope, *, braces: Span | None = None) -> None:
     """The statements of a block, in a scope of their own, with the places between them."""
@@ -62,16 +64,17 @@ def block(ctx: Context, node: tree.Block, scope: LocalScope, *, braces: Span | N
 def _statements(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope, around: Span) -> None:
     """Statements of a block. Those up to a label that jumps among them lead to are a region that they leave; those from
     a label to the last jump back to it are a loop."""
-    if any(isinstance(each, tree.Label) for each in nodes):
+    while len(ctx.inlining.labels) < _MOST_LABELS and any(isinstance(each, tree.Label) for each in nodes):
+        checkpoint()
         forward, back = forward_jumps.region(ctx, nodes), backward_jumps.repeated(ctx, nodes)
         if forward is not None and back is not None and back[0] < forward[0] <= back[1] < forward[1]:
             forward = back[0], forward[1]  # a way out of the loop
         if back is not None and (forward is None or not forward[0] <= back[0] <= back[1] < forward[1]):
-            _repeated(ctx, nodes, *back, scope, around)
-            return
-        if forward is not None:
-            _left(ctx, nodes, *forward, scope, around)
-            return
+            nodes = _repeated(ctx, nodes, *back, scope, around)
+        elif forward is not None:
+            nodes = _left(ctx, nodes, *forward, scope, around)
+        else:
+            break
     watched = ctx.watched
     if watched is not None and watched.statements is nodes:
         in_turn(ctx, nodes[: watched.first], scope, around)
@@ -84,8 +87,8 @@ def _statements(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope
 
 def _left(
     ctx: Context, nodes: Sequence[tree.Statement], first: int, at: int, scope: LocalScope, around: Span
-) -> None:
-    """Statements of which those from the ``first`` on jump forward to a label, ``at``."""
+) -> Sequence[tree.Statement]:
+    """Statements of which those from the ``first`` on jump forward to a label, ``at``. Returns those behind it."""
     label = nodes[at]
     assert isinstance(label, tree.Label)
     _statements(ctx, nodes[:first], scope, around)
@@ -98,13 +101,13 @@ def _left(
     span = ctx.at.body.span(nodes[first].lo, nodes[at - 1].hi)
     line = line_of(ctx, nodes[first].lo)
     forward_jumps.once(ctx, point, emitted, label.name, span, line, level=len(labels) + 1)
-    _statements(ctx, nodes[at + 1 :], scope, around)
+    return nodes[at + 1 :]
 
 
 def _repeated(
     ctx: Context, nodes: Sequence[tree.Statement], at: int, last: int, scope: LocalScope, around: Span
-) -> None:
-    """Statements of which those up to the ``last`` jump back to a label, ``at``."""
+) -> Sequence[tree.Statement]:
+    """Statements of which those up to the ``last`` jump back to a label, ``at``. Returns those behind them."""
     label = nodes[at]
     assert isinstance(label, tree.Label)
     _statements(ctx, nodes[:at], scope, around)
@@ -118,7 +121,7 @@ def _repeated(
     ctx.inlining.labels, ctx.inlining.again = labels, jumps
     span, line = ctx.at.body.span(label.lo, nodes[last].hi), line_of(ctx, label.lo)
     backward_jumps.loop(ctx, point, label.name, again, emitted, span, line)
-    _statements(ctx, nodes[last + 1 :], scope, around)
+    return nodes[last + 1 :]
 
 
 def in_turn(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope, around: Span) -> None:

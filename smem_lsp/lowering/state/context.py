@@ -87,6 +87,9 @@ class Inlining:
     )  # the functions, with the scopes of the classes that they stand in
     instance: tuple[Argument | int, ...] = ()  # template arguments that static arrays belong to
     labels: tuple[str, ...] = ()  # of the innermost function: those that a jump may lead forward to
+    jumps: dict[int, dict[str, list[int]]] = field(
+        default_factory=dict
+    )  # by the tokens (id) of a body, by label
     again: dict[str, int] = field(
         default_factory=dict
     )  # those that it may lead back to: says that a thread does
