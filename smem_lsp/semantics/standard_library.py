@@ -14,7 +14,7 @@ from smem_lsp.semantics.entities import (
     TypedConstant,
     Undeclared,
 )
-from smem_lsp.semantics.intrinsics import is_intrinsic, returned_by
+from smem_lsp.semantics.intrinsics import returned_by
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.spell_type import spell_argument
@@ -379,18 +379,14 @@ def call(
         return limits
     if path[:-1] not in ((), *_ROOTS):
         return UNKNOWN
-    if len(path) == 1 and not callee.templated and is_intrinsic(name):
-        return returned_by(name, arguments, scope.state.warp_size)
     if name in ("max", "min") and len(arguments) == 1 and not callee.templated:
         return _extreme_of(name, arguments[0].type)
     if name in ("max", "min") and len(arguments) == 2:
         return _extreme(path, callee, arguments, scope)
-    if any(a.n is None for a in arguments):
-        return UNKNOWN
     if name == "abs" and len(arguments) == 1 and arguments[0].n is not None:
         kind = arguments[0].type
         return TypedConstant(kind, abs(arguments[0].n)) if kind == INT else UNKNOWN
-    return UNKNOWN
+    return UNKNOWN if callee.templated else returned_by(name, arguments, scope.state.warp_size)
 
 
 def _extreme_of(name: str, of: Type | None) -> TypedConstant:

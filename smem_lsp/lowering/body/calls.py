@@ -20,11 +20,7 @@ from smem_lsp.lowering.body import (
 )
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.callees.computing import called_to_compute
-from smem_lsp.lowering.callees.intrinsics import (
-    ACCESSOR_QUESTIONS,
-    ACCESSORS,
-    takes_values,
-)
+from smem_lsp.lowering.callees.intrinsics import takes_values
 from smem_lsp.lowering.library import async_copies, atomic_objects, cutlass_barriers, mbarriers, table
 from smem_lsp.lowering.library.cub import library_class
 from smem_lsp.lowering.library.values import arguments_of, value_call
@@ -38,7 +34,7 @@ from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Pointer, Record, is_number, plain_type
 from smem_lsp.source.regex import regex
-from smem_lsp.syntax import tree
+from smem_lsp.syntax import stubs, tree
 from smem_lsp.syntax.parse import Function
 
 MACRO_NAME = regex(r"[A-Z][A-Z0-9_]{2,}\Z")
@@ -212,10 +208,12 @@ def _accessor(
 ) -> Value | None:
     """A question to an accessor of PyTorch about its shape: a function of the accessor, which it leaves as it is."""
     meaning = scope.lookup(callee.base.text) if isinstance(callee.base, tree.Name) else None
-    if callee.name not in ACCESSOR_QUESTIONS or isinstance(base, Ref) or not isinstance(meaning, Variable):
+    if isinstance(base, Ref) or not isinstance(meaning, Variable) or not meaning.of_class:
         return None
     name = tree.Name(callee.lo, callee.lo, meaning.of_class)
-    if not meaning.of_class or not library_class(name, scope.constant_scope(), ACCESSORS, ("at", "torch")):
+    accessors = stubs.own().modelled("accessor")
+    kind = library_class(name, scope.constant_scope(), accessors, ("at", "torch"))
+    if kind is None or not any(each.name == callee.name for each in stubs.own().members(kind)):
         return None
     return Op(Operator.CALL, (base, *arguments_of(ctx, expr, scope)), callee.name)
 

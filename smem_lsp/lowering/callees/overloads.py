@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from smem_lsp.lowering.callees.intrinsics import OVERLOADED
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
 from smem_lsp.lowering.state.template_header import template_parameters
@@ -20,6 +19,7 @@ from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument, Functions
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.function_scope import function_scope
+from smem_lsp.semantics.intrinsics import takes_as_they_are
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.specialization import is_specialization, spelled_argument, spelled_arguments
 from smem_lsp.semantics.template_arguments import same
@@ -162,12 +162,12 @@ def is_built_in(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSc
     """Is it surely the function of CUDA that is called with numbers, though others have its name? What makes objects of
     numbers loses against it, and so do templates where it takes each number as it is ([over.match.best])."""
     name = callee.text
-    if callee.templated or not (name in OVERLOADED or name.startswith("__")):
+    if callee.templated or "::" in name:
         return False
     given = [plain_type(argument_type(ctx, argument, scope)) for argument in expr.arguments]
     if not all(map(is_number, given)):
         return False
-    alike = name in OVERLOADED and len(set(given)) == 1 and _is_whole(given[0])
+    alike = len(set(given)) == 1 and _is_whole(given[0]) and takes_as_they_are(name, given)
     inside = ctx.at.function.enclosing
     for function in functions_named(ctx, name, callee):
         around = function.enclosing

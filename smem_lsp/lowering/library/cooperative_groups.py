@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from smem_lsp.ir.nodes import BarrierKind, Branch, Seq
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Value, operation
-from smem_lsp.lowering.callees.intrinsics import GROUP_EXCHANGES
-from smem_lsp.lowering.callees.library_names import GROUP_FACTORIES
+from smem_lsp.lowering.callees.library_names import group_exchanges, group_kind
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Group, GroupKind, LocalScope
 from smem_lsp.semantics.evaluate import evaluate
@@ -43,7 +42,7 @@ def handle(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Group | None:
         name = expr.callee.text.split("::")[-1]
         if name == "this_thread_block" and expr.arguments:
             return None
-        kind = GROUP_FACTORIES.get(name)
+        kind = group_kind(name)
         if kind is None:
             return None
         return _tile(ctx, expr, expr.callee, scope) if name == "tiled_partition" else Group(kind)
@@ -291,7 +290,7 @@ def method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope
         synchronise(ctx, expr, group)
     if kind is GroupKind.CLUSTER and callee.name == "map_shared_rank":
         ctx.out.remote(expr.lo, expr.hi)
-    if kind is GroupKind.WARP and callee.name in GROUP_EXCHANGES:
+    if kind is GroupKind.WARP and callee.name in group_exchanges():
         ctx.out.exchange(expr.lo, expr.hi, callee.name, None)
         return _exchanged(ctx, callee.name, given, group)
     return answer(ctx, callee.name, group)
