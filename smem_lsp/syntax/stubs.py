@@ -65,6 +65,23 @@ class Attribute:
     arguments: tuple[str, ...]
 
 
+def written(text: str) -> Sequence[Attribute]:
+    """The attributes that a text between ``[[`` and ``]]`` spells."""
+    return [
+        Attribute(name, tuple(each.strip() for each in given.split(",")) if given else ())
+        for name, given in _ATTRIBUTE.findall(text)
+    ]
+
+
+def effects_of(attributes: Sequence[Attribute]) -> Sequence[Effect]:
+    """What attributes say that a function does through its parameters."""
+    return [
+        Effect(each.arguments[0], _EFFECTS[each.name], each.arguments[1] if len(each.arguments) > 1 else "")
+        for each in attributes
+        if each.name in _EFFECTS and each.arguments
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class Effect:
     """What a function does through a parameter. ``kind``: "r" reads, "w" writes, "x" both. ``count``: of elements, a
@@ -92,10 +109,7 @@ class Stub:
 
     @cached_property
     def attributes(self) -> Sequence[Attribute]:
-        return [
-            Attribute(name, tuple(each.strip() for each in given.split(",")) if given else ())
-            for name, given in _ATTRIBUTE.findall(self.written)
-        ]
+        return written(self.written)
 
     def has(self, *names: str) -> bool:
         """Is one of these attributes among its own?"""
@@ -110,13 +124,7 @@ class Stub:
     @cached_property
     def effects(self) -> Sequence[Effect]:
         """What it does through its parameters."""
-        return [
-            Effect(
-                each.arguments[0], _EFFECTS[each.name], each.arguments[1] if len(each.arguments) > 1 else ""
-            )
-            for each in self.attributes
-            if each.name in _EFFECTS
-        ]
+        return effects_of(self.attributes)
 
     @cached_property
     def model(self) -> str:

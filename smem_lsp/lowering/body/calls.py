@@ -15,6 +15,7 @@ from smem_lsp.lowering.body import (
     methods,
     objects,
     open_instances,
+    stated_calls,
     temporaries,
     unknown_calls,
 )
@@ -74,6 +75,9 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
     )
     if built_in:
         return value_call(ctx, expr, name, scope)
+    stated = stated_calls.call(ctx, expr, callee, scope) if meaning is None else None
+    if stated is not None:
+        return stated
     inlined: Value | Ref | None = cutlass_barriers.static_call(ctx, expr, callee, scope)
     if inlined is None:
         inlined = open_instances.static(ctx, expr, callee, scope)

@@ -20,6 +20,7 @@ from smem_lsp.semantics.entities import Argument, Functions
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.function_scope import function_scope
 from smem_lsp.semantics.intrinsics import takes_as_they_are
+from smem_lsp.semantics.redeclarations import all_defined
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.specialization import is_specialization, spelled_argument, spelled_arguments
 from smem_lsp.semantics.template_arguments import same
@@ -132,7 +133,8 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     if not found:
         return _constant_functions(ctx, callee, expr, scope)
     if name in ctx.at.unit.header_functions and not any(f.number < 0 for f in found):
-        return []  # a header declares it, and what it is stands elsewhere
+        if not _are_all_defined(callee, scope):
+            return []  # a header declares it, and what it is stands elsewhere
     found = [function for function in found if takes(function, len(expr.arguments))]
     if callee.text.startswith("::") and not qualifiers:
         found = [each for each in found if not each.enclosing] or found
@@ -156,6 +158,12 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     if around is not None and len(found) == 1 and _declares(around, found[0]):
         return [Callee(found[0], around.scope)]
     return [Callee(function) for function in found]
+
+
+def _are_all_defined(callee: tree.Name, scope: LocalScope) -> bool:
+    """Does the file define every function that a header declares under this name?"""
+    meaning = scope.constant_scope().resolve(callee)
+    return isinstance(meaning, Functions) and all_defined(decl for decl, _ in meaning.overloads)
 
 
 def is_built_in(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalScope) -> bool:
