@@ -1,5 +1,14 @@
 // What threads ask of and tell each other: CUDA C++ Programming Guide, "C++ Language Extensions".
 
+// Synchronization Functions
+[[smem::barrier(block)]] void __syncthreads();
+[[smem::barrier(block)]] int __syncthreads_count(int predicate);
+[[smem::barrier(block)]] int __syncthreads_and(int predicate);
+[[smem::barrier(block)]] int __syncthreads_or(int predicate);
+[[smem::barrier(warp)]] void __syncwarp(lane_mask mask = 0xffffffff);
+[[smem::barrier(named)]] void __barrier_sync(unsigned number);
+[[smem::barrier(named)]] void __barrier_sync_count(unsigned number, unsigned threads);
+
 // Warp Shuffle Functions, Warp Vote Functions, Warp Match Functions, Warp Reduce Functions
 template <class T> [[smem::pure, smem::collective]] T __shfl(T value, int lane, int width = warpSize);
 template <class T> [[smem::pure, smem::collective]] T __shfl_up(T value, unsigned delta, int width = warpSize);

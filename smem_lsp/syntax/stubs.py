@@ -10,7 +10,7 @@ of which only the types are known:
 ``writes(p, n)``, ``updates``  the same, written, or read and written
 ``atomic``                     what it does there is atomic
 ``collective``, with ``mask``  lanes of a warp exchange their arguments: all of them, or those of the mask
-``barrier(block)``             every thread of the ``block`` or the ``warp`` waits there for all others
+``barrier(block)``             each thread of the ``block``, the ``warp`` or a ``named`` set waits for all others
 ``time``                       reads the time, or waits for it to pass
 ``fence(device)``              orders what a thread does to memory: for its ``block``, ``cluster``, ``device``
 ``surface``                    reads and writes global memory through a surface

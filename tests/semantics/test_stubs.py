@@ -14,7 +14,9 @@ from smem_lsp.semantics.declarations import ClassDecl, Declarations, FunctionDec
 from smem_lsp.semantics.intrinsics import signature
 from smem_lsp.syntax import stubs, symbols
 from smem_lsp.syntax.brackets import match_brackets
+from smem_lsp.syntax.known_names import known
 from smem_lsp.syntax.lexer import lex
+from smem_lsp.targets.dialects import CUDA, DIALECTS
 
 FILES = sorted(stubs.FOLDER.glob("*.cuh"))
 OWN = stubs.own().all
@@ -87,9 +89,36 @@ def test_overloads_say_the_same() -> None:
             assert {other.written for other in stubs.own().named(each.name)} == {each.written}, each.text
 
 
-def test_exchanges_are_those_that_a_dialect_knows() -> None:
-    from smem_lsp.targets.dialects import DIALECTS
+def test_barriers_are_those_that_a_dialect_knows() -> None:
+    for dialect in DIALECTS:
+        for scope, names in (
+            ("block", dialect.voting_barriers | {dialect.block_barrier}),
+            ("warp", {dialect.warp_barrier}),
+        ):
+            assert names == {each.name for each in OWN if each.argument("barrier") == scope}
+    named = {each.name for each in OWN if each.argument("barrier") == "named"}
+    assert named == CUDA.numbered_barriers | CUDA.counted_barriers
 
+
+def test_known_names_are_what_the_front_end_finds() -> None:
+    """Two ways of reading one file: line by line, and as any header."""
+    found = symbols.Names.empty()
+    directives: list[str] = []
+    for file in (stubs.FOLDER / "headers").glob("*.cuh"):
+        tokens = lex(file.read_text(encoding="utf-8"))
+        directives += [text for kind, text in zip(tokens.kinds, tokens.texts) if kind == "DIRECTIVE"]
+        symbols.collect(tokens.kinds, tokens.texts, found)
+    assert found.types - found.templates - {"T"} == known().types
+    assert found.templates == known().templates
+    defined = [text.removeprefix("#define ") for text in directives if text.startswith("#define")]
+    assert sorted(defined) == sorted(known().macros)
+    included = {
+        text.removeprefix("#include <").removesuffix(">") for text in directives if "#include" in text
+    }
+    assert included == known().headers
+
+
+def test_exchanges_are_those_that_a_dialect_knows() -> None:
     found = {each.name for each in OWN if each.has("collective") and not each.member}
     for dialect in DIALECTS:
         assert all(dialect.exchanges.fullmatch(name) for name in found - {"__uni_sync"})
