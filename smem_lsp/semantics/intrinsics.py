@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
-from smem_lsp.semantics.collect import collect
-from smem_lsp.semantics.declarations import Declarations, FunctionDecl, Source
+from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.entities import UNKNOWN, TypedConstant
+from smem_lsp.semantics.stub_declarations import declaration
 from smem_lsp.semantics.types import (
     DOUBLE,
     FLOAT,
@@ -27,9 +27,7 @@ from smem_lsp.semantics.types import (
 )
 from smem_lsp.source.queries import remembered
 from smem_lsp.source.record import dataclass
-from smem_lsp.syntax import stubs, symbols, tree
-from smem_lsp.syntax.brackets import match_brackets
-from smem_lsp.syntax.lexer import lex
+from smem_lsp.syntax import stubs, tree
 from smem_lsp.syntax.stubs import Stub
 
 _LANE_MASK = "lane_mask"  # of a warp: its type follows from the number of lanes
@@ -124,15 +122,10 @@ def _signatures(name: str) -> Sequence[Signature]:
 @remembered(most=4096)
 def signature(stub: Stub) -> Signature | None:
     """What a stub declares, if it is a function."""
-    tokens = lex(stub.text)
-    names = symbols.Names()
-    symbols.collect(tokens.kinds, tokens.texts, names)
-    source = Source(tokens.kinds, tokens.texts, match_brackets(tokens.kinds), names.symbols())
-    declared = Declarations()
-    collect(source, 0, len(tokens.kinds), declared)
-    (decl,) = declared.names.get(stub.name) or (None,)
+    decl = declaration(stub)
     if not isinstance(decl, FunctionDecl):
         return None
+    source = decl.source
     start = decl.head[0]
     while source.kinds[start] == "LB":
         start = source.after(start)

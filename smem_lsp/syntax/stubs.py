@@ -20,6 +20,7 @@ of which only the types are known:
 ``threads(block)``             the group that it returns has the threads of the ``block``, ``grid``, ...
 ``uniform(p)``                 what it leaves in ``p`` is the same in all threads of the block
 ``reuses_storage``             some threads still read its storage when others go on, and those write it first
+``storage(block_scan)``        code lays out its TempStorage
 =============================  =======================================================================================
 
 A file holds nothing else, in one form, so that an index finds the declarations without reading them: one that is asked
@@ -41,7 +42,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "stubs"
 
 ATTRIBUTES = frozenset(
     "pure impure reads writes updates atomic collective barrier time fence surface local value model uniform"
-    " threads reuses_storage".split()
+    " threads reuses_storage storage".split()
 )
 # What says that a function takes values: nothing that it gets is written, or kept as a pointer.
 _BY_VALUE = ("pure", "impure", "time", "fence", "surface")
@@ -50,6 +51,7 @@ _EFFECTS = {"reads": "r", "writes": "w", "updates": "x"}
 _GAP = r"\s*(?://[^\n]*\s*)*"
 _ITEM = regex(
     _GAP + r"(?:namespace (?P<space>\w+) \{|(?P<closing>\};?)|struct \w+;|\Z"
+    r"|(?P<enum>enum \w+ \{(?P<enumerators>[\w,\s]+)\};)"
     r"|(?P<text>(?:template <[^<>]*>\s+)?(?:class )?(?:\[\[(?P<attributes>[^\]]*)\]\] )?[^;{}()]*?(?P<name>\w+)"
     r"(?: (?P<opening>\{)|\((?P<parameters>[^()]*)\);)))"
 )
@@ -172,6 +174,14 @@ class Stubs:
         return self._models.get(model, frozenset())
 
     @cached_property
+    def enumerators(self) -> Mapping[str, int]:
+        """The values of all enumerators, by name."""
+        enums = (
+            each.text.partition("{")[2].strip("};") for each in self.all if each.text.startswith("enum ")
+        )
+        return {name.strip(): value for each in enums for value, name in enumerate(each.split(","))}
+
+    @cached_property
     def _models(self) -> Mapping[str, frozenset[str]]:
         found: dict[str, set[str]] = {}
         for each in self.all:
@@ -198,12 +208,17 @@ def indexed(text: str, file: str) -> Iterator[Stub]:
             gap = _SPACE.match(text, at)
             line = text.count("\n", 0, gap.end() if gap is not None else at) + 1
             raise ValueError(f"{file}:{line}: no declaration")
-        space, closing, whole, attributes, name, opening, parameters = found.groups()
+        space, closing, whole, attributes, name, opening, parameters = found.group(
+            "space", "closing", "text", "attributes", "name", "opening", "parameters"
+        )
         if space:
             around.append(space)
         elif closing:
             around.pop()
             in_class = False
+        elif found["enum"]:
+            name = found["enum"].split()[1]
+            yield Stub(name, tuple(around), found["enum"], None, False, "", file, found.start("enum"))
         elif name:
             written, start = attributes or "", found.start("text")
             yield Stub(name, tuple(around), whole, parameters, in_class, written, file, start)

@@ -10,7 +10,15 @@ import pytest
 from smem_lsp.lowering.callees.library_names import LIBRARY
 from smem_lsp.lowering.library.values import KNOWN
 from smem_lsp.semantics.collect import collect, inside
-from smem_lsp.semantics.declarations import ClassDecl, Declarations, FunctionDecl, Source
+from smem_lsp.semantics.cub_storage import STORAGES, classes
+from smem_lsp.semantics.declarations import (
+    ClassDecl,
+    Declarations,
+    EnumDecl,
+    Enumerator,
+    FunctionDecl,
+    Source,
+)
 from smem_lsp.semantics.intrinsics import signature
 from smem_lsp.syntax import stubs, symbols
 from smem_lsp.syntax.brackets import match_brackets
@@ -33,7 +41,9 @@ def _declared(text: str) -> list[tuple[tuple[str, ...], str]]:
     assert not any(level.odd for level in found.levels())
     listed: list[tuple[tuple[str, ...], str]] = []
     for path, decl in found.walk_with_paths():
-        assert isinstance(decl, FunctionDecl | ClassDecl), decl
+        assert isinstance(decl, FunctionDecl | ClassDecl | EnumDecl | Enumerator), decl
+        if isinstance(decl, Enumerator):
+            continue
         listed.append((path, decl.name))
         if isinstance(decl, ClassDecl):
             methods = (each for group in inside(decl).names.values() for each in group)
@@ -80,6 +90,11 @@ def test_every_model_has_code_and_all_code_a_declaration() -> None:
 
 def test_every_value_has_code_and_all_code_a_declaration() -> None:
     assert {each.value for each in OWN if each.value} == KNOWN
+
+
+def test_every_storage_has_code_and_all_code_a_declaration() -> None:
+    assert {each.argument("storage") for each in OWN if each.has("storage")} == STORAGES
+    assert len(classes()) == sum(each.has("storage") for each in OWN)
 
 
 def test_overloads_say_the_same() -> None:
