@@ -112,6 +112,15 @@ template <class T> [[smem::atomic, smem::updates(address, some)]] void __nv_atom
 [[smem::model(address_number)]] size_t __cvta_generic_to_shared(const void* address);
 [[smem::model(address_number)]] size_t __nv_cvta_generic_to_shared_impl(const void* address);
 [[smem::model(address_number)]] unsigned __nvvm_get_smem_pointer(const void* address);
+size_t __cvta_generic_to_global(const void* address);
+size_t __cvta_generic_to_constant(const void* address);
+size_t __cvta_generic_to_local(const void* address);
+size_t __cvta_generic_to_grid_constant(const void* address);
+void* __cvta_global_to_generic(size_t address);
+void* __cvta_shared_to_generic(size_t address);
+void* __cvta_constant_to_generic(size_t address);
+void* __cvta_local_to_generic(size_t address);
+void* __cvta_grid_constant_to_generic(size_t address);
 
 // Warp Matrix Functions
 namespace nvcuda {
