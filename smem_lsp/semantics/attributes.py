@@ -29,6 +29,7 @@ SOME = "some"
 _EFFECTS = ("reads", "writes", "updates")
 _FORM = regex(r"smem::\w+(?:\([^()]*\))?(?:,smem::\w+(?:\([^()]*\))?)*")
 _ONCE = "#pragma once"
+_DEEPEST = 40  # namespaces in each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def problem_of(text: str) -> Problem | None:
     return None
 
 
-def _declarations(source: Source, lo: int, hi: int) -> Iterator[tuple[int, int]]:
+def _declarations(source: Source, lo: int, hi: int, depth: int = 0) -> Iterator[tuple[int, int]]:
     """The token ranges of the declarations of a file, those in its namespaces one by one."""
     at = lo
     while at < hi:
@@ -67,9 +68,9 @@ def _declarations(source: Source, lo: int, hi: int) -> Iterator[tuple[int, int]]
         end = at
         while end < hi and source.kinds[end] not in ("SEMI", "LC") and not _is_directive(source, end):
             end = source.after(end) if source.kinds[end] in ("LP", "LB") else end + 1
-        if end < hi and source.kinds[end] == "LC" and source.kinds[at] == "NAMESPACE":
+        if end < hi and source.kinds[end] == "LC" and source.kinds[at] == "NAMESPACE" and depth < _DEEPEST:
             close = source.after(end)
-            yield from _declarations(source, end + 1, close - 1)
+            yield from _declarations(source, end + 1, close - 1, depth + 1)
             at = close
             continue
         if end < hi and source.kinds[end] == "LC":

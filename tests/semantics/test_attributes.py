@@ -52,3 +52,25 @@ def test_the_first_problem_is_told(text: str, line: int, what: str) -> None:
 )
 def test_declarations_are_understood(text: str) -> None:
     assert problem_of(text) is None
+
+
+SAMPLE = """\
+#pragma once
+namespace a { namespace b {
+template <class T, int N = 4> [[smem::reads(p, n), smem::barrier(block)]] T f(const T (&p)[N], int n = {3});
+struct S { int x; void g() const; };
+enum E { A, B = 2 };
+} }
+extern "C" { [[smem::pure]] __device__ int h(int (*callback)(int), ...); }
+using I = int; typedef float (*F)(int); int v = 3;
+"""
+
+
+def test_no_text_raises() -> None:
+    for end in range(len(SAMPLE) + 1):
+        problem_of(SAMPLE[:end])
+        problem_of(SAMPLE[end:])
+        problem_of(SAMPLE[:end] + "{([<" + SAMPLE[end:])
+        problem_of(SAMPLE[:end] + SAMPLE[end + 1 :])
+    deep = problem_of("namespace a {" * 3_000 + "int f(int);" + "}" * 3_000)
+    assert deep is not None and deep.what == "no declaration that is understood"
