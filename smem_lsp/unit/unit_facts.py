@@ -15,7 +15,7 @@ from smem_lsp.ir.nodes import Configuration, LaunchSite
 from smem_lsp.semantics.argument_identity import identify_arguments
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.file_scope import file_constants
-from smem_lsp.semantics.function_scope import identify
+from smem_lsp.semantics.function_scope import identify, qualifiers_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.specialization import is_specialization
 from smem_lsp.source import checkpoint, record
@@ -586,7 +586,7 @@ def _found_parts(function: Function, around: UnitFacts) -> tuple[Function, ...]:
     stack = [function, *around.unnamed]
     while stack:
         checkpoint()
-        words = stack.pop().definition.body_words
+        words = _words(stack.pop())
         if names.isdisjoint(words):
             continue
         for text in names & words:
@@ -597,13 +597,24 @@ def _found_parts(function: Function, around: UnitFacts) -> tuple[Function, ...]:
     return (function, *(reached[key] for key in sorted(reached)))
 
 
+def _words(function: Function) -> frozenset[str]:
+    """Of the body of a function, and of its parameters where they have default arguments."""
+    definition = function.definition
+    defaults = definition.parameters.texts if "=" in definition.parameters.texts else ()
+    return definition.body_words.union(defaults) if defaults else definition.body_words
+
+
 def is_unnamed(function: Function) -> bool:
-    """Is it called without its name: a constructor, or an operator of a class?"""
-    return (
-        function.name in function.island.enclosing[-1:]
-        or not function.name.isidentifier()
-        or function.name == "operator"
-    )
+    """Is it called without its name: a constructor, a destructor, an operator or a conversion of a class, or what a
+    range-based loop calls?"""
+    around = (*function.island.enclosing[-1:], *qualifiers_of(function)[-1:])
+    island = function.definition.island
+    operator = island.name > 0 and function.definition.tokens.kinds[island.name - 1] == "OPERATOR"
+    named = function.name.isidentifier() and function.name != "operator" and not operator
+    return not named or function.name in around or (bool(around) and function.name in _OF_RANGES)
+
+
+_OF_RANGES = frozenset(("begin", "end"))
 
 
 def internal(unit: TranslationUnit, function: Function) -> bool:

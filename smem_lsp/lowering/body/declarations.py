@@ -5,13 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Protocol
 
+from smem_lsp.elaborate import special_members
 from smem_lsp.ir.nodes import AddressSpace, DeclarationSite, Name
 from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var
 from smem_lsp.lowering.body import (
     calls,
     class_operators,
+    constructors,
+    expression_types,
     expressions,
-    methods,
+    function_values,
+    implicit_calls,
+    inlining,
+    lifetimes,
     objects,
     unknown_calls,
     unknown_types,
@@ -26,7 +32,15 @@ from smem_lsp.lowering.library import (
 )
 from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import BufferName, Group, GroupKind, LocalScope, Variable, View
+from smem_lsp.lowering.state.local_scope import (
+    Address,
+    BufferName,
+    Group,
+    GroupKind,
+    LocalScope,
+    Variable,
+    View,
+)
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import AliasDecl
@@ -36,7 +50,7 @@ from smem_lsp.semantics.local_declarations import declare_constants, declare_sta
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type, size_of_type
 from smem_lsp.semantics.spell_type import spell_type
-from smem_lsp.semantics.types import Type, plain_type, scalar_of
+from smem_lsp.semantics.types import Record, Type, plain_type, scalar_of
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
 from smem_lsp.unit.shared_declarations import NOT_TYPE, _element_type, shared_buffer
@@ -105,6 +119,8 @@ def _declare_local(
     if reference and initializer is not None:
         meaning = effects.designated(ctx, initializer, scope)
         if meaning is not None and declarator.name:  # another name for one variable
+            constants = scope.constant_scope()
+            meaning = objects.as_declared(ctx, meaning, declaration, declarator, constants)
             scope.names[declarator.name] = meaning
             scope.declare_constants().values[declarator.name] = None
             return
@@ -120,6 +136,8 @@ def _declare_local(
         _declare_bindings(ctx, declarator, scope, bound_to(ctx, ctx.out.fresh()) if unknown else None)
     elif reference and isinstance(result, Ref) and not result.pointer:
         scope.names[declarator.name] = View(ctx.frozen(result))
+    elif reference and isinstance(result, Var) and result.index in ctx.variables.objects:
+        _declare_kept(ctx, declarator, result, scope)
     else:
         variable, array = _new_local(ctx, declaration, declarator, scope)
         steady = reference and _is_steady(declaration, initializer, scope)
@@ -128,6 +146,20 @@ def _declare_local(
             assert isinstance(named, Variable)
             scope.names[declarator.name] = replace(named, constant=True)
         _initialise(ctx, declaration, declarator, variable, result, array, reference, steady, scope)
+
+
+def _declare_kept(ctx: Context, declarator: tree.Declarator, made: Var, scope: LocalScope) -> None:
+    """``const T& x = T();``: a reference keeps the object that is made for it ([class.temporary])."""
+    kept = constructors.unnamed(made.index)
+    record = ctx.variables.objects[made.index].record
+    scope.names[declarator.name] = kept
+    constants = scope.declare_constants()
+    constants.values.pop(declarator.name, None)
+    constants.bound[declarator.name] = TypedConstant(record)
+    if made.index in ctx.inlining.made:
+        lifetimes.elide(ctx, kept)
+        where = tree.Name(max(declarator.name_at, 0), max(declarator.name_at, 0) + 1, declarator.name)
+        lifetimes.begin(ctx, kept, record, where, scope)
 
 
 def _name_part(
@@ -160,6 +192,21 @@ def _declare_special(
     if isinstance(initializer, tree.Lambda) and not declarator.pointers:
         scope.names[declarator.name] = calls.closure_of(ctx, initializer, scope)
         return True
+    if isinstance(initializer, tree.Name | tree.Unary) and not declarator.dims:
+        value = function_values.of(ctx, initializer, scope)
+        if value is not None:
+            own, body = int(not declarator.nested), ctx.body_with(declarator.name)
+            if function_values.stays(body, declarator.name, assigned=own):
+                scope.names[declarator.name] = value
+                return True
+    if declarator.pointers == ["*"] and initializer is not None and not declarator.dims:
+        pointed = objects.address_of(ctx, initializer, scope)
+        if pointed is not None and pointed.index in ctx.variables.objects:
+            if inlining.keeps_address(ctx.body_with(declarator.name), declarator.name):
+                constants = scope.constant_scope()
+                seen = objects.as_declared(ctx, pointed, declaration, declarator, constants)
+                scope.names[declarator.name] = Address(seen)
+                return True
     group = _group(ctx, declaration, initializer, scope)
     if group is not None:
         tokens = ctx.body_with(declarator.name).tokens
@@ -178,8 +225,10 @@ def _declare_special(
     record = None
     if not {"constexpr", "static"} & set(declaration.words):
         record = objects.record_of(declaration, declarator, scope.constant_scope())
+    if record is None and "auto" in declaration.words and isinstance(initializer, tree.Call | tree.Binary):
+        record = _deduced_class(ctx, declaration, declarator, initializer, scope)
     if record is not None and declarator.name:
-        methods.declare(ctx, declaration, declarator, record, scope)
+        constructors.declare(ctx, declaration, declarator, record, scope)
         return True
     if not is_plain(ctx, declaration, declarator.pointers, scope):
         unseen = unknown_types.of_a_number(declaration, declarator, scope)
@@ -188,6 +237,24 @@ def _declare_special(
             return True
         ctx.limits.assumed.append(f"{unseen} is an integer type of 32 bits or more")
     return False
+
+
+def _deduced_class(
+    ctx: Context,
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    initializer: tree.Expr,
+    scope: LocalScope,
+) -> Record | None:
+    """The class of ``auto x = f();``, where a function says what it is."""
+    if declarator.pointers or declarator.dims or not declarator.name or "static" in declaration.words:
+        return None
+    record = objects.followed(expression_types.of(ctx, initializer, scope))
+    if record is not None:
+        constants = scope.declare_constants()
+        constants.values.pop(declarator.name, None)
+        constants.bound[declarator.name] = TypedConstant(record)
+    return record
 
 
 def _initial(
@@ -201,6 +268,9 @@ def _initial(
     reference = bool({"&", "&&"} & set(declarator.pointers)) or "decltype" in declaration.words
     if "*" in declarator.pointers and not reference and not declarator.dims:
         result = expressions.address(ctx, initializer, scope)
+    elif not reference and _is_number(declaration, declarator, scope):
+        converted = class_operators.as_number(ctx, initializer, scope)
+        result = expressions.operand(ctx, initializer, scope) if converted is None else converted
     else:
         result = expressions.operand(ctx, initializer, scope)
     if reference or ("volatile" in declaration.words and not _is_number(declaration, declarator, scope)):
@@ -561,6 +631,12 @@ def _declare_object(
     )
     class_operators.note_made(ctx, made, declarator.lo, scope)
     ctx.assign(variable, value)
+    kind = type_of.variable_type(declaration, declarator, scope.constant_scope())
+    record = special_members.element_of(kind)
+    if isinstance(record, Record) and not {"static", "extern"} & set(declaration.words):
+        at = tree.Name(max(declarator.name_at, 0), max(declarator.name_at, 0) + 1, declarator.name)
+        implicit_calls.default_not_followed(ctx, record, at)
+        lifetimes.begin(ctx, made, record, at, scope)
 
 
 def is_copied(

@@ -23,8 +23,10 @@ from smem_lsp.lowering.body import (
     calls,
     class_operators,
     declarations,
+    implicit_calls,
+    lifetimes,
     members,
-    objects,
+    operator_calls,
     temporaries,
     unknown_calls,
     unknown_types,
@@ -38,6 +40,7 @@ from smem_lsp.lowering.state.local_scope import (
     Address,
     BufferName,
     Closure,
+    FunctionValue,
     LocalScope,
     Meaning,
     This,
@@ -76,6 +79,9 @@ def value(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
 
 def number(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     """The value of an expression where only a number can stand."""
+    converted = class_operators.as_number(ctx, expr, scope)
+    if converted is not None:
+        return _as_value(ctx, converted, expr)
     return _as_value(ctx, effects.number(load(ctx, operand(ctx, expr, scope), expr)), expr)
 
 
@@ -99,6 +105,9 @@ def _as_value(ctx: Context, loaded: Value | Ref, expr: tree.Expr) -> Value:
 
 def truth(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     """The value of an expression that is asked whether it is 0, or a null pointer: an address goes nowhere by that."""
+    converted = class_operators.as_number(ctx, expr, scope, truth=True)
+    if converted is not None:
+        return _as_value(ctx, converted, expr)
     loaded = effects.number(load(ctx, operand(ctx, expr, scope), expr))
     if isinstance(loaded, Ref) and loaded.pointer:
         return loaded.leads or ctx.out.fresh()
@@ -125,6 +134,10 @@ def operand(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
         case tree.Unary():
             return _unary(ctx, expr, scope)
         case tree.PostfixStep():
+            zero = tree.Number(expr.hi - 1, expr.hi, "0")  # tells it from `++x` ([over.inc])
+            called = operator_calls.call(ctx, expr.operator, (expr.operand, zero), expr, scope)
+            if called is not None:
+                return called
             return _step(ctx, expr, expr.operand, 1 if expr.operator == "++" else -1, scope)
         case tree.Call():
             return calls.call(ctx, expr, scope)
@@ -218,6 +231,8 @@ def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: LocalScope)
             return place.address()
         case This(target=Variable() as variable) | Address(variable=variable):
             return _address_value(ctx, variable, expr)
+        case FunctionValue():
+            return ctx.out.fresh(uniform=True)
     return ctx.out.fresh()
 
 
@@ -291,14 +306,14 @@ def _never_changes(found: VariableDecl) -> bool:
 
 def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
     operator = expr.operator
+    called = operator_calls.call(ctx, operator, (expr.left, expr.right), expr, scope)
+    if called is not None:
+        return called
     if operator in ("&&", "||"):
         return _short_circuit(ctx, expr, scope)
     if operator == ",":
         discard(ctx, expr.left, scope)
         return operand(ctx, expr.right, scope)
-    overloaded = class_operators.of_object(ctx, expr.left, operator, [expr.right], expr, scope)
-    if overloaded is not None:
-        return overloaded
     place = _of_operator(ctx, expr.left, scope)
     if isinstance(place, Ref):
         overloaded = class_operators.applied(ctx, place, operator, [expr.right], expr, scope)
@@ -332,8 +347,10 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
 
 
 def _of_operator(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
-    """What an operator gets: an object of a thread is converted to an address."""
+    """What an operator gets: an object of a thread is converted to an address or a number."""
     converted = class_operators.as_pointer(ctx, expr, scope)
+    if converted is None:
+        converted = class_operators.as_number(ctx, expr, scope)
     return operand(ctx, expr, scope) if converted is None else converted
 
 
@@ -344,7 +361,7 @@ def _short_circuit(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value:
     if isinstance(left, Const) and bool(left.n) != conjunction:  # the right side is never evaluated
         return Const(int(not conjunction))
     point = ctx.out.next_point()
-    with ctx.out.collect() as emitted:
+    with ctx.out.collect() as emitted, lifetimes.arm(ctx):
         right = truth(ctx, expr.right, scope)
     if emitted:
         condition = left if conjunction else operation(Operator.NOT, left)
@@ -379,7 +396,7 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
     meaning = scope.lookup(expr.base.text) if isinstance(expr.base, tree.Name) else None
     if isinstance(meaning, Variable) and meaning.numbers:
         return _one_of(meaning.numbers, number(ctx, expr.index, scope))
-    overloaded = class_operators.of_object(ctx, expr.base, "[]", [expr.index], expr, scope)
+    overloaded = operator_calls.call(ctx, "[]", (expr.base, expr.index), expr, scope)
     if overloaded is not None:
         return overloaded
     base = _of_operator(ctx, expr.base, scope)
@@ -461,6 +478,9 @@ def is_tensor_map(expr: tree.Expr, scope: LocalScope) -> bool:
 
 def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
     operator = expr.operator
+    called = operator_calls.call(ctx, operator, (expr.operand,), expr, scope)
+    if called is not None:
+        return called
     if operator in ("++", "--"):
         return _step(ctx, expr, expr.operand, 1 if operator == "++" else -1, scope)
     if operator == "&":
@@ -488,9 +508,6 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
         known = effects.pointed_to(expr.operand, scope)
         if known is not None:
             return _meaning(ctx, known, expr, scope)
-        overloaded = class_operators.of_object(ctx, expr.operand, "*", [], expr, scope)
-        if overloaded is not None:
-            return overloaded
         place = _of_operator(ctx, expr.operand, scope)
         if isinstance(place, Ref):
             overloaded = class_operators.applied(ctx, place, "*", [], expr, scope)
@@ -566,9 +583,9 @@ def _move_pointer(ctx: Context, target: tree.Expr, to: Ref, scope: LocalScope) -
 
 
 def _assign(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
-    copied = _copy_object(ctx, expr, scope)
-    if copied is not None:
-        return copied
+    called = operator_calls.assigned(ctx, expr, scope)
+    if called is not None:
+        return called
     return assign(ctx, expr, _assigned(ctx, expr, scope), scope)
 
 
@@ -676,18 +693,6 @@ def _store(
     return stored
 
 
-def _copy_object(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | None:
-    """``a = b`` of objects whose members are followed; None: something else."""
-    if expr.operator != "=" or not ctx.variables.objects:
-        return None
-    target = effects.designated(ctx, expr.target, scope)
-    source = effects.designated(ctx, expr.value, scope)
-    if target is None or source is None or not objects.alike(ctx, source, target):
-        return None
-    objects.copy(ctx, source.index, target.index)
-    return Var(target.index)
-
-
 def _is_element(variable: Variable, target: tree.Expr) -> bool:
     """Is it an element of a local array, or a part of one, and so memory of one thread?"""
     dims = 0
@@ -750,8 +755,11 @@ def _member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Value | Ref:
         return _meaning(ctx, known, expr, scope)
     reached = None
     if expr.operator == "->":
-        reached = class_operators.of_object(ctx, base, "->", [], expr, scope)
+        reached = operator_calls.call(ctx, "->", (base,), base, scope)
     place = operand(ctx, base, scope) if reached is None else reached
+    held = ctx.variables.objects.get(place.index) if isinstance(place, Var) else None
+    if held is not None and expr.operator == "." and expr.name in held.members:
+        return _meaning(ctx, held.members[expr.name], expr, scope)
     if isinstance(place, Ref):
         if expr.operator == "->":
             pointer = class_operators.applied(ctx, place, "->", [], expr, scope)
@@ -778,9 +786,9 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref
     if isinstance(condition, Const):  # only the live arm exists
         return operand(ctx, expr.yes if condition.n else expr.no, scope)
     point = ctx.out.next_point()
-    with ctx.out.collect() as then:
+    with ctx.out.collect() as then, lifetimes.arm(ctx):
         yes = operand(ctx, expr.yes, scope)
-    with ctx.out.collect() as otherwise:
+    with ctx.out.collect() as otherwise, lifetimes.arm(ctx):
         no = operand(ctx, expr.no, scope)
     places = [arm for arm in (yes, no) if isinstance(arm, Ref) and not arm.pointer and not arm.shape]
     if len(places) == 2:  # an element of one or the other, to be read or written
@@ -814,6 +822,9 @@ def converted(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScop
 
 def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
     type_id = expr.type
+    made = temporaries.converted(ctx, expr, scope)
+    if made is not None:
+        return Var(made.index)
     if (
         not type_id.pointers
         and not declarations.is_plain(ctx, type_id, [], scope)
@@ -898,12 +909,14 @@ def _opaque(ctx: Context, expr: tree.Opaque, scope: LocalScope) -> Value:
         ctx.limits.note_partly(ctx.at.line(expr.lo), "the statement expression")
     for item in expr.operands:
         value(ctx, item, scope)
+    if expr.kind in ("new", "delete"):
+        implicit_calls.allocation(ctx, expr)
     return ctx.out.fresh()
 
 
 def discard(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """An expression whose value nobody uses: ``(void)a;`` reads nothing, ``T(a);`` runs a constructor."""
-    if isinstance(expr, tree.Call) and temporaries.temporary(ctx, expr, scope) is not None:
+    if isinstance(expr, tree.Call | tree.Cast) and temporaries.temporary(ctx, expr, scope) is not None:
         return
     if isinstance(expr, tree.Name) and _is_undeclared(expr, scope):
         calls.unseen_macro(ctx, expr, scope)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from smem_lsp.elaborate.initializers import parameter_list
+from smem_lsp.elaborate.results import returned_type
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
@@ -25,11 +27,14 @@ from smem_lsp.ir.nodes import (
 from smem_lsp.ir.values import Const, Op, Operator, Value, Var, operation
 from smem_lsp.lowering.body import (
     calls,
+    class_operators,
+    constructors,
     declarations,
     expressions,
     forward_jumps,
+    function_values,
     header_arrays,
-    methods,
+    lifetimes,
     namespace_arrays,
     objects,
     statements,
@@ -45,6 +50,8 @@ from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context, Outcome
 from smem_lsp.lowering.state.local_scope import (
     Address,
+    Around,
+    Boundary,
     BufferName,
     Closure,
     Group,
@@ -58,12 +65,12 @@ from smem_lsp.lowering.state.places import Ref, join
 from smem_lsp.lowering.state.template_header import template_parameters
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument
-from smem_lsp.semantics.evaluate import evaluate, evaluate_value
+from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type
-from smem_lsp.semantics.types import Type, plain_type
+from smem_lsp.semantics.types import Type
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function
 
@@ -82,7 +89,7 @@ def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalS
         expressions.escape_closure(ctx, closure, "not inlined")
         ctx.limits.note_partly(ctx.at.line(expr.lo), "the lambda that is called")
         return result
-    inner = LocalScope(closure.scope)
+    inner = LocalScope(closure.scope, boundary=Boundary.FUNCTION)
     bind(ctx, parameters, expr, scope, inner)
     lo, hi = closure.base + closure.node.body[0], closure.base + closure.node.body[1]
     return body(ctx, closure.function, ctx.at.body_of(closure.function).block(lo, hi), inner, expr)
@@ -93,8 +100,14 @@ def inline_function(
 ) -> Value | Ref | None:
     """The body of the function that is called, or those of all that it may be; None when they are not in sight or of
     no matter."""
-    found = overloads.candidates(ctx, callee, expr, scope)
-    if any(each.function.island.enclosing[-1:] == (each.function.name,) for each in found):
+    return follow(ctx, overloads.candidates(ctx, callee, expr, scope), expr, callee, scope)
+
+
+def follow(
+    ctx: Context, found: Sequence[Callee], expr: tree.Call, callee: tree.Name, scope: LocalScope
+) -> Value | Ref | None:
+    """The same of functions that are known; ``found``: all that the call may mean."""
+    if any(overloads.path_of(each.function)[-1:] == (each.function.name,) for each in found):
         return None  # a constructor: what it makes keeps what it gets
     important = any(matters(ctx, each.function, expr, scope) for each in found)
     if not important and not (len(found) == 1 and len(found[0].function.body.tokens) <= outward.SMALL):
@@ -120,7 +133,8 @@ def room(ctx: Context, function: Function, around: Scope | None = None) -> bool:
     depth = ctx.inlining.depth - len(stack) + len({id(each.definition) for each in stack})
     if depth >= MAX_DEPTH or ctx.out.point > MAX_POINTS:
         return False
-    again = sum(each.definition is function.definition for each in stack)
+    tokens = function.definition.tokens  # its initializers and default arguments are a part of it
+    again = sum(each.definition.tokens is tokens for each in stack)
     if not again:
         return True
     if around is None or around.record is None or _is_open(around) or again >= MAX_INSTANCES:
@@ -175,7 +189,11 @@ def inline(
     if bound is None or parameters is None:
         return None
     constants = callee.scope(ctx, bound)
-    inner = LocalScope(constants=constants.child(), around=namespace_arrays.around(ctx, constants))
+    inner = LocalScope(
+        constants=constants.child(),
+        around=namespace_arrays.around(ctx, constants),
+        boundary=Boundary.FUNCTION,
+    )
     bind(ctx, parameters, expr, scope, inner, function)
     ctx.inlining.done[function.island.head] = function
     header_arrays.note_followed(ctx, name, function, bound)
@@ -189,6 +207,16 @@ def inline(
 def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """``return expr;`` of a body that is inlined."""
     outcome = ctx.inlining.outcomes[-1]
+    if outcome.record is not None:
+        outcome.values += 1
+        constructors.give(ctx, constructors.unnamed(outcome.variable), outcome.record, expr, scope)
+        return
+    named = effects.designated(ctx, expr, scope) if outcome.reference else None
+    if named is not None and named.index in ctx.variables.objects:
+        outcome.values += 1
+        outcome.objects.append(named.index)
+        ctx.assign(outcome.variable, Var(named.index))
+        return
     result: Value | Ref
     if outcome.pointer:
         result = expressions.address(ctx, expr, scope)
@@ -302,55 +330,69 @@ def bind(
     declare_parameters(declarations_of, inner.declare_constants())
     for number, argument in enumerate(expr.arguments):
         parameter = parameters[number] if number < len(parameters) else Parameter()
-        if _bind_handle(ctx, parameter, argument, scope, inner, function):
-            continue
-        if _bind_object(ctx, parameter, argument, scope, inner, function):
-            continue
-        if not parameter.reference and not _is_plain(ctx, parameter, function, inner):
-            made = _made(ctx, parameter, argument, scope, inner)
-            if parameter.name:
-                _new_parameter(ctx, parameter, inner, made, function)
-            continue
-        if parameter.pointer and not parameter.reference:
-            result = expressions.address(ctx, argument, scope)
-        else:
-            result = expressions.operand(ctx, argument, scope)
-        if parameter.reference and isinstance(result, Ref) and not result.pointer:
-            if parameter.name:
-                inner.names[parameter.name] = View(ctx.frozen(result))
-            continue
-        meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
-        if parameter.reference and isinstance(meaning, Variable):
-            inner.names[parameter.name] = meaning  # another name for it
-            continue
-        bound = None
-        if parameter.reference:
-            assert not isinstance(result, Ref) or result.pointer
-            if not isinstance(result, Ref):
-                bound = declarations.bound_to(ctx, result, argument)
-            if "volatile" in parameter.words:
-                ctx.outside.signal()
-            effects.forget_bound(ctx, argument, scope)
-        copied = _is_deduced(parameter, function)
-        result = effects.load(ctx, result, argument, pointer=parameter.pointer, copied=copied)
-        kind = None
-        if parameter.declarator is not None:
-            kind = declarations.declared_type(parameter.declarator, inner)
-        result = effects.assigned(result, kind)
-        if not parameter.name:
-            continue
-        if (
-            parameter.reference
-            and isinstance(result, Ref)
-            and not isinstance(argument, (tree.Call, tree.Cast, tree.Unary, tree.Binary))
-        ):
-            ctx.escape(result, argument.lo, f"bound to {parameter.name}")
-        if not isinstance(result, Ref) and parameter.declarator is not None:
-            result = conversions.assigned(result, argument, kind, scope)
-        _new_parameter(ctx, parameter, inner, result, function, bound)
+        _bind_one(ctx, parameter, argument, scope, inner, function)
     for parameter in parameters[len(expr.arguments) :]:
+        _bind_default(ctx, parameter, inner, function)
+
+
+def _bind_one(
+    ctx: Context,
+    parameter: Parameter,
+    argument: tree.Expr,
+    scope: LocalScope,
+    inner: LocalScope,
+    function: Function | None,
+) -> None:
+    """One parameter gets its argument."""
+    if _bind_handle(ctx, parameter, argument, scope, inner, function):
+        return
+    if _bind_object(ctx, parameter, argument, scope, inner, function):
+        return
+    if not parameter.reference and not _is_plain(ctx, parameter, function, inner):
+        made = _made(ctx, parameter, argument, scope, inner)
         if parameter.name:
-            _new_parameter(ctx, parameter, inner, _default(ctx, parameter, inner, function), function)
+            _new_parameter(ctx, parameter, inner, made, function)
+        return
+    if parameter.pointer and not parameter.reference:
+        result = expressions.address(ctx, argument, scope)
+    else:
+        converted = None
+        if not parameter.reference and not _is_deduced(parameter, function):
+            converted = class_operators.as_number(ctx, argument, scope)
+        result = expressions.operand(ctx, argument, scope) if converted is None else converted
+    if parameter.reference and isinstance(result, Ref) and not result.pointer:
+        if parameter.name:
+            inner.names[parameter.name] = View(ctx.frozen(result))
+        return
+    meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
+    if parameter.reference and isinstance(meaning, Variable):
+        inner.names[parameter.name] = meaning  # another name for it
+        return
+    bound = None
+    if parameter.reference:
+        assert not isinstance(result, Ref) or result.pointer
+        if not isinstance(result, Ref):
+            bound = declarations.bound_to(ctx, result, argument)
+        if "volatile" in parameter.words:
+            ctx.outside.signal()
+        effects.forget_bound(ctx, argument, scope)
+    copied = _is_deduced(parameter, function)
+    result = effects.load(ctx, result, argument, pointer=parameter.pointer, copied=copied)
+    kind = None
+    if parameter.declarator is not None:
+        kind = declarations.declared_type(parameter.declarator, inner)
+    result = effects.assigned(result, kind)
+    if not parameter.name:
+        return
+    if (
+        parameter.reference
+        and isinstance(result, Ref)
+        and not isinstance(argument, (tree.Call, tree.Cast, tree.Unary, tree.Binary))
+    ):
+        ctx.escape(result, argument.lo, f"bound to {parameter.name}")
+    if not isinstance(result, Ref) and parameter.declarator is not None:
+        result = conversions.assigned(result, argument, kind, scope)
+    _new_parameter(ctx, parameter, inner, result, function, bound)
 
 
 def _is_deduced(parameter: Parameter, function: Function | None) -> bool:
@@ -380,14 +422,14 @@ def _bind_object(
     function: Function | None,
 ) -> bool:
     """An object whose members are followed, or the address of a local variable, is handed on."""
-    if not parameter.name or function is None:
-        return False
     stars = [pointer for pointer in parameter.pointers if pointer in ("*", "&", "&&")]
+    if function is None or parameter.declarator is None or (stars and not parameter.name):
+        return False
     if stars in (["*"], ["*", "*"]):
         pointed = objects.address_of(ctx, argument, scope)
-        if pointed is None or not _stays(ctx.body_with(parameter.name, function), parameter.name):
+        if pointed is None or not keeps_address(ctx.body_with(parameter.name, function), parameter.name):
             return False
-        inner.names[parameter.name] = Address(pointed)
+        inner.names[parameter.name] = Address(_seen(ctx, pointed, parameter, inner))
         return True
     given = effects.designated(ctx, argument, scope)
     known = None if given is None else ctx.variables.objects.get(given.index)
@@ -396,30 +438,31 @@ def _bind_object(
             given = temporaries.temporary(ctx, argument, scope)
             known = None if given is None else ctx.variables.objects.get(given.index)
         if given is not None and known is not None:
-            inner.names[parameter.name] = given
+            inner.names[parameter.name] = _seen(ctx, given, parameter, inner)
         return known is not None
     assert parameter.declaration is not None and parameter.declarator is not None
     record = objects.record_of(parameter.declaration, parameter.declarator, inner.constant_scope())
     if record is None:
         return False
     if given is not None and known is not None and known.record == record:
-        inner.names[parameter.name] = methods.copied(ctx, given, parameter.name)
-        return True
-    kind = plain_type(evaluate_value(argument, scope.constant_scope()).type)
-    made_here = temporaries.temporary(ctx, argument, scope) if kind == record else None
-    if made_here is not None:
-        inner.names[parameter.name] = made_here
-        return True
-    if kind != record or not methods.copied_by_members(record):
-        return False
-    value = expressions.copied(ctx, argument, scope)
-    made = methods.new(ctx, parameter.name, record, parameter.words)
-    ctx.assign(made.index, value)
-    inner.names[parameter.name] = made
+        made = constructors.copied(ctx, given, parameter.name, argument, scope)
+    else:
+        made = constructors.new(ctx, parameter.name, record, parameter.words)
+        constructors.give(ctx, made, record, argument, scope)
+    lifetimes.begin_temporary(ctx, made, record, argument)
+    if parameter.name:
+        inner.names[parameter.name] = made
     return True
 
 
-def _stays(body: Body, name: str) -> bool:
+def _seen(ctx: Context, variable: Variable, parameter: Parameter, inner: LocalScope) -> Variable:
+    """An object as its parameter sees it."""
+    assert parameter.declaration is not None and parameter.declarator is not None
+    declaration, declarator = parameter.declaration, parameter.declarator
+    return objects.as_declared(ctx, variable, declaration, declarator, inner.constant_scope())
+
+
+def keeps_address(body: Body, name: str) -> bool:
     """Does a parameter keep the address that it gets?"""
     kinds, texts = body.tokens.kinds, body.tokens.texts
     for i, text in enumerate(texts):
@@ -452,6 +495,11 @@ def _bind_handle(
         if isinstance(meaning, Closure):
             if parameter.name:
                 inner.names[parameter.name] = meaning
+            return True
+    known = function_values.of(ctx, argument, scope)
+    if known is not None and parameter.name and function is not None:
+        if function_values.stays(ctx.body_with(parameter.name, function), parameter.name):
+            inner.names[parameter.name] = known
             return True
     group = cooperative_groups.handle(ctx, argument, scope)
     if group is not None and parameter.name:
@@ -516,18 +564,27 @@ def _new_parameter(
         ctx.assign(variable, result if exact else Op(Operator.CAST, (result,)))
 
 
-def _default(ctx: Context, parameter: Parameter, inner: LocalScope, function: Function | None) -> Value | Ref:
-    """A default argument: constants of the file and the built-in coordinates, nothing else is understood in it."""
+def _bind_default(ctx: Context, parameter: Parameter, inner: LocalScope, function: Function | None) -> None:
+    """A parameter without an argument: its default is evaluated at each call ([dcl.fct.default])."""
     initializer = None if parameter.declarator is None else parameter.declarator.initializer
     if initializer is None or function is None:
-        return ctx.out.fresh()
-    if isinstance(initializer, tree.Member):
-        coordinate = expressions.coordinate(initializer, inner)
-        if coordinate is not None:
-            return coordinate
+        if parameter.name:
+            _new_parameter(ctx, parameter, inner, ctx.out.fresh(), function)
+        return
     number = evaluate(initializer, inner.constant_scope())
-    literal = isinstance(initializer, (tree.Number, tree.String))
-    return ctx.out.fresh(uniform=literal) if number is None else Const(number)
+    if number is not None or isinstance(initializer, tree.Number | tree.String):
+        if parameter.name:
+            value = ctx.out.fresh(uniform=True) if number is None else Const(number)
+            _new_parameter(ctx, parameter, inner, value, function)
+        return
+    around = LocalScope(constants=inner.constant_scope().parent, around=_around(inner))
+    with ctx.at.within(parameter_list(function)):
+        _bind_one(ctx, parameter, initializer, around, inner, function)
+
+
+def _around(scope: LocalScope) -> Around | None:
+    """What names mean in it that no block declares."""
+    return next((each.around for each in scope.outwards() if each.around is not None), None)
 
 
 # ---- bodies ----------------------------------------------------------------------------------------------------------
@@ -542,6 +599,11 @@ def body(
     ctx.out.reserve(2)  # for flags
     mark = result_mark(function)
     outcome = Outcome(ctx.variables.declare("result"), mark == "AMP", mark == "STAR")
+    if block is ctx.at.body_of(function).statements and mark in ("NAME", "GT", "SHIFT"):
+        outcome.record = objects.followed(returned_type(function, inner.constant_scope()))
+        if outcome.record is not None:
+            objects.make(ctx, constructors.unnamed(outcome.variable), outcome.record)
+            ctx.inlining.made.add(outcome.variable)
     ctx.inlining.depth += 1
     ctx.inlining.outcomes.append(outcome)
     labels, ctx.inlining.labels = ctx.inlining.labels, ()
@@ -555,13 +617,23 @@ def body(
         ctx.out.touch(AccessKind.UPDATE, Var(each))
     ctx.inlining.labels = labels
     called = ctx.at.span_between(expr.lo, expr.hi)
-    name = function.name if whole else expr.callee.text if isinstance(expr.callee, tree.Name) else ""
+    name = called_name(function) if whole else expr.callee.text if isinstance(expr.callee, tree.Name) else ""
     call = FollowedCall(name, called, line, ctx.at.elsewhere(expr.lo, expr.hi), point, ctx.out.point)
     ctx.inlining.calls.append((function if whole else None, call))
+    if outcome.record is not None and outcome.values:
+        lifetimes.begin_temporary(ctx, constructors.unnamed(outcome.variable), outcome.record, expr)
+    if len(set(outcome.objects)) == 1 and outcome.values == len(outcome.objects):
+        return Var(outcome.objects[0])
     if not outcome.refs:
         return Var(outcome.variable) if outcome.values else ctx.out.fresh()
     known = join(outcome.refs)
     return known if not outcome.values else known.moved(None)
+
+
+def called_name(function: Function) -> str:
+    """What a function is called where it is told of."""
+    at, texts = function.definition.island.name, function.definition.tokens.texts
+    return f"~{function.name}" if at and texts[at - 1] == "~" else function.name
 
 
 def result_mark(function: Function) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from smem_lsp.ir.nodes import Branch, Loop, Node, Seq, continues
 from smem_lsp.ir.values import Const, Operator, Value, operation
-from smem_lsp.lowering.body import declarations, statements
+from smem_lsp.lowering.body import declarations, lifetimes, statements
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import LocalScope
+from smem_lsp.lowering.state.local_scope import Boundary, LocalScope
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.source import Span, checkpoint
 from smem_lsp.syntax import tree
@@ -24,7 +24,7 @@ def switch(ctx: Context, node: tree.Switch, scope: LocalScope) -> None:
         exclusive = exclusive and not _breaks(last[:-1] if _ends(last) else last)
     live = _live(ctx, subject.n, segments, inner) if exclusive and isinstance(subject, Const) else None
     around = ctx.at.body.site(node.body.lo, node.body.hi)
-    body_scope = LocalScope(inner)
+    body_scope = LocalScope(inner, boundary=Boundary.SWITCH)
     lowered: list[tuple[Value, list[Node]]] = []
     start = ctx.out.next_point()
     for _, body in segments if live is None else live:
@@ -55,6 +55,8 @@ def switch(ctx: Context, node: tree.Switch, scope: LocalScope) -> None:
         ]
         end = ctx.out.end_of_loop(len(ctx.inlining.labels))
         ctx.out.emit(Loop(start, end, 1, 1, Const(0), None, Seq(tuple(pieces)), span, line))
+    lifetimes.end_perhaps(ctx, body_scope)
+    lifetimes.end(ctx, inner)
 
 
 def _segments(node: tree.Switch) -> list[_Segment]:

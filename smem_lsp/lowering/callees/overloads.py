@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
+from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside
 from smem_lsp.lowering.callees.intrinsics import OVERLOADED
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
@@ -19,7 +20,7 @@ from smem_lsp.semantics.declarations import Declared, FunctionDecl
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument, Functions
 from smem_lsp.semantics.evaluate import evaluate_value
-from smem_lsp.semantics.function_scope import function_scope
+from smem_lsp.semantics.function_scope import function_scope, qualifiers_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.specialization import is_specialization, spelled_argument, spelled_arguments
 from smem_lsp.semantics.template_arguments import same
@@ -126,7 +127,7 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     """The functions that a call can mean, all of them; empty when they are not in sight."""
     bound = handed(callee, scope)
     if bound is not None:
-        return _handed_over(ctx, bound[0], callee, expr, scope)
+        return handed_over(ctx, bound[0], callee, expr, scope)
     *qualifiers, name = callee.text.removeprefix("::").split("::")
     found = functions_named(ctx, name, callee)
     if not found:
@@ -142,8 +143,9 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
         found = _not_hidden(ctx, found, expr, scope)
     around = _class_of(callee, scope)
     if around is not None:
-        if any(each.body is None for each in _functions(around.scope.own(name))):
-            return []  # defined outside of the class, perhaps not in sight
+        declared = list(_functions(around.scope.own(name)))
+        if any(each.body is None for each in declared):
+            return _defined_outside(ctx, around, declared, found, expr, scope)
         found = [f for f in found if f.enclosing[-1:] == (around.decl.name.rpartition("::")[2],)]
         found = _of_specialisation(around, found)
     spelled = callee.arguments[-1] if callee.arguments else None
@@ -156,6 +158,29 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     if around is not None and len(found) == 1 and _declares(around, found[0]):
         return [Callee(found[0], around.scope)]
     return [Callee(function) for function in found]
+
+
+def _defined_outside(
+    ctx: Context,
+    record: Record,
+    declared: Sequence[FunctionDecl],
+    named: Sequence[Function],
+    expr: tree.Call,
+    scope: LocalScope,
+) -> list[Callee]:
+    """The static member of a class that a call means, where they are defined outside of it; empty when one of them is
+    not in sight, or several are left."""
+    found: list[Function] = []
+    for decl in declared:
+        checkpoint()
+        function = None if decl.body is not None else defined_outside(record, decl, named)
+        if function is None:
+            return []
+        found.append(function)
+    left = by_type(ctx, [f for f in found if takes(f, len(expr.arguments))], expr, scope, of_one_class=True)
+    if len(left) != 1 or len(left[0].body.tokens) > MAX_TOKENS:
+        return []
+    return [Callee(left[0], record.scope, arguments_of_class(record, left[0]) or None)]
 
 
 def is_built_in(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalScope) -> bool:
@@ -195,15 +220,20 @@ def _is_whole(kind: Type | None) -> bool:
 def _in_scope(ctx: Context, found: list[Function], qualifiers: list[str]) -> list[Function]:
     """Those that a name with these qualifiers may mean here."""
     if qualifiers:
-        return [f for f in found if f.enclosing[-len(qualifiers) :] == tuple(qualifiers)] or found
-    inside = ctx.at.function.enclosing
+        return [f for f in found if path_of(f)[-len(qualifiers) :] == tuple(qualifiers)] or found
+    inside = path_of(ctx.at.function)
     classes = ctx.at.unit.symbols.types
     return [
         f
         for f in found
-        if f.enclosing == inside[: len(f.enclosing)]
-        or not any(name in classes for name in f.enclosing)  # no method of another class
+        if path_of(f) == inside[: len(path_of(f))]
+        or not any(name in classes for name in path_of(f))  # no method of another class
     ]
+
+
+def path_of(function: Function) -> tuple[str, ...]:
+    """The namespaces and classes that a function belongs to, wherever it is defined."""
+    return (*function.enclosing, *qualifiers_of(function))
 
 
 def _not_hidden(ctx: Context, found: list[Function], expr: tree.Call, scope: LocalScope) -> list[Function]:
@@ -238,10 +268,10 @@ def handed(callee: tree.Name, scope: LocalScope) -> tuple[Argument] | None:
     return None if "::" in callee.text or callee.templated else scope.constant_scope().bound_to(callee.text)
 
 
-def _handed_over(
+def handed_over(
     ctx: Context, argument: Argument, callee: tree.Name, expr: tree.Call, scope: LocalScope
 ) -> list[Callee]:
-    """The functions that a template argument names."""
+    """The functions that a template argument or a pointer to a function names."""
     if not isinstance(argument, Functions):
         return []
     heads = [list(decl.source.texts[slice(*decl.list)]) for decl, _ in argument.overloads]

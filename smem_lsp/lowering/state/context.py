@@ -24,14 +24,14 @@ from smem_lsp.lowering.state.copies import Copies, Family, InFlight, WordPlace
 from smem_lsp.lowering.state.emitter import Emitter
 from smem_lsp.lowering.state.global_writes import GlobalWrites
 from smem_lsp.lowering.state.limits import LimitsFound
-from smem_lsp.lowering.state.local_scope import Address, LocalScope, Meaning, This, Variable, View
+from smem_lsp.lowering.state.local_scope import Address, Ending, LocalScope, Meaning, This, Variable, View
 from smem_lsp.lowering.state.places import Ref, join
 from smem_lsp.lowering.state.points_to import PointsTo
 from smem_lsp.lowering.state.position import Position
 from smem_lsp.lowering.state.variables import Declared, Variables
 from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Qualified, Scalar, plain_type
+from smem_lsp.semantics.types import Qualified, Record, Scalar, plain_type
 from smem_lsp.source import Span
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
@@ -46,7 +46,9 @@ if TYPE_CHECKING:
 @dataclass
 class Outcome:
     """What a body that is inlined returns. ``variable``: gets its values; ``reference``: it returns places;
-    ``pointer``: it returns addresses; ``bound``: variables with the addresses of the places outside shared memory."""
+    ``pointer``: it returns addresses; ``bound``: variables with the addresses of the places outside shared memory;
+    ``record``: the class of the object that it returns, whose members are followed; ``objects``: those that it returns
+    by reference."""
 
     variable: int
     reference: bool
@@ -54,6 +56,8 @@ class Outcome:
     refs: list[Ref] = field(default_factory=list)
     values: int = 0
     bound: list[int] = field(default_factory=list)
+    record: Record | None = None
+    objects: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -77,6 +81,7 @@ class Inlining:
     instance: tuple[Argument | int, ...] = ()  # template arguments that static arrays belong to
     labels: tuple[str, ...] = ()  # of the innermost function: those that a jump may lead forward to
     references: set[int] = field(default_factory=set)  # variables that got a place from a function
+    made: set[int] = field(default_factory=set)  # objects that functions have returned by value
 
 
 _ATOMIC_OBJECTS = ("cuda::atomic<", "cuda::std::atomic<")
@@ -134,7 +139,8 @@ class Context:
     declared more than once; ``agreed``: values of the expressions in ``around.stated``; ``named_barriers``: variable of
     a named barrier object -> threads, number; ``atomic_references``: variable of an atomic reference -> what it refers
     to; ``counters``: variables that the `for` loops around count in; ``asked``: names that all of a body was looked
-    through for, each with the number of the function; ``watched``: statements that somebody edits.
+    through for, each with the number of the function; ``watched``: statements that somebody edits; ``temporaries``:
+    objects without a name that end with the full expression.
     """
 
     def __init__(
@@ -161,6 +167,7 @@ class Context:
         self.counters: frozenset[int] = frozenset()
         self.asked: set[tuple[int, str]] = set()
         self.watched: Watched | None = None
+        self.temporaries: list[Ending] = []
 
     @property
     def is_fixpoint(self) -> bool:
@@ -335,6 +342,10 @@ class Context:
         self.limits.opaque.append(self.out.next_point())
         if presumed is not None:
             self.limits.presumed[self.limits.opaque[-1]] = presumed
+
+    def lose_outer_memory(self, why: str) -> None:
+        """A function that is not followed may touch what is declared outside functions, and dynamic memory."""
+        self.buffers.lost = self.buffers.lost or why
 
     # ---- addresses that are not followed -------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from smem_lsp.lowering.state.local_scope import (
     View,
 )
 from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics import type_of
 from smem_lsp.semantics.types import Record, Type, is_number, plain_type
 from smem_lsp.syntax import tree
 
@@ -178,7 +179,16 @@ def designated(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Variable | N
             return found if isinstance(found, Variable) else None
         case tree.Unary() if expr.operator == "*":
             return pointed_to(expr.operand, scope)
+        case tree.Call(callee=tree.Name(text=text), arguments=[only]) if text in _SAME_OBJECT:
+            return designated(ctx, only, scope)
+        case tree.Cast() if expr.type.pointers in (["&"], ["&&"]):
+            found = designated(ctx, expr.operand, scope)
+            return None if found is None else _as_class(found, expr, scope)
     return None
+
+
+# They return what they get ([forward]).
+_SAME_OBJECT = frozenset(("std::move", "std::forward", "cuda::std::move", "cuda::std::forward"))
 
 
 def member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Meaning | None:
@@ -200,5 +210,18 @@ def pointed_to(expr: tree.Expr, scope: LocalScope) -> Variable | None:
         if isinstance(meaning, Address):
             return meaning.variable
         if isinstance(meaning, This) and isinstance(meaning.target, Variable):
-            return meaning.target
+            return replace(meaning.target, seen_as=meaning.record)
+    if isinstance(expr, tree.Cast) and expr.type.pointers == ["*"]:
+        found = pointed_to(expr.operand, scope)
+        return None if found is None else _as_class(found, expr, scope)
     return None
+
+
+def _as_class(variable: Variable, expr: tree.Cast, scope: LocalScope) -> Variable | None:
+    """An object behind a ``static_cast`` to a base of its class, or to one that is made from it
+    ([expr.static.cast])."""
+    kind = type_of.specified(expr.type.words, expr.type.names, scope.constant_scope())
+    record = plain_type(kind)
+    if expr.style != "static_cast" or variable.plain or not isinstance(record, Record):
+        return None
+    return replace(variable, seen_as=record)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import field
 
 from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics.entities import Functions
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Record, Type
 from smem_lsp.source import record
@@ -53,6 +54,7 @@ class Variable:
     # a reference to memory that is not followed: the variable that has the address
     bound: int | None = None
     only_read: bool = False  # it is a reference to what is const
+    seen_as: Record | None = None  # the class that an object has here: its own, or a base of it
 
 
 @record
@@ -107,7 +109,16 @@ class This:
     target: Variable | Ref
 
 
-Meaning = BufferName | Variable | View | Group | Closure | Address | This
+@dataclass(frozen=True, slots=True)
+class FunctionValue:
+    """A function as a value that stays the same: ``auto f = g;``, a parameter that got ``g``. ``member``: it is one of
+    a class, which is called through a pointer to members."""
+
+    functions: Functions
+    member: bool = False
+
+
+Meaning = BufferName | Variable | View | Group | Closure | Address | This | FunctionValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +138,35 @@ class Around:
     look_up: Callable[[str], BufferName | None]
 
 
+class Boundary(enum.Enum):
+    """What a scope is around, which jumps leave or do not leave: the whole of a loop, a switch, or a function."""
+
+    LOOP = enum.auto()
+    SWITCH = enum.auto()
+    FUNCTION = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """An object whose destructor runs code. ``base`` and ``at``: the expression that it is made by, and the chunk."""
+
+    variable: Variable
+    record: Record
+    base: int
+    at: tree.Expr
+
+
 @dataclass
 class LocalScope:
-    """Names of one block; lookups go outwards."""
+    """Names of one block; lookups go outwards. ``ending``: objects that end with the block, in the order in which they
+    came into being."""
 
     parent: LocalScope | None = None
     names: dict[str, Meaning] = field(default_factory=dict)
     constants: Scope | None = None
     around: Around | None = None
+    boundary: Boundary | None = None
+    ending: list[Ending] = field(default_factory=list)
 
     def lookup(self, name: str) -> Meaning | None:
         around: Around | None = None
