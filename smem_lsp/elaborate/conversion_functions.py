@@ -32,6 +32,18 @@ def _to_numbers(record: Record) -> tuple[FunctionDecl, ...]:
     return tuple(found.values())
 
 
+def to_class(record: Record, wanted: Record) -> tuple[FunctionDecl, ...]:
+    """The conversions of a class and its bases to another class."""
+    return tuple(
+        decl
+        for each in with_bases(record)
+        for name, declared in collect.inside(each.decl).names.items()
+        if name.startswith("operator")
+        for decl in declared
+        if isinstance(decl, FunctionDecl) and target(each, decl) == wanted
+    )
+
+
 def target(record: Record, decl: FunctionDecl) -> Type | None:
     """The type that a function of a class converts to; None: not known, or it is no conversion."""
     first, last = decl.head

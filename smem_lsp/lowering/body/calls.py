@@ -13,6 +13,7 @@ from smem_lsp.lowering.body import (
     expressions,
     function_values,
     header_arrays,
+    implicit_calls,
     inlining,
     lifetimes,
     methods,
@@ -180,6 +181,10 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScop
     if followed is not None:
         return followed
     base = expressions.operand(ctx, callee.base, scope)
+    if isinstance(base, Var) and callee.operator == ".":
+        followed = methods.call_result(ctx, base, expr, callee, scope)
+        if followed is not None:
+            return followed
     if isinstance(base, Ref):
         followed = methods.call_shared(ctx, base, expr, callee, scope)
         if followed is not None:
@@ -305,6 +310,8 @@ def closure_of(ctx: Context, node: tree.Lambda, scope: LocalScope) -> Closure:
         first, last = ctx.at.base + node.parameters[0], ctx.at.base + node.parameters[1]
         if "=" in texts[first:last]:
             effects.name_buffers(ctx, first, last, scope, "a default argument")
+            if implicit_calls.are_telling(ctx, texts[first:last]):
+                implicit_calls.note(ctx, "a default argument of a lambda", node)
     if not _reaches_by_reference(ctx, node):
         lo, hi = ctx.at.base + node.body[0], ctx.at.base + node.body[1]
         line = ctx.at.unit.source.line_number(ctx.at.body.site(lo, hi).start)

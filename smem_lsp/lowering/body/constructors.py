@@ -6,19 +6,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from smem_lsp.elaborate import special_members
+from smem_lsp.elaborate import conversion_functions, special_members
 from smem_lsp.elaborate.initializers import declaration_of_members, member_initializers
 from smem_lsp.elaborate.special_members import Special, class_name
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.ir.values import Const, Op, Operator, Value, Var
 from smem_lsp.lowering.body import (
     declarations,
+    expression_types,
     expressions,
     implicit_calls,
     lifetimes,
     methods,
     namespace_arrays,
     objects,
+    operator_calls,
     unknown_calls,
 )
 from smem_lsp.lowering.body.objects import Field
@@ -184,11 +186,33 @@ def construct(
         if source is not None and _is_made_from(ctx, source, record):
             _copy(ctx, source, variable, record, arguments[0], scope)
             return
+        if _by_conversion(ctx, variable, record, arguments[0], scope):
+            return
     if _in_sight(ctx, variable, record, arguments, at, scope):
         return
     _not_in_sight(ctx, record, at)
     reached = unknown_calls.pass_by_reference(ctx, arguments, scope, class_name(record))
     ctx.assign(variable.index, ctx.lost_address(reached))
+
+
+def _by_conversion(
+    ctx: Context, variable: Variable, record: Record, expr: tree.Expr, scope: LocalScope
+) -> bool:
+    """Does a conversion function of another class give the object ([class.conv.fct])?"""
+    kind = expression_types.of(ctx, expr, scope)
+    known = conversion_functions.to_class(kind, record) if isinstance(kind, Record) and kind != record else ()
+    if not known or not isinstance(kind, Record):
+        return False
+    target = operator_calls.target(ctx, kind, expr, scope)
+    called = tree.Name(expr.lo, expr.hi, known[0].name)
+    call = tree.Call(expr.lo, expr.hi, called, [])
+    result = methods.on(ctx, kind, target, called, call, scope) if len(known) == 1 else None
+    if isinstance(result, Var):
+        _take(ctx, variable, record, result, expr, scope)
+    else:
+        implicit_calls.not_followed(ctx, known, f"the conversion of {class_name(kind)}", expr)
+        ctx.assign(variable.index, ctx.out.fresh())
+    return True
 
 
 def _is_made_from(ctx: Context, source: Variable, record: Record) -> bool:

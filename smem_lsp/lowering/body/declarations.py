@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Protocol
 
@@ -77,6 +78,9 @@ def declare(
     if "{}" in declaration.words:  # a class in the kernel: its methods are not followed
         lo, hi = ctx.at.base + declaration.lo, ctx.at.base + declaration.declarators_at
         effects.name_buffers(ctx, lo, hi, scope, "used in a class of the kernel")
+        if implicit_calls.are_telling(ctx, ctx.at.body.tokens.texts[lo:hi]):
+            where = tree.Name(declaration.lo, declaration.lo + 1, "")
+            implicit_calls.note(ctx, "a class in a function", where)
     if "typedef" in declaration.words or "{}" in declaration.words:
         declare_names(ctx, ctx.at.base + declaration.lo, scope)
     if "typedef" in declaration.words:
@@ -115,6 +119,8 @@ def _declare_local(
         declarator = replace(
             declarator, pointers=[each for each in declarator.pointers if each not in ("&", "&&")]
         )
+    if not declarator.name and initializer is not None and _bind_members(ctx, declarator, initializer, scope):
+        return
     reference = bool({"&", "&&"} & set(declarator.pointers)) or "decltype" in declaration.words
     if reference and initializer is not None:
         meaning = effects.designated(ctx, initializer, scope)
@@ -544,17 +550,47 @@ def _declares_nothing(declaration: tree.Declaration, scope: LocalScope) -> bool:
     )
 
 
+def _bind_members(
+    ctx: Context, declarator: tree.Declarator, initializer: tree.Expr, scope: LocalScope
+) -> bool:
+    """``auto [x, y] = object;``: names for the members of a copy, or of the object itself ([dcl.struct.bind])."""
+    names = list(_bound_names(ctx, declarator))
+    record = objects.followed(expression_types.of(ctx, initializer, scope))
+    fields = () if record is None else objects.fields(record) or ()
+    if record is None or not names or len(fields) != len(names):
+        return False
+    if "&" in declarator.pointers or "&&" in declarator.pointers:
+        bound = effects.designated(ctx, initializer, scope)
+        if bound is None or bound.index not in ctx.variables.objects:
+            return False
+    else:
+        bound = constructors.given(ctx, "", record, ["auto"], initializer, scope)
+        at = tree.Name(max(declarator.lo, 0), declarator.hi, "")
+        lifetimes.begin(ctx, bound, record, at, scope)
+    constants = scope.declare_constants()
+    for name, field in zip(names, fields):
+        scope.names[name] = ctx.variables.objects[bound.index].members[field.name]
+        constants.values.pop(name, None)
+        constants.bound[name] = TypedConstant(field.type)
+    return True
+
+
+def _bound_names(ctx: Context, declarator: tree.Declarator) -> Iterator[str]:
+    lo, hi = ctx.at.base + max(declarator.lo, 0), ctx.at.base + declarator.hi
+    for kind, name in zip(ctx.at.body.tokens.kinds[lo:hi], ctx.at.body.tokens.texts[lo:hi]):
+        if kind == "NAME":
+            yield name
+
+
 def _declare_bindings(
     ctx: Context, declarator: tree.Declarator, scope: LocalScope, bound: int | None
 ) -> None:
     """``auto [x, y] = ...``: names of which nothing is known, but where references are bound to."""
-    lo, hi = ctx.at.base + max(declarator.lo, 0), ctx.at.base + declarator.hi
-    for kind, name in zip(ctx.at.body.tokens.kinds[lo:hi], ctx.at.body.tokens.texts[lo:hi]):
-        if kind == "NAME":
-            variable = ctx.variables.declare(name)
-            scope.names[name] = Variable(variable, plain=False, bound=bound)
-            scope.declare_constants().values[name] = None
-            ctx.assign(variable, ctx.out.fresh())
+    for name in _bound_names(ctx, declarator):
+        variable = ctx.variables.declare(name)
+        scope.names[name] = Variable(variable, plain=False, bound=bound)
+        scope.declare_constants().values[name] = None
+        ctx.assign(variable, ctx.out.fresh())
 
 
 class Typed(Protocol):

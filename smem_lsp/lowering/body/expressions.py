@@ -122,6 +122,8 @@ def operand(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
             return _name(ctx, expr, scope)
         case tree.Number() if expr.text == "nullptr":
             return Const(0)
+        case tree.Number() if "_" in expr.text:
+            return operator_calls.literal(ctx, expr, scope)
         case tree.Number():
             n = literal(expr.text).n
             return conversions.literal_with_point(expr.text) if n is None else Const(n)
@@ -835,7 +837,12 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
             ctx, arguments, scope, type_id.words[-1] if type_id.words else "a cast"
         )
         return ctx.out.fresh()
-    if "*" in type_id.pointers and "&" not in type_id.pointers:
+    converted = None
+    if not type_id.pointers and type_id.words != ["void"]:
+        converted = class_operators.as_number(ctx, expr.operand, scope, truth=True)
+    if converted is not None:
+        inner = converted
+    elif "*" in type_id.pointers and "&" not in type_id.pointers:
         inner = address(ctx, expr.operand, scope)
     else:
         inner = operand(ctx, expr.operand, scope)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from smem_lsp.elaborate import operators
 from smem_lsp.elaborate.initializers import parameter_list
 from smem_lsp.elaborate.results import returned_type
 from smem_lsp.ir.nodes import (
@@ -218,7 +219,12 @@ def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
         ctx.assign(outcome.variable, Var(named.index))
         return
     result: Value | Ref
-    if outcome.pointer:
+    converted = None
+    if not (outcome.pointer or outcome.reference or outcome.deduced):
+        converted = class_operators.as_number(ctx, expr, scope)
+    if converted is not None:
+        result = converted
+    elif outcome.pointer:
         result = expressions.address(ctx, expr, scope)
     else:
         result = expressions.operand(ctx, expr, scope)
@@ -599,7 +605,9 @@ def body(
     ctx.out.reserve(2)  # for flags
     mark = result_mark(function)
     outcome = Outcome(ctx.variables.declare("result"), mark == "AMP", mark == "STAR")
-    if block is ctx.at.body_of(function).statements and mark in ("NAME", "GT", "SHIFT"):
+    texts = function.head.texts[: function.island.name - function.island.head]
+    outcome.deduced = "auto" in texts or block is not ctx.at.body_of(function).statements
+    if not outcome.deduced and mark in ("NAME", "GT", "SHIFT"):
         outcome.record = objects.followed(returned_type(function, inner.constant_scope()))
         if outcome.record is not None:
             objects.make(ctx, constructors.unnamed(outcome.variable), outcome.record)
@@ -632,6 +640,9 @@ def body(
 
 def called_name(function: Function) -> str:
     """What a function is called where it is told of."""
+    symbol = operators.symbol_of(function)
+    if symbol:
+        return f"operator {symbol}" if symbol[0].isidentifier() else f"operator{symbol}"
     at, texts = function.definition.island.name, function.definition.tokens.texts
     return f"~{function.name}" if at and texts[at - 1] == "~" else function.name
 

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from smem_lsp.elaborate.virtual_functions import is_virtual
-from smem_lsp.ir.values import Value
-from smem_lsp.lowering.body import inlining, namespace_arrays, objects, open_instances, temporaries
+from smem_lsp.elaborate.special_members import class_name
+from smem_lsp.elaborate.virtual_functions import is_virtual, with_bases
+from smem_lsp.ir.values import Value, Var
+from smem_lsp.lowering.body import (
+    expression_types,
+    inlining,
+    namespace_arrays,
+    objects,
+    open_instances,
+    temporaries,
+)
 from smem_lsp.lowering.body.objects import Method
 from smem_lsp.lowering.callees import outward, overloads
 from smem_lsp.lowering.state import effects
@@ -33,8 +41,25 @@ def call(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope) 
     known = None if target is None else objects.of_variable(ctx, target)
     if target is None or known is None:
         return open_instances.method(ctx, expr, callee, scope)
-    followed = on(ctx, target.seen_as or known.record, target, _method_name(callee), expr, scope)
+    followed = _called(ctx, target.seen_as or known.record, target, callee, expr, scope)
     return open_instances.method(ctx, expr, callee, scope) if followed is None else followed
+
+
+def _called(
+    ctx: Context, record: Record, target: Target, callee: tree.Member, expr: tree.Call, scope: LocalScope
+) -> Value | Ref | None:
+    """``object.method(...)``, or ``object.Base::method(...)``, which is no virtual call ([class.virtual])."""
+    name = _method_name(callee)
+    qualifier, _, last = callee.name.rpartition("::")
+    if not qualifier:
+        return on(ctx, record, target, name, expr, scope)
+    of = qualifier.rpartition("::")[2]
+    base = next((each for each in with_bases(record) if class_name(each) == of), None)
+    if base is None:
+        return None
+    name = replace(name, text=last)
+    method = chosen(ctx, objects.methods(ctx, base, last, expr), name, expr.arguments, scope)
+    return None if method is None else run(ctx, method, target, name, expr, scope)
 
 
 def _method_name(callee: tree.Member) -> tree.Name:
@@ -42,6 +67,19 @@ def _method_name(callee: tree.Member) -> tree.Name:
     if callee.arguments is None:
         return tree.Name(at, callee.hi, callee.name)
     return tree.Name(at, callee.hi, callee.name, True, [callee.arguments])
+
+
+def call_result(
+    ctx: Context, value: Var, expr: tree.Call, callee: tree.Member, scope: LocalScope
+) -> Value | Ref | None:
+    """``f().method(...)`` of an object that a function returns, or gives a reference to; None: not followed."""
+    held = ctx.variables.objects.get(value.index)
+    if held is None:
+        return None
+    kind = expression_types.of(ctx, callee.base, scope)
+    record = kind if isinstance(kind, Record) and kind in with_bases(held.record) else held.record
+    target = Variable(value.index, 0, exact=False, plain=False, seen_as=record)
+    return _called(ctx, record, target, callee, expr, scope)
 
 
 def call_shared(
@@ -140,8 +178,7 @@ def chosen(
         fitting = [m for m in fitting if m.function.island.template]
     if len(fitting) > 1:
         call = tree.Call(name.lo, name.hi, name, list(arguments))
-        one = all(m.record is fitting[0].record for m in fitting)
-        left = overloads.by_type(ctx, [m.function for m in fitting], call, scope, of_one_class=one)
+        left = overloads.by_type(ctx, [m.function for m in fitting], call, scope, of_one_class=True)
         fitting = [m for m in fitting if m.function in left]
     bodies = {(_but_for_const(m.function), m.function.name) for m in fitting}
     return fitting[0] if len(bodies) == 1 else None  # of a const method and its twin either

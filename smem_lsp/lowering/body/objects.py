@@ -302,7 +302,10 @@ def _undefined(classes: Sequence[Declared], method: str) -> int | None:
             return None
         inside = collect.inside(decl)
         names = [method] if method != TO_POINTER else [each for each in inside.names if is_conversion(each)]
-        declared = [d for name in names for d in inside.names.get(name, ()) if isinstance(d, FunctionDecl)]
+        found = [d for name in names for d in inside.names.get(name, ())]
+        declared = [d for d in found if isinstance(d, FunctionDecl)]
+        if len(declared) < len(found):
+            return None  # a base has it, too
         if inside.virtual or (decl.body is not None and decl.bases is not None and not declared):
             return None
         if not decl.parameters:  # a template can only be used where its definition is

@@ -57,6 +57,18 @@ def call(
     return _free(ctx, free, called, name, scope) if free else None
 
 
+def literal(ctx: Context, expr: tree.Number, scope: LocalScope) -> Value | Ref:
+    """``3_km``: a literal whose suffix is a function ([over.literal])."""
+    number, _, suffix = expr.text.partition("_")
+    at = tree.Name(expr.lo, expr.hi, f"_{suffix}")
+    found = [each for each in overloads.functions_named(ctx, at.text, at) if operators.symbol_of(each)]
+    found = [each for each in found if overloads.takes(each, 1)]
+    if not found:
+        return ctx.out.fresh(uniform=True)
+    called = tree.Call(expr.lo, expr.hi, at, [tree.Number(expr.lo, expr.hi, number)])
+    return _free(ctx, overloads.by_type(ctx, found, called, scope) or found, called, at, scope)
+
+
 def _note_possible(
     ctx: Context, symbol: str, functions: Sequence[Function], count: int, at: tree.Expr
 ) -> None:
@@ -90,16 +102,16 @@ def _member(
         if any(inlining.tells(ctx, each.function) for each in found):
             implicit_calls.note(ctx, f"`operator{symbol}` of {class_name(kind)}", expr)
         return None
-    target = _target(ctx, kind, operands[0], scope)
+    on = target(ctx, kind, operands[0], scope)
     called = tree.Call(expr.lo, expr.hi, name, list(operands[1:]))
-    if methods.worth(ctx, method.function, target, called, scope):
-        result = methods.run(ctx, method, target, name, called, scope)
+    if methods.worth(ctx, method.function, on, called, scope):
+        result = methods.run(ctx, method, on, name, called, scope)
         if result is not None:
             return result
-    return _not_followed(ctx, [method.function], target, called, scope)
+    return _not_followed(ctx, [method.function], on, called, scope)
 
 
-def _target(ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope) -> methods.Target:
+def target(ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope) -> methods.Target:
     """The object whose operator is called: a variable, one in shared memory, one that the expression makes, or one of
     which nothing is known."""
     found = effects.designated(ctx, expr, scope)

@@ -82,8 +82,9 @@ def _perhaps_called(ctx: Context, callee: tree.Expr, scope: LocalScope) -> Seque
             held = _is_data(callee, scope)
         case _:
             return ()
-    found = overloads.functions_named(ctx, name, tree.Name(callee.lo, callee.hi, name))
-    return found if found or held else None
+    if held:
+        return ()
+    return overloads.functions_named(ctx, name, tree.Name(callee.lo, callee.hi, name)) or None
 
 
 def _is_data(callee: tree.Member, scope: LocalScope) -> bool:

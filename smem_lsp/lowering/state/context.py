@@ -48,7 +48,7 @@ class Outcome:
     """What a body that is inlined returns. ``variable``: gets its values; ``reference``: it returns places;
     ``pointer``: it returns addresses; ``bound``: variables with the addresses of the places outside shared memory;
     ``record``: the class of the object that it returns, whose members are followed; ``objects``: those that it returns
-    by reference."""
+    by reference; ``deduced``: its type is that of what it returns."""
 
     variable: int
     reference: bool
@@ -58,6 +58,7 @@ class Outcome:
     bound: list[int] = field(default_factory=list)
     record: Record | None = None
     objects: list[int] = field(default_factory=list)
+    deduced: bool = False
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.state.context import Context
@@ -222,6 +223,10 @@ def _as_class(variable: Variable, expr: tree.Cast, scope: LocalScope) -> Variabl
     ([expr.static.cast])."""
     kind = type_of.specified(expr.type.words, expr.type.names, scope.constant_scope())
     record = plain_type(kind)
-    if expr.style != "static_cast" or variable.plain or not isinstance(record, Record):
+    if variable.plain or not isinstance(record, Record) or expr.style not in ("static_cast", "c"):
         return None
+    if expr.style == "c":  # it may be to any other class
+        own = variable.seen_as
+        if own is None or not (record in with_bases(own) or own in with_bases(record)):
+            return None
     return replace(variable, seen_as=record)
