@@ -7,30 +7,28 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from smem_lsp.elaborate import conversion_functions, special_members
-from smem_lsp.elaborate.initializers import declaration_of_members, member_initializers
+from smem_lsp.elaborate.initializers import member_initializers
 from smem_lsp.elaborate.special_members import Special, class_name
 from smem_lsp.elaborate.virtual_functions import with_bases
-from smem_lsp.ir.values import Const, Op, Operator, Value, Var
+from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.body import (
     declarations,
     expression_types,
     expressions,
     implicit_calls,
+    initialized_members,
     lifetimes,
     methods,
-    namespace_arrays,
     objects,
     operator_calls,
     unknown_calls,
 )
-from smem_lsp.lowering.body.objects import Field
 from smem_lsp.lowering.library.values import made_by
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import LocalScope, Variable, View
-from smem_lsp.lowering.state.places import Ref
-from smem_lsp.semantics.declarations import FunctionDecl, Source, split
-from smem_lsp.semantics.evaluate import evaluate, evaluate_value
+from smem_lsp.lowering.state.local_scope import LocalScope, Variable
+from smem_lsp.semantics.declarations import FunctionDecl
+from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Record, plain_type
 from smem_lsp.source import checkpoint
@@ -126,7 +124,7 @@ def _take(
     if source is None or not objects.alike(ctx, source, variable):
         ctx.assign(variable.index, value)
         if special_members.runs_code(record, Special.COPY):
-            _not_in_sight(ctx, record, expr)
+            not_in_sight(ctx, record, expr)
     elif source.index in ctx.inlining.made:
         objects.copy(ctx, source.index, variable.index)
         lifetimes.elide(ctx, source)
@@ -188,9 +186,9 @@ def construct(
             return
         if _by_conversion(ctx, variable, record, arguments[0], scope):
             return
-    if _in_sight(ctx, variable, record, arguments, at, scope):
+    if in_sight(ctx, variable, record, arguments, at, scope):
         return
-    _not_in_sight(ctx, record, at)
+    not_in_sight(ctx, record, at)
     reached = unknown_calls.pass_by_reference(ctx, arguments, scope, class_name(record))
     ctx.assign(variable.index, ctx.lost_address(reached))
 
@@ -229,17 +227,17 @@ def _copy(
         objects.copy(ctx, source.index, target.index)
         return
     if special_members.written(record, Special.COPY):
-        if not _in_sight(ctx, target, record, [at], at, scope):
-            _not_in_sight(ctx, record, at)
+        if not in_sight(ctx, target, record, [at], at, scope):
+            not_in_sight(ctx, record, at)
             ctx.assign(target.index, ctx.lost_address(ctx.capture(source)))
         return
     objects.copy(ctx, source.index, target.index)
     for base in bases_of(record):
         checkpoint()
         if base is not None and special_members.runs_code(base, Special.COPY):
-            if not _in_sight(ctx, target, base, [at], at, scope):
-                _not_in_sight(ctx, base, at)
-    for field in _own_fields(record):
+            if not in_sight(ctx, target, base, [at], at, scope):
+                not_in_sight(ctx, base, at)
+    for field in initialized_members.own_fields(record):
         member = ctx.variables.objects[target.index].members[field.name]
         kind = special_members.element_of(field.type)
         if not isinstance(kind, Record) or not special_members.runs_code(kind, Special.COPY):
@@ -248,17 +246,17 @@ def _copy(
         if isinstance(member, Variable) and isinstance(given, Variable) and objects.alike(ctx, given, member):
             _copy(ctx, given, member, kind, tree.Member(at.lo, at.hi, at, ".", field.name), scope)
         else:
-            _not_in_sight(ctx, kind, at)
+            not_in_sight(ctx, kind, at)
 
 
-def _not_in_sight(ctx: Context, record: Record, at: tree.Expr) -> None:
+def not_in_sight(ctx: Context, record: Record, at: tree.Expr) -> None:
     """A constructor of a class runs that is not followed."""
     implicit_calls.not_followed(
         ctx, special_members.constructors(record), f"what makes {class_name(record)}", at
     )
 
 
-def _in_sight(
+def in_sight(
     ctx: Context,
     variable: Variable,
     record: Record,
@@ -271,9 +269,9 @@ def _in_sight(
     if arguments and special_members.inherits_constructors(record):
         return _inherited(ctx, variable, record, arguments, at, scope)
     if not declared:
-        return _aggregate(ctx, variable, record, arguments, at, scope)
+        return initialized_members.aggregate(ctx, variable, record, arguments, at, scope)
     if not arguments and any(_is_defaulted_default(decl) for decl in declared):
-        return _parts(ctx, variable, record, {}, at, scope)
+        return initialized_members.parts(ctx, variable, record, {}, at, scope)
     written = [decl for decl in declared if not special_members.is_defaulted(decl)]
     called = tree.Name(at.lo, at.hi, class_name(record))
     found = objects.definitions(ctx, record, written, at)
@@ -285,7 +283,7 @@ def _in_sight(
     def before(inner: LocalScope) -> None:
         ctx.inlining.depth += 1
         with ctx.at.within(initializers):
-            _initialize(ctx, variable, record, inner)
+            initialized_members.initialize(ctx, variable, record, inner)
         ctx.inlining.depth -= 1
 
     expr = tree.Call(at.lo, at.hi, called, list(arguments))
@@ -309,210 +307,6 @@ def _inherited(
     bases = bases_of(record)
     if len(bases) != 1 or bases[0] is None or special_members.constructors(record):
         return False
-    if not _in_sight(ctx, variable, bases[0], arguments, at, scope):
+    if not in_sight(ctx, variable, bases[0], arguments, at, scope):
         return False
-    return _members(ctx, variable, record, {}, at, scope)
-
-
-# ---- bases and members -----------------------------------------------------------------------------------------------
-
-_Given = dict[
-    str, tuple[int, tree.Expr, Sequence[tree.Expr]]
-]  # by name: first token, the initializer, its arguments
-
-
-def _initialize(ctx: Context, variable: Variable, record: Record, scope: LocalScope) -> None:
-    """The member initializers of a constructor, which are the body that is being lowered."""
-    body = ctx.at.body
-    source = Source(body.tokens.kinds, body.tokens.texts, body.ahead.partner, body.symbols)
-    given: _Given = {}
-    for lo, hi in split(source, 0, len(source.kinds), angles=True):
-        checkpoint()
-        with ctx.at.chunk(lo):
-            parsed = body.chunk("expression", (lo, hi))
-            name, arguments = _initializer(parsed)
-            if parsed is not None and name == class_name(record):  # another constructor does it all
-                construct(ctx, variable, record, arguments, parsed, scope)
-                return
-            if parsed is None or _part_named(record, name) is None:
-                effects.name_buffers(ctx, lo, hi, scope, "used to make an object")
-                ctx.assign(variable.index, ctx.out.fresh())
-            else:
-                given[_part_named(record, name) or name] = lo, parsed, arguments
-    _parts(ctx, variable, record, given, tree.Name(0, len(source.kinds), record.decl.name), scope)
-
-
-def _initializer(parsed: tree.Expr | None) -> tuple[str, list[tree.Expr]]:
-    """(name, arguments) of ``name(arguments)`` or ``name{arguments}``."""
-    match parsed:
-        case tree.Call(callee=tree.Name() as name):
-            return name.text, parsed.arguments
-        case tree.Cast(style="functional", type=tree.TypeId(words=[word])):
-            operand = parsed.operand
-            return word.removesuffix("<>"), operand.items if isinstance(operand, tree.Braces) else [operand]
-    return "", []
-
-
-def _part_named(record: Record, name: str) -> str | None:
-    """The member, or the name of the base class, that an initializer is for; None: neither."""
-    if any(field.name == name for field in _own_fields(record)):
-        return name
-    bases = [class_name(base) for base in bases_of(record) if base is not None]
-    last = name.rpartition("::")[2]
-    if last in bases:
-        return last
-    meaning = record.scope.resolve(tree.Name(0, 0, name)) if name else None
-    return class_name(meaning) if isinstance(meaning, Record) and class_name(meaning) in bases else None
-
-
-def _own_fields(record: Record) -> list[Field]:
-    return [field for field in objects.fields(record) or () if field.home is record.scope]
-
-
-def _parts(
-    ctx: Context, variable: Variable, record: Record, given: _Given, at: tree.Expr, scope: LocalScope
-) -> bool:
-    """The bases of an object, then its members, in the order of their declarations. Returns True."""
-    for base in bases_of(record):
-        checkpoint()
-        if base is None:
-            continue
-        lo, parsed, arguments = given.get(class_name(base), (None, at, ()))
-        with ctx.at.chunk(ctx.at.base if lo is None else lo):
-            if not _in_sight(ctx, variable, base, arguments, parsed, scope):
-                _not_in_sight(ctx, base, parsed)
-                unknown_calls.pass_by_reference(ctx, arguments, scope, class_name(base))
-                ctx.assign(variable.index, ctx.out.fresh())
-    return _members(ctx, variable, record, given, at, scope)
-
-
-def _members(
-    ctx: Context, variable: Variable, record: Record, given: _Given, at: tree.Expr, scope: LocalScope
-) -> bool:
-    """Members get what an initializer says, else what the class says, else what their own constructors do. Returns
-    True."""
-    for field in _own_fields(record):
-        checkpoint()
-        if field.name in given:
-            lo, parsed, arguments = given[field.name]
-            with ctx.at.chunk(lo):
-                _initialize_member(ctx, variable, field, arguments, parsed, scope)
-        else:
-            _default_member(ctx, variable, record, field, at, scope)
-    return True
-
-
-def _aggregate(
-    ctx: Context,
-    variable: Variable,
-    record: Record,
-    arguments: Sequence[tree.Expr],
-    at: tree.Expr,
-    scope: LocalScope,
-) -> bool:
-    """A class without constructors: its members in order, from a list in braces ([dcl.init.aggr])."""
-    known = _own_fields(record)
-    if not arguments:
-        return _parts(ctx, variable, record, {}, at, scope)
-    if record.decl.bases is not None or len(arguments) > len(known):
-        return False
-    if any(isinstance(argument, tree.Assign | tree.Braces) for argument in arguments):
-        return False
-    for field, argument in zip(known, arguments):
-        _initialize_member(ctx, variable, field, [argument], argument, scope)
-    for field in known[len(arguments) :]:
-        _default_member(ctx, variable, record, field, at, scope)
-    return True
-
-
-def _initialize_member(
-    ctx: Context,
-    variable: Variable,
-    field: Field,
-    arguments: Sequence[tree.Expr],
-    at: tree.Expr,
-    scope: LocalScope,
-) -> None:
-    own = ctx.variables.objects[variable.index].members
-    member = own[field.name]
-    if field.reference and len(arguments) == 1:
-        bound = effects.designated(ctx, arguments[0], scope)
-        place = None if bound is not None else expressions.operand(ctx, arguments[0], scope)
-        if bound is not None:
-            own[field.name] = bound
-            ctx.points_to.add(variable.index, ctx.capture(bound))
-        elif isinstance(place, Ref) and not place.pointer:
-            own[field.name] = View(ctx.frozen(place))
-            ctx.points_to.add(variable.index, ctx.capture(own[field.name]))
-        elif isinstance(place, Ref):
-            ctx.escape(place, at.lo, f"bound to {field.name}")
-            ctx.points_to.add(variable.index, place.bases)
-        elif place is not None:
-            ctx.outside.write(place)
-            ctx.outside.hand_out(place)
-            effects.forget_bound(ctx, arguments[0], scope)
-            if isinstance(member, Variable):
-                ctx.assign(member.index, place)
-        return
-    if not isinstance(member, Variable):
-        return
-    inner = ctx.variables.objects.get(member.index)
-    if inner is not None:
-        construct(ctx, member, inner.record, arguments, at, scope)
-    elif not member.plain or member.array or len(arguments) > 1:
-        _note_element(ctx, field, at)
-        reached = unknown_calls.pass_by_reference(ctx, arguments, scope, field.name)
-        ctx.assign(member.index, ctx.lost_address(reached))
-    elif not arguments:
-        ctx.assign(member.index, Const(0))
-    else:
-        if "*" in field.declarator.pointers:
-            result = expressions.address(ctx, arguments[0], scope)
-        else:
-            result = effects.load(ctx, expressions.operand(ctx, arguments[0], scope), arguments[0])
-        assign(ctx, member, result)
-
-
-def assign(ctx: Context, variable: Variable, value: Value | Ref) -> None:
-    """A plain variable gets a value."""
-    if isinstance(value, Ref):
-        ctx.alias(variable.index, value)
-    else:
-        ctx.assign(variable.index, value if variable.exact else Op(Operator.CAST, (value,)))
-
-
-def _default_member(
-    ctx: Context, variable: Variable, record: Record, field: Field, at: tree.Expr, scope: LocalScope
-) -> None:
-    """A member that nothing has initialised: what the class says, else what its own constructor does."""
-    member = ctx.variables.objects[variable.index].members[field.name]
-    if not isinstance(member, Variable):
-        return
-    inner = ctx.variables.objects.get(member.index)
-    initializer = field.declarator.initializer
-    if initializer is None:
-        if inner is not None:
-            construct(ctx, member, inner.record, [], at, scope)
-        else:
-            _note_element(ctx, field, at)
-        return
-    number = evaluate(initializer, field.home)
-    if number is not None and inner is None:
-        ctx.assign(member.index, Const(number))
-        return
-    arguments = initializer.items if isinstance(initializer, tree.Braces) else [initializer]
-    if isinstance(initializer, tree.Braces) and field.declarator.style == "=" and len(arguments) != 1:
-        arguments = initializer.items
-    offset = ctx.at.body.start_of(ctx.at.base + at.lo)
-    around = objects.inside(ctx, record, variable)
-    around.constants = record.scope
-    around.around = namespace_arrays.around(ctx, record.scope)
-    with ctx.at.within(declaration_of_members(record.decl, field.where, offset)):
-        _initialize_member(ctx, variable, field, arguments, initializer, LocalScope(around))
-
-
-def _note_element(ctx: Context, field: Field, at: tree.Expr) -> None:
-    """Members that are arrays of objects, or objects whose members are not followed, are made by their class."""
-    kind = special_members.element_of(field.type)
-    if isinstance(kind, Record) and not field.declarator.pointers:
-        implicit_calls.default_not_followed(ctx, kind, at)
+    return initialized_members.members(ctx, variable, record, {}, at, scope)
