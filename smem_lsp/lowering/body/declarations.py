@@ -78,7 +78,8 @@ def declare(
     if "{}" in declaration.words:  # a class in the kernel: its methods are not followed
         lo, hi = ctx.at.base + declaration.lo, ctx.at.base + declaration.declarators_at
         effects.name_buffers(ctx, lo, hi, scope, "used in a class of the kernel")
-        if implicit_calls.are_telling(ctx, ctx.at.body.tokens.texts[lo:hi]):
+        opening = next((at for at in range(lo, hi) if ctx.at.body.tokens.kinds[at] == "LC"), hi)
+        if implicit_calls.are_telling(ctx, ctx.at.body.tokens.texts[opening:hi]):
             where = tree.Name(declaration.lo, declaration.lo + 1, "")
             implicit_calls.note(ctx, "a class in a function", where)
     if "typedef" in declaration.words or "{}" in declaration.words:

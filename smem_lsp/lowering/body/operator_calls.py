@@ -94,7 +94,8 @@ def _member(
         return None
     found = objects.methods(ctx, kind, f"operator{symbol}", expr)
     if found is None:
-        implicit_calls.note(ctx, f"`operator{symbol}` of {class_name(kind)}", expr)
+        if any(inlining.tells(ctx, each) for each in expression_types.spelled(ctx, symbol, expr)):
+            implicit_calls.note(ctx, f"`operator{symbol}` of {class_name(kind)}", expr)
         return None
     name = tree.Name(expr.lo, expr.hi, f"operator{symbol}")
     method = methods.chosen(ctx, found, name, operands[1:], scope)
