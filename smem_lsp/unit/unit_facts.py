@@ -608,8 +608,8 @@ def is_unnamed(function: Function) -> bool:
     """Is it called without its name: a constructor, a destructor, an operator or a conversion of a class, or what a
     range-based loop calls?"""
     around = (*function.island.enclosing[-1:], *qualifiers_of(function)[-1:])
-    island = function.definition.island
-    operator = island.name > 0 and function.definition.tokens.kinds[island.name - 1] == "OPERATOR"
+    at = function.definition.island.name
+    operator = "OPERATOR" in function.definition.tokens.kinds[max(at - 2, 0) : at]  # also `operator""_km`
     named = function.name.isidentifier() and function.name != "operator" and not operator
     return not named or function.name in around or (bool(around) and function.name in _OF_RANGES)
 

@@ -47,6 +47,14 @@ struct It {
   __device__ bool operator!=(It o) const { return i != o.i; }
 };
 struct Two { __device__ It begin() { return It{20}; } __device__ It end() { return It{22}; } };
+template <class T, int N> struct alignas(sizeof(T) * N) Lanes {
+  T a[N]; __device__ T& operator[](int i) { log_[40 + i] = 1; return a[i]; }
+};
+struct Km { int n; };
+struct Mile { int n; __device__ operator Km() const { log_[16] = n; return Km{n}; } };
+__device__ int operator""_log(unsigned long long i) { log_[17] = 1; return 0; }
+struct Over { __device__ int f(int i) { log_[18] = i; return i; } };
+struct Both : Over { using Over::f; __device__ int f(float* p) { return 0; } };
 struct Apply { __device__ void operator()(int i) const { log_[i] = 1; } };
 __device__ constexpr Apply apply{};
 __device__ int logged(int i) { log_[i] = 1; return i; }
@@ -106,6 +114,13 @@ def written(*elements: int) -> list[str]:
         ("Vec v{2}; auto w = v * 3;", written(11)),
         ("Asked a{1}; if (a) log_[30] = 0;", written(5, 30)),
         ("Asked a{1}; bool b = a;", written(5)),
+        ("Lanes<int, 4> l; l[2] = 1;", written(42)),
+        ("Mile m{3}; Km k = m; log_[0] = 0;", written(16, 0)),
+        ("o[0] = 3_log;", written(17)),
+        ("Both b; b.f(3);", written(18)),
+        ("Both b; b.Over::f(3);", written(18)),
+        ("Copied a; auto [n_] = a;", written(2)),
+        ("Copied a; auto& [n_] = a;", []),
         # default arguments, functions as values
         ("with_default();", written(12)),
         ("with_default(3);", []),

@@ -43,7 +43,7 @@ def call(
     records = [kind for kind in kinds if isinstance(kind, Record)]
     if not records:
         if not any(isinstance(kind, Enum) for kind in kinds):
-            if any(kind is None for kind in kinds):
+            if any(kind is None for kind in (kinds[:1] if symbol in _MEMBERS_ONLY else kinds)):
                 _note_possible(ctx, symbol, functions, len(operands), expr)
             return None
     member = _member(ctx, symbol, operands, kinds[0], expr, scope)
@@ -55,6 +55,9 @@ def call(
     called = tree.Call(expr.lo, expr.hi, name, list(operands))
     free = overloads.by_type(ctx, free, called, scope)
     return _free(ctx, free, called, name, scope) if free else None
+
+
+_MEMBERS_ONLY = frozenset(("[]", "->", "="))  # no function outside of a class may be one ([over.oper])
 
 
 def literal(ctx: Context, expr: tree.Number, scope: LocalScope) -> Value | Ref:
