@@ -6,18 +6,22 @@ import argparse
 import os
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from executor import missing
 
 from .choices import Choices
+from .forms import Form
 from .judging import WRONG, Judged, judged
-from .kernels import kernel_of
+from .kernels import Kernel, kernel_of
 from .open_holes import OPEN
 from .shrinking import shrunk
+from .singles import singles
 
+Item = TypeVar("Item")
 BATCH = 100  # kernels in one executable
 
 
@@ -65,6 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if flags.show is not None:
         return _show(flags.show, off)
     tally = Tally()
+    if flags.each:
+        return _print_each(off, flags.jobs)
     for seed, each in series(flags.seed, flags.kernels, off, flags.jobs):
         tally.add(seed, each)
         if tally.kernels % BATCH == 0:
@@ -79,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--kernels", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=0, help="the first; each kernel has its own")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--each", action="store_true", help="instead, each construct alone")
     parser.add_argument(
         "--all", action="store_true", help="with the constructs that are known to be read wrongly"
     )
@@ -90,22 +97,38 @@ def _parser() -> argparse.ArgumentParser:
 
 def series(first: int, count: int, off: Collection[str], jobs: int = 1) -> Iterator[tuple[int, Judged]]:
     """The kernels of so many seeds, judged, in their order."""
-    batches = [range(at, min(at + BATCH, first + count)) for at in range(first, first + count, BATCH)]
+    seeds = range(first, first + count)
+    batches = ([kernel_of(Choices(seed), off) for seed in part] for part in _parts(seeds))
+    yield from zip(seeds, _judged(batches, jobs))
+
+
+def alone(off: Collection[str], one_in: int = 1, at: int = 0, jobs: int = 1) -> Iterator[tuple[Form, Judged]]:
+    """The kernels of each construct alone, or one in so many from ``at`` on, judged."""
+    chosen = list(singles(off))[at::one_in]
+    batches = ([kernel for _, kernel in part] for part in _parts(chosen))
+    yield from zip((form for form, _ in chosen), _judged(batches, jobs))
+
+
+def _parts(items: Sequence[Item]) -> list[Sequence[Item]]:
+    return [items[at : at + BATCH] for at in range(0, len(items), BATCH)]
+
+
+def _judged(batches: Iterable[list[Kernel]], jobs: int) -> Iterator[Judged]:
     if jobs == 1:
         for batch in batches:
-            yield from _batch(batch, off)
+            yield from judged(batch)
         return
     with ProcessPoolExecutor(jobs) as pool:
-        for found in pool.map(_batch, batches, [off] * len(batches)):
+        for found in pool.map(_judged_list, batches):
             yield from found
 
 
-def _batch(seeds: range, off: Collection[str]) -> list[tuple[int, Judged]]:
-    return list(zip(seeds, judged([kernel_of(Choices(seed), off) for seed in seeds])))
+def _judged_list(batch: list[Kernel]) -> list[Judged]:
+    return list(judged(batch))
 
 
 def _show(seed: int, off: Collection[str]) -> int:
-    ((_, each),) = _batch(range(seed, seed + 1), off)
+    ((_, each),) = series(seed, 1, off)
     print(each.kernel.text)
     print(
         f"truth: {each.truth} {each.shown}\ntold: {each.answer.verdict} {each.answer.reason}{each.answer.told}"
@@ -115,6 +138,30 @@ def _show(seed: int, off: Collection[str]) -> int:
     for way, words in each.wrong.items():
         print(f"wrong: {way}: {words}")
     return 1 if each.wrong else 0
+
+
+def _print_each(off: Collection[str], jobs: int) -> int:
+    """The constructs of which something wrong is told, with the smallest kernel of each; then those that are never
+    decided, with a reason."""
+    found: dict[Form, list[Judged]] = {}
+    for form, each in alone(off, jobs=jobs):
+        found.setdefault(form, []).append(each)
+    wrong = 0
+    for form, kernels in found.items():
+        told = [each for each in kernels if each.wrong]
+        wrong += len(told)
+        if told:
+            small = min(told, key=lambda each: len(each.kernel.text))
+            print(f"\n{form.name}: {form.text}: {len(told)} of {len(kernels)} are wrong")
+            print(*(f"  {way}: {words}" for way, words in small.wrong.items()), sep="\n")
+            print(small.kernel.text)
+    for form, kernels in found.items():
+        if all(each.answer.verdict == "undecided" for each in kernels):
+            print(f"undecided: {form.name}: {form.text}: {kernels[0].answer.reason}")
+    every = [each for kernels in found.values() for each in kernels]
+    undecided = sum(each.answer.verdict == "undecided" for each in every)
+    print(f"{len(found)} constructs in {len(every)} kernels: {wrong} are wrong, {undecided} undecided")
+    return 1 if wrong else 0
 
 
 def _print(tally: Tally, off: Collection[str], most: int) -> None:

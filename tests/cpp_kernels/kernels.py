@@ -58,7 +58,12 @@ class Writer:
             count = pick((1024, 512, 512))
             self.arrays.append(Array(self.name("s"), pick(_ELEMENTS), count))
         self.statements(0)
-        declared = [f"  __shared__ {each.type} {each.name}[{each.count}];" for each in self.arrays]
+        return self.finished()
+
+    def finished(self) -> Kernel:
+        body = "\n".join(self.lines)
+        arrays = [each for each in self.arrays if re.search(rf"\b{each.name}\b", body)]
+        declared = [f"  __shared__ {each.type} {each.name}[{each.count}];" for each in arrays]
         text = "\n".join(
             [
                 *self.tops,
@@ -95,7 +100,7 @@ class Writer:
         self.indent, self.together = before
         self.say("}")
 
-    def chosen(self, table: Mapping[str, Sequence[Form]], percent: int, fits: Collection[str] = ()) -> Form:
+    def chosen(self, table: Mapping[str, Sequence[Form]], percent: int) -> Form:
         """A form of the table, in so many of 100 cases not the plain one."""
         if not self.choices.chance(percent):
             return table[PLAIN][0]
