@@ -1,8 +1,8 @@
 """Forms: one construct of C++ as a text with places in it, and what it does to a number. They stand in ``forms``.
 
 ``$x``: the number; ``$i``: an index; ``$a``: the array, ``$E`` its elements' type, ``$N`` how many; ``$l``: an element;
-``$v``: what is stored there; ``$s``: a barrier; ``$T``: an integer type; ``$c``, ``$d``: small numbers, ``$d`` not 0;
-``$n``: a number of the launch, 3; any other letter: a name of its own.
+``$v``: what is stored there; ``$s``: a barrier; ``$T``: an integer type; ``$I``: one that can be counted up; ``$c``,
+``$d``: small numbers, ``$d`` not 0; ``$n``: a number of the launch, 3; any other letter: a name of its own.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ def filled(text: str, places: Mapping[str, str]) -> str:
 
 
 def walked(number: Number, steps: str, places: Mapping[str, str], type: str) -> Number:
-    """The number behind the steps. ``type``: what ``T`` stands for. Raises Undefined."""
+    """The number behind the steps. ``type``: what ``T`` or ``I`` stands for. Raises Undefined."""
     for step in steps.split():
-        if step == "T":
+        if step in ("T", "I"):
             number = converted(number, type)
         elif _SHORT.get(step, step) in WIDTHS or step in FLOATS:
             number = converted(number, _SHORT.get(step, step))

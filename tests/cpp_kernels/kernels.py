@@ -12,6 +12,7 @@ from .forms import BARRIERS, ELEMENTS, NUMBERS, PLAIN, READS, UPDATES, WRITES, F
 from .ranges import Number, Undefined, converted, operated
 
 _NARROW = ("unsigned char", "signed char", "unsigned short", "short", "bool", "unsigned", "int", "long long")
+_COUNTED = tuple(type for type in _NARROW if type != "bool")
 _ELEMENTS = ("int", "int", "int", "int", "unsigned", "short", "unsigned char", "float", "long long")
 _STATEMENTS = 3
 _DEPTH = 2
@@ -117,8 +118,8 @@ class Writer:
         for place in sorted(form.places() | set(form.steps)):
             if place in found:
                 continue
-            if place == "T":
-                type = self.choices.pick(_NARROW)
+            if place in "TI":
+                type = self.choices.pick(_NARROW if place == "T" else _COUNTED)
                 found[place] = self.spelled(type)
             elif place in "cd":
                 found[place] = str(self.choices.below(6) if place == "c" else 1 + self.choices.below(4))

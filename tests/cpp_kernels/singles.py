@@ -12,6 +12,7 @@ from .ranges import Number
 
 _VARIANTS = 3  # of types and constants
 _SEED = 7
+_THREADS = (256, 64)  # of the variants in turn
 
 
 @dataclass
@@ -77,11 +78,13 @@ def singles(off: Collection[str] = ()) -> Iterator[tuple[Form, Kernel]]:
     """All kernels, form by form."""
     for table, kernels in _KERNELS:
         for form in (form for name, forms in table.items() if name not in off for form in forms):
-            varies = set("Tcd") & (form.places() | set(form.steps))
+            varies = set("TIcd") & (form.places() | set(form.steps))
             seen = set()
             for number in range(_VARIANTS if varies else 1):
                 for steps in kernels:
-                    kernel = Single(Choices(_SEED + number), off, form=form).written(steps)
+                    kernel = Single(Choices(_SEED + number), off, _THREADS[number % 2], form=form).written(
+                        steps
+                    )
                     if kernel.text not in seen:
                         seen.add(kernel.text)
                         yield form, kernel

@@ -147,7 +147,8 @@ def pass_by_reference(
                 bulk_copies.align(ctx, loaded, name)
             if loaded.pointer and taken is not None and not taken[number].keeps:
                 kind = AccessKind.READ if taken[number].reads else AccessKind.UPDATE
-                ctx.access(loaded.lost().place(), kind, argument.lo, argument.hi)
+                plain = kind is AccessKind.UPDATE  # of which nobody knows that it is atomic
+                ctx.access(loaded.lost().place(), kind, argument.lo, argument.hi, plain=plain)
                 continue
             if loaded.pointer:
                 ctx.access(loaded.lost().place(), AccessKind.UPDATE, argument.lo, argument.hi)

@@ -387,7 +387,7 @@ class Context:
         and written. Returns these."""
         bases = self.points_to.may_point_to(address)
         if bases:
-            self.access(Ref(bases), AccessKind.UPDATE, lo, hi, strayed=True)
+            self.access(Ref(bases), AccessKind.UPDATE, lo, hi, plain=True, strayed=True)
         return bases
 
     def lost_address(self, bases: frozenset[int], *, own: bool = False) -> Unknown:
