@@ -22,6 +22,7 @@ from smem_lsp.config import (
 )
 from smem_lsp.environment import CompileCommands
 from smem_lsp.environment.compiler import OFF
+from smem_lsp.environment.stub_files import read_stub
 from smem_lsp.source import is_folder
 
 NVCC = "nvcc"  # this value of the setting means the machine's own nvcc
@@ -102,6 +103,11 @@ class Settings:
         loaded = self.of(path)
         config = self._without_foreign_programs(loaded.for_file(path), loaded)
         self._note_missing_folders(loaded)
+        if config.stubs:
+            from smem_lsp.engine.stated_functions import wrong_stubs
+
+            for where, problem in wrong_stubs(config.stubs, read_stub):
+                raise ConfigError(where, problem, key="stubs")
         setting = config.compile_commands
         if setting is None and self._isolated:
             return config

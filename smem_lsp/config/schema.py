@@ -49,6 +49,10 @@ def config_schema(rules: Mapping[str, str], targets: Iterable[str]) -> Schema:
                 {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}},
             ],
         },
+        "stubs": {
+            "description": "Files that declare, with attributes, what functions do whose bodies are not in sight.",
+            **_list(_TEXT),
+        },
         "compile-commands": {"description": "compile_commands.json, or its folder.", **_TEXT},
         "select": {
             "description": "Rules to run: codes, names or prefixes. Default: all that are on by default.",

@@ -24,6 +24,7 @@ class Config:
     compile_commands: str | None = None
     compile_flags: CompileFlags = NO_FLAGS  # of the file, out of its compile command; no setting
     nvcc: str | None = None
+    stubs: tuple[str, ...] = ()  # files that declare what functions do that are not in sight
     effort: str = "normal"  # a word of ``EFFORTS``
     select: tuple[str, ...] = ()  # codes, names or prefixes ("SMEM3"); empty: all that are on by default
     ignore: tuple[str, ...] = ()

@@ -154,7 +154,7 @@ def _threads(key: str, value: object, root: Path) -> int | tuple[int, int, int]:
     return x if len(sizes) == 1 else (x, y, z)
 
 
-def _folders(key: str, value: object, root: Path) -> tuple[str, ...]:
+def _places(key: str, value: object, root: Path) -> tuple[str, ...]:
     return tuple(str(root / Path(item).expanduser()) for item in _strings(key, value, root))
 
 
@@ -247,9 +247,10 @@ _SETTERS: Mapping[str, Setter] = MappingProxyType(
         "arch": lambda c, key, value, root: replace(c, arch=_arch(key, value, root), arch_configured=True),
         "threads": lambda c, key, value, root: replace(c, threads=_threads(key, value, root)),
         "registers": lambda c, key, value, root: replace(c, registers=_registers(key, value, root)),
-        "include-dirs": lambda c, key, value, root: replace(c, include_dirs=_folders(key, value, root)),
+        "include-dirs": lambda c, key, value, root: replace(c, include_dirs=_places(key, value, root)),
         "defines": lambda c, key, value, root: replace(c, defines=_defines(key, value, root)),
         "compile-commands": lambda c, key, value, root: replace(c, compile_commands=_path(key, value, root)),
+        "stubs": lambda c, key, value, root: replace(c, stubs=_places(key, value, root)),
         "select": lambda c, key, value, root: replace(c, select=_strings(key, value, root)),
         "ignore": lambda c, key, value, root: replace(c, ignore=_strings(key, value, root)),
         "severity": lambda c, key, value, root: replace(c, severity=_severities(key, value, root)),

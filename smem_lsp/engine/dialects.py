@@ -63,4 +63,5 @@ def _wanted(preprocessed: Preprocessed, dialect: Dialect) -> str | None:
 def _flags(config: Config, dialect: Dialect, chosen: tuple[str, ...] = ()) -> CompileFlags:
     given = config.compile_flags
     defines = (*dialect.defines, *chosen, *given.defines)
-    return replace(given, defines=defines, undefines=(*dialect.undefines, *given.undefines))
+    undefines = (*dialect.undefines, *given.undefines)
+    return replace(given, defines=defines, undefines=undefines, includes=(*config.stubs, *given.includes))

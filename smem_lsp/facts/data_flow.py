@@ -119,6 +119,15 @@ def _said(site: LaunchSite, passed: Mapping[str, Value]) -> Iterator[Value]:
         yield Op(fact.operator, (fact.left, fact.right))
 
 
+def _has_lanes_in_x(kernel: Kernel) -> bool:
+    """Is a warp of one row in every block that the kernel is launched with, as far as is known? Then no other block is
+    judged."""
+    blocks = [site.block for site in kernel.launches]
+    return bool(blocks) and all(
+        each is not None and (each[0] % WARP_SIZE == 0 or each[1:] == (1, 1)) for each in blocks
+    )
+
+
 def _joined(operator: Operator, values: Sequence[Value]) -> Value:
     whole = values[0]
     for each in values[1:]:
@@ -168,6 +177,7 @@ def data_flow(
         kernel.body,
         memory=kernel.memory,
         rows=rows,
+        lanes_in_x=_has_lanes_in_x(kernel),
         agreed=kernel.agreed,
         warp_sizes=sizes,
         passed=passed,

@@ -14,7 +14,7 @@ from dataclasses import field, replace
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
 from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.host_terms import HostTerm, Symbol, compared, named, replaced
-from smem_lsp.ir.values import Bytes, Operator, Value
+from smem_lsp.ir.values import Bytes, Operator, Reading, Value
 from smem_lsp.ir.values import MemberPath as MemberPart
 from smem_lsp.source import SourceText, Span, checkpoint, record
 from smem_lsp.source.budget import look
@@ -279,7 +279,11 @@ class BarrierKind(enum.Enum):
     BLOCK = "block"
     WARP = "warp"
     NAMED = "named"  # those of one of the sixteen numbered barriers of a block (PTX ISA, "bar")
-    CLUSTER = "cluster"
+    CLUSTER = "cluster"  # those of all blocks of a cluster
+    TILE = "tile"  # so many ``lanes`` that stand together in the block, of several warps
+    HALF = (
+        "half"  # those of the block, where each of them says that it is there before it waits for the others
+    )
     OTHER = "other"  # threads that are not known
 
 
@@ -288,11 +292,12 @@ class BarrierFamily(enum.Enum):
 
     PTX = "ptx"  # 0: the operand of ``bar.sync``
     CUTLASS = "cutlass"  # the first barrier that the library leaves to its users
+    OBJECT = "object"  # nothing: it stands for the word of a ``cuda::barrier``
 
 
 @record
 class Barrier:
-    """A synchronisation statement. Only one of the kind ``BLOCK`` can ever separate accesses."""
+    """A synchronisation statement. Only one for all of the block can ever separate accesses."""
 
     point: int
     kind: BarrierKind
@@ -307,7 +312,15 @@ class Barrier:
     arrives: bool = False
     votes: bool = False  # it also tells all threads what they say: __syncthreads_count()
     family: BarrierFamily = BarrierFamily.PTX
-    lanes: int = WARP_SIZE  # of a warp barrier: so many neighbours wait for each other, no others
+    lanes: int = WARP_SIZE  # of a warp barrier or a tile: so many neighbours wait for each other, no others
+    arrived: int | None = (
+        None  # of a half that waits: where all threads have said that they are there (point)
+    )
+
+    @property
+    def of_block(self) -> bool:
+        """Does all of the block wait in it, as it does in ``__syncthreads()``?"""
+        return self.kind in (BarrierKind.BLOCK, BarrierKind.CLUSTER)
 
 
 @record
@@ -402,11 +415,13 @@ class Remote:
 
 @record
 class Assign:
-    """A local variable gets a value; ``value`` None: something unknown."""
+    """A local variable gets a value. ``reading``: the type that it has, where that may be one which does not hold the
+    value."""
 
     point: int
     variable: int
     value: Value
+    reading: Reading = Reading.UNKNOWN
 
 
 @record

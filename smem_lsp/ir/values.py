@@ -65,7 +65,6 @@ class Operator(enum.Enum):
     CONDITIONAL = "?:"
 
     CAST = "cast"  # to a type that may not hold every value
-    CASE = "case"  # does a switch take this arm?
     CONSTEXPR = "constexpr"  # the condition of an ``if constexpr`` that is not known
     LOAD = "load"  # base, index: what stands in memory that is not shared
     READONLY = "readonly"  # the same, of memory that nobody writes while the kernel runs

@@ -13,6 +13,8 @@ from typing import get_args
 from smem_lsp.ir.nodes import (
     Access,
     Assign,
+    Barrier,
+    BarrierKind,
     Branch,
     Jump,
     JumpKind,
@@ -98,7 +100,12 @@ class _Verifier:
                 yield from self.loop(node)
 
     def issues(self, seq: Seq) -> Iterator[str]:
-        """What has landed somewhere was started by an access of the kernel."""
+        """What has landed somewhere was started by an access of the kernel, and what is waited for has arrived."""
+        halves = [node for node in walk(seq) if isinstance(node, Barrier) and node.kind is BarrierKind.HALF]
+        arrivals = {each.point for each in halves if each.arrives}
+        for half in halves:
+            if half.arrived is not None and half.arrived not in arrivals:
+                yield f"nobody arrives at point {half.arrived} for whom is waited at point {half.point}"
         accesses = [node for node in walk(seq) if isinstance(node, Access)]
         points = {each.point for each in accesses}
         for each in accesses:

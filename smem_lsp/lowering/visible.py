@@ -434,7 +434,8 @@ class _Numbers:
             case Place():
                 return Place(point, node.statement, node.line, node.at_end)
             case Assign():
-                return Assign(point, self.variables[node.variable].index, self.value(node.value))
+                variable = self.variables[node.variable].index
+                return Assign(point, variable, self.value(node.value), node.reading)
             case Branch():
                 condition = self.value(node.condition)
                 then, otherwise = self.seq(node.then), self.seq(node.otherwise)
@@ -448,7 +449,8 @@ class _Numbers:
                 return GlobalAccess(point, node.kind, base, index, node.line, node.width, node.signals)
             case Barrier():
                 mask, number, count = map(self.maybe, (node.mask, node.number, node.count))
-                return replace(node, point=point, mask=mask, number=number, count=count)
+                arrived = None if node.arrived is None else self.point(node.arrived)
+                return replace(node, point=point, mask=mask, number=number, count=count, arrived=arrived)
             case Exchange():
                 given = tuple(map(self.value, node.given))
                 return replace(node, point=point, mask=self.maybe(node.mask), given=given)

@@ -88,7 +88,7 @@ def _no_barrier(node: Barrier | Exchange, under: Facts, skipped: Branch | Loop |
         return f"{what} orders no memory"
     if node.kind is BarrierKind.WARP:
         return f"{what} orders the lanes of a warp only"
-    if node.kind is not BarrierKind.BLOCK:
+    if not node.of_block:
         return f"{what} is not known to be for all threads"
     if node.point not in under.barriers:
         return f"{what} is not proved to be run by every thread"

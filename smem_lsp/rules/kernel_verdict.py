@@ -309,6 +309,9 @@ def _assumed(facts: KernelFacts, verdicts: Sequence[Verdict]) -> Iterator[str]:
         yield from facts.kernel.assumed
     for line in _missing(facts, Exchange):  # it orders nothing, but what it gives may decide
         yield f"all lanes that its mask names come to line {line}"
+    unwrapped = analysis.launched_flow.values.unwrapped()
+    if unwrapped:
+        yield f"no unsigned number that is computed of {listed(unwrapped)} wraps"
     if analysis.launched_flow is not analysis.flow:
         yield AS_PASSED
     if not all(analysis.in_bounds(shape) for each in verdicts for shape in each.blocks or (None,)):

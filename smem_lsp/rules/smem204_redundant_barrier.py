@@ -100,6 +100,8 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         return
     if facts.hazards.races or facts.mispaired or kernel.conditional:
         return
+    if facts.analysis.flow.values.unwrapped():  # no removal rests on numbers that could wrap
+        return
     texts = [facts.source.slice(part.span) for part in kernel.parts]
     if any(map(_OTHER_ORDER.search, texts)):
         return

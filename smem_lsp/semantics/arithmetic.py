@@ -67,16 +67,6 @@ def literal(text: str) -> TypedConstant:
     return UNKNOWN
 
 
-def ratio(text: str) -> tuple[int, int] | None:
-    """A floating-point literal as numerator and denominator; None: it is none, or infinite."""
-    digits = text.replace("'", "").rstrip("lL")
-    try:
-        number = float.fromhex(digits) if text[:2].lower() == "0x" else float(digits.rstrip("fF"))
-        return number.as_integer_ratio()
-    except (ValueError, OverflowError):
-        return None
-
-
 def _floating(text: str) -> TypedConstant:
     hexadecimal = text[:2].lower() == "0x"
     if not hexadecimal and text[-1:] in "fF":
@@ -109,10 +99,17 @@ def promoted(kind: Type | None) -> Scalar | None:
     if isinstance(kind, Enum) and _scoped(kind):
         return None
     found = scalar_of(kind)
+    if isinstance(kind, Enum) and found == UNSIGNED and kind.decl.underlying is None:
+        values = kind.scope.semantics.enum_values(kind.decl, kind.scope).values()
+        return INT if all(n is not None and n < 1 << 31 for n in values) else UNSIGNED
     if found is None or found.kind == "other":
         return None
     if found.kind == "float":
         return found
+    if 0 < found.bits < 32 or (found.bits == 32 and found.signed):
+        return INT
+    if found.bits:
+        return INTEGERS[found.name] if found.bits > 32 else UNSIGNED
     if found.size < 4 or found.kind == "bool":
         return INT
     if found.rank == 3:

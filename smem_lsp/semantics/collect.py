@@ -401,7 +401,8 @@ class _Collector:
         if self.kind(i) == "LC":
             end = self.source.after(i)
             body = (i + 1, end - 1)
-        if name and self.kinds[named_at - 1] == "SCOPE":  # of a class or a namespace: no name of this scope
+        before = named_at - 2 if self.texts[named_at - 1] == "~" else named_at - 1
+        if name and self.kinds[before] == "SCOPE":  # of a class or a namespace: no name of this scope
             name = f"::{name}"
         if name:
             constexpr = "constexpr" in texts or "consteval" in texts

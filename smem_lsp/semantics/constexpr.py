@@ -80,7 +80,7 @@ def _run(
     given: Sequence[TypedConstant],
 ) -> TypedConstant:
     parameters = _parameters(decl)
-    if decl.body is None or not decl.constexpr or parameters is None or _takes(decl, len(given)) is not True:
+    if parameters is None or _takes(decl, len(given)) is not True:
         return UNKNOWN
     state = scope.state
     if not state.enter():
@@ -114,7 +114,7 @@ def _run(
                 n = arithmetic.converted(value.n, value.type, kind)
                 local.bound[declarator.name] = TypedConstant(kind, n)
         returned = _returned_type(decl, outer)
-        if state.types_only and returned is not None:
+        if not decl.constexpr or decl.body is None or (state.types_only and returned is not None):
             return TypedConstant(returned)
         try:
             _Runner(decl, local).block(_body(decl).statements)
@@ -148,21 +148,8 @@ def _listed(given: Listed, parameter: tree.Declaration, scope: Scope) -> TypedCo
 def _returned_type(decl: FunctionDecl, scope: Scope) -> Type | None:
     """The type before the function's name; None for `auto` or an unknown type."""
     lo, hi = decl.head
-    source = decl.source
-    name = hi - 1
-    kinds = list(source.kinds[lo:name])
-    if "SCOPE" in kinds[-1:]:
-        return None
-    start = lo
-    while start < name and (source.kinds[start] in ("STORAGE", "LB", "ATTRIBUTE")):
-        if source.kinds[start] == "LB":
-            start = source.after(start)
-        else:
-            start = source.after(start + 1) if source.kinds[start] == "ATTRIBUTE" else start + 1
-    rest = [i for i in range(start, name) if source.kinds[i] != "STORAGE"]
-    if not rest or rest != list(range(rest[0], rest[-1] + 1)) or "auto" in source.texts[start:name]:
-        return None
-    return type_of.spelled_type(source, rest[0], rest[-1] + 1, scope)
+    behind = None if decl.body is None else (decl.list[1] + 1, decl.body[0] - 1)
+    return type_of.returned(decl.source, (lo, hi - 1), behind, scope)
 
 
 def _deduced(

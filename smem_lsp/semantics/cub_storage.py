@@ -1,16 +1,21 @@
 """Sizes of the ``TempStorage`` of CUB's collectives without its headers.
 
-Each function states what a collective keeps for one block or warp, as the headers declare it. The layouts are those of
+Each function states what a collective keeps for one block or warp, as the headers declare it; the stub files declare
+the classes, their template parameters and their algorithms. The layouts are those of
 CUB 1.15 (CUDA 11.8) to 3.0 (CUDA 13.0), which agree; ``tests/semantics/test_cub_storage.py`` compiles them. What is not
 stated here is unknown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from smem_lsp.semantics.types import Size
+from smem_lsp.semantics.declarations import ClassDecl, Parameter
+from smem_lsp.semantics.stub_declarations import declaration
+from smem_lsp.semantics.types import Size, builtin
+from smem_lsp.source.queries import remembered
+from smem_lsp.syntax import stubs
 
 _WARP = 32  # threads
 _BANKS = 32
@@ -21,21 +26,9 @@ _FEWEST_PADDED = 4  # items per thread: with more, a power of two, an exchange i
 MAX_BYTES = 1 << 24  # no storage is as large
 MAX_THREADS = 1024  # of a block
 
-ENUMERATORS = {
-    name: value
-    for names in (
-        "BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY BLOCK_REDUCE_RAKING BLOCK_REDUCE_WARP_REDUCTIONS",
-        "BLOCK_SCAN_RAKING BLOCK_SCAN_RAKING_MEMOIZE BLOCK_SCAN_WARP_SCANS",
-        "BLOCK_LOAD_DIRECT BLOCK_LOAD_STRIPED BLOCK_LOAD_VECTORIZE BLOCK_LOAD_TRANSPOSE BLOCK_LOAD_WARP_TRANSPOSE"
-        " BLOCK_LOAD_WARP_TRANSPOSE_TIMESLICED",
-        "BLOCK_STORE_DIRECT BLOCK_STORE_STRIPED BLOCK_STORE_VECTORIZE BLOCK_STORE_TRANSPOSE"
-        " BLOCK_STORE_WARP_TRANSPOSE BLOCK_STORE_WARP_TRANSPOSE_TIMESLICED",
-        "BLOCK_HISTO_SORT BLOCK_HISTO_ATOMIC",
-    )
-    for value, name in enumerate(names.split())
-}
 _COMMUTATIVE, _RAKING, _WARP_REDUCTIONS = 0, 1, 2  # of BlockReduce
-_WARP_SCANS = 2  # of BlockScan
+_MEMOIZED, _WARP_SCANS = 1, 2  # of BlockScan
+_SORTED = 0  # of BlockHistogram
 _TRANSPOSED, _TIME_SLICED = 3, 5  # of BlockLoad and BlockStore: from here on, and the last
 
 # ---- how storage is put together -------------------------------------------------------------------------------------
@@ -175,7 +168,7 @@ def _ends(element: Size, threads: int) -> Size:
 
 
 def _histogram(element: Size, threads: int, items: int, bins: int, algorithm: int) -> Size:
-    if algorithm != ENUMERATORS["BLOCK_HISTO_SORT"]:
+    if algorithm != _SORTED:
         return _EMPTY
     sort = _radix_sort(element, threads, items, _EMPTY, 4, _WARP_SCANS, 1)
     counts = _array((4, 4), bins)
@@ -189,7 +182,7 @@ def _merge_sort(key: Size, threads: int, items: int, value: Size) -> Size:
 
 def _run_length_decode(item: Size, threads: int, runs: int, offset: Size) -> Size:
     held = _struct(_array(item, threads * runs), _array(offset, threads * runs))
-    return raw(_union(_block_scan(offset, threads, ENUMERATORS["BLOCK_SCAN_RAKING_MEMOIZE"]), held))
+    return raw(_union(_block_scan(offset, threads, _MEMOIZED), held))
 
 
 # ---- the classes -----------------------------------------------------------------------------------------------------
@@ -198,69 +191,80 @@ _T: Size = (0, 1)  # stands for a type without a default
 Given = Size | int | None  # an argument: of a type, its size; None: unknown
 
 
+_STORAGES: Mapping[str, Callable[..., Size]] = {
+    "block_reduce": _block_reduce,
+    "block_scan": _block_scan,
+    "block_load": _load,
+    "block_store": _store,
+    "block_exchange": lambda t, n, items, sliced: _exchange(t, n, items, sliced=bool(sliced)),
+    "block_radix_sort": lambda key, n, items, value, bits, _memoize, scan, bank: _radix_sort(
+        key, n, items, value, bits, scan, bank
+    ),
+    "block_histogram": _histogram,
+    "block_ends": _ends,
+    "block_merge_sort": _merge_sort,
+    "block_shuffle": lambda t, n: raw(_array(t, n)),
+    "block_run_length_decode": lambda item, n, runs, _decoded, offset: _run_length_decode(
+        item, n, runs, offset
+    ),
+    "warp_reduce": _warp_reduce,
+    "warp_scan": lambda t, lanes: raw(_warp_scan(t, lanes)),
+    "warp_merge_sort": lambda key, items, lanes, value: _merge_sort(key, lanes, items, value),
+}
+STORAGES = frozenset(_STORAGES)
+"""Every ``storage(...)`` of the stub files that has code."""
+
+_BLOCK = "BLOCK_DIM_X"  # the second parameter of what a block does; the last two are y and z
+
+
 class _Collective(NamedTuple):
-    """``defaults``: of the parameters, None for those that have none; the last two are the block's y and z, where the
-    second is its x."""
+    """``defaults``: of the parameters, None for those that have none; ``of_block``: it is no warp's."""
 
     defaults: tuple[Given, ...]
     storage: Callable[..., Size]
+    of_block: bool
 
 
-def _block(*own: Given, storage: Callable[..., Size]) -> _Collective:
-    return _Collective((*own, 1, 1), storage)
+@remembered(most=1)
+def classes() -> Mapping[str, _Collective]:
+    """The class templates of CUB whose storage is known, as the stub files declare them."""
+    found: dict[str, _Collective] = {}
+    for stub in stubs.own().all:
+        storage = stub.argument("storage") if "storage(" in stub.written else None
+        decl = declaration(stub) if storage is not None else None
+        if storage is not None and isinstance(decl, ClassDecl):
+            parameters = decl.parameters or ()
+            block = any(each.name == _BLOCK for each in parameters)
+            found[stub.name] = _Collective(tuple(map(_default, parameters)), _STORAGES[storage], block)
+    return found
 
 
-_BLOCKS = {
-    "BlockReduce": _block(_T, None, 2, storage=_block_reduce),
-    "BlockScan": _block(_T, None, 0, storage=_block_scan),
-    "BlockLoad": _block(_T, None, None, 0, storage=_load),
-    "BlockStore": _block(_T, None, None, 0, storage=_store),
-    "BlockExchange": _block(
-        _T, None, None, 0, storage=lambda t, n, items, sliced: _exchange(t, n, items, sliced=bool(sliced))
-    ),
-    "BlockRadixSort": _block(
-        _T,
-        None,
-        None,
-        _EMPTY,
-        4,
-        1,
-        2,
-        1,
-        storage=lambda key, n, items, value, bits, _memoize, scan, bank: _radix_sort(
-            key, n, items, value, bits, scan, bank
-        ),
-    ),
-    "BlockHistogram": _block(_T, None, None, None, 0, storage=_histogram),
-    "BlockDiscontinuity": _block(_T, None, storage=_ends),
-    "BlockAdjacentDifference": _block(_T, None, storage=_ends),
-    "BlockMergeSort": _block(_T, None, None, _EMPTY, storage=_merge_sort),
-    "BlockShuffle": _block(_T, None, storage=lambda t, n: raw(_array(t, n))),
-    "BlockRunLengthDecode": _block(
-        _T,
-        None,
-        None,
-        None,
-        (4, 4),
-        storage=lambda item, n, runs, _decoded, offset: _run_length_decode(item, n, runs, offset),
-    ),
-}
-_WARPS = {
-    "WarpReduce": _Collective((_T, _WARP), _warp_reduce),
-    "WarpScan": _Collective((_T, _WARP), lambda t, lanes: raw(_warp_scan(t, lanes))),
-    "WarpMergeSort": _Collective(
-        (_T, None, _WARP, _EMPTY), lambda key, items, lanes, value: _merge_sort(key, lanes, items, value)
-    ),
-}
-CLASSES = frozenset((*_BLOCKS, *_WARPS))
+def enumerators() -> Mapping[str, int]:
+    """The algorithms of CUB."""
+    return {name: n for name, n in stubs.own().enumerators.items() if name.startswith("BLOCK_")}
+
+
+def _default(parameter: Parameter) -> Given:
+    """The default of a template parameter, as ``storage`` takes it; None: it has none."""
+    if parameter.default is None:
+        return _T if parameter.kind == "type" else None
+    (text,) = parameter.source.texts[slice(*parameter.default)]
+    if parameter.kind == "type":
+        kind = builtin(text)
+        return _EMPTY if kind is None else (kind.size, kind.align)
+    if text in _TRUTHS:
+        return _TRUTHS.index(text)
+    return int(text) if text.isdecimal() else stubs.own().enumerators[text]
+
+
+_TRUTHS = ("false", "true")
 
 
 def storage(name: str, given: Sequence[Given]) -> tuple[int, int, bool] | None:
     """(size, alignment, kept) of ``cub::NAME<given…>::TempStorage`` in bytes; None: unknown. A template argument is the
     size of a type, or a number. ``kept``: more than one warp uses it, so that no compiler drops a part of it (measured
     with nvcc 13.0)."""
-    block = _BLOCKS.get(name)
-    collective = block or _WARPS[name]
+    collective = classes()[name]
     arguments = list(given[: len(collective.defaults)])
     arguments += collective.defaults[len(arguments) :]
     for argument, default in zip(arguments, collective.defaults):
@@ -270,7 +274,7 @@ def storage(name: str, given: Sequence[Given]) -> tuple[int, int, bool] | None:
     if any(not 0 <= each <= MAX_BYTES for each in numbers):
         return None
     threads = _WARP
-    if block is not None:
+    if collective.of_block:
         *arguments, y, z = arguments
         assert isinstance(arguments[1], int) and isinstance(y, int) and isinstance(z, int)
         arguments[1] = threads = arguments[1] * y * z
@@ -279,5 +283,5 @@ def storage(name: str, given: Sequence[Given]) -> tuple[int, int, bool] | None:
     elif not all(0 < each <= MAX_BYTES for each in numbers):
         return None
     size, align = collective.storage(*arguments)
-    several = block is not None and threads > _WARP and (size, align) != _EMPTY
+    several = collective.of_block and threads > _WARP and (size, align) != _EMPTY
     return (size, align, several) if size <= MAX_BYTES else None

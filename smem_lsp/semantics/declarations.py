@@ -364,9 +364,22 @@ def parameters_of(source: Source, lo: int, hi: int) -> Iterator[Parameter]:
         ):
             yield Parameter("type", name, source, (start, start), default, pack)
         else:
+            pointer = _pointer_to_function(source, start, equals)
+            if pointer is not None:
+                yield Parameter("value", source.texts[pointer], source, (start, start), default, pack)
+                continue
             if named is not None and source.kinds[named - 1] in ("SCOPE", "TYPENAME"):
                 named, name = None, ""  # an unnamed parameter of a named type
             yield Parameter("value", name, source, (start, equals if named is None else named), default, pack)
+
+
+def _pointer_to_function(source: Source, lo: int, hi: int) -> int | None:
+    """The name in ``int (*name)(float)``; None: it is another parameter."""
+    for at in range(lo, hi - 3):
+        if source.kinds[at] == "LP":
+            known = source.kinds[at + 1] in ("STAR", "AMP") and source.kinds[at + 2] == "NAME"
+            return at + 2 if known and list(source.kinds[at + 3 : at + 5]) == ["RP", "LP"] else None
+    return None
 
 
 def declaration_tree(source: Source, where: Range) -> tree.Declaration | None:

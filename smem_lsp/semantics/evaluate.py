@@ -121,6 +121,8 @@ def _evaluate(expr: tree.Expr, scope: Scope) -> TypedConstant:
             return evaluate_value(expr.items[0], scope) if len(expr.items) == 1 else UNKNOWN
         case tree.Assign():
             return TypedConstant(evaluate_value(expr.target, scope).type)
+        case tree.PostfixStep():
+            return TypedConstant(evaluate_value(expr.operand, scope).type)
     return UNKNOWN
 
 

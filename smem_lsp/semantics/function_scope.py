@@ -37,7 +37,7 @@ def function_scope(top: Scope, function: Function, bound: dict[str, Argument] | 
     """The scope of the body of ``function``, in its namespaces and classes. ``bound``: arguments of its template
     parameters by name; the others are unknown."""
     path = [name for part in function.island.enclosing if part != "extern" for name in part.split("::")]
-    scope = top.inside([*path, *_qualifiers(function)])
+    scope = top.inside([*path, *qualifiers_of(function)])
     names: dict[str, Argument] = dict.fromkeys(p.name for p in parameters_of(function) if p.name)
     if bound is not None:
         names |= {name: argument for name, argument in bound.items() if name in names}
@@ -69,10 +69,14 @@ _SHORT = frozenset(("short", "char", "*", "&"))
 _INTEGERS = frozenset(("int", "unsigned", "uint32_t", "int32_t", "size_t", "int64_t", "uint64_t", "long"))
 
 
-def _qualifiers(function: Function) -> list[str]:
-    """``A`` of a definition ``void A<T>::f()`` outside its class."""
+def qualifiers_of(function: Function) -> list[str]:
+    """``A`` of a definition ``void A<T>::f()`` outside its class, also of a destructor or an operator."""
     kinds, texts = function.head.kinds, function.head.texts
     i = function.island.name - function.island.head
+    if "OPERATOR" in kinds[:i]:
+        i = kinds.index("OPERATOR")
+    elif i and texts[i - 1] == "~":
+        i -= 1
     found: list[str] = []
     while i >= 2 and kinds[i - 1] == "SCOPE":
         checkpoint()
@@ -240,9 +244,8 @@ def _extent(decl: Declared) -> tuple[Source, Range] | None:
             return decl.source, (decl.start, decl.range[1])
         case UsingDecl():
             return decl.source, decl.target
-        case FunctionDecl():
-            if not decl.constexpr:
-                return None
-            return decl.source, (decl.start, decl.head[1] if decl.body is None else decl.body[1])
+        case FunctionDecl():  # of another than a `constexpr` one only the types of a call are asked for
+            end = decl.list[1] if decl.body is None else decl.body[int(decl.constexpr)]
+            return decl.source, (decl.start, end)
         case NamespaceAlias():
             return None

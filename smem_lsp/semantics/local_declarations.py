@@ -20,11 +20,17 @@ def declare_statement(body: Body, lo: int, hi: int, scope: Scope) -> None:
     collect(source, lo, hi, scope.own_declarations())
 
 
-def declare_constants(declaration: tree.Declaration, constants: Scope) -> None:
-    """Add the variables of one declaration to a scope, with their types and constant values."""
+def declare_constants(
+    declaration: tree.Declaration, constants: Scope, body: Body | None = None, at: int = 0
+) -> None:
+    """Add the variables of one declaration to a scope, with their types and constant values. ``body`` and ``at``: where
+    it begins, for `decltype`."""
+    source = None
+    if body is not None and "decltype" in declaration.words:
+        source = Source(body.tokens.kinds, body.tokens.texts, body.ahead.partner, body.symbols)
     for declarator in declaration.declarators:
         if declarator.name and "typedef" not in declaration.words:
-            value = type_of.variable_value(declaration, declarator, constants)
+            value = type_of.variable_value(declaration, declarator, constants, None, source, at)
             constants.values.pop(declarator.name, None)
             constants.bound[declarator.name] = value
 

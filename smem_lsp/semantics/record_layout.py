@@ -7,12 +7,12 @@ The layout is None where it depends on details that this module does not model: 
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 
 from smem_lsp.semantics import alignment, collect, type_of
 from smem_lsp.semantics.declarations import ClassDecl, Member, declaration_tree, record_start, split
-from smem_lsp.semantics.scope import base_of, bases_of
+from smem_lsp.semantics.scope import Scope, base_of, bases_of
 from smem_lsp.semantics.types import (
     Array,
     Enum,
@@ -37,6 +37,22 @@ _MAX_NESTING = 20  # nested classes
 
 
 @dataclass(frozen=True, slots=True)
+class BitField:
+    """``first``: its first bit in the class; ``start`` and ``size``: the bytes of its memory location, which all
+    bit-fields next to each other share ([intro.memory]); ``type``: with its number of bits."""
+
+    name: str
+    first: int
+    start: int
+    size: int
+    type: Scalar
+
+    def moved(self, by: int) -> BitField:
+        """The same in a class in which this class begins at byte ``by``."""
+        return replace(self, first=self.first + 8 * by, start=self.start + by)
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """All in bytes. ``data``: size without tail padding; ``pod``: no other object may use the tail padding (None:
     uncertain); ``empties``: (record, offset) of empty subobjects, itself included."""
@@ -49,6 +65,7 @@ class Layout:
     empties: frozenset[tuple[Record, int]]
     members: tuple[tuple[str, int, Type | None], ...]  # name, offset in bytes, type; without bit-fields
     aligns: tuple[int, ...]  # alignment of each member in bytes
+    bit_fields: tuple[BitField, ...] = ()
 
 
 class _Unknown(Exception):
@@ -72,12 +89,35 @@ def _built(record: Record) -> Layout | None:
 
 
 def member_type(record: Record, name: str) -> Type | None:
-    """Type of a data member, those of anonymous and base classes included; None: unknown."""
+    """Type of a data member, those of anonymous and base classes included, a bit-field's without its number of bits;
+    None: unknown."""
     found = layout(record)
+    kind: Type | None
     if found is None:  # where a member stands is not known, but perhaps what it is
         named = named_member(record, name)
-        return None if named is None else named.type
-    return next((kind for each, _, kind in found.members if each == name), None)
+        kind = None if named is None else named.type
+    else:
+        bits = next((each.type for each in found.bit_fields if each.name == name), None)
+        kind = next((kind for each, _, kind in found.members if each == name), bits)
+    return replace(kind, bits=0) if isinstance(kind, Scalar) and kind.bits else kind
+
+
+def bit_field(record: Record, name: str) -> BitField | None:
+    """The bit-field of this name; None: there is none, or the layout is uncertain."""
+    found = layout(record)
+    return None if found is None else next((each for each in found.bit_fields if each.name == name), None)
+
+
+def bits_of(kind: Type | None, declarator: tree.Declarator, scope: Scope) -> Scalar | None:
+    """The type of a bit-field; None: no such type, or it is not known how many bits it has."""
+    width = declarator.width
+    bits = None
+    if width is not None:
+        bits = scope.semantics.evaluate(width.target if isinstance(width, tree.Assign) else width, scope)
+    found = scalar_of(plain_type(kind))
+    return (
+        None if bits is None or bits < 1 or found is None else replace(found, bits=min(bits, 8 * found.size))
+    )
 
 
 def data_members(record: Record) -> tuple[tuple[str, int, Type | None], ...] | None:
@@ -148,6 +188,8 @@ def _own_member(record: Record, name: str, depth: int) -> NamedMember | None:
             if declarator.name == name and "static" not in parsed.words:
                 base = type_of.specified(parsed.words, parsed.names, scope, kind, source, lo)
                 base = type_of.as_volatile(base, parsed.words)
+                if declarator.width is not None:  # it shares bytes with those next to it
+                    return NamedMember("bit-fields", bits_of(base, declarator, scope), overlaps=True)
                 shape = type_of.declarator_type(base, declarator, scope)
                 of_class = plain_type(shape)
                 union = isinstance(of_class, Record) and of_class.decl.tag == "union"
@@ -178,6 +220,8 @@ class _Builder:
     empty: bool = True
     empties: set[tuple[Record, int]] = field(default_factory=set)
     members: list[tuple[str, int, Type | None]] = field(default_factory=list)
+    bit_fields: list[tuple[str, int, int, Scalar]] = field(default_factory=list)  # name, first, bits, type
+    locations: list[BitField] = field(default_factory=list)
     aligns: list[int] = field(default_factory=list)
 
     @property
@@ -198,6 +242,7 @@ class _Builder:
                 self._base(where)
         for member in inside.members:
             self._member(member)
+        self._end_location()
         self.align = max(self.align, asked)
         end = max(self.size, (self.bits + 7) // 8)
         size = -(-end // self.align) * self.align
@@ -215,6 +260,7 @@ class _Builder:
             frozenset(self.empties),
             tuple(self.members),
             tuple(self.aligns),
+            tuple(self.locations),
         )
 
     # ---- attributes ------------------------------------------------------------------------------------------------
@@ -258,6 +304,7 @@ class _Builder:
         offset = self._apart(inner, offset)
         shift = len(self.members) - len(inner.members)
         self.members[shift:] = [(name, offset + at, kind) for name, at, kind in inner.members]
+        self.locations += [each.moved(offset) for each in inner.bit_fields]
         self._occupy(inner, offset)
         self.bits = 8 * (offset + (inner.size if inner.pod else inner.data))
         self.size = max(self.size, self.bits // 8)
@@ -387,6 +434,7 @@ class _Builder:
             self.pod = False
         elif inner is not None and inner.pod is not True:
             self.pod = inner.pod if self.pod else self.pod
+        self._end_location()
         start = 0 if self.union else self._next(align)
         if inner is not None and not self.union:
             start = self._apart(inner, start)
@@ -396,6 +444,7 @@ class _Builder:
             self.aligns.append(align)
         elif inner is not None:
             self.members += [(each, start + at, each_kind) for each, at, each_kind in inner.members]
+            self.locations += [each.moved(start) for each in inner.bit_fields]
             self.aligns += inner.aligns
         end = start + size[0]
         if self.union:
@@ -413,7 +462,12 @@ class _Builder:
             raise _Unknown
         if packed and width == 0:
             raise _Unknown
+        scalar = scalar_of(kind)
+        assert scalar is not None
+        if width == 0 or self.union:
+            self._end_location()
         if self.union:
+            self._note_bits(name, 0, width, scalar)
             self.size = max(self.size, (width + 7) // 8)
         elif width == 0:
             self.bits = -(-self.bits // (align * 8)) * align * 8
@@ -421,12 +475,27 @@ class _Builder:
             unit = size * 8
             if not packed and self.bits // unit != (self.bits + width - 1) // unit:
                 self.bits = -(-self.bits // (align * 8)) * align * 8
+            self._note_bits(name, self.bits, width, scalar)
             self.bits += width
             self.size = max(self.size, (self.bits + 7) // 8)
         if width:
             self.empty = False
         if name and not packed:
             self.align = max(self.align, align)
+
+    def _note_bits(self, name: str, first: int, width: int, kind: Scalar) -> None:
+        if width:
+            self.bit_fields.append((name, first, width, replace(kind, bits=width)))
+
+    def _end_location(self) -> None:
+        """The bit-fields by now are one memory location: the next member begins another one."""
+        if self.bit_fields:
+            start = min(first for _, first, _, _ in self.bit_fields) // 8
+            end = (max(first + width for _, first, width, _ in self.bit_fields) + 7) // 8
+            self.locations += [
+                BitField(name, first, start, end - start, kind) for name, first, _, kind in self.bit_fields
+            ]
+            self.bit_fields.clear()
 
 
 def _element(kind: Type | None) -> Type | None:

@@ -14,7 +14,7 @@ from smem_lsp.semantics.entities import (
     TypedConstant,
     Undeclared,
 )
-from smem_lsp.semantics.intrinsics import is_intrinsic, returned_by
+from smem_lsp.semantics.intrinsics import returned_by
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.spell_type import spell_argument
@@ -113,13 +113,13 @@ def _cub_name(path: tuple[str, ...], scope: Scope) -> str | None:
 def _cub_constant(path: tuple[str, ...], scope: Scope) -> Scalar | TypedConstant | None:
     """An algorithm of CUB, or its type for no value."""
     name = path[-1]
-    if (name != "NullType" and name not in cub_storage.ENUMERATORS) or _cub_name(path, scope) is None:
+    if (name != "NullType" and name not in cub_storage.enumerators()) or _cub_name(path, scope) is None:
         return None
-    return _NO_VALUE if name == "NullType" else TypedConstant(INT, cub_storage.ENUMERATORS[name])
+    return _NO_VALUE if name == "NullType" else TypedConstant(INT, cub_storage.enumerators()[name])
 
 
 def _cub_template(name: str, arguments: tuple[Argument, ...]) -> Entity:
-    if name in cub_storage.CLASSES:
+    if name in cub_storage.classes():
         return Named(f"cub::{name}", arguments)
     sizes = [size_of_type(kind) for kind in _types(arguments)]
     known = [size for size in sizes if size is not None]
@@ -143,7 +143,7 @@ def _cub_storage(name: str, arguments: Sequence[Argument]) -> Storage | None:
 def _declared_storage(of: Record) -> Storage | None:
     """The same where CUB's headers are in sight, whose declarations are too deep to lay out."""
     outer = of.scope.parent
-    if of.decl.name not in cub_storage.CLASSES or outer is None or not _in_cub(of.scope):
+    if of.decl.name not in cub_storage.classes() or outer is None or not _in_cub(of.scope):
         return None
     if outer.state.warp_size is None:
         return None
@@ -183,7 +183,7 @@ def _accumulated(path: tuple[str, ...], arguments: tuple[Argument, ...]) -> Type
 def _vendor(path: tuple[str, ...], arguments: tuple[Argument, ...], scope: Scope) -> Entity:
     """Templates of the CUDA libraries whose size is documented or measured."""
     cub = _cub_name(path, scope)
-    if cub in cub_storage.CLASSES or cub in ("Uninitialized", "KeyValuePair"):
+    if cub is not None and (cub in cub_storage.classes() or cub in ("Uninitialized", "KeyValuePair")):
         return _cub_template(cub, arguments)
     if path in (("at", "opmath_type"), ("at", "acc_type")):
         return _accumulated(path, arguments)
@@ -379,18 +379,14 @@ def call(
         return limits
     if path[:-1] not in ((), *_ROOTS):
         return UNKNOWN
-    if len(path) == 1 and not callee.templated and is_intrinsic(name):
-        return returned_by(name, arguments, scope.state.warp_size)
     if name in ("max", "min") and len(arguments) == 1 and not callee.templated:
         return _extreme_of(name, arguments[0].type)
     if name in ("max", "min") and len(arguments) == 2:
         return _extreme(path, callee, arguments, scope)
-    if any(a.n is None for a in arguments):
-        return UNKNOWN
     if name == "abs" and len(arguments) == 1 and arguments[0].n is not None:
         kind = arguments[0].type
         return TypedConstant(kind, abs(arguments[0].n)) if kind == INT else UNKNOWN
-    return UNKNOWN
+    return UNKNOWN if callee.templated else returned_by(name, arguments, scope.state.warp_size)
 
 
 def _extreme_of(name: str, of: Type | None) -> TypedConstant:

@@ -9,6 +9,7 @@ from smem_lsp.semantics.declarations import (
     AliasDecl,
     ClassDecl,
     EnumDecl,
+    Range,
     Source,
     VariableDecl,
     declaration_tree,
@@ -102,6 +103,9 @@ def _decltype(source: Source, lo: int, scope: Scope) -> Type | None:
     parsed = source.parse("expression", lo + 2, close)
     if isinstance(parsed, (tree.Name, tree.Call, tree.Member)) and source.kinds[lo + 2] == "LP":
         return None  # of an lvalue it would be a reference
+    meaning = scope.resolve(parsed) if isinstance(parsed, tree.Name) else None
+    if isinstance(meaning, TypedConstant):
+        return meaning.type  # of a reference it is one
     values = (tree.Name, tree.Call, tree.Member, tree.Number, tree.Binary, tree.SizeOf, tree.Cast)
     return scope.semantics.evaluate_value(parsed, scope).type if isinstance(parsed, values) else None
 
@@ -283,6 +287,32 @@ def spelled_type(source: Source, lo: int, hi: int, scope: Scope) -> Type | None:
     if isinstance(parsed, tree.SizeOf) and parsed.type is not None:
         return type_id(parsed.type, scope)
     return member_pointer(source, lo, hi)
+
+
+def returned(source: Source, head: Range, behind: Range | None, scope: Scope) -> Type | None:
+    """The type that a function returns; None for a deduced or an unknown one. ``head``: tokens before its name;
+    ``behind``: from its parameters to its body, where the type may trail ([dcl.fct])."""
+    lo, name = head
+    if name > lo and source.kinds[name - 1] == "SCOPE":
+        return None
+    start = lo
+    while start < name and (source.kinds[start] in ("STORAGE", "LB", "ATTRIBUTE")):
+        if source.kinds[start] == "LB":
+            start = source.after(start)
+        else:
+            start = source.after(start + 1) if source.kinds[start] == "ATTRIBUTE" else start + 1
+    rest = [i for i in range(start, name) if source.kinds[i] != "STORAGE"]
+    if not rest or rest != list(range(rest[0], rest[-1] + 1)):
+        return None
+    if "auto" in source.texts[start:name]:
+        return None if behind is None else trailing(source, *behind, scope)
+    return spelled_type(source, rest[0], rest[-1] + 1, scope)
+
+
+def trailing(source: Source, lo: int, hi: int, scope: Scope) -> Type | None:
+    """The type behind ``->``, up to ``hi``; None: there is none, or it is not known."""
+    arrow = next((at for at in range(lo, hi) if source.texts[at] == "->"), None)
+    return None if arrow is None else spelled_type(source, arrow + 1, hi, scope)
 
 
 def member_pointer(source: Source, lo: int, hi: int) -> Type | None:

@@ -20,7 +20,8 @@ Size = tuple[int, int]  # (sizeof, alignof)
 
 @record
 class Scalar:
-    """A type without parts of its own: a number, a vector, a handle. ``kind``: "bool", "int", "float" or "other"."""
+    """A type without parts of its own: a number, a vector, a handle. ``kind``: "bool", "int", "float" or "other";
+    ``bits``: of a bit-field, how many it has; 0: none."""
 
     name: str
     size: int
@@ -28,6 +29,7 @@ class Scalar:
     kind: str = "other"
     signed: bool = False
     rank: int = 0  # integer conversion rank
+    bits: int = 0
 
 
 @record

@@ -8,8 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from smem_lsp.config import Config, ConfigError, Loaded, defaults, discover
+from smem_lsp.engine.stated_functions import wrong_stubs
 from smem_lsp.environment import CompileCommands
 from smem_lsp.environment.compiler import OFF
+from smem_lsp.environment.stub_files import read_stub
 from smem_lsp.server.client_settings import ClientSettings, apply_client_settings, known_names, ruling_targets
 from smem_lsp.source.record import dataclass
 
@@ -59,6 +61,10 @@ class ConfigFiles:
             # Not even the machine's own nvcc: it would read, for up to a minute, whatever the workspace includes.
             logger.debug("nvcc is not used: the workspace is not trusted")
             config = replace(config, nvcc=OFF)
+        bad = wrong_stubs(config.stubs, read_stub)
+        if bad:
+            problems += [f"{where}: {problem}; going on without the stubs" for where, problem in bad]
+            config = replace(config, stubs=())
         if path is not None:
             command = self._commands.command(path, config.compile_commands)
             config = replace(config, compile_flags=command.flags)

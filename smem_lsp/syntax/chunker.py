@@ -8,7 +8,7 @@ from dataclasses import field
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.grammar_tokens import GrammarToken
-from smem_lsp.syntax.known_names import WAIT_ONLY
+from smem_lsp.syntax.known_names import wait_only
 from smem_lsp.syntax.lookahead import Lookahead
 
 _HEADS = {"IF": "COND", "WHILE": "COND", "SWITCH": "COND", "FOR": "HEAD", "CATCH": "HEAD"}
@@ -309,7 +309,7 @@ class _Cutter:
 
     def _is_statement(self, j: int) -> bool:
         """Does a line begin with a barrier? Whatever stands in front of it is not finished."""
-        return self._kind(j + 1) == "LP" and self.line_start[j] and self.texts[j] in WAIT_ONLY
+        return self._kind(j + 1) == "LP" and self.line_start[j] and self.texts[j] in wait_only()
 
     def _starts_statement(self, i: int, j: int, declares: bool) -> bool:
         """A line that cannot continue the statement before it: its `;` is missing."""

@@ -13,7 +13,7 @@ from smem_lsp.syntax.expand import COUNTER, LINE
 from smem_lsp.syntax.header_stretches import Stretch, Stretches
 from smem_lsp.syntax.headers import Piece, directives_of, names_in, used_macros
 from smem_lsp.syntax.includes import Run
-from smem_lsp.syntax.known_names import KNOWN_HEADERS
+from smem_lsp.syntax.known_names import known
 from smem_lsp.syntax.lexer import Tokens, lex, lex_macro, packed
 from smem_lsp.syntax.macros import Macro, TokenList, parse_definition
 from smem_lsp.syntax.preprocessed_regions import Conditions
@@ -371,7 +371,7 @@ class File:
         if found is None:
             return False
         wanted, quoted = found[1] or found[2], found[1] is not None
-        return self.run.find(wanted, self.path, quoted) is not None or wanted in KNOWN_HEADERS
+        return self.run.find(wanted, self.path, quoted) is not None or wanted in known().headers
 
 
 def _compared(texts: list[str]) -> str:

@@ -442,6 +442,19 @@ def _template_close(kinds: Sequence[str], texts: Sequence[str], lt: int) -> int:
     return lt
 
 
+def _class_name(kinds: Sequence[str], texts: Sequence[str], start: int, brace: int) -> str:
+    """The name behind ``struct``; parentheses and brackets belong to attributes: ``alignas(T) Name``."""
+    depth = 0
+    for at in range(start, brace):
+        if kinds[at] in ("LP", "LB"):
+            depth += 1
+        elif kinds[at] in ("RP", "RB"):
+            depth -= 1
+        elif kinds[at] == "NAME" and depth == 0 and kinds[at + 1] != "LP":
+            return texts[at]
+    return ""
+
+
 def _scope_name(kinds: Sequence[str], texts: Sequence[str], start: int, brace: int) -> str | None:
     """Name of the namespace or class that opens at ``brace``; "" if it is anonymous; None if it is neither."""
     while kinds[start] == "TEMPLATE" and start + 1 < brace and kinds[start + 1] == "LT":
@@ -451,9 +464,7 @@ def _scope_name(kinds: Sequence[str], texts: Sequence[str], start: int, brace: i
         names = [t for k, t in zip(head, texts[start:brace]) if k == "NAME"]
         return "::".join(names)
     if "TAG" in head and "EQ" not in head and texts[start + head.index("TAG")] != "enum":
-        after = [t for k, t in zip(head, texts[start:brace])][head.index("TAG") + 1 :]
-        kinds_after = head[head.index("TAG") + 1 :]
-        return next((t for k, t in zip(kinds_after, after) if k == "NAME"), "")
+        return _class_name(kinds, texts, start + head.index("TAG") + 1, brace)
     if brace and kinds[brace - 1] == "STRING" and texts[start] == "extern":
         return "extern"
     return None

@@ -23,7 +23,7 @@ from smem_lsp.syntax.headers import (
     used_macros,
     words_of,
 )
-from smem_lsp.syntax.known_names import KNOWN_HEADERS
+from smem_lsp.syntax.known_names import known
 from smem_lsp.syntax.macros import Macro
 
 T = TypeVar("T")
@@ -270,7 +270,7 @@ class Run:
             self.own.reads[candidate] = text
             if text is not None:
                 return candidate, text
-        if wanted in KNOWN_HEADERS:
+        if wanted in known().headers:
             return None
         found = reader.search(wanted, path)
         self.own.searches[wanted, path] = found

@@ -8,7 +8,7 @@ from smem_lsp.source import NO_FLAGS, CompileFlags
 from smem_lsp.source.queries import remembered
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax.expand import DYNAMIC
-from smem_lsp.syntax.known_names import KNOWN_MACROS
+from smem_lsp.syntax.known_names import known
 from smem_lsp.syntax.macros import Macro, object_macro, parse_definition, weak
 
 DEFAULT_ARCH = "sm_90"  # a newer architecture takes more branches of real code than an old one
@@ -58,7 +58,7 @@ def initial_macros(
 @remembered(most=32)
 def _base(arch: str) -> dict[str, Macro]:
     macros: dict[str, Macro] = {}
-    for line in KNOWN_MACROS:
+    for line in known().macros:
         definition = parse_definition(line)
         assert definition is not None, line
         macros[definition[0]] = weak(definition[1])

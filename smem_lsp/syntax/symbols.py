@@ -8,7 +8,7 @@ from dataclasses import field
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.kinds import KNOWN_TYPES
-from smem_lsp.syntax.known_names import KNOWN_HEADER_TYPES, KNOWN_TEMPLATES
+from smem_lsp.syntax.known_names import known
 from smem_lsp.syntax.lookahead import Symbols
 
 _LOOKAHEAD = 400
@@ -19,8 +19,8 @@ _DECLARING = frozenset(("TAG", "USING", "TYPEDEF", "TYPENAME", "TEMPLATE"))
 class Names:
     """What a file and its headers declare. ``aliases``: name -> tokens of the type it stands for."""
 
-    types: set[str] = field(default_factory=lambda: set(KNOWN_TYPES | KNOWN_HEADER_TYPES))
-    templates: set[str] = field(default_factory=lambda: set(KNOWN_TEMPLATES))
+    types: set[str] = field(default_factory=lambda: set(KNOWN_TYPES | known().types))
+    templates: set[str] = field(default_factory=lambda: set(known().templates))
     # using X = float;  typedef float X;  Empty: declared as a class, or in two different ways
     aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
 

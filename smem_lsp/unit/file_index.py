@@ -11,7 +11,7 @@ from smem_lsp.source.file_summary import FileSummary
 from smem_lsp.source.queries import remembered
 from smem_lsp.source.regex import regex
 from smem_lsp.source.word_set import EVERY_WORD, word_set
-from smem_lsp.syntax.known_names import KNOWN_HEADERS
+from smem_lsp.syntax.known_names import known
 from smem_lsp.syntax.lexer import LAUNCH_OPENING
 from smem_lsp.unit.kernel_strings import kernels_called
 
@@ -209,8 +209,8 @@ def _includes(code: str) -> Iterator[str]:
         checkpoint()
         quoted, angled = match[1], match[2]
         if quoted:
-            yield ("'" if quoted in KNOWN_HEADERS else '"') + quoted
-        elif angled not in KNOWN_HEADERS:
+            yield ("'" if quoted in known().headers else '"') + quoted
+        elif angled not in known().headers:
             yield "<" + angled
 
 

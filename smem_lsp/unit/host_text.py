@@ -11,6 +11,7 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import PROCESS, Query, Store
 from smem_lsp.syntax.blocks import Block, Definition
 from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.unit.explicit_instantiations import spelled
 from smem_lsp.unit.host_frames import LAUNCH_CALLS
 from smem_lsp.unit.kernel_strings import KERNEL_GETTERS
 
@@ -56,6 +57,7 @@ def host_text(unit: TranslationUnit, constants: Scope, wanted: frozenset[str]) -
         unit.source.path,
         unit.main,
         unit.others,
+        tuple(tuple(tokens.texts[lo:hi]) for tokens, lo, hi in spelled(unit)),
     )
     faces = tuple([(_face(placed.block, wanted), placed.scopes) for placed in unit.blocks])
 

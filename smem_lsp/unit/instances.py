@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from smem_lsp.semantics.declarations import parse_tokens
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument, Namespace, TypedConstant, Undeclared, is_open
 from smem_lsp.semantics.evaluate import evaluate_value
@@ -22,15 +21,13 @@ from smem_lsp.semantics.local_declarations import declare_constants, declare_par
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.specialization import is_specialization
 from smem_lsp.semantics.spell_type import spell_argument
-from smem_lsp.semantics.type_of import declarator_type, specified
 from smem_lsp.semantics.types import Type
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.queries import PROCESS, Query, Store
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.brackets import match_brackets
-from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import OTHER_FILE, Function, TranslationUnit
+from smem_lsp.unit.explicit_instantiations import instantiations, spelled
 from smem_lsp.unit.kernel_tables import IN_TABLE, kernel_tables
 from smem_lsp.unit.overloads import argument_type, is_for, meant
 from smem_lsp.unit.torch_dispatch import dispatched
@@ -184,7 +181,7 @@ class _Search:
             unit.main,
             tuple((number, read, f.scopes, f.symbols) for number, (f, read) in sorted(functions.items())),
             tuple(file.inactive_text for file in unit.files),
-            tuple(tuple(tokens.texts[lo:hi]) for tokens, lo, hi in self._spelled()),
+            tuple(tuple(tokens.texts[lo:hi]) for tokens, lo, hi in spelled(unit)),
         )
 
     def run(self) -> Mapping[int, Instances]:
@@ -278,60 +275,11 @@ class _Search:
 
     def _explicit(self) -> None:
         """``template __global__ void k<32>(float*);``"""
-        for tokens, lo, hi in self._spelled():
-            self._instantiated(tokens.kinds[lo:hi], tokens.texts[lo:hi])
-
-    def _spelled(self) -> Iterator[tuple[Tokens, int, int]]:
-        """The tokens of explicit instantiations behind ``template``."""
-        for placed in self.unit.all_blocks:
-            checkpoint()
-            for lo, hi in placed.block.instantiations:
-                yield placed.block.tokens, lo, hi
-
-    def _instantiated(self, kinds: Sequence[str], texts: Sequence[str]) -> None:
-        """The tokens of an explicit instantiation behind ``template``."""
-        at = next((i for i, text in enumerate(texts) if text in self.templates and kinds[i] == "NAME"), None)
-        if at is None:
-            return
-        name = texts[at]
-        if kinds[at + 1 : at + 2] == ["LP"]:
-            given = self._parameter_types(kinds[at + 1 :], texts[at + 1 :])
-            parsed = parse_tokens("expression", kinds[at : at + 1], texts[at : at + 1], self.unit.symbols)
-            if given and isinstance(parsed, tree.Name):
-                self.mention(parsed, self.top, given)
-                return
-        if kinds[at + 1 : at + 2] != ["LT"]:
-            self._unclear(name, "an explicit instantiation has no arguments")
-            return
-        depth = 0
-        end = at + 1
-        while end < len(texts):
-            depth += texts[end].count("<") if kinds[end] == "LT" else 0
-            if set(texts[end]) == {">"}:
-                depth -= len(texts[end])
-            end += 1
-            if depth <= 0:
-                break
-        parsed = parse_tokens("expression", kinds[at:end], texts[at:end], self.unit.symbols)
-        if isinstance(parsed, tree.Name) and parsed.arguments and parsed.arguments[-1] is not None:
-            self.mention(parsed, self.top, None)
-        else:
-            self._unclear(name, "an explicit instantiation is not understood")
-
-    def _parameter_types(self, kinds: Sequence[str], texts: Sequence[str]) -> list[Type | None]:
-        """The types of a list of parameters in parentheses; empty if it is not understood."""
-        close = match_brackets(kinds)[0]
-        if close < 0:
-            return []
-        declarations = parse_tokens("parameters", kinds[1:close], texts[1:close], self.unit.symbols)
-        if not isinstance(declarations, list):
-            return []
-        return [
-            declarator_type(specified(each.words, each.names, self.top), each.declarators[0], self.top)
-            if each.declarators
-            else None
-            for each in declarations
-        ]
+        for each in instantiations(self.unit, self.top, self.templates):
+            if each.name is None:
+                self._unclear(each.template, each.why)
+            else:
+                self.mention(each.name, self.top, each.given)
 
     def _outside(self) -> None:
         """Note why there may be other instances: included files and inactive regions."""

@@ -25,11 +25,12 @@ from smem_lsp.ir.host_terms import (
 from smem_lsp.ir.nodes import Comparison, HostTerms, InWords, LaunchFact, LaunchSite
 from smem_lsp.ir.tensor_maps import CLASSES, box_of
 from smem_lsp.ir.values import Sym, Value, operator_of
+from smem_lsp.semantics.arithmetic import converted
 from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
 from smem_lsp.semantics.function_scope import counts, function_scope, parameters_of
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import plain_type, scalar_of
+from smem_lsp.semantics.types import LONG, plain_type, scalar_of
 from smem_lsp.source import record
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax.parse import Function
@@ -262,8 +263,8 @@ _BEHIND_NUMBERS = frozenset(") ] ; , + - * / % <= >= == != ? : && ||".split())
 def _passed(
     arguments: Sequence[HostTerm | None], kernel: Function, scope: Scope
 ) -> Iterator[tuple[str, HostTerm]]:
-    """Parameters that are integers of 32 bits or more, passed by value, with their arguments, and the boxes of tensor
-    maps."""
+    """Parameters that are integers, passed by value, with their arguments, those of less than 32 bits where these are
+    numbers, and the boxes of tensor maps."""
     parameters = kernel.parameters or ()
     declare_parameters(parameters, scope)
     for declaration, argument in zip(parameters, arguments):
@@ -276,10 +277,10 @@ def _passed(
             continue
         typed = scope.bound.get(declarator.name)
         kind = scalar_of(plain_type(typed.type)) if isinstance(typed, TypedConstant) else None
-        if kind is None or kind.kind != "int" or kind.size < 4:
+        if kind is None or kind.kind not in ("int", "bool"):
             continue
-        wraps = not kind.signed and any(count < 0 for _, count in argument.products)
-        if wraps and argument.number is not None:  # -1 is the largest number
-            yield declarator.name, constant(argument.number % (1 << 8 * kind.size))
-        elif not wraps:
+        n = converted(argument.number, LONG, kind)
+        if n is not None:  # in the type of the parameter: as an unsigned one, -1 is the largest number
+            yield declarator.name, constant(n)
+        elif kind.size >= 4 and (kind.signed or all(count > 0 for _, count in argument.products)):
             yield declarator.name, argument

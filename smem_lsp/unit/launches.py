@@ -22,6 +22,7 @@ from smem_lsp.syntax.blocks import site as site_of
 from smem_lsp.syntax.parse import Function, TranslationUnit, UnitFile
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.changed_arguments import changed_arguments
+from smem_lsp.unit.explicit_instantiations import bound_names, instantiations
 from smem_lsp.unit.host_callees import Callees
 from smem_lsp.unit.host_expressions import Effort, TooMuch
 from smem_lsp.unit.host_frames import names_text
@@ -350,8 +351,10 @@ class HostCode:
         passed: dict[str, dict[Passed, str]] = {name: {} for name in self.outside}
         unread: set[str] = set()
 
-        def walk(function: Function, given: Passed = NOTHING) -> None:
-            reached, answer = self._walk(function, None, given.unplaced)
+        def walk(
+            function: Function, given: Passed = NOTHING, bound: dict[str, Argument] | None = None
+        ) -> None:
+            reached, answer = self._walk(function, bound, given.unplaced)
             for name, at, start, each in answer.passed:
                 passed[name].setdefault(each, self._place(reached[at], start))
             for at, lo, hi in answer.seen:
@@ -375,6 +378,10 @@ class HostCode:
             outer = (() if function.name in called else (NOTHING,)) if others is None else others
             for given in outer:
                 walk(function, given)
+        for each in instantiations(self.unit, self.constants, self.leading):
+            for function in self.leading[each.template]:
+                if function.island.template and not function.is_kernel:
+                    walk(function, bound=bound_names(function, each, self.constants))
         for function in everything:
             if function.name in called and (function.number not in entered or function.name in named):
                 if self._ends(function):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from smem_lsp.semantics.cub_storage import CLASSES
+from smem_lsp.semantics.cub_storage import classes
 from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl, VariableDecl
 from smem_lsp.semantics.function_scope import Identity, identify
 from smem_lsp.semantics.scope import Scope
@@ -125,7 +125,7 @@ def _header_names(unit: TranslationUnit, top: Scope) -> frozenset[str] | None:
         more = {name for name, words in bodies if name not in reached and reached & words}
         reached |= more
         grown = bool(more)
-    return frozenset(reached - _collectives(top, {name for name in reached if name in CLASSES}))
+    return frozenset(reached - _collectives(top, {name for name in reached if name in classes()}))
 
 
 def _collectives(top: Scope, names: set[str]) -> set[str]:

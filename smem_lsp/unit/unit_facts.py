@@ -15,7 +15,7 @@ from smem_lsp.ir.nodes import Configuration, LaunchSite
 from smem_lsp.semantics.argument_identity import identify_arguments
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.file_scope import file_constants
-from smem_lsp.semantics.function_scope import identify
+from smem_lsp.semantics.function_scope import identify, qualifiers_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.specialization import is_specialization
 from smem_lsp.source import checkpoint, record
@@ -87,6 +87,14 @@ class UnitFacts:
     def unnamed(self) -> tuple[Function, ...]:
         """Constructors and operators: a caller need not name them."""
         return tuple(f for group in self.helpers.values() for f in group if is_unnamed(f))
+
+    @cached_property
+    def called_outside(self) -> frozenset[str]:
+        """Helpers that are called outside of functions: by what a class initialises its members with, perhaps."""
+        found: set[str] = set()
+        for placed in self.unit.all_blocks:
+            found.update(_called_outside(placed.block, self.helper_names))
+        return frozenset(found)
 
     @cached_property
     def callers(self) -> Mapping[str, int]:
@@ -584,26 +592,63 @@ def _found_parts(function: Function, around: UnitFacts) -> tuple[Function, ...]:
     helpers, names = around.helpers, around.helper_names
     reached: dict[int, Function] = {each.number: each for each in around.unnamed}
     stack = [function, *around.unnamed]
-    while stack:
+    words = around.called_outside
+    while True:
         checkpoint()
-        words = stack.pop().definition.body_words
-        if names.isdisjoint(words):
-            continue
         for text in names & words:
             for helper in helpers[text]:
                 if helper.number not in reached:
                     reached[helper.number] = helper
                     stack.append(helper)
+        if not stack:
+            break
+        words = _words(stack.pop())
     return (function, *(reached[key] for key in sorted(reached)))
 
 
+def _words(function: Function) -> frozenset[str]:
+    """Of the body of a function, of its parameters where they have default arguments, and of member initializers."""
+    definition = function.definition
+    island, texts = definition.island, definition.tokens.texts
+    defaults = definition.parameters.texts if "=" in definition.parameters.texts else ()
+    given = texts[island.parameters[1] + 1 : island.body[0] - 1]
+    initializers = given if ":" in given else ()
+    more = (*defaults, *initializers)
+    return definition.body_words.union(more) if more else definition.body_words
+
+
+# In front of the name of a function that is declared; a call there is one of an operand.
+_OF_DECLARATIONS = frozenset(
+    ("NAME", "TYPE", "QUALIFIER", "STORAGE", "GT", "SHIFT", "RB", "SCOPE", "TAG", "ATTRIBUTE")
+)
+
+
+def _called_outside(block: Block, names: frozenset[str]) -> Iterator[str]:
+    """Of ``names`` those that stand in front of `(` outside of the functions of a block, and declare nothing there."""
+    kinds, texts = block.tokens.kinds, block.tokens.texts
+    at = 0
+    for first, last in (
+        *((each.head, each.head + each.definition.island.end) for each in block.functions),
+        (len(kinds), len(kinds)),
+    ):
+        checkpoint()
+        for i in range(max(at, 1), first - 1):
+            if kinds[i + 1] == "LP" and texts[i] in names and kinds[i - 1] not in _OF_DECLARATIONS:
+                yield texts[i]
+        at = max(at, last)
+
+
 def is_unnamed(function: Function) -> bool:
-    """Is it called without its name: a constructor, or an operator of a class?"""
-    return (
-        function.name in function.island.enclosing[-1:]
-        or not function.name.isidentifier()
-        or function.name == "operator"
-    )
+    """Is it called without its name: a constructor, a destructor, an operator or a conversion of a class, or what a
+    range-based loop calls?"""
+    around = (*function.island.enclosing[-1:], *qualifiers_of(function)[-1:])
+    at = function.definition.island.name
+    operator = "OPERATOR" in function.definition.tokens.kinds[max(at - 2, 0) : at]  # also `operator""_km`
+    named = function.name.isidentifier() and function.name != "operator" and not operator
+    return not named or function.name in around or (bool(around) and function.name in _OF_RANGES)
+
+
+_OF_RANGES = frozenset(("begin", "end"))
 
 
 def internal(unit: TranslationUnit, function: Function) -> bool:

@@ -39,6 +39,7 @@ registers = 40
 include-dirs = ["include", "/opt/x"]
 defines = { BM = 64, NAME = "x", FLAG = true, OFF = false }
 compile-commands = "build"
+stubs = ["lib/device.cuh"]
 select = ["SMEM3"]
 ignore = ["bank-conflict"]
 exclude = ["third_party"]
@@ -60,6 +61,7 @@ SMEM301 = "info"
         defines=("BM=64", "NAME=x", "FLAG"),
         compile_commands=str(tmp_path / "build"),
         nvcc=str(tmp_path / "tools/nvcc"),
+        stubs=(str(tmp_path / "lib/device.cuh"),),
         select=("SMEM3",),
         ignore=("bank-conflict",),
         severity={"SMEM301": "info"},
@@ -67,7 +69,7 @@ SMEM301 = "info"
         exclude=("third_party",),
     )
     assert loaded.origins["threads"] == f"{tmp_path / 'smem.toml'}:3"
-    assert loaded.origins["severity"] == f"{tmp_path / 'smem.toml'}:13"
+    assert loaded.origins["severity"] == f"{tmp_path / 'smem.toml'}:14"
 
 
 def test_arch_may_be_a_string(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ GOOD = [
     '[per-file-ignores]\n"tests/**" = ["SMEM102"]',
     'exclude = ["third_party", "src/**/old_*.cu"]',
     'nvcc = "off"',
+    'stubs = ["lib.cuh"]',
 ]
 BAD = [
     "thread = 3",
@@ -59,6 +60,8 @@ BAD = [
     '[per-file-ignores]\n"/" = ["SMEM102"]',
     'exclude = ["/"]',
     "nvcc = false",
+    'stubs = "lib.cuh"',
+    'stubs = [""]',
 ]
 
 

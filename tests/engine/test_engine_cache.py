@@ -288,12 +288,12 @@ def test_targets_that_are_configured_are_no_defaults() -> None:
 
 
 def test_a_reason_that_names_a_line_moves_with_its_kernel() -> None:
-    text = "__global__ void k(int* p) {\n  __shared__ int s[32];\n  s[0] = 1;\nback:\n  if (p[0]++) goto back;\n}\n"
+    text = "__global__ void k(int* p) {\n  __shared__ int s[32];\n  s[0] = 1;\n  if (p[0]) goto in;\n  { in: ; }\n}\n"
     store = Store()
     check(text, cache=store)
     moved = f"\n\n{text}"
     (now,), (fresh,) = check(moved, cache=store).facts, check(moved).facts
-    assert now.withheld == fresh.withheld == "label back at line 6"
+    assert now.withheld == fresh.withheld == "goto at line 6"
 
 
 GIVEN_TYPES = """\

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 _ASSIGNED = re.compile(r"(?<![=!<>+\-*/%&|^])=(?!=)")
-_BEFORE_STATEMENT = re.compile(r"(?:[;{}):]|\belse|\bdo|\bfor\s*\(|^)\s*$")
+_BEFORE_STATEMENT = re.compile(r"(?:[;{})]|(?<!:):|\belse|\bdo|\bfor\s*\(|^)\s*$")
 _SHARED_NAMES = re.compile(r"\b__shared__\b([^;{}()]*)")
 _LOCATION = re.compile(r"\[([^\s\[\]:]+):(\d+):\d+\] ")
 _CALL = re.compile(r"^\s*(?:(.+?) = )?([\w:.~<>$]+|\S*_\d+) \((.*)\);")

@@ -141,4 +141,4 @@ def test_an_array_of_the_file_keeps_its_place() -> None:
 
 def test_a_jump_refuses_every_merge() -> None:
     text = text_of("__shared__ float a[512];", "__shared__ float b[256];")
-    check_no_fix(text.replace("  float s =", " back:\n  if (in[0] > 3) goto back;\n  float s ="))
+    check_no_fix(text.replace("  float s =", " if (in[0] > 3) goto inside;\n  { inside: ; }\n  float s ="))

@@ -67,6 +67,9 @@ def merged(between: str, declarations: str = "") -> bool:
         "while (true) { __syncthreads(); break; }",
         "auto f = [&] { __syncthreads(); }; f();",
         "if (tid < 2) v += 1; __syncthreads();",
+        "switch (tid) { default: __syncthreads(); }",
+        "switch (n) { case 0: __syncthreads(); break; default: return; }",
+        "switch (n) { default: v += 1; case 2: __syncthreads(); break; case 1: return; }",
     ],
 )
 def test_a_barrier_is(between: str) -> None:
@@ -93,7 +96,6 @@ def test_a_barrier_is(between: str) -> None:
         "for (int i = 0; i < 4; ++i) { if (tid > i) continue; __syncthreads(); }",
         "do { if (n > 2) continue; __syncthreads(); } while (--n > 0);",
         "switch (n) { case 0: __syncthreads(); break; case 1: __syncthreads(); break; }",
-        "switch (tid) { default: __syncthreads(); }",
         "switch (n) { default: if (n > 4) break; __syncthreads(); }",
         "if (n > 2) goto over; __syncthreads(); over: ;",
         "auto f = [&] { if (n > 3) return; __syncthreads(); }; f();",

@@ -117,7 +117,7 @@ def test_copies_of_no_group_are_waited_for_too() -> None:
         ("  for (int i = 0;", "  if (n == 5) return;\n  for (int i = 0;"),  # it leaves its copies in flight
         ("  out[", "  __pipeline_memcpy_async(&ring[0][tid], in + tid / 4 * 4, 16);\n  out["),
         ("  out[", "  v += ring[n][0].y;\n  out["),
-        ("  out[", "again:\n  v = v / 2;\n  if (v > 5) goto again;\n  out["),
+        ("  out[", "  if (v > 5) goto in;\n  { in: v = v / 2; }\n  out["),
     ],
     ids=[
         "a thread returns before it",

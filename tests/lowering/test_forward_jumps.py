@@ -92,7 +92,6 @@ def test_a_function_that_jumps_is_inlined(n: int, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     "statements",
     [
-        "again: a[1] = 0; if (i++ < n) goto again;",
         "if (n > 1) goto inside; for (; i < n; ++i) { inside: a[1] = 0; }",
         "if (n > 1) goto later; again: a[1] = 0; later: a[2] = 0; if (i++ < n) goto later;",
     ],

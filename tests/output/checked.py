@@ -88,12 +88,12 @@ JUMPS = """\
 __global__ void jumps(const float* in, float* out) {
   __shared__ float a[256];
   __shared__ float b[256];
-again:
+  if (in[0] > 2) goto inside;
   a[threadIdx.x] = in[threadIdx.x];
   __syncthreads();
   b[threadIdx.x] = a[255 - threadIdx.x];
   __syncthreads();
-  if (b[3] > 2) goto again;
+  { inside: ; }
   out[threadIdx.x] = b[threadIdx.x];
 }
 """

@@ -107,7 +107,7 @@ def test_unknown_sizes_draw_nothing_and_say_why() -> None:
 def test_what_is_not_followed_keeps_its_bytes_to_the_end() -> None:
     assert "`lost` keeps its bytes: the address of lost escapes at line 18" in draw(CALLS)
     text = draw(JUMPS)
-    assert "Control flow is not followed: label again at line 4. No buffer shares bytes." in text
+    assert "Control flow is not followed: goto at line 4. No buffer shares bytes." in text
     assert "  best  " not in text
 
 

@@ -22,7 +22,7 @@ EXTENSION = PACKAGE.parent / "vscode-extension" / "src"
 _FACTS = ("source", "targets")
 _TEXT = ("source", "syntax")
 _VALUES = ("ir", "analysis/values", *_FACTS)
-_LOWERING = ("ir", "semantics", *_TEXT)
+_LOWERING = ("ir", "elaborate", "semantics", *_TEXT)
 _ANALYSIS = (
     "analysis",
     "analysis/values",
@@ -45,6 +45,7 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {  # from the bottom to the top
     "environment": _FACTS,
     "syntax": ("source",),
     "semantics": _TEXT,
+    "elaborate": ("semantics", *_TEXT),
     "ir": (*_TEXT, "targets"),
     "unit": (*_LOWERING, "targets"),
     "lowering/state": (*_LOWERING, "targets"),

@@ -80,6 +80,8 @@ def test_contents_of_the_wheel(wheel: Path) -> None:
     assert [link for link in links if not link.startswith("https://")] == []  # which lead nowhere on PyPI
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "smem_lsp").rglob("*.py")}
     assert modules <= names
+    stubs = {path.relative_to(ROOT).as_posix() for path in (ROOT / "smem_lsp" / "stubs").rglob("*.cuh")}
+    assert len(stubs) > 10 and stubs <= names
     assert {"smem_lsp/py.typed", "smem_lsp/output/schema.json"} <= names
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
     tops = {PurePosixPath(name).parts[0] for name in names}

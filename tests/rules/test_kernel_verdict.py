@@ -122,8 +122,8 @@ __global__ void k(const int* in, int* out, int n) {
   s[f(threadIdx.x)] = 1;
   out[1] = s[0];
   a[in[threadIdx.x]] = in[threadIdx.x + 1];
-again:
-  if (--n > 0) goto again;
+  if (--n > 0) goto inside;
+  { inside: ; }
   __syncthreads();
 }
 """

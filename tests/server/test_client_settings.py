@@ -73,6 +73,21 @@ def test_a_wrong_file_is_one_problem_and_the_defaults(tmp_path: Path) -> None:
     assert problem.startswith(f"{tmp_path / 'smem.toml'}:1:") and 'did you mean "threads"' in problem
 
 
+def test_a_wrong_file_of_stubs_is_one_problem_and_no_stubs(tmp_path: Path) -> None:
+    (tmp_path / "smem.toml").write_text('stubs = ["lib.cuh"]\nthreads = 64\n')
+    (tmp_path / "lib.cuh").write_text("\n[[smem::purr]] int f(int n);\n")
+    found = ConfigFiles().resolve(str(tmp_path / "a.cu"), None, ClientSettings())
+    assert (found.config.threads, found.config.stubs) == (64, ())
+    (problem,) = found.problems
+    assert problem.startswith(f"{tmp_path / 'lib.cuh'}:2: f has the unknown attribute")
+    (tmp_path / "lib.cuh").write_text("[[smem::pure]] int f(int n);\n")
+    found = ConfigFiles().resolve(str(tmp_path / "a.cu"), None, ClientSettings())
+    assert (found.config.stubs, found.problems) == ((str(tmp_path / "lib.cuh"),), ())
+    client = ClientSettings({"stubs": ["more.cuh"]})
+    found = ConfigFiles().resolve(str(tmp_path / "a.cu"), tmp_path, client)
+    assert "more.cuh: cannot be read: No such file" in found.problems[0]
+
+
 def test_unknown_targets_and_rules_are_named() -> None:
     settings = ClientSettings(
         {"arch": ["sm_90", "sm_1"], "select": ["SMEM3", "SMEM999"], "ignore": ["missing-barrier"]}

@@ -7,7 +7,7 @@ from tree_shapes import shape, shapes
 
 from smem_lsp.source import SourceText
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.known_names import WAIT_ONLY
+from smem_lsp.syntax.known_names import wait_only
 from smem_lsp.syntax.parse import parse
 from smem_lsp.targets.dialects import DIALECTS
 
@@ -195,7 +195,7 @@ def test_a_barrier_below_is_read_whatever_is_typed(typed: str, barrier: str) -> 
 def test_the_barriers_that_return_nothing_are_those_of_the_dialects() -> None:
     plain = {name for each in DIALECTS for name in (each.block_barrier, each.warp_barrier)}
     numbered = {name for each in DIALECTS for name in (*each.numbered_barriers, *each.counted_barriers)}
-    assert plain | numbered == WAIT_ONLY
+    assert plain | numbered == wait_only()
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_a_function_that_gives_a_kernel_is_not_walked_for_its_arguments(
     assert "k<32>" in found
 
 
-def test_a_template_that_leads_to_one_that_launches_is_not_walked_for_its_arguments(
+def test_a_template_that_is_instantiated_explicitly_is_walked_with_what_it_calls(
     walked: list[tuple[str, str]],
 ) -> None:
     text = (
@@ -79,7 +79,7 @@ def test_a_template_that_leads_to_one_that_launches_is_not_walked_for_its_argume
         "template void outer<32>(float*);\n"
     )
     assert blocks(text) == {"k<32>": {(64, 1, 1)}}
-    assert walked == [("run", "M = 32")]
+    assert walked == [("outer", "M = 32")]
 
 
 def test_a_template_that_a_function_enters_is_not_walked_again(walked: list[tuple[str, str]]) -> None:

@@ -20,7 +20,7 @@ from smem_lsp.analysis.decision.parting import DATA, TO_PROVE, Asked, ForkQuesti
 from smem_lsp.analysis.decision.question import Asker
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.ir.nodes import Barrier, BarrierKind, Branch, Jump, JumpKind, Loop, Seq, walk
+from smem_lsp.ir.nodes import Barrier, Branch, Jump, JumpKind, Loop, Seq, walk
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.record import dataclass
 
@@ -61,9 +61,7 @@ class BarrierJudge:
             self._sites = [
                 each
                 for each in every
-                if isinstance(each.node, Barrier)
-                and each.node.kind is BarrierKind.BLOCK
-                and each.node.point not in proved
+                if isinstance(each.node, Barrier) and each.node.of_block and each.node.point not in proved
             ]
         return self._sites
 
@@ -180,7 +178,7 @@ class BarrierJudge:
                 others = [each for each in others if each not in inside]
         worst = undecided
         for wait in others:
-            if wait.barrier.kind is not BarrierKind.BLOCK or wait.barrier.guess:
+            if not wait.barrier.of_block or wait.barrier.guess:
                 continue
             found = self.waiting(site, fork, wait)
             if found is None:
@@ -307,7 +305,7 @@ def _straight(seq: Seq) -> list[int] | None:
     found = []
     for node in seq.items:
         if isinstance(node, Barrier):
-            if node.kind is not BarrierKind.BLOCK:
+            if not node.of_block:
                 return None
             found.append(node.point)
         elif isinstance(node, Branch | Loop) and any(

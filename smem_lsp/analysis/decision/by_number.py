@@ -182,10 +182,10 @@ class ByNumber(HiddenValues):
         """Of a negative number, too: it has the bits of its two's complement."""
         if name == "&" and mask < 0 and -mask & (-mask - 1) == 0:
             return left - self.digits.divided(left, -mask)[1]
+        if name == "&" and mask >= 0 and mask & (mask + 1) == 0:
+            return self.digits.divided(left, mask + 1)[1]
         if mask < 0 or mask.bit_length() > _WIDTH:
             return None
-        if name == "&" and mask & (mask + 1) == 0:
-            return self.digits.divided(left, mask + 1)[1]
         common = self.masked(left, mask)
         if name == "&":
             return common

@@ -33,7 +33,6 @@ from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
     Barrier,
-    BarrierKind,
     Branch,
     CopyWait,
     Dims,
@@ -130,7 +129,7 @@ class Followed:
         stands = (
             self.positions[each.point]
             for each in self.barriers
-            if each.kind is BarrierKind.BLOCK and not each.guess and each.point in self.positions
+            if each.of_block and not each.guess and each.point in self.positions
         )
         every = (each for position in stands for each in position.conditions)
         of_all = ((each.term, each.truth) for each in every if self.made_of(each.term) is Made.UNKNOWN)

@@ -136,7 +136,9 @@ class Meeting(TouchedBytes):
             return differ
         if self.tile:
             differ = negated(encoder.group(0, self.tile).equals(encoder.group(1, self.tile)))
-        return both(differ, same) if self.lanes else negated(same)
+        if self.lanes:
+            return both(differ, same)
+        return both(differ, negated(same)) if self.tile else negated(same)
 
     def holds(self, condition: Condition, who: int, ahead: int = 0) -> Formula:
         found = self.encoder.holds(condition.term, who, ahead)

@@ -38,12 +38,14 @@ class Answer(Enum):
 class Witness:
     """Two threads of one block that touch one byte; a replay tells which. ``threads``: linear numbers, of the first
     access and of the second; ``sizes``: parameters and the place in the grid; ``given``: for each
-    thread, what loop variables and loaded values are."""
+    thread, what loop variables and loaded values are; ``smaller``: other sizes for which it happens, to other threads
+    perhaps."""
 
     dims: Dims
     threads: tuple[int, int]
     sizes: Mapping[str, int]
     given: tuple[Mapping[Term, int], ...] = ({}, {})
+    smaller: Mapping[str, int] | None = None
 
 
 @record

@@ -68,7 +68,7 @@ class RaceSizes(Meeting):
         if (len(shown) > 1 and not solved) or (shown and not everything):
             if self.meet_if_small(names, shown, formulas, apart) or (too_small and self.are_apart_as_meant()):
                 return self.undecided(names, origin)
-            return Reply(Answer.RACE, origin, (), shown[0])
+            return Reply(Answer.RACE, origin, (), replace(shown[0], smaller=self.few_turns(names, formulas)))
         if len(names) == 1:
             found = self.condition_on(names[0], formulas, apart)
             if found is not None and found.from_on:
@@ -80,6 +80,15 @@ class RaceSizes(Meeting):
             witness = self.witness(formulas, self.places())
             return Reply(Answer.SIZES, origin) if witness is None else Reply(Answer.RACE, origin, (), witness)
         return self.undecided(names, origin, first or self.witness(formulas, self.unrelated()))
+
+    def few_turns(self, names: Sequence[str], formulas: list[Formula]) -> Mapping[str, int] | None:
+        """Sizes for which loops have few turns, if the two meet for such; None: no loop of the kernel is left by a
+        jump, so that its last turns can be run without the others."""
+        if not names or not any(loop.exits for loop in self.asker.of.values.loops.values()):
+            return None
+        sizes = {name: 3 + 2 * place for place, name in enumerate(sorted(names))}
+        found = self.witness(formulas, self.as_launched(sizes))
+        return None if found is None else found.sizes
 
     def as_launched(self, chosen: dict[str, int]) -> dict[str, int]:
         """Without those sizes that the launches in sight make of the other ones, parameters before places in the grid:

@@ -31,6 +31,8 @@ class Regions:
     interfering: Sequence[int]
     copying: bool = False
     covering: dict[int, int] = field(init=False)
+    halves: dict[int, int] = field(init=False)
+    of_arms: dict[int, tuple[int, int]] = field(init=False)
     delivering: dict[int, int] = field(
         default_factory=dict
     )  # by exchange (point): loads that are over, as bits
@@ -38,6 +40,8 @@ class Regions:
 
     def __post_init__(self) -> None:
         self.covering = dict(self.ordering.covering)
+        self.halves = dict(self.ordering.halves)
+        self.of_arms = {point: (first, last) for point, first, last in self.ordering.of_arms}
         for point, load in self.ordering.delivered:
             if load in self.index_of:
                 self.delivering[point] = self.delivering.get(point, 0) | 1 << self.index_of[load]
@@ -56,7 +60,7 @@ class Regions:
                 if isinstance(node, Access):
                     accesses |= self.bit(node)
                 elif isinstance(node, Barrier | Place):
-                    orders = orders or node.point in self.ordering.clears
+                    orders = orders or self.clears(node)
                     waits = waits or (self.copying and node.point in self.covering)
                 elif isinstance(node, CopyWait):
                     waits = waits or self.copying
@@ -80,7 +84,7 @@ class Regions:
         if isinstance(node, Access):
             return node.point in self.index_of
         if isinstance(node, Barrier | Place):
-            return node.point in self.ordering.clears or node.point in self.covering
+            return self.clears(node) or node.point in self.covering
         if isinstance(node, CopyWait):
             return self.copying
         if isinstance(node, Exchange):
@@ -91,6 +95,11 @@ class Regions:
         if any(each.accesses or each.orders or each.jumps or each.waits or each.delivers for each in found):
             return True
         return self.calls(node)
+
+    def clears(self, node: Barrier | Place) -> bool:
+        """Is something that was open over there?"""
+        point = node.point
+        return point in self.ordering.clears or point in self.halves or point in self.of_arms
 
     def orders(self, node: Branch | Loop) -> bool:
         """Does it hold something that orders accesses, or may, or tells when a copy has landed?"""

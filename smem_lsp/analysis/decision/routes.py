@@ -138,6 +138,10 @@ class _Walk(Regions):
                     state = self.landed(state, NO_OBJECT, self.covering[node.point])
                 if node.point in self.ordering.clears:
                     state = in_flight(state)
+                elif node.point in self.halves:
+                    state = self.since(self.halves[node.point], node.point, state)
+                elif node.point in self.of_arms:
+                    state = self.outside(*self.of_arms[node.point], state)
             elif isinstance(node, CopyWait):
                 state = self.waited_for(node, state)
             elif isinstance(node, Exchange):
@@ -156,6 +160,24 @@ class _Walk(Regions):
                 if node.point in self.ordering.uniform:
                     state = {}  # else others go on, with everything still open
         return state, left
+
+    def since(self, arrived: int, point: int, state: State) -> State:
+        """What is open behind a wait for those who have ``arrived``: in this turn, what came in between."""
+        between = sum(1 << bit for at, bit in self.index_of.items() if arrived < at < point)
+        found: State = in_flight(state)
+        for way, open_ in state.items():
+            if way.flight is None and way.crossed is None:
+                add(found, way, open_ & between)
+        return found
+
+    def outside(self, first: int, last: int, state: State) -> State:
+        """What is open behind a barrier of all who come to an arm: what was done before they came there."""
+        inside = sum(1 << bit for at, bit in self.index_of.items() if first <= at <= last)
+        found: State = in_flight(state)
+        for way, open_ in state.items():
+            if way.flight is None:
+                add(found, way, open_ & ~inside)
+        return found
 
     def nodes_of(self, body: Seq) -> Sequence[Node]:
         """The nodes that matter, found once: a loop is walked several times. Before a call all of them do."""
@@ -283,13 +305,24 @@ class _Walk(Regions):
             end, jumps = self.seq(arm, start, beside | other)
             left.breaks = joined(left.breaks, jumps.breaks)
             left.continues = joined(left.continues, jumps.continues)
+            if any(each.point in self.of_arms for each in arm.items):  # to others it is open still
+                end = joined(end, with_access({}, SAME_TURN, self.summary(arm).accesses))
             ends.append(end)
         if uniform:
             return joined(joined({}, ends[0]), ends[1])
         # a thread that jumped away leaves the others behind with all that is open
         jumped = any(self.summary(arm).jumps for arm, _ in arms)
-        left_open = state if jumped else {way: open_ for way, open_ in state.items() if way.flight is None}
+        if jumped:
+            left_open = state
+        elif all(map(self.is_paired, (node.then, node.otherwise))):
+            left_open = {}
+        else:
+            left_open = {way: open_ for way, open_ in state.items() if way.flight is None}
         return joined(joined(left_open, ends[0]), ends[1])
+
+    def is_paired(self, arm: Seq) -> bool:
+        """Do those who come to the arm meet all others, who come to the other one?"""
+        return any(isinstance(each, Barrier) and each.point in self.ordering.paired for each in arm.items)
 
     def beside(self, arm: Seq) -> int:
         """Accesses of an arm that other threads may make while one runs the other arm: not those behind a call, which

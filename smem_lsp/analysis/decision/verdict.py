@@ -12,7 +12,15 @@ from smem_lsp.analysis.decision.followed import Followed, Ways, Where
 from smem_lsp.analysis.decision.interval_starts import IntervalStarts
 from smem_lsp.analysis.decision.model import Answer, Decision, Undecided, Verdict, VerdictKind
 from smem_lsp.analysis.decision.most_telling import most_telling
-from smem_lsp.analysis.decision.orderings import orderings, orders_a_tile, orders_a_warp
+from smem_lsp.analysis.decision.orderings import (
+    halves_of,
+    of_all,
+    of_arms,
+    orderings,
+    orders_a_tile,
+    orders_a_warp,
+    orders_warps,
+)
 from smem_lsp.analysis.decision.parting import Reach
 from smem_lsp.analysis.decision.question import Asker
 from smem_lsp.analysis.decision.reply import Reply
@@ -213,28 +221,39 @@ class Judge:
             proved = control.barriers | control.alike | self.verdicts.paired | reached.ordering
         else:
             alike, proved, valid = frozenset[int](), control.barriers - removed, control
-        proved = proved & {node.point for node in of.barriers} | self.added
+        proved = proved & {node.point for node in of.barriers} | self.added | of_all(of, self.dims)
         warps = self.in_warps.union(node.point for node in of.barriers if orders_a_warp(of, node))
         uniform = control.uniform | alike
         plain = partial(
-            orderings, of, proved, uniform, self.covering, meant=uniform | valid.uniform, prove=prove
+            orderings,
+            of,
+            proved,
+            uniform,
+            self.covering,
+            halves=halves_of(of),
+            paired=self.verdicts.paired if removed is None else frozenset(),
+            arms=of_arms(of, self.dims) if removed is None else frozenset(),
+            meant=uniform | valid.uniform,
+            prove=prove,
         )
+        wide = {node.point: node.lanes for node in of.barriers if orders_warps(of, node)}
+        tiles = {node.point: node.lanes for node in of.barriers if orders_a_tile(node)}
+        warps = warps.union(wide)
         across = [of.ways(accesses, each, own) for each in plain()]
+        together = [of.ways(accesses, each, own) for each in plain(frozenset(wide))] if wide else across
         within = across
         if warps or of.kernel.presumed or (of.delivered and not prove):
             within = [of.ways(accesses, each, own) for each in plain(warps, in_warp=True)]
+        beside = within
+        if tiles:
+            beside = [of.ways(accesses, each, own) for each in plain(warps.union(tiles), in_warp=True)]
         nodes, ours = {access.point: access for access in accesses}, _collectives(of.accesses)
-        tiles = {node.point: node.lanes for node in of.barriers if orders_a_tile(node)}
-        starts = self.starts(proved | valid.barriers)
-        if not tiles:
-            return list(map(starts.told, _opened(nodes, across, within, ours)))
-        beside = [of.ways(accesses, each, own) for each in plain(warps.union(tiles), in_warp=True)]
-        one_size = len(set(tiles.values())) == 1
         found = [
-            *_opened(nodes, across, beside, ours),
-            *_beside(nodes, within, beside, min(tiles.values()), surely=one_size),
+            *_opened(nodes, together, beside, ours),
+            *_beside(nodes, within, beside, tiles.values(), lanes=True),
+            *_beside(nodes, across, together, wide.values(), lanes=False),
         ]
-        return list(map(starts.told, found))
+        return list(map(self.starts(proved | valid.barriers).told, found))
 
     def starts(self, proved: Collection[int]) -> IntervalStarts:
         """``proved``: barriers (points) that order all threads, in every run that is right."""
@@ -279,16 +298,23 @@ def _opened(
 
 
 def _beside(
-    nodes: Mapping[int, Access], within: Sequence[Ways], inside: Sequence[Ways], tile: int, *, surely: bool
+    nodes: Mapping[int, Access],
+    every: Sequence[Ways],
+    inside: Sequence[Ways],
+    sizes: Collection[int],
+    *,
+    lanes: bool,
 ) -> Iterator[Open]:
-    """Pairs of lanes of one warp that only barriers of a tile order, for those of different tiles of ``tile`` lanes.
-    ``surely``: all barriers of tiles are for as many."""
+    """Pairs that only barriers of tiles order, for threads of different tiles: ``lanes`` of one warp, or threads of
+    different ones. ``every``: the ways of such threads; ``inside``: of those of one tile; ``sizes``: of the tiles that
+    barriers are for."""
     none = frozenset[Way]()
-    for pair, ways in within[0].items():
+    for pair, ways in every[0].items() if sizes else ():
         left = ways - inside[0].get(pair, none)
         if left:
-            known = within[1].get(pair, none) & left if surely and len(within) > 1 else none
-            yield Open(nodes[pair[0]], nodes[pair[1]], left, known, True, tile)
+            surely = len(set(sizes)) == 1 and len(every) > 1
+            known = every[1].get(pair, none) & left if surely else none
+            yield Open(nodes[pair[0]], nodes[pair[1]], left, known, lanes, min(sizes))
 
 
 def _collectives(accesses: Iterable[Access]) -> Mapping[int, int]:

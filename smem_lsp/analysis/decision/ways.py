@@ -90,7 +90,9 @@ class Ordering:
     ``waits``: those of them that may let one thread after the other through; ``locks``: those that do nothing else;
     ``covering``: waits for copies (points)
     that leave another number of groups open, or that are added at a place; ``delivered``: exchanges of a warp (points),
-    each with a load that is over there for all lanes."""
+    each with a load that is over there for all lanes; ``halves``: where all threads wait for what the others have done
+    before they were at a point, and that point; ``paired``: barriers that the arms of a branch have in common;
+    ``of_arms``: those that are for all who come to an arm, with its first and its last point."""
 
     clears: frozenset[int]
     uniform: frozenset[int]
@@ -99,6 +101,9 @@ class Ordering:
     covering: frozenset[tuple[int, int]] = frozenset()
     locks: frozenset[int] = frozenset()
     delivered: frozenset[tuple[int, int]] = frozenset()
+    halves: frozenset[tuple[int, int]] = frozenset()
+    paired: frozenset[int] = frozenset()
+    of_arms: frozenset[tuple[int, int, int]] = frozenset()
 
 
 @record
@@ -106,7 +111,7 @@ class Open:
     """Two accesses that fall into one barrier interval on some ``ways``. ``surely``: those on which nothing that is not
     known may order them; ``presumed``: those on which only calls may of which nothing
     says that they wait. ``lanes``: of lanes of one warp; else of threads of different warps; None: of both;
-    ``tile``: only of lanes of different tiles of so many."""
+    ``tile``: only of threads of different tiles of so many."""
 
     first: Access
     second: Access

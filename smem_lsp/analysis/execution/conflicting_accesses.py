@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import field
 
 from smem_lsp.analysis.execution.events import Event, Form, Guard, SameForAll, alike, differ
+from smem_lsp.analysis.execution.gatherings import ordered
 from smem_lsp.analysis.execution.interval import Interval
 from smem_lsp.analysis.execution.pending_copies import PendingCopy
 from smem_lsp.ir.nodes import AccessKind
@@ -82,7 +83,10 @@ class ConflictingAccesses:
         """Two accesses that nothing orders: they conflict where they touch the same unit and one of them writes."""
         if not self._may_conflict(one, other):
             return
-        if one.guard is not None or other.guard is not None:
+        guarded = one.guard is not None or other.guard is not None
+        if (guarded or one.data_address or other.data_address) and self._is_partly_ordered(one, other):
+            return
+        if guarded:
             self._compare_guarded(one, other, unit)
         elif one.data_address or other.data_address:
             self._compare_data_address(one, other, unit)
@@ -104,6 +108,11 @@ class ConflictingAccesses:
         # paths that are only assumed may exclude each other, unless the decisions of one hold on the other, too
         together = one.decisions <= other.decisions or other.decisions <= one.decisions
         return together or not other.assumed
+
+    def _is_partly_ordered(self, one: Event, other: Event) -> bool:
+        """May a barrier of several warps lie between the two?"""
+        last = other.synced
+        return last is not one.synced and last is not None and last.widest > self.warp
 
     def _compare_units(self, one: Event, other: Event, unit: int) -> None:
         """Both accesses go to addresses that are known: is there a unit that two threads touch?"""
@@ -134,12 +143,13 @@ class ConflictingAccesses:
         (``within``), one pair is enough."""
         if a == b:
             return False
-        if not within:
-            return not (one.may_be_flag or other.may_be_flag)
-        if a in one.delivered and b in one.delivered:
+        if not within and (one.may_be_flag or other.may_be_flag):
             return False
-        pair, warp = (one.access.point, other.access.point), a // self.warp
-        return pair not in self.within and one.synced.get(warp, 0) == other.synced.get(warp, 0)
+        if within and a in one.delivered and b in one.delivered:
+            return False
+        if within and (one.access.point, other.access.point) in self.within:
+            return False
+        return not ordered(one.synced, other.synced, a, b)
 
     def _shared(self, one: Event, other: Event, *, across: bool) -> Collection[int]:
         """The units, rising, that different threads touch in the two; ``across``: threads of different warps."""

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
+from smem_lsp.analysis.execution.gatherings import Gathering
 from smem_lsp.analysis.execution.shared_contents import SharedContents
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.terms import Level, Op, Opaque, Term
@@ -66,8 +67,8 @@ class Guard:
 class Event:
     """One access of one iteration by all threads that make it.
 
-    ``low``, ``high``: unit -> lowest, and highest, thread that touches it; ``synced``: warp -> number of its barriers
-    before the access; ``exchanged``: number of exchanges before it; ``here``: evaluates what is stored,
+    ``low``, ``high``: unit -> lowest, and highest, thread that touches it; ``synced``: the last barrier of a part of
+    the block before the access; ``exchanged``: number of exchanges before it; ``here``: evaluates what is stored,
     of which ``contents`` tells what was loaded from shared memory;
     ``may_be_flag``: a ``volatile`` scalar, with which warps may wait for each other, so only lanes of one warp are
     compared; ``decisions``: branches and loops around it that depend on the kernel's inputs, and the way each goes;
@@ -79,7 +80,7 @@ class Event:
     access: Access
     low: Mapping[int, int]
     high: Mapping[int, int]
-    synced: Mapping[int, int]
+    synced: Gathering | None
     exchanged: int
     stored: Term | None
     here: Evaluator

@@ -419,7 +419,7 @@ class Interpreter:
                 )  # all of them, at some barriers at least
             else:
                 order.lose(here.threads, frame)
-        frame.interval.warp_barrier(here.threads)
+        frame.interval.gather(here.threads, frame.interval.warp)
         path.point = max(path.point, region.end)
 
     def _forget_fences(self, region: Region) -> None:

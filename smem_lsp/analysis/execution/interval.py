@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import field, replace
 
 from smem_lsp.analysis.execution.events import Event
+from smem_lsp.analysis.execution.gatherings import Gathering, Masks, groups_of
 from smem_lsp.analysis.execution.pending_copies import PendingCopies, PendingCopy
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.source.record import dataclass
@@ -18,14 +19,16 @@ from smem_lsp.source.record import dataclass
 
 @dataclass(slots=True)
 class Interval:
-    """``open``: the accesses of this interval, by storage; ``synced``: warp -> its barriers so far; ``exchanged``:
-    exchanges of values so far; ``warp``: lanes of one."""
+    """``open``: the accesses of this interval, by storage; ``synced``: the last barrier of a part of the block;
+    ``exchanged``: exchanges of values so far; ``warp``: lanes of one; ``arrived``: where all threads have said that
+    they are, without waiting (point) -> how many accesses were open, by storage."""
 
     warp: int
     open: dict[int, list[Event]] = field(default_factory=dict)
-    synced: dict[int, int] = field(default_factory=dict)
+    synced: Gathering | None = None
     exchanged: int = 0
     pending: PendingCopies = field(default_factory=PendingCopies)
+    arrived: dict[int, dict[int, int]] = field(default_factory=dict)
 
     def fork(self, keeps: Callable[[Event], bool]) -> Interval:
         """A copy with the events that ``keeps`` accepts. Neither changes with the other."""
@@ -35,13 +38,29 @@ class Interval:
     def barrier(self) -> None:
         """All threads of the block have come to a barrier."""
         self.open.clear()
+        self.arrived.clear()
         for copy in self.pending.open:
             copy.fresh = False
 
     def forget(self) -> None:
         """Who has waited for whom is no longer known."""
         self.open.clear()
+        self.arrived.clear()
         self.pending.open.clear()
+
+    def arrive(self, point: int) -> None:
+        """All threads say at ``point`` that they are there, and go on."""
+        self.arrived[point] = {storage: len(events) for storage, events in self.open.items()}
+
+    def wait_for_arrival(self, point: int) -> None:
+        """All threads wait until the others have been at ``point``: only what they did before is over."""
+        before = self.arrived.pop(point, None)
+        if before is None or self.pending.open:
+            self.forget()
+            return
+        self.arrived.clear()
+        for storage, events in self.open.items():
+            del events[: before.get(storage, 0)]
 
     def lose_copies(self) -> None:
         """Some copies may have landed: those that no barrier has followed become writes, the rest is dropped."""
@@ -60,13 +79,9 @@ class Interval:
                 self._land(copy)
             self.pending.open.remove(copy)
 
-    def warp_barrier(self, threads: Iterable[int]) -> None:
-        """``threads`` come to a barrier of their warps, whichever lanes it is for."""
-        if isinstance(threads, range):
-            warps: Collection[int] = range(threads[0] // self.warp, threads[-1] // self.warp + 1)
-        else:
-            warps = {thread // self.warp for thread in threads}
-        self.synced = {**self.synced, **{warp: self.synced.get(warp, 0) + 1 for warp in warps}}
+    def gather(self, threads: Collection[int], size: int, masks: Masks | None = None) -> None:
+        """``threads`` come to a barrier of ``size`` neighbours."""
+        self.synced = Gathering(self.synced, size, groups_of(threads, size), masks)
 
     def deliver(self, loads: frozenset[int], threads: Iterable[int]) -> None:
         """``threads`` have the values of ``loads`` (points), before any of them goes on."""

@@ -131,7 +131,8 @@ class Counts:
     def _nodes(self) -> Sequence[Barrier]:
         if not self.values.named:
             return ()
-        return [n for n in walk(self.kernel.body) if isinstance(n, Barrier) and n.point in self.values.named]
+        named = (n for n in walk(self.kernel.body) if isinstance(n, Barrier) and n.point in self.values.named)
+        return [each for each in named if each.family is not BarrierFamily.OBJECT]
 
     def _block_barriers(self) -> bool:
         return any(isinstance(n, Barrier) and n.kind is BarrierKind.BLOCK for n in walk(self.kernel.body))

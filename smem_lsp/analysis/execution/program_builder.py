@@ -285,7 +285,7 @@ class _Builder:
     def _barrier(self, node: Barrier) -> Instruction:
         if node.kind is BarrierKind.WARP:
             return WarpBarrierInstruction(node)
-        if node.kind is not BarrierKind.BLOCK:
+        if not node.of_block:
             return OtherBarrierInstruction(node)
         point, control = node.point, self.control
         paired, alike = point in self.verdicts.paired, point in control.alike

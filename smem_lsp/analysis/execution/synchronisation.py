@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import field
 
 from smem_lsp.analysis.execution.access_recorder import AccessRecorder
 from smem_lsp.analysis.execution.frame import Frame, Lost
+from smem_lsp.analysis.execution.gatherings import Masks
 from smem_lsp.analysis.execution.missing_lanes import LaneWitness, first_missing
 from smem_lsp.analysis.execution.named_barrier_arrivals import Arrivals
 from smem_lsp.analysis.execution.program import (
@@ -20,12 +22,15 @@ from smem_lsp.analysis.execution.program import (
 )
 from smem_lsp.analysis.execution.warp_traces import Traces
 from smem_lsp.analysis.values.evaluate import Evaluator
+from smem_lsp.analysis.values.terms import Op
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Barrier, BarrierFamily, CopyWaitKind, Exchange, Kernel, Place
+from smem_lsp.ir.nodes import Barrier, BarrierFamily, BarrierKind, CopyWaitKind, Exchange, Kernel, Place
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.targets.every import WARP_SIZE
 
 _ALL_LANES = 0xFFFFFFFF
+_ALIKE = "__match_any_sync()"
 
 
 @dataclass(slots=True)
@@ -100,12 +105,39 @@ class Synchronisation:
 
     def warp_barrier(self, instruction: WarpBarrierInstruction, threads: Evaluator, frame: Frame) -> None:
         """``threads`` come to a barrier of their warps."""
-        self._order_proxies(instruction.node)
-        frame.interval.warp_barrier(threads.threads)
-        if isinstance(instruction.node, Barrier):
-            self._gather(instruction.node, threads, frame)
+        node, interval = instruction.node, frame.interval
+        self._order_proxies(node)
+        if isinstance(node, Barrier):
+            size = min(node.lanes, interval.warp)
+            interval.gather(threads.threads, size, self._masks(node, size, threads))
+            self._gather(node, threads, frame)
         else:
-            self._gather_all(instruction.node.point, _ALL_LANES, threads, frame)
+            interval.gather(threads.threads, interval.warp)
+            self._gather_all(node.point, _ALL_LANES, threads, frame)
+
+    def _masks(self, node: Barrier, size: int, threads: Evaluator) -> Masks | None:
+        """Which lanes wait for each other; None: all of a group, or it is not known."""
+        term = self.values.masks.get(node.point)
+        if term is None or size & size - 1:
+            return None
+        here = threads.threads
+        found: dict[int, set[int]] = {}
+        if (
+            isinstance(term, Op) and term.operator == _ALIKE
+        ):  # lanes with the same value, if all of a group are here
+            labels = threads.values(term.args[1])
+            came = Counter(thread // size for thread in here)
+            for label in () if labels is None else set(labels):
+                checkpoint()
+                alike = [thread for thread, each in zip(here, labels or ()) if each == label]
+                for group in {thread // size for thread in alike}:
+                    found.setdefault(group, set()).add(_bits(alike, group, size))
+            return {group: frozenset(each) for group, each in found.items() if came[group] == size}
+        masks = threads.values(term)
+        for thread, mask in () if masks is None else zip(here, masks):
+            first = thread // size * size
+            found.setdefault(thread // size, set()).add(mask >> first % WARP_SIZE & (1 << size) - 1)
+        return {group: frozenset(each) for group, each in found.items()}
 
     def exchange(self, node: Exchange, threads: Evaluator, frame: Frame) -> None:
         """``threads`` exchange values with other lanes of their warps."""
@@ -117,10 +149,19 @@ class Synchronisation:
 
     def other_barrier(self, instruction: OtherBarrierInstruction, threads: Evaluator, frame: Frame) -> None:
         """``threads`` come to a barrier that need not be for the whole block: only the traces tell what it orders."""
-        self._order_proxies(instruction.node)
+        node, interval = instruction.node, frame.interval
+        self._order_proxies(node)
         if not frame.assumed:
-            self._arrive(instruction.node, threads, frame)
-        frame.interval.forget()
+            self._arrive(node, threads, frame)
+        all_come = len(threads.threads) + len(frame.path.returned) == len(self.block.threads)
+        if node.kind is BarrierKind.TILE:
+            interval.gather(threads.threads, node.lanes)
+        elif node.kind is BarrierKind.HALF and node.arrives and all_come:
+            interval.arrive(node.point)
+        elif node.kind is BarrierKind.HALF and node.arrived is not None and all_come:
+            interval.wait_for_arrival(node.arrived)
+        else:
+            interval.forget()
 
     def _order_proxies(self, node: Barrier | Place) -> None:
         if self.recorder.proxies is not None and isinstance(node, Barrier):
@@ -141,7 +182,8 @@ class Synchronisation:
             if len({c for _, c in here}) == 1:
                 waits_for = here[0][1]
                 warp = frame.interval.warp
-                self.arrivals.come(node, each, waits_for, {thread // warp for thread in came})
+                if node.family is not BarrierFamily.OBJECT:
+                    self.arrivals.come(node, each, waits_for, {thread // warp for thread in came})
                 if self.recorder.traces is not None:
                     self._trace(self.recorder.traces, node, each, waits_for, came, frame)
             else:
@@ -173,3 +215,8 @@ class Synchronisation:
         )
         if missing is not None:
             self.missing[point] = missing
+
+
+def _bits(threads: Sequence[int], group: int, size: int) -> int:
+    """Those of a group, as bits."""
+    return sum(1 << thread - group * size for thread in threads if thread // size == group)

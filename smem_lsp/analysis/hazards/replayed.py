@@ -68,6 +68,13 @@ class Replay:
         if decision.answer is Answer.LIKELY or self.left <= 0:
             return None
         self.left -= 1
+        race = self._seen(decision, witness, ground)
+        if race is None and witness.smaller is not None and self.left > 0:  # a run of fewer iterations
+            self.left -= 1
+            race = self._seen(decision, replace(witness, sizes=witness.smaller, smaller=None), ground)
+        return race
+
+    def _seen(self, decision: Decision, witness: Witness, ground: Ground) -> Race | None:
         pair = decision.first, decision.second
         for one, other in dict.fromkeys((pair, pair[::-1])):
             points = one.point, other.point
@@ -164,13 +171,11 @@ class Replay:
         """Do all threads of the block come to each of the kernel's barriers, so that nobody is ahead by one, and does
         none of them return before the others?"""
         barriers = [node for node in walk(self.kernel.body) if isinstance(node, Barrier)]
-        plain = all(
-            each.kind in (BarrierKind.BLOCK, BarrierKind.WARP) and not each.guess for each in barriers
-        )
+        plain = all((each.of_block or each.kind is BarrierKind.WARP) and not each.guess for each in barriers)
         met = (
             self.valid.barriers | self.control.alike
         )  # who does not agree in front of these has raced already
-        waited = all(each.point in met for each in barriers if each.kind is BarrierKind.BLOCK)
+        waited = all(each.point in met for each in barriers if each.of_block)
         return plain and waited and self.valid.divergent_return is None
 
     @cached_property

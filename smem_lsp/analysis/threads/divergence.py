@@ -14,7 +14,7 @@ from smem_lsp.analysis.threads.assignments import assignments
 from smem_lsp.analysis.threads.uniformity import Control, Levels
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Barrier, BarrierKind, Branch, Dims, Jump, Loop, Node, Seq, walk
+from smem_lsp.ir.nodes import Barrier, Branch, Dims, Jump, Loop, Node, Seq, walk
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
@@ -69,7 +69,7 @@ def _open_barriers(
     """(barrier without proof, its guards)."""
     for node in seq.items:
         if isinstance(node, Barrier):
-            if node.kind is BarrierKind.BLOCK and not node.guess and node.point not in control.barriers:
+            if node.of_block and not node.guess and node.point not in control.barriers:
                 yield node, guards
         elif isinstance(node, Branch):
             yield from _open_barriers(node.then, control, (*guards, Guard(node.point, True, node)))
@@ -122,7 +122,7 @@ def _straight_barriers(seq: Seq) -> int | None:
     count = 0
     for node in seq.items:
         if isinstance(node, Barrier):
-            if node.kind is not BarrierKind.BLOCK:
+            if not node.of_block:
                 return None
             count += 1
         elif (isinstance(node, (Branch, Loop)) and _matters(node)) or isinstance(node, Jump):

@@ -24,7 +24,6 @@ from smem_lsp.ir.nodes import (
     AddressSpace,
     Assign,
     Barrier,
-    BarrierKind,
     Branch,
     Buffer,
     Jump,
@@ -328,7 +327,7 @@ def _walk(seq: Seq, state: _State, *, divergent: bool) -> bool:
             continue
         before = divergent
         if isinstance(node, Barrier):
-            if not divergent and node.kind is BarrierKind.BLOCK:
+            if not divergent and node.of_block:
                 state.barriers.add(node.point)
         elif isinstance(node, Place):
             if not divergent and state.returned is None:

@@ -51,6 +51,9 @@ _PLAIN: dict[str, Callable[[int, int], int]] = {
     "/": lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
     "%": lambda a, b: a - abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1) * b,
 }
+_WHOLE_WORDS = ((1 << 32) - 1, (1 << 64) - 1)
+# of a result only the low bits of the operands decide the low bits
+_OF_RESIDUES = frozenset(("+", "-", "*", "<<", "neg", "~"))
 _TRUNCATING = ("/", "%")
 _TRUTHS = frozenset(("<", "<=", ">", ">=", "==", "!=", "!"))
 # the same of a vector and a number that is not negative; the last two of a vector without negative numbers
@@ -113,6 +116,7 @@ class Evaluator:
     _own: Collection[LoopVar] = ()
     _whole: tuple[Evaluator, Sequence[int]] | None = None  # for more threads; which of these are kept
     _positions: dict[int, int] | None = None
+    _residues: dict[Term, Vector | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.threads:
@@ -244,6 +248,9 @@ class Evaluator:
         if name not in _PLAIN and name not in _SINGLE:
             given = self._given(term)  # a function: `__shfl_down_sync()`
             return self.value(args[0]) if given is None and name in WHOLE_POINTS else given
+        if name == "&" and isinstance(args[1], Const) and args[1].n in _WHOLE_WORDS:
+            whole, mask = self._residue(args[0]), args[1].n
+            return None if whole is None else _each(lambda n: n & mask, whole)
         first = self.value(args[0])
         if len(args) == 1:
             return None if first is None else self._checked(term, _each(_SINGLE[name], first))
@@ -258,6 +265,27 @@ class Evaluator:
         if name in ("/", "%") and (second == 0 or (isinstance(second, list) and 0 in second)):
             return None
         return self._checked(term, _pairwise(name, first, second, natural=args[0].natural))
+
+    def _residue(self, term: Term) -> Vector | None:
+        """A number of which only the low bits count: whatever its type holds of it, they are the same."""
+        if not isinstance(term, Op) or term.operator not in _OF_RESIDUES or not term.known:
+            return self.value(term)
+        if term in self._residues:
+            return self._residues[term]
+        checkpoint()
+        args = [self._residue(each) for each in term.args]
+        known = [each for each in args if each is not None]
+        found: Vector | None = None
+        if len(known) == len(args):
+            natural = term.args[0].natural
+            one = len(known) == 1
+            found = (
+                _each(_SINGLE[term.operator], known[0])
+                if one
+                else _pairwise(term.operator, known[0], known[1], natural=natural)
+            )
+        self._residues[term] = found
+        return found
 
     def _checked(self, term: Op, value: Vector) -> Vector | None:
         if not self.strict or term.operator in _TRUTHS:

@@ -13,8 +13,10 @@ from dataclasses import field, replace
 from functools import partial
 from types import MappingProxyType
 
+from smem_lsp.analysis.values.exact_points import exact
 from smem_lsp.analysis.values.invariant_loads import Untouched, untouched
 from smem_lsp.analysis.values.loop_assignments import assigned_in, escapes
+from smem_lsp.analysis.values.shuffles import from_other_lane
 from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Sym, Table, Term, is_free, is_truth
 from smem_lsp.analysis.values.value_facts import (
     Exit,
@@ -76,6 +78,7 @@ def propagate(
     *,
     memory: GlobalMemory | None = None,
     rows: bool = False,
+    lanes_in_x: bool = False,
     agreed: frozenset[ir.Value] = frozenset(),
     warp_sizes: tuple[int, ...] = (WARP_SIZE,),
     passed: Mapping[str, ir.Value] = NOTHING_PASSED,
@@ -83,15 +86,21 @@ def propagate(
 ) -> ValueFacts:
     """Terms of a kernel's accesses, branches and loops.
 
-    ``memory``: the kernel's effects on global memory; ``rows``, ``warp_sizes``: see ``Table``; ``agreed``: values that,
-    as the author states, are the same for all threads of a block; ``passed``: what launches pass for parameters, in
-    terms of the block and the grid; ``given``: what is true of every launch, in terms of these and of parameters.
+    ``memory``: the kernel's effects on global memory; ``rows``, ``warp_sizes``, ``lanes_in_x``: see ``Table``;
+    ``agreed``: values that, as the author states, are the same for all threads of a block; ``passed``: what launches
+    pass for parameters, in terms of the block and the grid; ``given``: what is true of every launch, in terms of these
+    and of parameters.
     """
     assigned: dict[int, list[ir.Value]] = {}
     for node in walk_tree(body):
         if type(node) is Assign:
             assigned.setdefault(node.variable, []).append(node.value)
-    walk = _Walk(Table(rows, warp_sizes), agreed, untouched(memory or GlobalMemory(), assigned), passed)
+    walk = _Walk(
+        Table(rows, warp_sizes, lanes_in_x or rows),
+        agreed,
+        untouched(memory or GlobalMemory(), assigned),
+        passed,
+    )
     walk.seq(body.items)
     loops = {point: facts.finished() for point, facts in walk.loops.items()}
     loads = tuple(walk.loads.values())
@@ -119,6 +128,7 @@ def propagate(
         following,
         walk.bases_outside,
         frozenset(walk.own),
+        frozenset(walk.table.unwrapped),
     )
 
 
@@ -277,7 +287,7 @@ class _Walk:
             self.named[node.point] = number, None if node.count is None else self.term(node.count)
 
     def assign(self, node: Assign) -> None:
-        term = self.term(node.value)
+        term = self.table.fitted(self.term(node.value), node.reading)
         if escapes(node):
             self.env[node.variable] = _ESCAPED
         elif self.env.get(node.variable) is not _ESCAPED:
@@ -522,7 +532,8 @@ class _Walk:
         if operator in _FUNCTIONS_OF_OPERANDS:
             if len(args) == 2:
                 left, right = self.term(args[0]), self.term(args[1])
-                return self.table.op(operator, left, right, reading=value.reading)
+                found = None if left.known and right.known else exact(self.table, operator, (left, right))
+                return found or self.table.op(operator, left, right, reading=value.reading)
             return self.table.op(operator, *map(self.term, args))
         return self.other(value, tuple(map(self.term, args)))
 
@@ -538,7 +549,10 @@ class _Walk:
         if operator is ir.Operator.MEMBER:
             return self.table.member(value.spelling, args[0])
         if operator.is_named:
-            return self.table.op(value.spelling, *args)
+            found = exact(self.table, value.spelling, args)
+            if found is None:
+                found = from_other_lane(self.table, value.spelling, args)
+            return self.table.op(value.spelling, *args) if found is None else found
         if operator is ir.Operator.CAST and is_truth(args[0]):
             return args[0]  # 0 or 1 in every type
         return self.table.opaque("lost", args)

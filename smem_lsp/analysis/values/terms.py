@@ -15,6 +15,7 @@ from enum import IntEnum
 from typing import Final
 
 from smem_lsp.analysis.values.bit_functions import BIT_FUNCTIONS, REVERSED
+from smem_lsp.ir.extents import FREE, THREAD, WIDE, Extent, bits_of, leaves, of_operation, of_symbol
 from smem_lsp.ir.values import Reading, computed, operator_of
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
@@ -114,9 +115,9 @@ _FALLING = ("-", "neg", "~")
 _ARITHMETIC = BIT_FUNCTIONS.keys() | frozenset(
     "+ - * / % & | ^ << >> < <= > >= == != && || neg ! ~ ?: min max".split()
 )
-WHOLE_POINTS = frozenset(("float()", "int()"))
+WHOLE_POINTS = frozenset(("float()", "rounded()", "int()"))
 POINTS = WHOLE_POINTS | {"float/()"}
-"""Functions from and to numbers with a point; the whole ones keep integers."""
+"""Functions from and to numbers with a point; the whole ones keep integers, the rounding one those of 24 bits."""
 _FOLDED = _ARITHMETIC - BIT_FUNCTIONS.keys()
 _NATURAL = frozenset("+ * / % & | ^ << >> min max".split())  # not negative if no operand is
 _TRUTH = frozenset("< <= > >= == != && || !".split())
@@ -139,13 +140,18 @@ _Leaf = int | str | tuple[str, str] | tuple[str, int] | tuple[int, int]
 @dataclass(slots=True)
 class Table:
     """All terms of one kernel. ``rows``: a warp is 32 threads of one row, so ``threadIdx.x / 32`` is its number;
-    ``warp_sizes``: how many lanes a warp may have."""
+    ``warp_sizes``: how many lanes a warp may have; ``lanes_in_x``: ``threadIdx.x % 32`` is the lane; ``unwrapped``:
+    sums and products that a type holds only where parameters are small enough."""
 
     rows: bool = False
     warp_sizes: tuple[int, ...] = (WARP_SIZE,)
+    lanes_in_x: bool = False
     _ops: dict[tuple[str, tuple[Term, ...]], Term] = field(default_factory=dict)
     _read: dict[tuple[str, tuple[Term, ...], Reading], Term] = field(default_factory=dict)
     _falling: dict[Term, bool] = field(default_factory=dict)
+    _extents: dict[Term, Extent] = field(default_factory=dict)
+    _widths: dict[Term, Extent] = field(default_factory=dict)
+    unwrapped: dict[Term, None] = field(default_factory=dict)
     _leaves: dict[_Leaf, Term] = field(default_factory=dict)
     _serial: int = 0
 
@@ -267,12 +273,60 @@ class Table:
 
     def op(self, operator: str, *args: Term, reading: Reading = Reading.UNKNOWN) -> Term:
         """``operator`` applied to ``args``, folded where that is certain for the type that ``reading`` says."""
-        if reading is not Reading.UNKNOWN and any(map(self.may_fall, args)):
-            return self._op_reading(operator, args, reading)
+        if reading is not Reading.UNKNOWN:
+            read = args[:1] if operator == ">>" else args
+            args = (*(self.fitted(each, reading) for each in read), *args[len(read) :])
+            if reading.mask is not None:
+                self._note_unwrapped(args[: len(read)], reading)
+            if any(map(self.may_fall, args)):
+                return self._op_reading(operator, args, reading)
         key = operator, args
         found = self._ops.get(key)
         if found is None:
             found = self._ops[key] = self._fold(operator, args) or self._make(operator, args)
+        return found
+
+    def extent(self, term: Term) -> Extent:
+        """How large its number gets, what is free being small."""
+        found = self._extents.get(term)
+        if found is None:
+            if isinstance(term, Const):
+                return Extent(term.n, term.n)
+            if isinstance(term, Thread):
+                return THREAD
+            if isinstance(term, Sym):
+                return of_symbol(term.name)
+            if not isinstance(term, Op) or term.operator not in _FOLDED:
+                return FREE
+            found = self._extents[term] = of_operation(term.operator, tuple(map(self.extent, term.args)))
+        return found
+
+    def fitted(self, term: Term, reading: Reading) -> Term:
+        """A number as an operator reads it that leaves the type which it has there: its low bits."""
+        if not leaves(self.extent(term), reading):
+            return term
+        bits = bits_of(reading)
+        mask = self.const((1 << bits) - 1)
+        if reading.mask is not None:
+            return self.op("&", term, mask)
+        half = self.const(1 << bits - 1)
+        return self.op("-", self.op("&", self.op("+", term, half), mask), half)
+
+    def _note_unwrapped(self, args: tuple[Term, ...], reading: Reading) -> None:
+        """An operator reads unsigned numbers that would wrap if a parameter were large: they are taken not to."""
+        for each in args:
+            if isinstance(each, Op) and each not in self.unwrapped and leaves(self._widest(each), reading):
+                self.unwrapped[each] = None
+
+    def _widest(self, term: Term) -> Extent:
+        """How large its number gets if parameters are as large as they may be."""
+        found = self._widths.get(term)
+        if found is None:
+            if isinstance(term, Sym) and not term.name.startswith(_BUILTIN):
+                return WIDE
+            if not isinstance(term, Op) or term.operator not in _FOLDED:
+                return self.extent(term)
+            found = self._widths[term] = of_operation(term.operator, tuple(map(self._widest, term.args)))
         return found
 
     def _op_reading(self, operator: str, args: tuple[Term, ...], reading: Reading) -> Term:
@@ -297,7 +351,7 @@ class Table:
         if term.operator == REVERSED:
             return True
         if term.natural:
-            return term.operator == "&" and term.args[1] is self._leaves.get(_WORD)
+            return term.operator == "&" and isinstance(term.args[1], Const) and term.args[1].n >= _WORD
         found = self._falling.get(term)
         if found is None:
             found = self._falling[term] = term.operator in _FALLING or any(map(self.may_fall, term.args))
@@ -321,7 +375,9 @@ class Table:
 
     def _keeps(self, term: Term) -> bool:
         """Is an unsigned number of 32 bits in range? No counter of a loop is taken to wrap."""
-        return isinstance(term, LoopVar) or not self.may_fall(term)
+        if isinstance(term, LoopVar):
+            return True
+        return not self.may_fall(term) and self.extent(term).high <= _WORD
 
     # ---- making ----------------------------------------------------------------------------------------------------
 
@@ -437,6 +493,7 @@ class Table:
         if operator == "||" and n:
             return self.const(1)
         if operator == "&" and n == _WORD and self._keeps(a):
+            self._note_unwrapped((a,), Reading.UNSIGNED)
             return a
         if (
             operator in ("+", "-")

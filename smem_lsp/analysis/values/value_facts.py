@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
-from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Table, Term
+from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Sym, Table, Term, parts_of
 from smem_lsp.ir.nodes import Access, Buffer
 from smem_lsp.source import record
 from smem_lsp.source.regex import regex
@@ -85,6 +85,7 @@ class ValueFacts:
     # of accesses to memory that is not shared, of which no more is known: where the address comes from
     bases_outside: Mapping[int, Term] = field(default_factory=dict)
     own: frozenset[Term] = frozenset()  # addresses of memory that only their thread has
+    may_wrap: frozenset[Term] = frozenset()  # sums and products that are taken not to, as ``Table`` says
 
     def axes(self) -> str:
         """The coordinates of ``threadIdx`` in which the kernel expects threads to differ: those that it reads; only
@@ -100,6 +101,20 @@ class ValueFacts:
             *(term for place in self.outside.values() for term in place),
         }
         return "x" if self.table.counts_in_x(roots) else axes
+
+    def unwrapped(self) -> tuple[str, ...]:
+        """Parameters of unsigned sums and products that a type holds only where these are small enough, and that decide
+        where the kernel touches shared memory, or whether it does."""
+        if not self.may_wrap:
+            return ()
+        roots = (
+            *self.conditions.values(),
+            *self.offsets.values(),
+            *(term for index in self.indices.values() for term in index),
+        )
+        found = (each for each in parts_of(*roots) if each in self.may_wrap)
+        names = {each.name for each in parts_of(*found) if isinstance(each, Sym)}
+        return tuple(sorted(name for name in names if name.split(".")[0] not in _SIZES))
 
     def address(self, access: int) -> tuple[Term, ...] | None:
         """The terms that decide which bytes the access at this point touches; None: unknown."""
@@ -163,6 +178,7 @@ class ValueFacts:
         return self.table.op("*", element, self.table.const(buffer.element_bytes))
 
 
+_SIZES = frozenset(("blockIdx", "blockDim", "gridDim"))
 _CONSTANT = regex(r"([A-Za-z_]\w*(?:::\w+)*)(?:\s*\+\s*(\d+))?")
 
 

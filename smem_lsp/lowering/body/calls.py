@@ -9,36 +9,38 @@ from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Op, Operator, Value, Var
 from smem_lsp.lowering.body import (
     class_operators,
+    constructors,
     expressions,
+    function_values,
     header_arrays,
+    implicit_calls,
     inlining,
+    lifetimes,
     methods,
     objects,
     open_instances,
+    stated_calls,
     temporaries,
     unknown_calls,
 )
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.callees.computing import called_to_compute
-from smem_lsp.lowering.callees.intrinsics import (
-    ACCESSOR_QUESTIONS,
-    ACCESSORS,
-    takes_values,
-)
+from smem_lsp.lowering.callees.intrinsics import takes_values
 from smem_lsp.lowering.library import async_copies, atomic_objects, cutlass_barriers, mbarriers, table
 from smem_lsp.lowering.library.cub import library_class
 from smem_lsp.lowering.library.values import arguments_of, value_call
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import BufferName, Closure, LocalScope, Variable, View
+from smem_lsp.lowering.state.local_scope import BufferName, Closure, FunctionValue, LocalScope, Variable, View
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.lowering.state.template_header import type_parameters
 from smem_lsp.semantics import collect, type_of
+from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Pointer, Record, is_number, plain_type
 from smem_lsp.source.regex import regex
-from smem_lsp.syntax import tree
+from smem_lsp.syntax import stubs, tree
 from smem_lsp.syntax.parse import Function
 
 MACRO_NAME = regex(r"[A-Z][A-Z0-9_]{2,}\Z")
@@ -52,7 +54,11 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
     if isinstance(callee, tree.Member):
         return _method(ctx, expr, callee, scope)
     if not isinstance(callee, tree.Name):
-        followed = temporaries.call_temporary(ctx, callee, expr, scope)
+        known_function = function_values.of(ctx, callee, scope)
+        if known_function is not None:
+            followed = function_values.call(ctx, known_function, expr, callee, scope)
+        else:
+            followed = temporaries.call_temporary(ctx, callee, expr, scope)
         if followed is not None:
             return followed
         return _called_place(ctx, expr, callee, scope)
@@ -61,6 +67,9 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
         return inlining.inline_lambda(ctx, meaning, expr, scope)
     if isinstance(meaning, BufferName | View):
         return _called_place(ctx, expr, callee, scope)
+    if isinstance(meaning, FunctionValue):
+        followed = function_values.call(ctx, meaning, expr, callee, scope)
+        return unknown_calls.unknown_call(ctx, expr, scope, callee.text) if followed is None else followed
     if isinstance(meaning, Variable):
         followed = methods.call_object(ctx, meaning, expr, callee, scope)
     else:
@@ -68,6 +77,10 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
     if followed is not None:
         return followed
     name = callee.text.split("::")[-1]
+    if meaning is None:
+        followed = _constant_object(ctx, expr, callee, scope)
+        if followed is not None:
+            return followed
     known = table.function_call(ctx, expr, name, scope)
     if known is not None:
         return known
@@ -78,6 +91,9 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
     )
     if built_in:
         return value_call(ctx, expr, name, scope)
+    stated = stated_calls.call(ctx, expr, callee, scope) if meaning is None else None
+    if stated is not None:
+        return stated
     inlined: Value | Ref | None = cutlass_barriers.static_call(ctx, expr, callee, scope)
     if inlined is None:
         inlined = open_instances.static(ctx, expr, callee, scope)
@@ -89,6 +105,10 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
         inlined = mbarriers.init_call(ctx, expr, name, scope)
     if inlined is not None:
         return inlined
+    if meaning is None:
+        made = temporaries.temporary(ctx, expr, scope)
+        if made is not None:
+            return Var(made.index)
     computed = _computed(ctx, expr, callee, scope)
     if computed is not None:
         return computed
@@ -104,6 +124,19 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
         result = unknown_calls.unknown_call(ctx, expr, scope, callee.text)
         return ctx.lost_address(held | ctx.points_to.may_point_to(result))
     return unknown_calls.unknown_call(ctx, expr, scope, callee.text)
+
+
+def _constant_object(
+    ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope
+) -> Value | Ref | None:
+    """The call operator of an object that is declared outside functions; None: something else is called."""
+    found = scope.constant_scope().resolve(callee)
+    record = objects.followed(found.type) if isinstance(found, TypedConstant) else None
+    if record is None:
+        return None
+    known = constructors.new(ctx, callee.text, record, [record.decl.name])
+    ctx.assign(known.index, ctx.out.fresh(uniform=True))
+    return methods.call_object(ctx, known, expr, callee, scope)
 
 
 def _computed(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | None:
@@ -142,10 +175,16 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScop
     result = table.method_call(ctx, expr, callee, scope)
     if result is not None:
         return result
-    followed = methods.call(ctx, expr, callee, scope)
+    followed = function_values.call_member(ctx, expr, callee, scope)
+    if followed is None:
+        followed = methods.call(ctx, expr, callee, scope)
     if followed is not None:
         return followed
     base = expressions.operand(ctx, callee.base, scope)
+    if isinstance(base, Var) and callee.operator == ".":
+        followed = methods.call_result(ctx, base, expr, callee, scope)
+        if followed is not None:
+            return followed
     if isinstance(base, Ref):
         followed = methods.call_shared(ctx, base, expr, callee, scope)
         if followed is not None:
@@ -212,10 +251,12 @@ def _accessor(
 ) -> Value | None:
     """A question to an accessor of PyTorch about its shape: a function of the accessor, which it leaves as it is."""
     meaning = scope.lookup(callee.base.text) if isinstance(callee.base, tree.Name) else None
-    if callee.name not in ACCESSOR_QUESTIONS or isinstance(base, Ref) or not isinstance(meaning, Variable):
+    if isinstance(base, Ref) or not isinstance(meaning, Variable) or not meaning.of_class:
         return None
     name = tree.Name(callee.lo, callee.lo, meaning.of_class)
-    if not meaning.of_class or not library_class(name, scope.constant_scope(), ACCESSORS, ("at", "torch")):
+    accessors = stubs.own().modelled("accessor")
+    kind = library_class(name, scope.constant_scope(), accessors, ("at", "torch"))
+    if kind is None or not any(each.name == callee.name for each in stubs.own().members(kind)):
         return None
     return Op(Operator.CALL, (base, *arguments_of(ctx, expr, scope)), callee.name)
 
@@ -271,6 +312,8 @@ def closure_of(ctx: Context, node: tree.Lambda, scope: LocalScope) -> Closure:
         first, last = ctx.at.base + node.parameters[0], ctx.at.base + node.parameters[1]
         if "=" in texts[first:last]:
             effects.name_buffers(ctx, first, last, scope, "a default argument")
+            if implicit_calls.are_telling(ctx, texts[first:last]):
+                implicit_calls.note(ctx, "a default argument of a lambda", node)
     if not _reaches_by_reference(ctx, node):
         lo, hi = ctx.at.base + node.body[0], ctx.at.base + node.body[1]
         line = ctx.at.unit.source.line_number(ctx.at.body.site(lo, hi).start)
@@ -293,7 +336,9 @@ def _copy(ctx: Context, name: str, variable: Variable, scope: LocalScope) -> Non
     if variable.array or variable.constant:
         return
     if variable.index in ctx.variables.objects:
-        scope.names[name] = methods.copied(ctx, variable, name)
+        at, named = tree.Name(0, 1, name), LocalScope(scope, {name: variable})
+        made = scope.names[name] = constructors.copied(ctx, variable, name, at, named)
+        lifetimes.begin(ctx, made, ctx.variables.objects[made.index].record, at, scope.parent or scope)
         return
     copied = ctx.variables.declare(name)
     if variable.index in ctx.variables.hiding:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from smem_lsp.elaborate import conversion_functions
+from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.ir.values import Value
-from smem_lsp.lowering.body import methods, objects, open_instances, temporaries
+from smem_lsp.lowering.body import implicit_calls, methods, objects, open_instances, temporaries
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
@@ -43,6 +45,34 @@ def as_pointer(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref 
     return None if variable is None else _call(ctx, record, variable, name, (), expr, scope)
 
 
+def as_number(ctx: Context, expr: tree.Expr, scope: LocalScope, *, truth: bool = False) -> Value | Ref | None:
+    """What an object of a thread is converted to where a number is wanted ([class.conv.fct]); None: it is none, or its
+    class has no such conversion. ``truth``: it is asked whether it is 0."""
+    record = _class_of(ctx, expr, scope) if isinstance(expr, _OBJECTS) else None
+    known = () if record is None else conversion_functions.to_numbers(record)
+    if record is None or not known:
+        return None
+    wanted = conversion_functions.wanted(known, record, truth=truth)
+    found = effects.designated(ctx, expr, scope)
+    target = temporaries.temporary(ctx, expr, scope) if found is None else found
+    result = None
+    if wanted is not None and target is not None:
+        result = _call(ctx, record, target, wanted.name, (), expr, scope)
+    if result is None:
+        what = f"the conversion of {class_name(record)}"
+        reached = target is not None and bool(ctx.points_to.of_name(target))
+        implicit_calls.not_followed(ctx, known, what, expr, reached=reached)
+        return ctx.out.fresh()
+    return effects.load(ctx, result, expr)
+
+
+def _class_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Record | None:
+    found = effects.designated(ctx, expr, scope)
+    if found is not None:
+        return None if found.array else objects.seen_as(ctx, found)
+    return temporaries.made(expr, scope)
+
+
 def of_shared(ctx: Context, place: Ref, expr: tree.Expr) -> Value | Ref | None:
     """What an object in shared memory is converted to where it is no copy that is wanted; None: it is read as it is."""
     record = plain_type(place.kind)
@@ -57,23 +87,6 @@ def of_shared(ctx: Context, place: Ref, expr: tree.Expr) -> Value | Ref | None:
             return found
     ctx.escape(place, expr.lo, "converted to what is not followed")
     return ctx.lost_address(place.bases)
-
-
-def of_object(
-    ctx: Context,
-    object_: tree.Expr,
-    operator: str,
-    arguments: Sequence[tree.Expr],
-    expr: tree.Expr,
-    scope: LocalScope,
-) -> Value | Ref | None:
-    """What an operator of its class makes of an object of a thread that shared memory is reached through; None: it has
-    none that is followed."""
-    found = effects.designated(ctx, object_, scope)
-    known = None if found is None else objects.of_variable(ctx, found)
-    if found is None or known is None or not (ctx.points_to.of_name(found) or hides(ctx, known.record)):
-        return None
-    return _call(ctx, known.record, found, f"operator{operator}", arguments, expr, scope)
 
 
 def hides(ctx: Context, record: Record) -> bool:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Protocol
 
+from smem_lsp.elaborate import special_members
+from smem_lsp.elaborate.expression_types import expression_type
 from smem_lsp.ir.nodes import AddressSpace, DeclarationSite, Name
 from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var
 from smem_lsp.lowering.body import (
     calls,
     class_operators,
+    constructors,
+    expression_types,
     expressions,
-    methods,
+    function_values,
+    implicit_calls,
+    inlining,
+    lifetimes,
     objects,
+    stored_targets,
     unknown_calls,
     unknown_types,
 )
@@ -26,7 +35,15 @@ from smem_lsp.lowering.library import (
 )
 from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import BufferName, Group, GroupKind, LocalScope, Variable, View
+from smem_lsp.lowering.state.local_scope import (
+    Address,
+    BufferName,
+    Group,
+    GroupKind,
+    LocalScope,
+    Variable,
+    View,
+)
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import AliasDecl
@@ -36,7 +53,17 @@ from smem_lsp.semantics.local_declarations import declare_constants, declare_sta
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type, size_of_type
 from smem_lsp.semantics.spell_type import spell_type
-from smem_lsp.semantics.types import Type, plain_type, scalar_of
+from smem_lsp.semantics.types import (
+    Array,
+    Enum,
+    Record,
+    Reference,
+    Scalar,
+    Type,
+    is_number,
+    plain_type,
+    scalar_of,
+)
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
 from smem_lsp.unit.shared_declarations import NOT_TYPE, _element_type, shared_buffer
@@ -45,10 +72,6 @@ _MOST_ALIASES = 8  # that name each other
 _MOST_NUMBERS = 16  # of a constant array that are told apart
 _OF_ONE_NUMBER = frozenset("+-~!")
 _OF_NUMBERS = frozenset("+ - * / % << >> & | ^ < > <= >= == != && ||".split())
-_LOSSY = frozenset(
-    "float double half __half __nv_bfloat16 nv_bfloat16 bool char short int8_t uint8_t int16_t uint16_t uchar"
-    " ushort".split()
-)
 
 
 def declare(
@@ -63,6 +86,10 @@ def declare(
     if "{}" in declaration.words:  # a class in the kernel: its methods are not followed
         lo, hi = ctx.at.base + declaration.lo, ctx.at.base + declaration.declarators_at
         effects.name_buffers(ctx, lo, hi, scope, "used in a class of the kernel")
+        opening = next((at for at in range(lo, hi) if ctx.at.body.tokens.kinds[at] == "LC"), hi)
+        if implicit_calls.are_telling(ctx, ctx.at.body.tokens.texts[opening:hi]):
+            where = tree.Name(declaration.lo, declaration.lo + 1, "")
+            implicit_calls.note(ctx, "a class in a function", where)
     if "typedef" in declaration.words or "{}" in declaration.words:
         declare_names(ctx, ctx.at.base + declaration.lo, scope)
     if "typedef" in declaration.words:
@@ -72,7 +99,8 @@ def declare(
         _declare_shared(ctx, declaration, scope, block, in_switch)
         return
     if "{}" not in declaration.words:
-        declare_constants(declaration, scope.declare_constants())
+        at = ctx.at.base + declaration.lo
+        declare_constants(declaration, scope.declare_constants(), ctx.at.body, at)
     for position, declarator in enumerate(declaration.declarators):
         if not declarator.function or declarator.nested:
             _declare_local(ctx, declaration, declarator, scope)
@@ -97,16 +125,24 @@ def _declare_local(
     initializer = declarator.initializer
     if isinstance(initializer, tree.Braces) and len(initializer.items) == 1 and not declarator.dims:
         initializer = initializer.items[0]
-    if _binds_a_value(ctx, declaration, initializer, scope):
+    if initializer is not None and (
+        _binds_a_value(ctx, declaration, initializer, scope)
+        or makes_temporary(declarator, scope, initializer, scope)
+    ):
         declarator = replace(
             declarator, pointers=[each for each in declarator.pointers if each not in ("&", "&&")]
         )
-    reference = bool({"&", "&&"} & set(declarator.pointers)) or "decltype" in declaration.words
+    if not declarator.name and initializer is not None and _bind_members(ctx, declarator, initializer, scope):
+        return
+    reference = _is_reference(ctx, declaration, declarator, scope)
     if reference and initializer is not None:
         meaning = effects.designated(ctx, initializer, scope)
         if meaning is not None and declarator.name:  # another name for one variable
+            constants = scope.constant_scope()
+            meaning = objects.as_declared(ctx, meaning, declaration, declarator, constants)
             scope.names[declarator.name] = meaning
-            scope.declare_constants().values[declarator.name] = None
+            constants = scope.declare_constants()
+            constants.bound[declarator.name] = TypedConstant(_bound_type(declarator, scope))
             return
     if isinstance(initializer, tree.Braces) and declarator.dims and "*" in declarator.pointers:
         _declare_pointers(ctx, declaration, declarator, initializer, scope)
@@ -120,6 +156,8 @@ def _declare_local(
         _declare_bindings(ctx, declarator, scope, bound_to(ctx, ctx.out.fresh()) if unknown else None)
     elif reference and isinstance(result, Ref) and not result.pointer:
         scope.names[declarator.name] = View(ctx.frozen(result))
+    elif reference and isinstance(result, Var) and result.index in ctx.variables.objects:
+        _declare_kept(ctx, declarator, result, scope)
     else:
         variable, array = _new_local(ctx, declaration, declarator, scope)
         steady = reference and _is_steady(declaration, initializer, scope)
@@ -128,6 +166,34 @@ def _declare_local(
             assert isinstance(named, Variable)
             scope.names[declarator.name] = replace(named, constant=True)
         _initialise(ctx, declaration, declarator, variable, result, array, reference, steady, scope)
+
+
+def _is_reference(
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
+) -> bool:
+    """Is it a reference that is declared? What ``decltype`` says of anything but a name may be one."""
+    if not {"&", "&&"}.isdisjoint(declarator.pointers):
+        return True
+    if "decltype" not in declaration.words:
+        return False
+    texts = ctx.at.body.tokens.texts
+    first = texts.index("decltype", ctx.at.base + declaration.lo)
+    kind = _bound_type(declarator, scope)
+    return texts[first + 3 : first + 4] != [")"] or kind is None or isinstance(kind, Reference)
+
+
+def _declare_kept(ctx: Context, declarator: tree.Declarator, made: Var, scope: LocalScope) -> None:
+    """``const T& x = T();``: a reference keeps the object that is made for it ([class.temporary])."""
+    kept = constructors.unnamed(made.index)
+    record = ctx.variables.objects[made.index].record
+    scope.names[declarator.name] = kept
+    constants = scope.declare_constants()
+    constants.values.pop(declarator.name, None)
+    constants.bound[declarator.name] = TypedConstant(record)
+    if made.index in ctx.inlining.made:
+        lifetimes.elide(ctx, kept)
+        where = tree.Name(max(declarator.name_at, 0), max(declarator.name_at, 0) + 1, declarator.name)
+        lifetimes.begin(ctx, kept, record, where, scope)
 
 
 def _name_part(
@@ -160,6 +226,21 @@ def _declare_special(
     if isinstance(initializer, tree.Lambda) and not declarator.pointers:
         scope.names[declarator.name] = calls.closure_of(ctx, initializer, scope)
         return True
+    if isinstance(initializer, tree.Name | tree.Unary) and not declarator.dims:
+        value = function_values.of(ctx, initializer, scope)
+        if value is not None:
+            own, body = int(not declarator.nested), ctx.body_with(declarator.name)
+            if function_values.stays(body, declarator.name, assigned=own):
+                scope.names[declarator.name] = value
+                return True
+    if declarator.pointers == ["*"] and initializer is not None and not declarator.dims:
+        pointed = objects.address_of(ctx, initializer, scope)
+        if pointed is not None and pointed.index in ctx.variables.objects:
+            if inlining.keeps_address(ctx.body_with(declarator.name), declarator.name):
+                constants = scope.constant_scope()
+                seen = objects.as_declared(ctx, pointed, declaration, declarator, constants)
+                scope.names[declarator.name] = Address(seen)
+                return True
     group = _group(ctx, declaration, initializer, scope)
     if group is not None:
         tokens = ctx.body_with(declarator.name).tokens
@@ -178,8 +259,10 @@ def _declare_special(
     record = None
     if not {"constexpr", "static"} & set(declaration.words):
         record = objects.record_of(declaration, declarator, scope.constant_scope())
+    if record is None and "auto" in declaration.words and isinstance(initializer, tree.Call | tree.Binary):
+        record = _deduced_class(ctx, declaration, declarator, initializer, scope)
     if record is not None and declarator.name:
-        methods.declare(ctx, declaration, declarator, record, scope)
+        constructors.declare(ctx, declaration, declarator, record, scope)
         return True
     if not is_plain(ctx, declaration, declarator.pointers, scope):
         unseen = unknown_types.of_a_number(declaration, declarator, scope)
@@ -190,6 +273,24 @@ def _declare_special(
     return False
 
 
+def _deduced_class(
+    ctx: Context,
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    initializer: tree.Expr,
+    scope: LocalScope,
+) -> Record | None:
+    """The class of ``auto x = f();``, where a function says what it is."""
+    if declarator.pointers or declarator.dims or not declarator.name or "static" in declaration.words:
+        return None
+    record = objects.followed(expression_types.of(ctx, initializer, scope))
+    if record is not None:
+        constants = scope.declare_constants()
+        constants.values.pop(declarator.name, None)
+        constants.bound[declarator.name] = TypedConstant(record)
+    return record
+
+
 def _initial(
     ctx: Context,
     declaration: tree.Declaration,
@@ -198,9 +299,12 @@ def _initial(
     scope: LocalScope,
 ) -> Value | Ref:
     """What a variable is initialised with, or a reference is bound to."""
-    reference = bool({"&", "&&"} & set(declarator.pointers)) or "decltype" in declaration.words
+    reference = _is_reference(ctx, declaration, declarator, scope)
     if "*" in declarator.pointers and not reference and not declarator.dims:
         result = expressions.address(ctx, initializer, scope)
+    elif not reference and _is_number(declaration, declarator, scope):
+        converted = class_operators.as_number(ctx, initializer, scope)
+        result = expressions.operand(ctx, initializer, scope) if converted is None else converted
     else:
         result = expressions.operand(ctx, initializer, scope)
     if reference or ("volatile" in declaration.words and not _is_number(declaration, declarator, scope)):
@@ -214,15 +318,15 @@ def _initial(
         loaded = effects.assigned(effects.load(ctx, result, initializer, copied=copied), kind)
         if kind is None and not (declarator.pointers or declarator.dims):
             loaded = unknown_types.first_value(ctx, loaded, declaration, initializer)
+            unknown_types.note_integer(ctx, loaded, declaration)
         if isinstance(loaded, Ref):
             unseen = loaded.element is None and loaded.index is None
             if unseen and declarator.pointers == ["*"] and not declarator.dims:
                 return unknown_types.in_elements(ctx, declaration, loaded, scope) or loaded
             return loaded
-        exact = keeps_integers(declaration.words)
-        return conversions.assigned(loaded, initializer, kind, scope, exact=exact)
+        return conversions.assigned(loaded, initializer, kind, scope)
     unknown_calls.lend(ctx, initializer, scope)
-    effects.forget_bound(ctx, initializer, scope)
+    stored_targets.forget_target(ctx, initializer, scope)
     return result
 
 
@@ -250,8 +354,10 @@ def _initialise(
             scope.names[declarator.name] = replace(named, bound=bound_to(ctx, result, declarator.initializer))
         if array or (reference and not steady):
             result = ctx.out.fresh()
-        elif reference and not keeps_integers(declaration.words):
-            result = Op(Operator.CAST, (result,))
+        elif reference and declarator.initializer is not None:
+            result = conversions.assigned(
+                result, declarator.initializer, number_type(declarator, scope), scope
+            )
         ctx.assign(variable, result)
 
 
@@ -284,8 +390,19 @@ def _is_value(expr: tree.Expr | None) -> bool:
 
 def declared_type(declarator: tree.Declarator, scope: LocalScope) -> Type | None:
     """The type of a variable that was just declared; None: no plain variable, or unknown."""
-    if declarator.pointers or declarator.dims:
-        return None
+    return None if declarator.pointers or declarator.dims else _bound_type(declarator, scope)
+
+
+def number_type(declarator: tree.Declarator, scope: LocalScope) -> Type | None:
+    """The type of the number that a variable that was just declared holds, or each element of an array of them, or that
+    a reference leads to; None: it is no number, or of an unknown type."""
+    kind = plain_type(_bound_type(declarator, scope))
+    while isinstance(kind, Array) and "*" not in declarator.pointers:
+        kind = plain_type(kind.element)
+    return kind if isinstance(kind, Scalar | Enum) else None
+
+
+def _bound_type(declarator: tree.Declarator, scope: LocalScope) -> Type | None:
     known = scope.constant_scope().bound.get(declarator.name)
     return known.type if isinstance(known, TypedConstant) else None
 
@@ -308,6 +425,18 @@ def _binds_a_value(
     if {"auto", "decltype"} & set(declaration.words):
         return scalar_of(evaluate_value(initializer, scope.constant_scope()).type) is not None
     return is_plain(ctx, declaration, [], scope)
+
+
+def makes_temporary(
+    declarator: tree.Declarator, inner: LocalScope, given: tree.Expr, scope: LocalScope
+) -> bool:
+    """``const unsigned char& r = i;`` of an ``int``: the reference is bound to a number of its own ([dcl.init.ref]).
+    ``inner``: where the reference is declared."""
+    wanted = scalar_of(number_type(declarator, inner))
+    if wanted is None or "*" in declarator.pointers or declarator.dims:
+        return False
+    found = scalar_of(expression_type(given, scope.constant_scope()))
+    return found is not None and is_number(found) and is_number(wanted) and found != wanted
 
 
 def _is_steady(declaration: tree.Declaration, initializer: tree.Expr | None, scope: LocalScope) -> bool:
@@ -355,9 +484,12 @@ def _new_local(
     array = 0 if declarator.nested else len(declarator.dims)
     variable = ctx.variables.declare(declarator.name)
     kind, element, shape = pointee(declaration.words, declaration.names, declarator, scope.constant_scope())
-    exact = keeps_integers(declaration.words)
+    number = number_type(declarator, scope)
+    exact = conversions.keeps_integers(number)
     if _is_number(declaration, declarator, scope):
         ctx.variables.numbers_only.add(variable)
+    if not array and not declarator.pointers:
+        ctx.variables.readings[variable] = conversions.reading_of(number)
     constant = is_constant(declaration.words, declarator.pointers)
     own = is_own(declaration, declarator, scope.constant_scope())
     numbers = _numbers(declaration, declarator, scope) if array == 1 and exact else ()
@@ -371,6 +503,7 @@ def _new_local(
         kind=kind,
         numbers=numbers,
         own=own,
+        type=number,
     )
     return variable, bool(array)
 
@@ -474,17 +607,47 @@ def _declares_nothing(declaration: tree.Declaration, scope: LocalScope) -> bool:
     )
 
 
+def _bind_members(
+    ctx: Context, declarator: tree.Declarator, initializer: tree.Expr, scope: LocalScope
+) -> bool:
+    """``auto [x, y] = object;``: names for the members of a copy, or of the object itself ([dcl.struct.bind])."""
+    names = list(_bound_names(ctx, declarator))
+    record = objects.followed(expression_types.of(ctx, initializer, scope))
+    fields = () if record is None else objects.fields(record) or ()
+    if record is None or not names or len(fields) != len(names):
+        return False
+    if "&" in declarator.pointers or "&&" in declarator.pointers:
+        bound = effects.designated(ctx, initializer, scope)
+        if bound is None or bound.index not in ctx.variables.objects:
+            return False
+    else:
+        bound = constructors.given(ctx, "", record, ["auto"], initializer, scope)
+        at = tree.Name(max(declarator.lo, 0), declarator.hi, "")
+        lifetimes.begin(ctx, bound, record, at, scope)
+    constants = scope.declare_constants()
+    for name, field in zip(names, fields):
+        scope.names[name] = ctx.variables.objects[bound.index].members[field.name]
+        constants.values.pop(name, None)
+        constants.bound[name] = TypedConstant(field.type)
+    return True
+
+
+def _bound_names(ctx: Context, declarator: tree.Declarator) -> Iterator[str]:
+    lo, hi = ctx.at.base + max(declarator.lo, 0), ctx.at.base + declarator.hi
+    for kind, name in zip(ctx.at.body.tokens.kinds[lo:hi], ctx.at.body.tokens.texts[lo:hi]):
+        if kind == "NAME":
+            yield name
+
+
 def _declare_bindings(
     ctx: Context, declarator: tree.Declarator, scope: LocalScope, bound: int | None
 ) -> None:
     """``auto [x, y] = ...``: names of which nothing is known, but where references are bound to."""
-    lo, hi = ctx.at.base + max(declarator.lo, 0), ctx.at.base + declarator.hi
-    for kind, name in zip(ctx.at.body.tokens.kinds[lo:hi], ctx.at.body.tokens.texts[lo:hi]):
-        if kind == "NAME":
-            variable = ctx.variables.declare(name)
-            scope.names[name] = Variable(variable, plain=False, bound=bound)
-            scope.declare_constants().values[name] = None
-            ctx.assign(variable, ctx.out.fresh())
+    for name in _bound_names(ctx, declarator):
+        variable = ctx.variables.declare(name)
+        scope.names[name] = Variable(variable, plain=False, bound=bound)
+        scope.declare_constants().values[name] = None
+        ctx.assign(variable, ctx.out.fresh())
 
 
 class Typed(Protocol):
@@ -561,6 +724,12 @@ def _declare_object(
     )
     class_operators.note_made(ctx, made, declarator.lo, scope)
     ctx.assign(variable, value)
+    kind = type_of.variable_type(declaration, declarator, scope.constant_scope())
+    record = special_members.element_of(kind)
+    if isinstance(record, Record) and not {"static", "extern"} & set(declaration.words):
+        at = tree.Name(max(declarator.name_at, 0), max(declarator.name_at, 0) + 1, declarator.name)
+        implicit_calls.default_not_followed(ctx, record, at)
+        lifetimes.begin(ctx, made, record, at, scope)
 
 
 def is_copied(
@@ -584,11 +753,6 @@ def class_name(words: list[str]) -> str:
     """The last word of a type as it is spelled, without template arguments; "" where there is none."""
     named = [word for word in words if word not in NOT_TYPE]
     return named[-1].removesuffix("<>") if named else ""
-
-
-def keeps_integers(words: list[str]) -> bool:
-    """Does a variable of this type hold any 32-bit integer unchanged?"""
-    return not _LOSSY & set(words)
 
 
 def _group(

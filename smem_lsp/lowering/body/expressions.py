@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from smem_lsp.elaborate.expression_types import computed_type, expression_type
 from smem_lsp.ir.nodes import AccessKind, Branch, Seq
 from smem_lsp.ir.tensor_maps import CLASSES
 from smem_lsp.ir.values import (
@@ -23,21 +24,25 @@ from smem_lsp.lowering.body import (
     calls,
     class_operators,
     declarations,
+    implicit_calls,
+    lifetimes,
     members,
-    objects,
+    operator_calls,
+    stored_targets,
     temporaries,
     unknown_calls,
     unknown_types,
 )
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.library.cooperative_groups import coordinates
-from smem_lsp.lowering.state import conversions, effects
+from smem_lsp.lowering.state import conversions, effects, floating_values
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.effects import forget, forget_bound, load, name_buffers
+from smem_lsp.lowering.state.effects import forget, load, name_buffers
 from smem_lsp.lowering.state.local_scope import (
     Address,
     BufferName,
     Closure,
+    FunctionValue,
     LocalScope,
     Meaning,
     This,
@@ -50,7 +55,7 @@ from smem_lsp.semantics.arithmetic import literal
 from smem_lsp.semantics.declarations import VariableDecl
 from smem_lsp.semantics.entities import Undeclared
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
-from smem_lsp.semantics.sizes import size_of, size_of_type
+from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.types import (
     Array,
     Pointer,
@@ -59,6 +64,7 @@ from smem_lsp.semantics.types import (
     is_number,
     plain_type,
     scalar_of,
+    vector_element,
 )
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import remembered
@@ -76,6 +82,9 @@ def value(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
 
 def number(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     """The value of an expression where only a number can stand."""
+    converted = class_operators.as_number(ctx, expr, scope)
+    if converted is not None:
+        return _as_value(ctx, converted, expr)
     return _as_value(ctx, effects.number(load(ctx, operand(ctx, expr, scope), expr)), expr)
 
 
@@ -99,6 +108,9 @@ def _as_value(ctx: Context, loaded: Value | Ref, expr: tree.Expr) -> Value:
 
 def truth(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     """The value of an expression that is asked whether it is 0, or a null pointer: an address goes nowhere by that."""
+    converted = class_operators.as_number(ctx, expr, scope, truth=True)
+    if converted is not None:
+        return _as_value(ctx, converted, expr)
     loaded = effects.number(load(ctx, operand(ctx, expr, scope), expr))
     if isinstance(loaded, Ref) and loaded.pointer:
         return loaded.leads or ctx.out.fresh()
@@ -113,9 +125,11 @@ def operand(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
             return _name(ctx, expr, scope)
         case tree.Number() if expr.text == "nullptr":
             return Const(0)
+        case tree.Number() if "_" in expr.text:
+            return operator_calls.literal(ctx, expr, scope)
         case tree.Number():
             n = literal(expr.text).n
-            return conversions.literal_with_point(expr.text) if n is None else Const(n)
+            return floating_values.literal_with_point(expr.text) if n is None else Const(n)
         case tree.Binary():
             return _binary(ctx, expr, scope)
         case tree.Index():
@@ -125,6 +139,10 @@ def operand(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
         case tree.Unary():
             return _unary(ctx, expr, scope)
         case tree.PostfixStep():
+            zero = tree.Number(expr.hi - 1, expr.hi, "0")  # tells it from `++x` ([over.inc])
+            called = operator_calls.call(ctx, expr.operator, (expr.operand, zero), expr, scope)
+            if called is not None:
+                return called
             return _step(ctx, expr, expr.operand, 1 if expr.operator == "++" else -1, scope)
         case tree.Call():
             return calls.call(ctx, expr, scope)
@@ -218,6 +236,8 @@ def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: LocalScope)
             return place.address()
         case This(target=Variable() as variable) | Address(variable=variable):
             return _address_value(ctx, variable, expr)
+        case FunctionValue():
+            return ctx.out.fresh(uniform=True)
     return ctx.out.fresh()
 
 
@@ -291,14 +311,14 @@ def _never_changes(found: VariableDecl) -> bool:
 
 def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
     operator = expr.operator
+    called = operator_calls.call(ctx, operator, (expr.left, expr.right), expr, scope)
+    if called is not None:
+        return called
     if operator in ("&&", "||"):
         return _short_circuit(ctx, expr, scope)
     if operator == ",":
         discard(ctx, expr.left, scope)
         return operand(ctx, expr.right, scope)
-    overloaded = class_operators.of_object(ctx, expr.left, operator, [expr.right], expr, scope)
-    if overloaded is not None:
-        return overloaded
     place = _of_operator(ctx, expr.left, scope)
     if isinstance(place, Ref):
         overloaded = class_operators.applied(ctx, place, operator, [expr.right], expr, scope)
@@ -323,17 +343,20 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
         if isinstance(right, Ref):
             ctx.buffers.spanned |= left.bases | right.bases
             return ctx.out.fresh()  # a difference or comparison of addresses keeps neither
+        right = conversions.counted(right, expr.right, scope)
         if operator == "-":
             return left.moved(right, Operator.SUBTRACT)
         return _with_address(ctx, expr, left, right)
     if isinstance(right, Ref):
-        return _with_address(ctx, expr, right, left)
+        return _with_address(ctx, expr, right, conversions.counted(left, expr.left, scope))
     return conversions.applied(operator_of(operator), left, right, (expr.left, expr.right), scope)
 
 
 def _of_operator(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
-    """What an operator gets: an object of a thread is converted to an address."""
+    """What an operator gets: an object of a thread is converted to an address or a number."""
     converted = class_operators.as_pointer(ctx, expr, scope)
+    if converted is None:
+        converted = class_operators.as_number(ctx, expr, scope)
     return operand(ctx, expr, scope) if converted is None else converted
 
 
@@ -344,7 +367,7 @@ def _short_circuit(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value:
     if isinstance(left, Const) and bool(left.n) != conjunction:  # the right side is never evaluated
         return Const(int(not conjunction))
     point = ctx.out.next_point()
-    with ctx.out.collect() as emitted:
+    with ctx.out.collect() as emitted, lifetimes.arm(ctx):
         right = truth(ctx, expr.right, scope)
     if emitted:
         condition = left if conjunction else operation(Operator.NOT, left)
@@ -379,7 +402,7 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
     meaning = scope.lookup(expr.base.text) if isinstance(expr.base, tree.Name) else None
     if isinstance(meaning, Variable) and meaning.numbers:
         return _one_of(meaning.numbers, number(ctx, expr.index, scope))
-    overloaded = class_operators.of_object(ctx, expr.base, "[]", [expr.index], expr, scope)
+    overloaded = operator_calls.call(ctx, "[]", (expr.base, expr.index), expr, scope)
     if overloaded is not None:
         return overloaded
     base = _of_operator(ctx, expr.base, scope)
@@ -389,7 +412,7 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
             return overloaded
         converted = class_operators.of_shared(ctx, base, expr.base)
         base = base if converted is None else converted
-    index = number(ctx, expr.index, scope)
+    index = conversions.counted(number(ctx, expr.index, scope), expr.index, scope)
     if not isinstance(base, Ref):
         _note_undeclared(ctx, expr.base, scope)
         ctx.clobber(base, expr.lo, expr.hi)
@@ -461,6 +484,9 @@ def is_tensor_map(expr: tree.Expr, scope: LocalScope) -> bool:
 
 def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
     operator = expr.operator
+    called = operator_calls.call(ctx, operator, (expr.operand,), expr, scope)
+    if called is not None:
+        return called
     if operator in ("++", "--"):
         return _step(ctx, expr, expr.operand, 1 if operator == "++" else -1, scope)
     if operator == "&":
@@ -474,7 +500,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
             target, Ref
         ):  # the address of a pointer: it may be changed and followed behind our back
             ctx.escape(target, expr.lo, "the address of a pointer to it is taken")
-        forget_bound(ctx, expr.operand, scope)
+        stored_targets.forget_target(ctx, expr.operand, scope)
         if isinstance(target, Op) and target.operator in (Operator.LOAD, Operator.ELEMENT):
             return operation(Operator.ADD, *target.args)
         whole = effects.designated(ctx, expr.operand, scope)
@@ -488,9 +514,6 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
         known = effects.pointed_to(expr.operand, scope)
         if known is not None:
             return _meaning(ctx, known, expr, scope)
-        overloaded = class_operators.of_object(ctx, expr.operand, "*", [], expr, scope)
-        if overloaded is not None:
-            return overloaded
         place = _of_operator(ctx, expr.operand, scope)
         if isinstance(place, Ref):
             overloaded = class_operators.applied(ctx, place, "*", [], expr, scope)
@@ -537,21 +560,38 @@ def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, by: int, scope: Loca
         return now
     forward, back = (Operator.ADD, Operator.SUBTRACT) if by > 0 else (Operator.SUBTRACT, Operator.ADD)
     if isinstance(place, Var):
-        ctx.assign(place.index, operation(forward, place, Const(1)))
+        kind = expression_type(target, scope.constant_scope())
+        ctx.assign(place.index, conversions.stepped(operation(forward, place, Const(1)), kind))
         if isinstance(expr, tree.PostfixStep):  # what it was before
-            return operation(back, place, Const(1))
+            return conversions.stepped(operation(back, place, Const(1)), kind)
     else:
         ctx.outside.write(place)
         changed = _assigned_variable(ctx, target, scope)
-        if changed is not None:
-            _change_part(ctx, changed, target, ctx.out.fresh())
+        if changed is None:
+            stored_targets.forget_target(ctx, target, scope)
+        else:
+            following: Value = ctx.out.fresh()
+            if isinstance(target, tree.Member) and _is_vector(ctx, changed, target, scope):
+                kind = expression_type(target, scope.constant_scope())
+                following = conversions.stepped(operation(forward, place, Const(1)), kind)
+            _change_part(ctx, changed, target, following, scope)
     return place
 
 
-def _change_part(ctx: Context, variable: Variable, target: tree.Expr, to: Value) -> Value:
+def _is_vector(ctx: Context, variable: Variable, target: tree.Member, scope: LocalScope) -> bool:
+    """Is it a component of a variable like ``uchar4 v``, which overlaps no other?"""
+    kind = scalar_of(variable.type)
+    found = effects.designated(ctx, target.base, scope) if target.operator == "." else None
+    vector = kind is not None and vector_element(kind.name) is not None
+    return vector and found is not None and found.index == variable.index and not variable.array
+
+
+def _change_part(ctx: Context, variable: Variable, target: tree.Expr, to: Value, scope: LocalScope) -> Value:
     """A member or an element of a variable is assigned: what the variable is then."""
     member = _member_of(target)
     change = Operator.CHANGE_MEMBER if member else Operator.CHANGE
+    if member and isinstance(target, tree.Member) and _is_vector(ctx, variable, target, scope):
+        change = Operator.SET_MEMBER
     result = Op(change, (Var(variable.index), to), member)
     ctx.assign(variable.index, result)
     return result
@@ -566,9 +606,9 @@ def _move_pointer(ctx: Context, target: tree.Expr, to: Ref, scope: LocalScope) -
 
 
 def _assign(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
-    copied = _copy_object(ctx, expr, scope)
-    if copied is not None:
-        return copied
+    called = operator_calls.assigned(ctx, expr, scope)
+    if called is not None:
+        return called
     return assign(ctx, expr, _assigned(ctx, expr, scope), scope)
 
 
@@ -595,6 +635,7 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
             return place
         scalar = scalar_of(plain_type(place.kind))
         kept = stored == Const(0) or (scalar is not None and scalar.kind == "int")
+        kept = kept and place.first_bit is None
         return replace(place, loaded=stored if kept else ctx.out.fresh())
     unknown_calls.lend(ctx, expr.target, scope)
     variable = _assigned_variable(ctx, expr.target, scope)
@@ -609,9 +650,8 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
         right = ctx.lost_address(right.bases)
     if variable is None:
         ctx.outside.write(place)
-        if not isinstance(expr.target, tree.Index):
-            forget_bound(ctx, expr.target, scope)
-        return right
+        stored_targets.forget_target(ctx, expr.target, scope)
+        return ctx.out.fresh() if compound else right
     if isinstance(right, Ref):
         ctx.alias(variable.index, right)
         return right
@@ -622,25 +662,28 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
         _move_pointer(ctx, expr.target, moved, scope)
         return operand(ctx, expr.target, scope) if whole else place.moved(None)
     result: Value = right
+    kind = variable.type
+    if kind is None or not whole:
+        kind = expression_type(expr.target, scope.constant_scope())
     if variable.array:
         result = ctx.out.fresh()
     elif compound:
         result = conversions.applied(
             operator_of(expr.operator[:-1]),
-            Var(variable.index),
+            Var(variable.index) if whole or isinstance(place, Ref) else place,
             right,
             (expr.target, expr.value),
             scope,
         )
+        result = conversions.converted(result, computed_type(expr, scope.constant_scope()), kind)
+    else:
+        result = conversions.assigned(result, expr.value, kind, scope)
+    if kind is None and not variable.exact:
+        result = Op(Operator.CAST, (result,))
     if not whole:  # a member of it
         own = _is_element(variable, expr.target)
         ctx.outside.write(place, own=own)  # or what a member points to
-        return _change_part(ctx, variable, expr.target, result)
-    if compound or variable.array:
-        result = result if variable.exact else Op(Operator.CAST, (result,))
-    else:
-        kind = evaluate_value(expr.target, scope.constant_scope()).type
-        result = conversions.assigned(result, expr.value, kind, scope, exact=variable.exact)
+        return _change_part(ctx, variable, expr.target, result, scope)
     ctx.assign(variable.index, result)
     return result
 
@@ -672,20 +715,10 @@ def _store(
     stored: Value | None = None
     if not (compound or place.unclear or isinstance(right, Ref)):
         stored = conversions.kept(right, expr.value, place.kind, scope)
+        if place.first_bit is not None:
+            stored = conversions.among_bits(stored, place.first_bit)
     ctx.access(place, kind, expr.target.lo, expr.target.hi, stored=stored, plain=compound)
     return stored
-
-
-def _copy_object(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | None:
-    """``a = b`` of objects whose members are followed; None: something else."""
-    if expr.operator != "=" or not ctx.variables.objects:
-        return None
-    target = effects.designated(ctx, expr.target, scope)
-    source = effects.designated(ctx, expr.value, scope)
-    if target is None or source is None or not objects.alike(ctx, source, target):
-        return None
-    objects.copy(ctx, source.index, target.index)
-    return Var(target.index)
 
 
 def _is_element(variable: Variable, target: tree.Expr) -> bool:
@@ -750,8 +783,11 @@ def _member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Value | Ref:
         return _meaning(ctx, known, expr, scope)
     reached = None
     if expr.operator == "->":
-        reached = class_operators.of_object(ctx, base, "->", [], expr, scope)
+        reached = operator_calls.call(ctx, "->", (base,), base, scope)
     place = operand(ctx, base, scope) if reached is None else reached
+    held = ctx.variables.objects.get(place.index) if isinstance(place, Var) else None
+    if held is not None and expr.operator == "." and expr.name in held.members:
+        return _meaning(ctx, held.members[expr.name], expr, scope)
     if isinstance(place, Ref):
         if expr.operator == "->":
             pointer = class_operators.applied(ctx, place, "->", [], expr, scope)
@@ -778,9 +814,9 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref
     if isinstance(condition, Const):  # only the live arm exists
         return operand(ctx, expr.yes if condition.n else expr.no, scope)
     point = ctx.out.next_point()
-    with ctx.out.collect() as then:
+    with ctx.out.collect() as then, lifetimes.arm(ctx):
         yes = operand(ctx, expr.yes, scope)
-    with ctx.out.collect() as otherwise:
+    with ctx.out.collect() as otherwise, lifetimes.arm(ctx):
         no = operand(ctx, expr.no, scope)
     places = [arm for arm in (yes, no) if isinstance(arm, Ref) and not arm.pointer and not arm.shape]
     if len(places) == 2:  # an element of one or the other, to be read or written
@@ -814,6 +850,9 @@ def converted(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScop
 
 def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
     type_id = expr.type
+    made = temporaries.converted(ctx, expr, scope)
+    if made is not None:
+        return Var(made.index)
     if (
         not type_id.pointers
         and not declarations.is_plain(ctx, type_id, [], scope)
@@ -824,7 +863,12 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
             ctx, arguments, scope, type_id.words[-1] if type_id.words else "a cast"
         )
         return ctx.out.fresh()
-    if "*" in type_id.pointers and "&" not in type_id.pointers:
+    converted = None
+    if not type_id.pointers and type_id.words != ["void"]:
+        converted = class_operators.as_number(ctx, expr.operand, scope, truth=True)
+    if converted is not None:
+        inner = converted
+    elif "*" in type_id.pointers and "&" not in type_id.pointers:
         inner = address(ctx, expr.operand, scope)
     else:
         inner = operand(ctx, expr.operand, scope)
@@ -846,10 +890,10 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
         return inner
     if type_id.words == ["void"]:
         return inner
-    size = size_of(type_id.words, type_id.names, scope.constant_scope())
-    exact = size is not None and size[0] >= 4 and not {"float", "double"} & set(type_id.words)
     kind = type_of.type_id(type_id, scope.constant_scope())
-    return conversions.assigned(inner, expr.operand, kind, scope, exact=exact)
+    if kind is None:
+        return Op(Operator.CAST, (inner,))
+    return conversions.assigned(inner, expr.operand, kind, scope)
 
 
 def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) -> Value | Ref:
@@ -898,12 +942,14 @@ def _opaque(ctx: Context, expr: tree.Opaque, scope: LocalScope) -> Value:
         ctx.limits.note_partly(ctx.at.line(expr.lo), "the statement expression")
     for item in expr.operands:
         value(ctx, item, scope)
+    if expr.kind in ("new", "delete"):
+        implicit_calls.allocation(ctx, expr)
     return ctx.out.fresh()
 
 
 def discard(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """An expression whose value nobody uses: ``(void)a;`` reads nothing, ``T(a);`` runs a constructor."""
-    if isinstance(expr, tree.Call) and temporaries.temporary(ctx, expr, scope) is not None:
+    if isinstance(expr, tree.Call | tree.Cast) and temporaries.temporary(ctx, expr, scope) is not None:
         return
     if isinstance(expr, tree.Name) and _is_undeclared(expr, scope):
         calls.unseen_macro(ctx, expr, scope)

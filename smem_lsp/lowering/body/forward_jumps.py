@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from smem_lsp.ir.nodes import Assign, Branch, Jump, JumpKind, Loop, Node, Seq, walk
+from smem_lsp.ir.nodes import Assign, Branch, Jump, JumpKind, Loop, Node, Place, Seq, walk
 from smem_lsp.ir.values import Const, Operator, Var, operation
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.source import Span, record
+from smem_lsp.source import Span, checkpoint, record
 from smem_lsp.syntax import tree
 
 _OUTER = (JumpKind.BREAK, JumpKind.CONTINUE)  # by number - 1 in the flag that says how to go on
@@ -41,13 +41,13 @@ def once(
     level: int,
 ) -> None:
     """Emit a region. ``point``: its own, behind which two are kept free."""
-    if emitted and _leads_to(emitted[-1], target):
-        emitted.pop()
-    if not any(_leads_to(node, target) for node in walk(Seq(tuple(emitted)))):
+    if _any_leads(emitted, target):
+        emitted = without_last(emitted, target)
+    if not _any_leads(emitted, target):
         for item in emitted:
             ctx.out.emit(item)
         return
-    outer = {node.kind for node in _of_no_loop(emitted) if isinstance(node, Jump) and node.kind in _OUTER}
+    outer = {node.kind for node in of_no_loop(emitted) if isinstance(node, Jump) and node.kind in _OUTER}
     flag = ctx.variables.declare("left")
     body: list[Node] = [Assign(point + 1, flag, Const(0))]
     onward = ctx.variables.declare("onward") if outer else None
@@ -62,16 +62,39 @@ def once(
             ctx.out.emit(_if_set(ctx.out.next_point(), ctx.out.next_point(), onward, kind, span, line))
 
 
-def _leads_to(node: Node, target: str) -> bool:
+def leads_to(node: Node, target: str) -> bool:
+    """Is it a jump to this label?"""
     return isinstance(node, Jump) and node.kind is JumpKind.LEAVE and node.target == target
 
 
-def _of_no_loop(items: Sequence[Node]) -> Iterator[Node]:
+def _any_leads(items: Sequence[Node], target: str) -> bool:
+    return any(leads_to(node, target) for node in walk(Seq(tuple(items))))
+
+
+def without_last(items: Sequence[Node], target: str) -> list[Node]:
+    """A jump that stands last, in an arm of a branch too, leads to where a thread comes anyway. What stands behind it
+    is never reached."""
+    kept = list(items)
+    for at in reversed(range(len(kept))):
+        checkpoint()
+        last = kept[at]
+        if leads_to(last, target):
+            del kept[at:]
+        elif isinstance(last, Branch):
+            then, otherwise = (without_last(arm.items, target) for arm in (last.then, last.otherwise))
+            kept[at] = replace(last, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise)))
+            break
+        elif not isinstance(last, Place):
+            break
+    return kept
+
+
+def of_no_loop(items: Sequence[Node]) -> Iterator[Node]:
     """What is in no loop of its own."""
     for item in items:
         yield item
         if isinstance(item, Branch):
-            yield from _of_no_loop((*item.then.items, *item.otherwise.items))
+            yield from of_no_loop((*item.then.items, *item.otherwise.items))
 
 
 def _if_set(
@@ -85,7 +108,7 @@ def _as_breaks(items: Sequence[Node], leaving: Leaving, *, nested: bool) -> list
     """The points for this were kept free behind the jump and behind the loop."""
     out: list[Node] = []
     for item in items:
-        if isinstance(item, Jump) and _leads_to(item, leaving.target):
+        if isinstance(item, Jump) and leads_to(item, leaving.target):
             if nested:
                 out.append(Assign(item.point, leaving.flag, Const(1)))
             out.append(Jump(item.point + nested, JumpKind.BREAK, item.line))
@@ -96,7 +119,7 @@ def _as_breaks(items: Sequence[Node], leaving: Leaving, *, nested: bool) -> list
             then = _as_breaks(item.then.items, leaving, nested=nested)
             otherwise = _as_breaks(item.otherwise.items, leaving, nested=nested)
             out.append(replace(item, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise))))
-        elif isinstance(item, Loop) and any(_leads_to(each, leaving.target) for each in walk(item.body)):
+        elif isinstance(item, Loop) and any(leads_to(each, leaving.target) for each in walk(item.body)):
             body = _as_breaks(item.body.items, leaving, nested=True)
             out.append(replace(item, body=Seq(tuple(body))))
             left = operation(Operator.NOT_EQUAL, Var(leaving.flag), Const(0))
@@ -108,16 +131,27 @@ def _as_breaks(items: Sequence[Node], leaving: Leaving, *, nested: bool) -> list
     return out
 
 
-def region(ctx: Context, statements: Sequence[tree.Statement]) -> tuple[int, int] | None:
-    """The last label among the statements of a block to which jumps from earlier ones lead, and no others: the number
-    of the first statement with one, or with one to a label in between, and its own."""
-    jumps: dict[str, list[int]] = {}  # tokens, by label
+def jumps_by_label(ctx: Context) -> dict[str, list[int]]:
+    """Where the function jumps (tokens), by label."""
     tokens = ctx.at.body.tokens
+    known = ctx.inlining.jumps.get(id(tokens))
+    if known is not None:
+        return known
+    jumps: dict[str, list[int]] = {}
     for i, kind in enumerate(tokens.kinds[:-1]):
         if kind == "GOTO":
             jumps.setdefault(tokens.texts[i + 1], []).append(i)
+    ctx.inlining.jumps[id(tokens)] = jumps
+    return jumps
+
+
+def region(ctx: Context, statements: Sequence[tree.Statement]) -> tuple[int, int] | None:
+    """The last label among the statements of a block to which jumps from earlier ones lead, and no others: the number
+    of the first statement with one, or with one to a label in between, and its own."""
+    jumps, tokens = jumps_by_label(ctx), ctx.at.body.tokens
     start, found = len(tokens), -1
     for at in reversed(range(len(statements))):
+        checkpoint()
         label = statements[at]
         to = jumps.get(label.name, ()) if isinstance(label, tree.Label) else ()
         if to and statements[0].lo <= to[0] and to[-1] < label.lo and (found < 0 or start < label.lo):

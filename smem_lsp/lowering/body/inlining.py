@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from smem_lsp.elaborate import operators
+from smem_lsp.elaborate.initializers import parameter_list
+from smem_lsp.elaborate.results import returned_type
+from smem_lsp.elaborate.returned_types import returned_by_function, returned_by_lambda
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
@@ -22,17 +26,21 @@ from smem_lsp.ir.nodes import (
     Remote,
     Seq,
 )
-from smem_lsp.ir.values import Const, Op, Operator, Value, Var, operation
+from smem_lsp.ir.values import Const, Operator, Value, Var, operation
 from smem_lsp.lowering.body import (
     calls,
+    class_operators,
+    constructors,
     declarations,
     expressions,
     forward_jumps,
+    function_values,
     header_arrays,
-    methods,
+    lifetimes,
     namespace_arrays,
     objects,
     statements,
+    stored_targets,
     temporaries,
     unknown_calls,
 )
@@ -45,6 +53,8 @@ from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context, Outcome
 from smem_lsp.lowering.state.local_scope import (
     Address,
+    Around,
+    Boundary,
     BufferName,
     Closure,
     Group,
@@ -58,12 +68,12 @@ from smem_lsp.lowering.state.places import Ref, join
 from smem_lsp.lowering.state.template_header import template_parameters
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument
-from smem_lsp.semantics.evaluate import evaluate, evaluate_value
+from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type
-from smem_lsp.semantics.types import Type, plain_type
+from smem_lsp.semantics.types import Type
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function
 
@@ -82,10 +92,14 @@ def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalS
         expressions.escape_closure(ctx, closure, "not inlined")
         ctx.limits.note_partly(ctx.at.line(expr.lo), "the lambda that is called")
         return result
-    inner = LocalScope(closure.scope)
+    inner = LocalScope(closure.scope, boundary=Boundary.FUNCTION)
     bind(ctx, parameters, expr, scope, inner)
-    lo, hi = closure.base + closure.node.body[0], closure.base + closure.node.body[1]
-    return body(ctx, closure.function, ctx.at.body_of(closure.function).block(lo, hi), inner, expr)
+    node, base = closure.node, closure.base
+    lo, hi = base + node.body[0], base + node.body[1]
+    own = ctx.at.body_of(closure.function)
+    listed = None if node.parameters is None else (base + node.parameters[0], base + node.parameters[1])
+    kind = returned_by_lambda(own, listed, lo, inner.constant_scope())
+    return body(ctx, closure.function, own.block(lo, hi), inner, expr, kind)
 
 
 def inline_function(
@@ -93,8 +107,14 @@ def inline_function(
 ) -> Value | Ref | None:
     """The body of the function that is called, or those of all that it may be; None when they are not in sight or of
     no matter."""
-    found = overloads.candidates(ctx, callee, expr, scope)
-    if any(each.function.island.enclosing[-1:] == (each.function.name,) for each in found):
+    return follow(ctx, overloads.candidates(ctx, callee, expr, scope), expr, callee, scope)
+
+
+def follow(
+    ctx: Context, found: Sequence[Callee], expr: tree.Call, callee: tree.Name, scope: LocalScope
+) -> Value | Ref | None:
+    """The same of functions that are known; ``found``: all that the call may mean."""
+    if any(overloads.path_of(each.function)[-1:] == (each.function.name,) for each in found):
         return None  # a constructor: what it makes keeps what it gets
     important = any(matters(ctx, each.function, expr, scope) for each in found)
     if not important and not (len(found) == 1 and len(found[0].function.body.tokens) <= outward.SMALL):
@@ -120,7 +140,8 @@ def room(ctx: Context, function: Function, around: Scope | None = None) -> bool:
     depth = ctx.inlining.depth - len(stack) + len({id(each.definition) for each in stack})
     if depth >= MAX_DEPTH or ctx.out.point > MAX_POINTS:
         return False
-    again = sum(each.definition is function.definition for each in stack)
+    tokens = function.definition.tokens  # its initializers and default arguments are a part of it
+    again = sum(each.definition.tokens is tokens for each in stack)
     if not again:
         return True
     if around is None or around.record is None or _is_open(around) or again >= MAX_INSTANCES:
@@ -175,7 +196,11 @@ def inline(
     if bound is None or parameters is None:
         return None
     constants = callee.scope(ctx, bound)
-    inner = LocalScope(constants=constants.child(), around=namespace_arrays.around(ctx, constants))
+    inner = LocalScope(
+        constants=constants.child(),
+        around=namespace_arrays.around(ctx, constants),
+        boundary=Boundary.FUNCTION,
+    )
     bind(ctx, parameters, expr, scope, inner, function)
     ctx.inlining.done[function.island.head] = function
     header_arrays.note_followed(ctx, name, function, bound)
@@ -189,13 +214,30 @@ def inline(
 def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """``return expr;`` of a body that is inlined."""
     outcome = ctx.inlining.outcomes[-1]
+    if outcome.record is not None:
+        outcome.values += 1
+        constructors.give(ctx, constructors.unnamed(outcome.variable), outcome.record, expr, scope)
+        return
+    named = effects.designated(ctx, expr, scope) if outcome.reference else None
+    if named is not None and named.index in ctx.variables.objects:
+        outcome.values += 1
+        outcome.objects.append(named.index)
+        ctx.assign(outcome.variable, Var(named.index))
+        return
     result: Value | Ref
-    if outcome.pointer:
+    converted = None
+    if not (outcome.pointer or outcome.reference or outcome.deduced):
+        converted = class_operators.as_number(ctx, expr, scope)
+    if converted is not None:
+        result = converted
+    elif outcome.pointer:
         result = expressions.address(ctx, expr, scope)
     else:
         result = expressions.operand(ctx, expr, scope)
         if not outcome.reference:
-            result = effects.load(ctx, result, expr)
+            result = effects.assigned(effects.load(ctx, result, expr), outcome.type)
+            if not isinstance(result, Ref):
+                result = conversions.assigned(result, expr, outcome.type, scope)
     if isinstance(result, Ref):
         outcome.refs.append(ctx.frozen(result))
     else:
@@ -302,55 +344,73 @@ def bind(
     declare_parameters(declarations_of, inner.declare_constants())
     for number, argument in enumerate(expr.arguments):
         parameter = parameters[number] if number < len(parameters) else Parameter()
-        if _bind_handle(ctx, parameter, argument, scope, inner, function):
-            continue
-        if _bind_object(ctx, parameter, argument, scope, inner, function):
-            continue
-        if not parameter.reference and not _is_plain(ctx, parameter, function, inner):
-            made = _made(ctx, parameter, argument, scope, inner)
-            if parameter.name:
-                _new_parameter(ctx, parameter, inner, made, function)
-            continue
-        if parameter.pointer and not parameter.reference:
-            result = expressions.address(ctx, argument, scope)
-        else:
-            result = expressions.operand(ctx, argument, scope)
-        if parameter.reference and isinstance(result, Ref) and not result.pointer:
-            if parameter.name:
-                inner.names[parameter.name] = View(ctx.frozen(result))
-            continue
-        meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
-        if parameter.reference and isinstance(meaning, Variable):
-            inner.names[parameter.name] = meaning  # another name for it
-            continue
-        bound = None
-        if parameter.reference:
-            assert not isinstance(result, Ref) or result.pointer
-            if not isinstance(result, Ref):
-                bound = declarations.bound_to(ctx, result, argument)
-            if "volatile" in parameter.words:
-                ctx.outside.signal()
-            effects.forget_bound(ctx, argument, scope)
-        copied = _is_deduced(parameter, function)
-        result = effects.load(ctx, result, argument, pointer=parameter.pointer, copied=copied)
-        kind = None
-        if parameter.declarator is not None:
-            kind = declarations.declared_type(parameter.declarator, inner)
-        result = effects.assigned(result, kind)
-        if not parameter.name:
-            continue
-        if (
-            parameter.reference
-            and isinstance(result, Ref)
-            and not isinstance(argument, (tree.Call, tree.Cast, tree.Unary, tree.Binary))
-        ):
-            ctx.escape(result, argument.lo, f"bound to {parameter.name}")
-        if not isinstance(result, Ref) and parameter.declarator is not None:
-            result = conversions.assigned(result, argument, kind, scope)
-        _new_parameter(ctx, parameter, inner, result, function, bound)
+        _bind_one(ctx, parameter, argument, scope, inner, function)
     for parameter in parameters[len(expr.arguments) :]:
+        _bind_default(ctx, parameter, inner, function)
+
+
+def _bind_one(
+    ctx: Context,
+    parameter: Parameter,
+    argument: tree.Expr,
+    scope: LocalScope,
+    inner: LocalScope,
+    function: Function | None,
+) -> None:
+    """One parameter gets its argument."""
+    if _bind_handle(ctx, parameter, argument, scope, inner, function):
+        return
+    if _bind_object(ctx, parameter, argument, scope, inner, function):
+        return
+    if not parameter.reference and not _is_plain(ctx, parameter, function, inner):
+        made = _made(ctx, parameter, argument, scope, inner)
         if parameter.name:
-            _new_parameter(ctx, parameter, inner, _default(ctx, parameter, inner, function), function)
+            _new_parameter(ctx, parameter, inner, made, function)
+        return
+    reference = parameter.reference and not (
+        parameter.declarator is not None
+        and declarations.makes_temporary(parameter.declarator, inner, argument, scope)
+    )
+    if parameter.pointer and not reference:
+        result = expressions.address(ctx, argument, scope)
+    else:
+        converted = None
+        if not reference and not _is_deduced(parameter, function):
+            converted = class_operators.as_number(ctx, argument, scope)
+        result = expressions.operand(ctx, argument, scope) if converted is None else converted
+    if reference and isinstance(result, Ref) and not result.pointer:
+        if parameter.name:
+            inner.names[parameter.name] = View(ctx.frozen(result))
+        return
+    meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
+    if reference and isinstance(meaning, Variable):
+        inner.names[parameter.name] = meaning  # another name for it
+        return
+    bound = None
+    if reference:
+        assert not isinstance(result, Ref) or result.pointer
+        if not isinstance(result, Ref):
+            bound = declarations.bound_to(ctx, result, argument)
+        if "volatile" in parameter.words:
+            ctx.outside.signal()
+        stored_targets.forget_target(ctx, argument, scope)
+    copied = _is_deduced(parameter, function)
+    result = effects.load(ctx, result, argument, pointer=parameter.pointer, copied=copied)
+    kind = None
+    if parameter.declarator is not None and not parameter.pointer:
+        kind = declarations.number_type(parameter.declarator, inner)
+    result = effects.assigned(result, kind)
+    if not parameter.name:
+        return
+    if (
+        reference
+        and isinstance(result, Ref)
+        and not isinstance(argument, (tree.Call, tree.Cast, tree.Unary, tree.Binary))
+    ):
+        ctx.escape(result, argument.lo, f"bound to {parameter.name}")
+    if not isinstance(result, Ref) and parameter.declarator is not None:
+        result = conversions.assigned(result, argument, kind, scope)
+    _new_parameter(ctx, parameter, inner, result, function, bound)
 
 
 def _is_deduced(parameter: Parameter, function: Function | None) -> bool:
@@ -380,14 +440,14 @@ def _bind_object(
     function: Function | None,
 ) -> bool:
     """An object whose members are followed, or the address of a local variable, is handed on."""
-    if not parameter.name or function is None:
-        return False
     stars = [pointer for pointer in parameter.pointers if pointer in ("*", "&", "&&")]
+    if function is None or parameter.declarator is None or (stars and not parameter.name):
+        return False
     if stars in (["*"], ["*", "*"]):
         pointed = objects.address_of(ctx, argument, scope)
-        if pointed is None or not _stays(ctx.body_with(parameter.name, function), parameter.name):
+        if pointed is None or not keeps_address(ctx.body_with(parameter.name, function), parameter.name):
             return False
-        inner.names[parameter.name] = Address(pointed)
+        inner.names[parameter.name] = Address(_seen(ctx, pointed, parameter, inner))
         return True
     given = effects.designated(ctx, argument, scope)
     known = None if given is None else ctx.variables.objects.get(given.index)
@@ -396,30 +456,31 @@ def _bind_object(
             given = temporaries.temporary(ctx, argument, scope)
             known = None if given is None else ctx.variables.objects.get(given.index)
         if given is not None and known is not None:
-            inner.names[parameter.name] = given
+            inner.names[parameter.name] = _seen(ctx, given, parameter, inner)
         return known is not None
     assert parameter.declaration is not None and parameter.declarator is not None
     record = objects.record_of(parameter.declaration, parameter.declarator, inner.constant_scope())
     if record is None:
         return False
     if given is not None and known is not None and known.record == record:
-        inner.names[parameter.name] = methods.copied(ctx, given, parameter.name)
-        return True
-    kind = plain_type(evaluate_value(argument, scope.constant_scope()).type)
-    made_here = temporaries.temporary(ctx, argument, scope) if kind == record else None
-    if made_here is not None:
-        inner.names[parameter.name] = made_here
-        return True
-    if kind != record or not methods.copied_by_members(record):
-        return False
-    value = expressions.copied(ctx, argument, scope)
-    made = methods.new(ctx, parameter.name, record, parameter.words)
-    ctx.assign(made.index, value)
-    inner.names[parameter.name] = made
+        made = constructors.copied(ctx, given, parameter.name, argument, scope)
+    else:
+        made = constructors.new(ctx, parameter.name, record, parameter.words)
+        constructors.give(ctx, made, record, argument, scope)
+    lifetimes.begin_temporary(ctx, made, record, argument)
+    if parameter.name:
+        inner.names[parameter.name] = made
     return True
 
 
-def _stays(body: Body, name: str) -> bool:
+def _seen(ctx: Context, variable: Variable, parameter: Parameter, inner: LocalScope) -> Variable:
+    """An object as its parameter sees it."""
+    assert parameter.declaration is not None and parameter.declarator is not None
+    declaration, declarator = parameter.declaration, parameter.declarator
+    return objects.as_declared(ctx, variable, declaration, declarator, inner.constant_scope())
+
+
+def keeps_address(body: Body, name: str) -> bool:
     """Does a parameter keep the address that it gets?"""
     kinds, texts = body.tokens.kinds, body.tokens.texts
     for i, text in enumerate(texts):
@@ -452,6 +513,11 @@ def _bind_handle(
         if isinstance(meaning, Closure):
             if parameter.name:
                 inner.names[parameter.name] = meaning
+            return True
+    known = function_values.of(ctx, argument, scope)
+    if known is not None and parameter.name and function is not None:
+        if function_values.stays(ctx.body_with(parameter.name, function), parameter.name):
+            inner.names[parameter.name] = known
             return True
     group = cooperative_groups.handle(ctx, argument, scope)
     if group is not None and parameter.name:
@@ -489,7 +555,9 @@ def _new_parameter(
             parameter.words, parameter.names, declarator, inner.constant_scope(), parameter=True
         )
     variable = ctx.variables.declare(parameter.name)
-    exact = bool(declarator.pointers) or declarations.keeps_integers(parameter.words)
+    number = declarations.number_type(declarator, inner)
+    if not parameter.pointer:
+        ctx.variables.readings[variable] = conversions.reading_of(number)
     plain = not isinstance(result, Ref) or result.pointer
     if not declarator.pointers and is_plain_type(parameter.words, parameter.names, inner.constant_scope()):
         ctx.variables.numbers_only.add(variable)
@@ -497,7 +565,7 @@ def _new_parameter(
     constant = declarations.is_constant(parameter.words, declarator.pointers)
     inner.names[parameter.name] = Variable(
         variable,
-        exact=exact,
+        exact=conversions.keeps_integers(number),
         plain=plain,
         element=element,
         shape=shape,
@@ -509,59 +577,108 @@ def _new_parameter(
         and declarations.is_own(parameter.declaration, declarator, inner.constant_scope(), parameter=True),
         bound=bound,
         only_read=parameter.reference and "const" in parameter.words and "*" not in parameter.pointers,
+        type=number,
     )
     if isinstance(result, Ref):
         ctx.alias(variable, result)
     else:
-        ctx.assign(variable, result if exact else Op(Operator.CAST, (result,)))
+        ctx.assign(variable, result)
 
 
-def _default(ctx: Context, parameter: Parameter, inner: LocalScope, function: Function | None) -> Value | Ref:
-    """A default argument: constants of the file and the built-in coordinates, nothing else is understood in it."""
+def _bind_default(ctx: Context, parameter: Parameter, inner: LocalScope, function: Function | None) -> None:
+    """A parameter without an argument: its default is evaluated at each call ([dcl.fct.default])."""
     initializer = None if parameter.declarator is None else parameter.declarator.initializer
     if initializer is None or function is None:
-        return ctx.out.fresh()
-    if isinstance(initializer, tree.Member):
-        coordinate = expressions.coordinate(initializer, inner)
-        if coordinate is not None:
-            return coordinate
+        if parameter.name:
+            _new_parameter(ctx, parameter, inner, ctx.out.fresh(), function)
+        return
     number = evaluate(initializer, inner.constant_scope())
-    literal = isinstance(initializer, (tree.Number, tree.String))
-    return ctx.out.fresh(uniform=literal) if number is None else Const(number)
+    if number is not None or isinstance(initializer, tree.Number | tree.String):
+        if parameter.name:
+            _new_parameter(ctx, parameter, inner, _constant_default(ctx, parameter, number, inner), function)
+        return
+    around = LocalScope(constants=inner.constant_scope().parent, around=_around(inner))
+    with ctx.at.within(parameter_list(function)):
+        _bind_one(ctx, parameter, initializer, around, inner, function)
+
+
+def _constant_default(ctx: Context, parameter: Parameter, number: int | None, inner: LocalScope) -> Value:
+    """A default argument that is a constant, ``number``, or a literal whose value does not count."""
+    if number is None:
+        return ctx.out.fresh(uniform=True)
+    assert parameter.declarator is not None and parameter.declarator.initializer is not None
+    kind = declarations.declared_type(parameter.declarator, inner)
+    return conversions.assigned(Const(number), parameter.declarator.initializer, kind, inner)
+
+
+def _around(scope: LocalScope) -> Around | None:
+    """What names mean in it that no block declares."""
+    return next((each.around for each in scope.outwards() if each.around is not None), None)
 
 
 # ---- bodies ----------------------------------------------------------------------------------------------------------
 
 
 def body(
-    ctx: Context, function: Function, block: tree.Block, inner: LocalScope, expr: tree.Call
+    ctx: Context,
+    function: Function,
+    block: tree.Block,
+    inner: LocalScope,
+    expr: tree.Call,
+    kind: Type | None = None,
 ) -> Value | Ref:
+    """What a call returns of a body, which stands where the call does. ``kind``: the type that it is declared to
+    return; None: not known, or of the whole function."""
     line = ctx.at.line(expr.lo)
     span = ctx.at.span(expr.lo, expr.hi)
     point = ctx.out.next_point()
     ctx.out.reserve(2)  # for flags
     mark = result_mark(function)
     outcome = Outcome(ctx.variables.declare("result"), mark == "AMP", mark == "STAR")
+    texts = function.head.texts[: function.island.name - function.island.head]
+    outcome.deduced = "auto" in texts or block is not ctx.at.body_of(function).statements
+    if not outcome.deduced and mark in ("NAME", "GT", "SHIFT"):
+        outcome.record = objects.followed(returned_type(function, inner.constant_scope()))
+        if outcome.record is not None:
+            objects.make(ctx, constructors.unnamed(outcome.variable), outcome.record)
+            ctx.inlining.made.add(outcome.variable)
     ctx.inlining.depth += 1
     ctx.inlining.outcomes.append(outcome)
     labels, ctx.inlining.labels = ctx.inlining.labels, ()
-    with ctx.at.within(function), ctx.out.collect() as emitted:
+    again, ctx.inlining.again = ctx.inlining.again, {}
+    with ctx.at.within(function), ctx.out.collect() as emitted, ctx.breaking(""):
         whole = block is ctx.at.body.statements  # else of a lambda
+        outcome.type = returned_by_function(function, inner.constant_scope()) if whole else kind
+        if not outcome.pointer:
+            ctx.variables.readings[outcome.variable] = conversions.reading_of(outcome.type)
         statements.block(ctx, block, inner, braces=statements.braces_of(function) if whole else None)
     ctx.inlining.outcomes.pop()
     ctx.inlining.depth -= 1
     forward_jumps.once(ctx, point, emitted, "", span, line, level=0)
     for each in outcome.bound:  # whoever gets the reference reads or writes through it
         ctx.out.touch(AccessKind.UPDATE, Var(each))
-    ctx.inlining.labels = labels
+    ctx.inlining.labels, ctx.inlining.again = labels, again
     called = ctx.at.span_between(expr.lo, expr.hi)
-    name = function.name if whole else expr.callee.text if isinstance(expr.callee, tree.Name) else ""
+    name = called_name(function) if whole else expr.callee.text if isinstance(expr.callee, tree.Name) else ""
     call = FollowedCall(name, called, line, ctx.at.elsewhere(expr.lo, expr.hi), point, ctx.out.point)
     ctx.inlining.calls.append((function if whole else None, call))
+    if outcome.record is not None and outcome.values:
+        lifetimes.begin_temporary(ctx, constructors.unnamed(outcome.variable), outcome.record, expr)
+    if len(set(outcome.objects)) == 1 and outcome.values == len(outcome.objects):
+        return Var(outcome.objects[0])
     if not outcome.refs:
         return Var(outcome.variable) if outcome.values else ctx.out.fresh()
     known = join(outcome.refs)
     return known if not outcome.values else known.moved(None)
+
+
+def called_name(function: Function) -> str:
+    """What a function is called where it is told of."""
+    symbol = operators.symbol_of(function)
+    if symbol:
+        return f"operator {symbol}" if symbol[0].isidentifier() else f"operator{symbol}"
+    at, texts = function.definition.island.name, function.definition.tokens.texts
+    return f"~{function.name}" if at and texts[at - 1] == "~" else function.name
 
 
 def result_mark(function: Function) -> str:

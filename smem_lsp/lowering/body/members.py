@@ -19,6 +19,9 @@ def member_of(ctx: Context, place: Ref, name: str) -> Ref:
     if place.shape:
         return place.part()
     if isinstance(kind, Record):
+        bits = record_layout.bit_field(kind, name)
+        if bits is not None:
+            return _bit_field(place, bits)
         found = [(at, member) for each, at, member in record_layout.data_members(kind) or () if each == name]
         return (
             _named(ctx, place, place.member(*found[0]), name)
@@ -30,6 +33,13 @@ def member_of(ctx: Context, place: Ref, name: str) -> Ref:
         if element is not None:
             return place.member("xyzw".index(name) * element.size, element)
     return _of_unseen(ctx, place, name) if kind is None else place.part()
+
+
+def _bit_field(place: Ref, field: record_layout.BitField) -> Ref:
+    """The memory location that a bit-field shares with those next to it."""
+    found = place.member(field.start, field.type)
+    within = None if found.within is None else (found.within[0], found.within[0] + field.size)
+    return replace(found, element=field.size, within=within, name=-1, first_bit=field.first)
 
 
 def _named(ctx: Context, place: Ref, member: Ref, name: str) -> Ref:

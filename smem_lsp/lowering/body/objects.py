@@ -8,12 +8,17 @@ that a member holds escapes when the object gets there.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
+from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside
+from smem_lsp.elaborate.special_members import class_name
+from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.ir.values import Var
 from smem_lsp.lowering.body import declarations, members
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.callees.overloads import Callee
+from smem_lsp.lowering.state import conversions
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.effects import designated, pointed_to
 from smem_lsp.lowering.state.local_scope import (
@@ -25,11 +30,19 @@ from smem_lsp.lowering.state.local_scope import (
     View,
 )
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.semantics import collect, type_of
-from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl, declaration_tree
+from smem_lsp.semantics import collect, record_layout, type_of
+from smem_lsp.semantics.declarations import (
+    ClassDecl,
+    Declared,
+    FunctionDecl,
+    Source,
+    UsingDecl,
+    declaration_tree,
+)
 from smem_lsp.semantics.scope import Scope, bases_of
 from smem_lsp.semantics.types import (
     Array,
+    Enum,
     Record,
     Reference,
     Scalar,
@@ -62,6 +75,7 @@ class Field:
     declarator: tree.Declarator
     type: Type | None
     home: Scope
+    where: tuple[int, int]  # its declaration, among the tokens of the class
 
     @property
     def reference(self) -> bool:
@@ -100,7 +114,7 @@ def _fields(record: Record, depth: int) -> tuple[Field, ...] | None:
     if decl.body is None or decl.tag == "union" or depth > _MAX_NESTING:
         return None
     inside = collect.inside(decl)
-    if inside.odd or inside.virtual or inside.unnamed:
+    if inside.odd or inside.unnamed:
         return None
     found: list[Field] = []
     for base in bases_of(record):
@@ -121,7 +135,7 @@ def _fields(record: Record, depth: int) -> tuple[Field, ...] | None:
             if not declarator.name:
                 return None
             kind = type_of.variable_type(parsed, declarator, record.scope)
-            found.append(Field(declarator.name, parsed, declarator, kind, record.scope))
+            found.append(Field(declarator.name, parsed, declarator, kind, record.scope, member.range))
     names = {field.name for field in found}
     return tuple(found) if len(names) == len(found) else None
 
@@ -166,6 +180,8 @@ def make(ctx: Context, variable: Variable, record: Record, depth: int = 0) -> No
         if member.array == 0 and scalar_of(plain_type(field.type)) is not None:
             ctx.variables.numbers_only.add(index)
         own[field.name] = member
+        if not member.array and not field.declarator.pointers:
+            ctx.variables.readings[index] = conversions.reading_of(member.type)
         ctx.variables.member_of[index] = variable.index, field.name
         inner = None if member.array or field.declarator.pointers else followed(field.type)
         if inner is not None and depth < _MAX_NESTING:
@@ -176,16 +192,18 @@ def _member(field: Field, index: int) -> Variable:
     words, declarator = field.declaration.words, field.declarator
     kind, element, shape = declarations.pointee(words, field.declaration.names, declarator, field.home)
     own = plain_type(field.type)
-    lossy = isinstance(own, Scalar) and (own.kind == "float" or own.size < 4)
+    bits = declarator.width is not None
+    number = record_layout.bits_of(own, declarator, field.home) if bits else own
     return Variable(
         index,
         0 if declarator.nested else len(declarator.dims),
-        declarations.keeps_integers(words) and not lossy,
+        not bits and conversions.keeps_integers(own),
         plain=bool(declarator.pointers) or isinstance(own, Scalar),
         element=element,
         shape=shape,
         kind=kind,
         of_class="" if declarator.pointers else declarations.class_name(words),
+        type=number if isinstance(number, Scalar | Enum) else None,
     )
 
 
@@ -230,21 +248,23 @@ class Method:
 
     @property
     def callee(self) -> Callee:
-        return Callee(self.function, self.record.scope)
+        outside = self.function.enclosing[-1:] != (class_name(self.record),)
+        arguments = arguments_of_class(self.record, self.function) if outside else ()
+        return Callee(self.function, self.record.scope, arguments or None)
 
 
 def methods(ctx: Context, record: Record, name: str, where: tree.Expr, depth: int = 0) -> list[Method] | None:
     """The methods of that name with a body, of the class or else of its bases; None where some are not in sight."""
-    own = [
-        decl
-        for decl, scope in record.scope.own(name)
-        if isinstance(decl, FunctionDecl) and scope is record.scope
-    ]
-    if own:
+    declared = [decl for decl, scope in record.scope.own(name) if scope is record.scope]
+    own = [decl for decl in declared if isinstance(decl, FunctionDecl)]
+    used = any(isinstance(decl, UsingDecl) for decl in declared)
+    if own and not used:
         return definitions(ctx, record, own, where)
-    if record.scope.own(name) or depth > _MAX_NESTING:
+    if (record.scope.own(name) and not used) or depth > _MAX_NESTING:
         return None
-    inherited: list[Method] = []
+    inherited = definitions(ctx, record, own, where)  # those of the bases join them ([namespace.udecl])
+    if inherited is None:
+        return None
     for base in bases_of(record):
         more = None if base is None else methods(ctx, base, name, where, depth + 1)
         if more is None:
@@ -295,7 +315,10 @@ def _undefined(classes: Sequence[Declared], method: str) -> int | None:
             return None
         inside = collect.inside(decl)
         names = [method] if method != TO_POINTER else [each for each in inside.names if is_conversion(each)]
-        declared = [d for name in names for d in inside.names.get(name, ()) if isinstance(d, FunctionDecl)]
+        found = [d for name in names for d in inside.names.get(name, ())]
+        declared = [d for d in found if isinstance(d, FunctionDecl)]
+        if len(declared) < len(found):
+            return None  # a base has it, too
         if inside.virtual or (decl.body is not None and decl.bases is not None and not declared):
             return None
         if not decl.parameters:  # a template can only be used where its definition is
@@ -304,35 +327,80 @@ def _undefined(classes: Sequence[Declared], method: str) -> int | None:
 
 
 def _function(ctx: Context, record: Record, decl: FunctionDecl, where: tree.Expr) -> Function | None:
-    """The definition that a declaration in a class is, told by its place among those of the same name."""
-    if decl.body is None:
-        return None
+    """The definition that a declaration in a class is, or that stands outside of the class."""
     name = _island_name(decl.name)
     offset = ctx.at.body.site(ctx.at.base + where.lo, ctx.at.base + where.hi).start
-    header = ctx.at.unit.preprocessed.header
-    if decl.source.texts is header.texts or (
-        len(decl.source.texts) == len(header.texts) and decl.source.texts == header.texts
-    ):
-        for function in ctx.at.unit.header_definitions(name, offset):
+    in_headers = ctx.at.unit.header_definitions(name, offset)
+    if decl.body is None:
+        return defined_outside(record, decl, (*ctx.helpers.get(name, ()), *in_headers))
+    if is_of_header(ctx, decl.source):
+        for function in in_headers:
             if function.island.body[0] - BEHIND == decl.body[0]:
                 return function
         return None
-    placed = _placed(record, decl, name)
-    if placed is None:
-        return None
-    number, count = placed
-    around = record.decl.name.rpartition("::")[2]
-    functions = [f for f in ctx.helpers.get(name, ()) if f.island.enclosing[-1:] == (around,)]
-    if len(functions) != count or len({f.island.enclosing for f in functions}) > 1:
-        return None
-    return functions[number]
+    alike = headed_alike(ctx, decl)
+    found = alike[0] if len(alike) == 1 else _in_order(record, decl, alike)
+    return found if found is not None and found.enclosing[-1:] == (class_name(record),) else None
+
+
+def is_of_header(ctx: Context, source: Source) -> bool:
+    """Are these the tokens of the headers, and not of the file itself?"""
+    header = ctx.at.unit.preprocessed.header
+    return source.texts is header.texts or (
+        len(source.texts) == len(header.texts) and source.texts == header.texts
+    )
+
+
+def headed_alike(ctx: Context, decl: FunctionDecl) -> list[Function]:
+    """The functions of the file that have the head of a definition, whichever class they are of."""
+    words = head_words(decl)
+    return [each for each in ctx.helpers.get(_island_name(decl.name), ()) if is_headed(each, words)]
+
+
+def _in_order(record: Record, decl: FunctionDecl, alike: Sequence[Function]) -> Function | None:
+    """Of functions of the file with one head the one that a declaration is: they stand in one order. What the bodies
+    say is not looked at, which may be from an older text (``semantics.file_scope``)."""
+    where = _PLACES.of(record.scope.state.store, decl, partial(_places, decl))
+    return alike[where.index(decl.head[0])] if len(where) == len(alike) else None
+
+
+_PLACES = Query[FunctionDecl, tuple[int, ...]]("places of definitions that are headed alike")
+
+
+def _places(decl: FunctionDecl) -> tuple[int, ...]:
+    """Where the head of a definition stands in its file, its own place among them."""
+    texts, words = decl.source.texts, list(head_words(decl))
+    found: list[int] = []
+    at = -1
+    while True:
+        checkpoint()
+        try:
+            at = texts.index(words[0], at + 1)
+        except ValueError:
+            return tuple(found)
+        if list(texts[at : at + len(words)]) == words:
+            found.append(at)
+
+
+def head_words(decl: FunctionDecl) -> tuple[str, ...]:
+    """A definition up to the brace of its body, without its template header."""
+    assert decl.body is not None
+    return tuple(decl.source.texts[decl.head[0] : decl.body[0]])
+
+
+def is_headed(function: Function, words: tuple[str, ...]) -> bool:
+    """Is this what stands in front of the body of a function?"""
+    definition = function.definition
+    end = definition.island.body[0]
+    return tuple(definition.tokens.texts[max(0, end - len(words)) : end]) == words
 
 
 def _island_name(name: str) -> str:
     """What a definition is called among the functions of the file."""
     if name in ("operator()", "operator[]", TO_POINTER) or is_conversion(name):
         return "operator"
-    return name.removeprefix("operator") or name
+    target = name.removeprefix("operator")
+    return target.rpartition("::")[2] or name if target != name else name
 
 
 def is_conversion(name: str) -> bool:
@@ -341,41 +409,44 @@ def is_conversion(name: str) -> bool:
     return target != name and target[:1].isidentifier() and target.endswith(("*", "&"))
 
 
-def _placed(record: Record, decl: FunctionDecl, name: str) -> tuple[int, int] | None:
-    """(number of a declaration, count) among all of that name in the specialisations of its class."""
-    outer = next(
-        (s for s in record.scope.outwards() if record.decl in s.declarations.names.get(record.decl.name, ())),
-        None,
-    )
-    if outer is None:
-        return None
-    found: list[FunctionDecl] = []
-    for each in outer.declarations.names[record.decl.name]:
-        checkpoint()
-        if not isinstance(each, ClassDecl):
-            return None
-        for group in collect.inside(each).names.values():
-            found += [
-                d
-                for d in group
-                if isinstance(d, FunctionDecl)
-                and d.body is not None
-                and _island_name(d.name) == name
-                and d.source.texts is decl.source.texts
-            ]
-    found.sort(key=lambda d: d.head)
-    return (found.index(decl), len(found)) if decl in found else None
-
-
 def inside(ctx: Context, record: Record, target: Variable | Ref) -> LocalScope:
     """The names of the members of an object, for the body of a method. The object is a variable or in shared memory."""
     scope = LocalScope(names={"this": This(record, target)})
     if isinstance(target, Variable):
-        scope.names.update(ctx.variables.objects[target.index].members)
+        scope.names.update(members_of(ctx, target, record))
     else:
         for field in fields(record) or ():
             scope.names[field.name] = View(members.member_of(ctx, target, field.name))
     return scope
+
+
+def members_of(ctx: Context, variable: Variable, record: Record) -> dict[str, Meaning]:
+    """The members of an object that its class, or this base of it, has."""
+    known = ctx.variables.objects[variable.index].members
+    return {each.name: known[each.name] for each in fields(record) or ()}
+
+
+def seen_as(ctx: Context, variable: Variable) -> Record | None:
+    """The class that an object is used as; None: its members are not followed."""
+    known = of_variable(ctx, variable)
+    return None if known is None else variable.seen_as or known.record
+
+
+def as_declared(
+    ctx: Context,
+    variable: Variable,
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    constants: Scope,
+) -> Variable:
+    """An object behind a reference or a pointer, whose class is what is declared, perhaps a base of its own."""
+    known = ctx.variables.objects.get(variable.index)
+    if known is None or "auto" in declaration.words:
+        return variable
+    record = plain_type(type_of.specified(declaration.words, declaration.names, constants))
+    if not isinstance(record, Record) or record not in with_bases(known.record):
+        return variable
+    return replace(variable, seen_as=record)
 
 
 def alike(ctx: Context, one: Variable, other: Variable) -> bool:

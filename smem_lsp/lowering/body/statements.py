@@ -24,19 +24,23 @@ from smem_lsp.ir.nodes import (
 from smem_lsp.ir.tensor_maps import CLASSES, box_of
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Value, Var, operation
 from smem_lsp.lowering.body import (
+    backward_jumps,
     declarations,
     expressions,
     forward_jumps,
     handed_memory,
     header_arrays,
     inlining,
+    lifetimes,
     objects,
+    range_loops,
     switches,
 )
 from smem_lsp.lowering.library import inline_ptx
-from smem_lsp.lowering.state import effects
+from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import LocalScope, Variable
+from smem_lsp.lowering.state.local_scope import Boundary, LocalScope, Variable
+from smem_lsp.lowering.state.narrow_counters import without_wrap
 from smem_lsp.lowering.state.trip_count import count_trips, never_runs
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.source import Span, checkpoint
@@ -44,12 +48,16 @@ from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
+_MOST_LABELS = 12  # one inside of the other, to which jumps are followed
+
 
 def block(ctx: Context, node: tree.Block, scope: LocalScope, *, braces: Span | None = None) -> None:
     """The statements of a block, in a scope of their own, with the places between them."""
     inner = LocalScope(scope)
     span = braces or ctx.at.body.site(node.lo, node.hi)
     _statements(ctx, node.statements, inner, span)
+    if not _never_ends(node):
+        lifetimes.end(ctx, inner)
     if braces is None:
         _place(ctx, node.hi - 1, node.hi, at_end=True)
     elif ctx.inlining.depth == 0:
@@ -58,24 +66,25 @@ def block(ctx: Context, node: tree.Block, scope: LocalScope, *, braces: Span | N
         ctx.out.emit(Place(ctx.out.next_point(), closing, line, at_end=True))
 
 
+def _never_ends(node: tree.Block) -> bool:
+    """Is the end of a block never reached?"""
+    return bool(node.statements) and isinstance(node.statements[-1], tree.JumpStatement)
+
+
 def _statements(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope, around: Span) -> None:
-    """Statements of a block. Those up to a label that jumps among them lead to are a region that they leave."""
-    found = forward_jumps.region(ctx, nodes) if any(isinstance(each, tree.Label) for each in nodes) else None
-    if found is not None:
-        first, at = found
-        label = nodes[at]
-        assert isinstance(label, tree.Label)
-        _statements(ctx, nodes[:first], scope, around)
-        point, labels = ctx.out.next_point(), ctx.inlining.labels
-        ctx.out.reserve(2)
-        ctx.inlining.labels = (*labels, label.name)
-        with ctx.out.collect() as emitted:
-            _statements(ctx, nodes[first:at], scope, around)
-        ctx.inlining.labels = labels
-        span = ctx.at.body.span(nodes[first].lo, nodes[at - 1].hi)
-        line = line_of(ctx, nodes[first].lo)
-        forward_jumps.once(ctx, point, emitted, label.name, span, line, level=len(labels) + 1)
-        nodes = nodes[at + 1 :]
+    """Statements of a block. Those up to a label that jumps among them lead to are a region that they leave; those from
+    a label to the last jump back to it are a loop."""
+    while len(ctx.inlining.labels) < _MOST_LABELS and any(isinstance(each, tree.Label) for each in nodes):
+        checkpoint()
+        forward, back = forward_jumps.region(ctx, nodes), backward_jumps.repeated(ctx, nodes)
+        if forward is not None and back is not None and back[0] < forward[0] <= back[1] < forward[1]:
+            forward = back[0], forward[1]  # a way out of the loop
+        if back is not None and (forward is None or not forward[0] <= back[0] <= back[1] < forward[1]):
+            nodes = _repeated(ctx, nodes, *back, scope, around)
+        elif forward is not None:
+            nodes = _left(ctx, nodes, *forward, scope, around)
+        else:
+            break
     watched = ctx.watched
     if watched is not None and watched.statements is nodes:
         in_turn(ctx, nodes[: watched.first], scope, around)
@@ -84,6 +93,45 @@ def _statements(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope
         watched.finish(ctx, visit)
         nodes = nodes[watched.end :]
     in_turn(ctx, nodes, scope, around)
+
+
+def _left(
+    ctx: Context, nodes: Sequence[tree.Statement], first: int, at: int, scope: LocalScope, around: Span
+) -> Sequence[tree.Statement]:
+    """Statements of which those from the ``first`` on jump forward to a label, ``at``. Returns those behind it."""
+    label = nodes[at]
+    assert isinstance(label, tree.Label)
+    _statements(ctx, nodes[:first], scope, around)
+    point, labels = ctx.out.next_point(), ctx.inlining.labels
+    ctx.out.reserve(2)
+    ctx.inlining.labels = (*labels, label.name)
+    with ctx.out.collect() as emitted:
+        _statements(ctx, nodes[first:at], scope, around)
+    ctx.inlining.labels = labels
+    span = ctx.at.body.span(nodes[first].lo, nodes[at - 1].hi)
+    line = line_of(ctx, nodes[first].lo)
+    forward_jumps.once(ctx, point, emitted, label.name, span, line, level=len(labels) + 1)
+    return nodes[at + 1 :]
+
+
+def _repeated(
+    ctx: Context, nodes: Sequence[tree.Statement], at: int, last: int, scope: LocalScope, around: Span
+) -> Sequence[tree.Statement]:
+    """Statements of which those up to the ``last`` jump back to a label, ``at``. Returns those behind them."""
+    label = nodes[at]
+    assert isinstance(label, tree.Label)
+    _statements(ctx, nodes[:at], scope, around)
+    point, labels, jumps = ctx.out.next_point(), ctx.inlining.labels, ctx.inlining.again
+    ctx.out.reserve(backward_jumps.RESERVED)
+    again = ctx.variables.declare(f"{label.name} again")
+    ctx.inlining.labels = (*labels, label.name)
+    ctx.inlining.again = {**jumps, label.name: again}
+    with ctx.out.collect() as emitted:
+        _statements(ctx, nodes[at + 1 : last + 1], scope, around)
+    ctx.inlining.labels, ctx.inlining.again = labels, jumps
+    span, line = ctx.at.body.span(label.lo, nodes[last].hi), line_of(ctx, label.lo)
+    backward_jumps.loop(ctx, point, label.name, again, emitted, span, line)
+    return nodes[last + 1 :]
 
 
 def in_turn(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope, around: Span) -> None:
@@ -126,7 +174,8 @@ def statement(ctx: Context, node: tree.Statement, scope: LocalScope, around: Spa
                 if expr is None:
                     not_understood(ctx, node.chunk, scope)
                 else:
-                    expressions.discard(ctx, expr, scope)
+                    with lifetimes.full_expression(ctx):
+                        expressions.discard(ctx, expr, scope)
                     _guessed(ctx, node.chunk, scope)
         case tree.DeclarationStatement():
             with ctx.at.chunk(node.chunk[0]):
@@ -134,7 +183,8 @@ def statement(ctx: Context, node: tree.Statement, scope: LocalScope, around: Spa
                 if declaration is None:
                     not_understood(ctx, node.chunk, scope)
                 else:
-                    declarations.declare(ctx, declaration, scope, around)
+                    with lifetimes.full_expression(ctx):
+                        declarations.declare(ctx, declaration, scope, around)
                     _guessed(ctx, node.chunk, scope)
         case tree.If():
             _if(ctx, node, scope)
@@ -203,17 +253,39 @@ def head_value(ctx: Context, chunk: tuple[int, int], scope: LocalScope) -> Value
         _guessed_head(ctx, chunk, scope)
         if isinstance(node, tree.ConditionWithInit):
             if node.init is not None:
-                _head_part(ctx, node.init, scope)
+                run_in_head(ctx, node.init, scope)
             node = node.condition
-        return _head_part(ctx, node, scope)
+        return head_part(ctx, node, scope)
 
 
-def _head_part(ctx: Context, node: tree.Expr | tree.Declaration, scope: LocalScope) -> Value:
+def head_part(ctx: Context, node: tree.Expr | tree.Declaration, scope: LocalScope) -> Value:
+    """The value of a condition, perhaps of what it declares."""
     if not isinstance(node, tree.Declaration):
-        return expressions.truth(ctx, node, scope)
-    declarations.declare(ctx, node, scope, ctx.at.body.site(0, len(ctx.at.body.tokens)))
-    meaning = scope.lookup(node.declarators[-1].name) if node.declarators else None
+        with lifetimes.full_expression(ctx):
+            return expressions.truth(ctx, node, scope)
+    declare_in_head(ctx, node, scope)
+    if not node.declarators:
+        return ctx.out.fresh()
+    last = node.declarators[-1]
+    at = max(last.name_at, 0)
+    meaning = scope.lookup(last.name)
+    if isinstance(meaning, Variable) and meaning.index in ctx.variables.objects:
+        return expressions.truth(ctx, tree.Name(at, at + 1, last.name), scope)
     return Var(meaning.index) if isinstance(meaning, Variable) else ctx.out.fresh()
+
+
+def run_in_head(ctx: Context, node: tree.Expr | tree.Declaration, scope: LocalScope) -> None:
+    """What stands in front of a condition."""
+    if isinstance(node, tree.Declaration):
+        declare_in_head(ctx, node, scope)
+    else:
+        with lifetimes.full_expression(ctx):
+            expressions.discard(ctx, node, scope)
+
+
+def declare_in_head(ctx: Context, node: tree.Declaration, scope: LocalScope) -> None:
+    with lifetimes.full_expression(ctx):
+        declarations.declare(ctx, node, scope, ctx.at.body.site(0, len(ctx.at.body.tokens)))
 
 
 def _if(ctx: Context, node: tree.If, scope: LocalScope) -> None:
@@ -225,6 +297,7 @@ def _if(ctx: Context, node: tree.If, scope: LocalScope) -> None:
             header_arrays.note_discarded(ctx, dead)
         if live is not None:
             _body(ctx, live, inner)
+        lifetimes.end(ctx, inner)
         return
     point = ctx.out.next_point()
     with ctx.out.collect() as then:
@@ -244,6 +317,7 @@ def _if(ctx: Context, node: tree.If, scope: LocalScope) -> None:
             line_of(ctx, node.lo),
         )
     )
+    lifetimes.end(ctx, inner)
 
 
 def span_of(ctx: Context, node: tree.If | tree.For | tree.While | tree.DoWhile | tree.Switch) -> Span | None:
@@ -255,11 +329,13 @@ def _body(ctx: Context, node: tree.Statement, scope: LocalScope) -> None:
     if isinstance(node, tree.Block):
         block(ctx, node, scope)
     else:
-        statement(ctx, node, LocalScope(scope), ctx.at.body.site(node.lo, node.hi))
+        inner = LocalScope(scope)
+        statement(ctx, node, inner, ctx.at.body.site(node.lo, node.hi))
+        lifetimes.end(ctx, inner)
 
 
 def _for(ctx: Context, node: tree.For, scope: LocalScope) -> None:
-    inner = LocalScope(scope)
+    inner = LocalScope(scope, boundary=Boundary.LOOP)
     with ctx.at.chunk(node.head[0]):
         head = ctx.at.body.chunk("for_head", node.head)
     if head is None:
@@ -269,32 +345,52 @@ def _for(ctx: Context, node: tree.For, scope: LocalScope) -> None:
         return
     _guessed_head(ctx, node.head, inner)
     if isinstance(head, tree.RangeFor):
-        _range_for(ctx, node, head, inner)
-        return
+        range_loops.lower(ctx, node, head, inner)
+    else:
+        loop(ctx, node, head, inner)
+
+
+def loop(
+    ctx: Context, node: tree.For, head: tree.ForHead, inner: LocalScope, first: tree.Declaration | None = None
+) -> None:
+    """A loop with this head, in a scope of its own. ``first``: what each iteration declares first."""
     with ctx.at.chunk(node.head[0]):
         if head.init is not None:
-            if isinstance(head.init, tree.Declaration):
-                _head_part(ctx, head.init, inner)
-            else:
-                expressions.discard(ctx, head.init, inner)
+            run_in_head(ctx, head.init, inner)
         initial = _Before(ctx)
     point = ctx.out.next_point()
     condition: Value = Const(1)
     with ctx.out.collect() as first_check:
         if head.condition is not None:
             with ctx.at.chunk(node.head[0]):
-                condition = _head_part(ctx, head.condition, inner)
-    with ctx.out.collect() as body, ctx.counting(_stepped(head.step, inner)):
-        _body(ctx, node.body, inner)
+                condition = head_part(ctx, head.condition, inner)
+    with ctx.out.collect() as body, ctx.breaking(""), ctx.counting(_stepped(head.step, inner)):
+        around = LocalScope(inner)
+        if first is not None:
+            with ctx.at.chunk(node.head[0]):
+                declare_in_head(ctx, first, around)
+        _body(ctx, node.body, around)
+        lifetimes.end(ctx, around)
     with ctx.out.collect() as step, ctx.at.chunk(node.head[0]):
         if head.step is not None:
-            expressions.discard(ctx, head.step, inner)
+            with lifetimes.full_expression(ctx):
+                expressions.discard(ctx, head.step, inner)
         checked: Value = condition
         with ctx.out.collect() as again:
             if head.condition is not None:
-                checked = _same_name(ctx, condition, _head_part(ctx, head.condition, inner))
+                checked = _same_name(ctx, condition, head_part(ctx, head.condition, inner))
+    step = without_wrap(condition, step, body)
     parts = _LoopParts(point, condition, body, first_check, step, again, checked, initial)
     _loop(ctx, node, parts)
+    lifetimes.end(ctx, inner)
+
+
+def loop_of_unknown(ctx: Context, node: tree.For, scope: LocalScope) -> None:
+    """A loop of which nothing is known but its body."""
+    point = ctx.out.next_point()
+    with ctx.out.collect() as body, ctx.breaking(""):
+        _body(ctx, node.body, scope)
+    _loop(ctx, node, _LoopParts(point, ctx.out.fresh(), body))
 
 
 def _stepped(step: tree.Expr | None, scope: LocalScope) -> frozenset[int]:
@@ -312,30 +408,15 @@ def _stepped(step: tree.Expr | None, scope: LocalScope) -> frozenset[int]:
     return frozenset((meaning.index,)) if isinstance(meaning, Variable) else frozenset()
 
 
-def _range_for(ctx: Context, node: tree.For, head: tree.RangeFor, scope: LocalScope) -> None:
-    with ctx.at.chunk(node.head[0]):
-        if head.init is not None:
-            _head_part(ctx, head.init, scope)
-        expressions.value(ctx, head.range, scope)
-        for declarator in head.declaration.declarators:
-            variable = ctx.variables.declare(declarator.name)
-            scope.names[declarator.name] = Variable(variable)
-            scope.declare_constants().values[declarator.name] = None
-            ctx.assign(variable, ctx.out.fresh())
-    point = ctx.out.next_point()
-    with ctx.out.collect() as body:
-        _body(ctx, node.body, scope)
-    _loop(ctx, node, _LoopParts(point, ctx.out.fresh(), body))
-
-
 def _while(ctx: Context, node: tree.While, scope: LocalScope) -> None:
-    inner = LocalScope(scope)
+    inner = LocalScope(scope, boundary=Boundary.LOOP)
     initial = _Before(ctx)
     point = ctx.out.next_point()
     with ctx.out.collect() as first_check:
         condition = head_value(ctx, node.condition, inner)
-    with ctx.out.collect() as body:
+    with ctx.out.collect() as body, ctx.breaking(""):
         _body(ctx, node.body, inner)
+        lifetimes.end_perhaps(ctx, inner)  # what the condition declares, but for the last time
     with ctx.out.collect() as again:
         checked = _same_name(ctx, condition, head_value(ctx, node.condition, LocalScope(scope)))
     parts = _LoopParts(point, condition, body, first_check, again=again, checked=checked, initial=initial)
@@ -351,8 +432,8 @@ def _same_name(ctx: Context, first: Value, again: Value) -> Value:
 
 def _do(ctx: Context, node: tree.DoWhile, scope: LocalScope) -> None:
     point = ctx.out.next_point()
-    with ctx.out.collect() as body:
-        _body(ctx, node.body, LocalScope(scope))
+    with ctx.out.collect() as body, ctx.breaking(""):
+        _body(ctx, node.body, LocalScope(scope, boundary=Boundary.LOOP))
     with ctx.out.collect() as again:
         condition = head_value(ctx, node.condition, LocalScope(scope))
     _loop(ctx, node, _LoopParts(point, condition, body, again=again, late=True))
@@ -413,6 +494,8 @@ def _loop(ctx: Context, node: tree.For | tree.While | tree.DoWhile, parts: _Loop
         return
     least, trips = int(parts.late), None
     induction = None
+    if parts.late and condition == Const(0):
+        trips = 1
     endless = isinstance(condition, Const) and condition.n != 0
     if initial is not None:
         if not endless:
@@ -465,16 +548,23 @@ def _jump(ctx: Context, node: tree.JumpStatement, scope: LocalScope) -> None:
             expr = ctx.at.body.chunk(tree.value_start(ctx.at.body.tokens.kinds, node.chunk), node.chunk)
             if expr is None:
                 not_understood(ctx, node.chunk, scope)
-            elif node.kind == "return" and ctx.inlining.outcomes:
-                inlining.returned(ctx, expr, scope)
             else:
-                expressions.value(ctx, expr, scope)
+                with lifetimes.full_expression(ctx):
+                    if node.kind == "return" and ctx.inlining.outcomes:
+                        inlining.returned(ctx, expr, scope)
+                    else:
+                        expressions.value(ctx, expr, scope)
             _guessed(ctx, node.chunk, scope)
+    lifetimes.leave(ctx, scope, node.kind)
     line = line_of(ctx, node.lo)
-    target = "".join(ctx.at.body.tokens.texts[node.lo + 1 : node.lo + 2]) if node.kind == "goto" else ""
+    target = ctx.inlining.breaks if node.kind == "break" else ""
+    if node.kind == "goto":
+        target = "".join(ctx.at.body.tokens.texts[node.lo + 1 : node.lo + 2])
     if node.kind == "goto" and target not in ctx.inlining.labels:
         ctx.limits.note_irregular(f"goto at line {line}")
         return
+    if target in ctx.inlining.again:
+        ctx.out.assign(ctx.inlining.again[target], Const(1))
     leaves = target or (node.kind == "return" and ctx.inlining.depth)
     kind = JumpKind.LEAVE if leaves else JumpKind(node.kind)
     ctx.out.emit(Jump(ctx.out.next_point(), kind, line, target))
@@ -496,6 +586,8 @@ def lower_parameters(ctx: Context, scope: LocalScope) -> None:
             variable = ctx.variables.declare(declarator.name)
             constant = declarations.is_constant(declaration.words, declarator.pointers)
             of_class = "" if "*" in declarator.pointers else declarations.class_name(declaration.words)
+            number = declarations.declared_type(declarator, scope)
+            ctx.variables.readings[variable] = conversions.reading_of(number)
             scope.names[declarator.name] = Variable(variable, constant=constant, of_class=of_class)
             ctx.local_names[declarator.name] = -1
             if agreed is not None and declarator.name not in agreed:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from smem_lsp.ir.values import Value
-from smem_lsp.lowering.body import methods, objects
+from smem_lsp.lowering.body import constructors, lifetimes, methods, objects
 from smem_lsp.lowering.library.values import made_by
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics import type_of
 from smem_lsp.semantics.types import Record
 from smem_lsp.syntax import tree
 
@@ -18,8 +19,25 @@ def temporary(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Variable | No
     record = made(expr, scope)
     if name is None or record is None:
         return None
-    variable = methods.new(ctx, "", record, [name.text])
-    methods.construct(ctx, variable, record, arguments, expr, scope)
+    variable = constructors.new(ctx, "", record, [name.text])
+    constructors.construct(ctx, variable, record, arguments, expr, scope)
+    lifetimes.begin_temporary(ctx, variable, record, expr)
+    ctx.inlining.made.add(variable.index)
+    return variable
+
+
+def converted(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Variable | None:
+    """The object that a cast to a class makes ([expr.static.cast]); None: a cast to another type, or not followed."""
+    found = temporary(ctx, expr, scope)
+    if found is not None or expr.type.pointers or expr.type.dims:
+        return found
+    record = objects.followed(type_of.type_id(expr.type, scope.constant_scope()))
+    if record is None:
+        return None
+    variable = constructors.new(ctx, "", record, expr.type.words)
+    constructors.give(ctx, variable, record, expr.operand, scope)
+    lifetimes.begin_temporary(ctx, variable, record, expr)
+    ctx.inlining.made.add(variable.index)
     return variable
 
 
@@ -28,7 +46,7 @@ def made(expr: tree.Expr, scope: LocalScope) -> Record | None:
     name, _ = made_by(expr)
     if name is None or scope.lookup(name.text) is not None:
         return None
-    return objects.followed(methods.as_record(scope.constant_scope().resolve(name)))
+    return objects.followed(constructors.as_record(scope.constant_scope().resolve(name)))
 
 
 def call_temporary(ctx: Context, made: tree.Expr, expr: tree.Call, scope: LocalScope) -> Value | Ref | None:

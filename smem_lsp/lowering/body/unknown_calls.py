@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from smem_lsp.ir.nodes import Access, AccessKind
 from smem_lsp.ir.values import Value
-from smem_lsp.lowering.body import expressions, objects
+from smem_lsp.lowering.body import expressions, objects, stored_targets
 from smem_lsp.lowering.callees import capture, overloads
 from smem_lsp.lowering.callees.in_sight import is_in_sight
 from smem_lsp.lowering.callees.may_wait import NO_CLASSES, calm, touch_arguments
 from smem_lsp.lowering.callees.presumed import is_sequential, presumed_calm
+from smem_lsp.lowering.callees.telling_functions import touch_outer_memory
 from smem_lsp.lowering.library import bulk_copies, cuda_pipeline
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
@@ -19,10 +20,11 @@ from smem_lsp.lowering.state.local_scope import Closure, LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.lowering.state.template_header import template_parameters, type_parameters
 from smem_lsp.semantics.declarations import FunctionDecl
+from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.semantics.sizes import is_plain_type
-from smem_lsp.semantics.types import Record, is_number
+from smem_lsp.semantics.types import Pointer, Record, is_number, plain_type
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
@@ -42,12 +44,56 @@ def unknown_call(ctx: Context, expr: tree.Call, scope: LocalScope, name: str) ->
 def passed_over(ctx: Context, expr: tree.Call, definitions: Sequence[Function], scope: LocalScope) -> None:
     """A function that is not followed has run: one of ``definitions``, if there are any."""
     ctx.limits.passed_over = True
+    _note_reached(ctx, expr, definitions, scope)
     reached = calm(ctx, definitions, _classes(expr, definitions, scope))
     if reached is not None or (not definitions and is_sequential(ctx, expr, scope)):
         if reached is None or not touch_arguments(reached):
             ctx.out.touch(AccessKind.UPDATE)  # of global memory, perhaps
     else:
         ctx.may_synchronise(presumed_calm(ctx, expr, definitions, scope))
+
+
+def _note_reached(ctx: Context, expr: tree.Call, definitions: Sequence[Function], scope: LocalScope) -> None:
+    """The function that runs may touch shared memory of the file that it is not handed. What is not in sight is taken
+    to touch none of it: it would have to declare it again."""
+    found = definitions or _perhaps_called(ctx, expr.callee, scope)
+    if found is None:
+        return
+    if found or not ctx.at.unit.shared_names:
+        known = found or [each for each in ctx.at.unit.all_functions if not each.is_kernel]
+        top = ctx.around.file_constants
+        if not touch_outer_memory(ctx.at.unit, ctx.helpers, top, known, ctx.dialect):
+            return
+    words = effects.words(ctx, expr.callee)
+    ctx.limits.note_unknown(f"line {ctx.at.line(expr.lo)}: {words} is not followed", accesses=1)
+    ctx.lose_outer_memory(f"{words} is not followed")
+
+
+def _perhaps_called(ctx: Context, callee: tree.Expr, scope: LocalScope) -> Sequence[Function] | None:
+    """The functions of the name that is called; none where it is the value of an expression, and may be any; None: it
+    is not in sight."""
+    match callee:
+        case tree.Name(text=text):
+            name = text.rpartition("::")[2]
+            held = scope.lookup(text) is not None or overloads.handed(callee, scope) is not None
+            held = held or isinstance(scope.constant_scope().resolve(callee), TypedConstant)
+        case tree.Member(operator="." | "->", name=text):
+            name = text.rpartition("::")[2]
+            held = _is_data(callee, scope)
+        case _:
+            return ()
+    if held:
+        return ()
+    return overloads.functions_named(ctx, name, tree.Name(callee.lo, callee.hi, name)) or None
+
+
+def _is_data(callee: tree.Member, scope: LocalScope) -> bool:
+    """Is it a data member that is called: a pointer to a function?"""
+    kind = plain_type(evaluate_value(callee.base, scope.constant_scope()).type)
+    record = plain_type(kind.target) if isinstance(kind, Pointer) else kind
+    return isinstance(record, Record) and not any(
+        isinstance(decl, FunctionDecl) for decl, _ in record.scope.own(callee.name)
+    )
 
 
 def _of_packs(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[Function]:
@@ -87,6 +133,19 @@ def hand_over(
 ) -> frozenset[int]:
     """Pass the arguments of a call to something unknown. Returns the buffers that it gets hold of. ``definitions``: all
     that it may be; None: whatever has its name."""
+    taken = taken_by(ctx, expr, scope, name, definitions)
+    passed = _is_passed(ctx, expr.callee, scope)
+    return pass_by_reference(ctx, expr.arguments, scope, name, taken, passed=passed)
+
+
+def taken_by(
+    ctx: Context,
+    expr: tree.Call,
+    scope: LocalScope,
+    name: str,
+    definitions: Sequence[Function] | None,
+) -> Sequence[Taken] | None:
+    """How a call's arguments are taken by all that it may be, ``definitions`` or whatever has its name."""
     if definitions is None:
         definitions = ctx.helpers.get(name.split("::")[-1], ())
         if isinstance(expr.callee, tree.Name) and name == expr.callee.text:
@@ -100,8 +159,7 @@ def hand_over(
     if isinstance(expr.callee, tree.Name) and expr.callee.templated:
         spelled = [overloads.keeps_values(ctx, each, expr.callee) for each in definitions]
         taken = taken if spelled and all(spelled) else None  # f<float&>(x)
-    passed = _is_passed(ctx, expr.callee, scope)
-    return pass_by_reference(ctx, expr.arguments, scope, name, taken, passed=passed)
+    return taken
 
 
 def lend(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
@@ -147,7 +205,8 @@ def pass_by_reference(
                 bulk_copies.align(ctx, loaded, name)
             if loaded.pointer and taken is not None and not taken[number].keeps:
                 kind = AccessKind.READ if taken[number].reads else AccessKind.UPDATE
-                ctx.access(loaded.lost().place(), kind, argument.lo, argument.hi)
+                plain = kind is AccessKind.UPDATE  # of which nobody knows that it is atomic
+                ctx.access(loaded.lost().place(), kind, argument.lo, argument.hi, plain=plain)
                 continue
             if loaded.pointer:
                 ctx.access(loaded.lost().place(), AccessKind.UPDATE, argument.lo, argument.hi)
@@ -182,7 +241,7 @@ def pass_by_reference(
         if taken is None and isinstance(argument, tree.Name) and _counts_turns(ctx, argument, scope):
             ctx.limits.assumed.append(f"{name} leaves {argument.text} as it is")
         elif by_reference:
-            effects.forget_bound(ctx, argument, scope)
+            stored_targets.forget_target(ctx, argument, scope)
             bound.append(argument)
     if reached:
         for argument in bound:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from smem_lsp.ir.nodes import Buffer
 from smem_lsp.ir.values import Const, Sym, Unknown, Value, operator_of
 from smem_lsp.lowering.body import calls
-from smem_lsp.lowering.state import conversions, effects
+from smem_lsp.lowering.state import conversions, effects, floating_values
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope, Variable, View
 from smem_lsp.lowering.state.places import Ref, join
@@ -129,6 +129,16 @@ def first_value(
     if not isinstance(given, Ref) or given.loaded is None or own.isdisjoint(declared.words):
         return given
     return _no_array(ctx, given.loaded, value)
+
+
+def note_integer(ctx: Context, given: Value | Ref, declared: tree.Declaration) -> None:
+    """``T i = threadIdx.x + 1;`` of a type that is a parameter of the template: most likely it holds the number."""
+    own = ctx.at.template_parameters.intersection(declared.words)
+    if not own or isinstance(given, Ref | Const) or not floating_values.is_whole(given):
+        return
+    said = f"{min(own)} is an integer type of 32 bits or more"
+    if said not in ctx.limits.assumed:
+        ctx.limits.assumed.append(said)
 
 
 def _no_array(ctx: Context, loaded: Value, expr: tree.Expr) -> Value:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from smem_lsp.lowering.callees.intrinsics import LOADS, is_pure
+from smem_lsp.lowering.callees.intrinsics import is_pure
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.source.regex import regex
@@ -59,7 +59,7 @@ def _called(function: Function, dialect: Dialect) -> frozenset[str] | None:
         if at < ends.get(text, 0):
             continue
         exchanged = dialect.exchanges.fullmatch(text) is not None
-        if after != "(" or exchanged or text in LOADS or not is_pure(text):
+        if after != "(" or exchanged or not is_pure(text):
             return None
         called.add(text)
     return frozenset(called)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from smem_lsp.lowering.callees import overloads
-from smem_lsp.lowering.callees.intrinsics import STATE_MAKERS, STATE_READERS
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.semantics.entities import Functions, Namespace, Undeclared
-from smem_lsp.syntax import tree
+from smem_lsp.syntax import stubs, tree
 
 # Namespaces of libraries whose functions declare no static shared memory. CUB's collectives are told apart elsewhere.
 _LIBRARIES = frozenset(
     "std cuda cub nv nvcuda cooperative_groups thrust cute cutlass at c10 torch glm".split()
 )
+_RANDOM = ("random_state", "random_number")
 
 
 def is_in_sight(ctx: Context, callee: tree.Name, scope: LocalScope) -> bool:
@@ -24,7 +24,7 @@ def is_in_sight(ctx: Context, callee: tree.Name, scope: LocalScope) -> bool:
         return True
     if overloads.functions_named(ctx, name, callee):
         return True
-    if name in STATE_MAKERS or STATE_READERS.fullmatch(name):
+    if any(each.model in _RANDOM for each in stubs.own().named(name)):
         return True
     if scope.lookup(callee.text) is not None or callee.text in ctx.at.template_parameters:
         return True

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from smem_lsp.lowering.callees.intrinsics import OVERLOADED
+from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
 from smem_lsp.lowering.state.template_header import template_parameters
@@ -19,7 +19,9 @@ from smem_lsp.semantics.declarations import Declared, FunctionDecl
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument, Functions
 from smem_lsp.semantics.evaluate import evaluate_value
-from smem_lsp.semantics.function_scope import function_scope
+from smem_lsp.semantics.function_scope import function_scope, qualifiers_of
+from smem_lsp.semantics.intrinsics import takes_as_they_are
+from smem_lsp.semantics.redeclarations import all_defined
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.specialization import is_specialization, spelled_argument, spelled_arguments
 from smem_lsp.semantics.template_arguments import same
@@ -126,13 +128,14 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     """The functions that a call can mean, all of them; empty when they are not in sight."""
     bound = handed(callee, scope)
     if bound is not None:
-        return _handed_over(ctx, bound[0], callee, expr, scope)
+        return handed_over(ctx, bound[0], callee, expr, scope)
     *qualifiers, name = callee.text.removeprefix("::").split("::")
     found = functions_named(ctx, name, callee)
     if not found:
         return _constant_functions(ctx, callee, expr, scope)
     if name in ctx.at.unit.header_functions and not any(f.number < 0 for f in found):
-        return []  # a header declares it, and what it is stands elsewhere
+        if not _are_all_defined(callee, scope):
+            return []  # a header declares it, and what it is stands elsewhere
     found = [function for function in found if takes(function, len(expr.arguments))]
     if callee.text.startswith("::") and not qualifiers:
         found = [each for each in found if not each.enclosing] or found
@@ -142,8 +145,9 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
         found = _not_hidden(ctx, found, expr, scope)
     around = _class_of(callee, scope)
     if around is not None:
-        if any(each.body is None for each in _functions(around.scope.own(name))):
-            return []  # defined outside of the class, perhaps not in sight
+        declared = list(_functions(around.scope.own(name)))
+        if any(each.body is None for each in declared):
+            return _defined_outside(ctx, around, declared, found, expr, scope)
         found = [f for f in found if f.enclosing[-1:] == (around.decl.name.rpartition("::")[2],)]
         found = _of_specialisation(around, found)
     spelled = callee.arguments[-1] if callee.arguments else None
@@ -158,16 +162,45 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     return [Callee(function) for function in found]
 
 
+def _defined_outside(
+    ctx: Context,
+    record: Record,
+    declared: Sequence[FunctionDecl],
+    named: Sequence[Function],
+    expr: tree.Call,
+    scope: LocalScope,
+) -> list[Callee]:
+    """The static member of a class that a call means, where they are defined outside of it; empty when one of them is
+    not in sight, or several are left."""
+    found: list[Function] = []
+    for decl in declared:
+        checkpoint()
+        function = None if decl.body is not None else defined_outside(record, decl, named)
+        if function is None:
+            return []
+        found.append(function)
+    left = by_type(ctx, [f for f in found if takes(f, len(expr.arguments))], expr, scope, of_one_class=True)
+    if len(left) != 1 or len(left[0].body.tokens) > MAX_TOKENS:
+        return []
+    return [Callee(left[0], record.scope, arguments_of_class(record, left[0]) or None)]
+
+
+def _are_all_defined(callee: tree.Name, scope: LocalScope) -> bool:
+    """Does the file define every function that a header declares under this name?"""
+    meaning = scope.constant_scope().resolve(callee)
+    return isinstance(meaning, Functions) and all_defined(decl for decl, _ in meaning.overloads)
+
+
 def is_built_in(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalScope) -> bool:
     """Is it surely the function of CUDA that is called with numbers, though others have its name? What makes objects of
     numbers loses against it, and so do templates where it takes each number as it is ([over.match.best])."""
     name = callee.text
-    if callee.templated or not (name in OVERLOADED or name.startswith("__")):
+    if callee.templated or "::" in name:
         return False
     given = [plain_type(argument_type(ctx, argument, scope)) for argument in expr.arguments]
     if not all(map(is_number, given)):
         return False
-    alike = name in OVERLOADED and len(set(given)) == 1 and _is_whole(given[0])
+    alike = len(set(given)) == 1 and _is_whole(given[0]) and takes_as_they_are(name, given)
     inside = ctx.at.function.enclosing
     for function in functions_named(ctx, name, callee):
         around = function.enclosing
@@ -195,15 +228,20 @@ def _is_whole(kind: Type | None) -> bool:
 def _in_scope(ctx: Context, found: list[Function], qualifiers: list[str]) -> list[Function]:
     """Those that a name with these qualifiers may mean here."""
     if qualifiers:
-        return [f for f in found if f.enclosing[-len(qualifiers) :] == tuple(qualifiers)] or found
-    inside = ctx.at.function.enclosing
+        return [f for f in found if path_of(f)[-len(qualifiers) :] == tuple(qualifiers)] or found
+    inside = path_of(ctx.at.function)
     classes = ctx.at.unit.symbols.types
     return [
         f
         for f in found
-        if f.enclosing == inside[: len(f.enclosing)]
-        or not any(name in classes for name in f.enclosing)  # no method of another class
+        if path_of(f) == inside[: len(path_of(f))]
+        or not any(name in classes for name in path_of(f))  # no method of another class
     ]
+
+
+def path_of(function: Function) -> tuple[str, ...]:
+    """The namespaces and classes that a function belongs to, wherever it is defined."""
+    return (*function.enclosing, *qualifiers_of(function))
 
 
 def _not_hidden(ctx: Context, found: list[Function], expr: tree.Call, scope: LocalScope) -> list[Function]:
@@ -238,10 +276,10 @@ def handed(callee: tree.Name, scope: LocalScope) -> tuple[Argument] | None:
     return None if "::" in callee.text or callee.templated else scope.constant_scope().bound_to(callee.text)
 
 
-def _handed_over(
+def handed_over(
     ctx: Context, argument: Argument, callee: tree.Name, expr: tree.Call, scope: LocalScope
 ) -> list[Callee]:
-    """The functions that a template argument names."""
+    """The functions that a template argument or a pointer to a function names."""
     if not isinstance(argument, Functions):
         return []
     heads = [list(decl.source.texts[slice(*decl.list)]) for decl, _ in argument.overloads]

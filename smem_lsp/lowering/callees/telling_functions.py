@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.targets.dialects import Dialect
 
 
 def reaches(
@@ -20,11 +21,41 @@ def reaches(
 ) -> bool:
     """Does one of some functions, or what it calls, name any of these words? ``helpers``: those of the file, by
     name."""
-    telling = telling_functions(unit, helpers, file_scope, spelled)
     return any(
-        not (spelled.isdisjoint(words) and telling.isdisjoint(words))
-        for words in (function.definition.body_words for function in functions)
+        name_telling(unit, helpers, file_scope, function.definition.body_words, spelled)
+        for function in functions
     )
+
+
+def touch_outer_memory(
+    unit: TranslationUnit,
+    helpers: Mapping[str, Sequence[Function]],
+    file_scope: Scope,
+    functions: Sequence[Function],
+    dialect: Dialect,
+) -> bool:
+    """May one of some functions touch shared memory that others name, too: an array of the file, or dynamic memory?"""
+    if unit.shared_names and reaches(unit, helpers, file_scope, functions, frozenset(unit.shared_names)):
+        return True
+    if not any(_declares_dynamic(each.definition.body.texts, dialect.shared) for each in unit.all_functions):
+        return False
+    return reaches(unit, helpers, file_scope, functions, frozenset((dialect.shared,)))
+
+
+def _declares_dynamic(texts: Sequence[str], shared: str) -> bool:
+    return "extern" in texts and shared in texts
+
+
+def name_telling(
+    unit: TranslationUnit,
+    helpers: Mapping[str, Sequence[Function]],
+    file_scope: Scope,
+    words: Iterable[str],
+    spelled: frozenset[str],
+) -> bool:
+    """Are there any of these words, or names of functions that reach them, among some words of the text?"""
+    telling = telling_functions(unit, helpers, file_scope, spelled)
+    return not (spelled.isdisjoint(words) and telling.isdisjoint(words))
 
 
 def telling_functions(

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from smem_lsp.ir.nodes import AccessKind, Atomic
 from smem_lsp.ir.values import Operator, Value, operation
-from smem_lsp.lowering.callees.intrinsics import EFFECTS
+from smem_lsp.lowering.callees.intrinsics import value_of
 from smem_lsp.lowering.library import wmma
-from smem_lsp.lowering.library.values import result_of
+from smem_lsp.lowering.library.values import note_exchange, result_of
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.types import scalar_of
-from smem_lsp.syntax import tree
+from smem_lsp.syntax import stubs, tree
 
 _KINDS = {"r": AccessKind.READ, "w": AccessKind.WRITE, "x": AccessKind.UPDATE}
 
@@ -28,7 +28,7 @@ def atomic(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value
         if number == 0 and isinstance(result, Ref):
             place = result.place()
             added = _added(name, place, given[1:])
-            done = Atomic(before.key, added, compares=name.startswith("atomicCAS"))
+            done = Atomic(before.key, added, compares=value_of(name) == "exchange_if_equal")
             ctx.access(place, AccessKind.UPDATE, argument.lo, argument.hi, atomic=done)
         elif number == 0 and not isinstance(result, Ref):
             ctx.outside.signal(result)
@@ -45,36 +45,38 @@ def _added(name: str, place: Ref, operands: Sequence[Value | Ref]) -> Value | No
     if len(operands) != 1 or kind is None or kind.kind != "int":
         return None
     (added,) = operands
-    if isinstance(added, Ref) or not name.startswith(("atomicAdd", "atomicSub")):
+    if isinstance(added, Ref) or value_of(name) not in ("sum", "difference"):
         return None
-    falls = name.startswith("atomicSub")
-    return operation(Operator.NEGATE, added) if falls else added
+    return operation(Operator.NEGATE, added) if value_of(name) == "difference" else added
 
 
 def effects_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:
-    """A function whose ``EFFECTS`` on its arguments are known."""
-    if len(expr.arguments) > len(EFFECTS[name]):
+    """A function of which a stub says all that it does through its arguments."""
+    (stub, *_) = (each for each in stubs.own().named(name) if each.model == "memory")
+    if len(expr.arguments) > len(stub.parameter_names):
         return None
+    through = {effect.parameter: effect for effect in stub.effects}
     values: list[Value] = []
-    for argument, effect in zip(expr.arguments, EFFECTS[name]):
+    for argument, parameter in zip(expr.arguments, stub.parameter_names):
+        effect = through.get(parameter)
         result = effects.load(ctx, ctx.lower.operand(ctx, argument, scope), argument)
         if not isinstance(result, Ref):
             values.append(result)
-            if effect in "wx" and "atomic" in name:
+            if effect is not None and stub.has("atomic") and effect.kind != "r":
                 ctx.outside.signal(result)
-            elif effect != ".":
-                ctx.outside.pass_over(result, _KINDS[effect])
-            continue
-        if effect == ".":
+            elif effect is not None:
+                ctx.outside.pass_over(result, _KINDS[effect.kind])
+        elif effect is None:
             ctx.escape(result, argument.lo, f"argument of {name}")
-            continue
-        kind = _KINDS[effect]
-        place = result.place()
-        if name.startswith("mem"):
-            place = place.reached(evaluate(expr.arguments[-1], scope.constant_scope()))
-        whole = name.startswith("__")
-        moved = wmma.tile(expr, name, place.byte, scope) if name.endswith("_matrix_sync") else None
-        ctx.access(place if whole else place.part(), kind, argument.lo, argument.hi, tile=moved)
+        else:
+            place = result.place()
+            if effect.count in stub.parameter_names[: len(expr.arguments)]:
+                size = expr.arguments[stub.parameter_names.index(effect.count)]
+                place = place.reached(evaluate(size, scope.constant_scope()))
+            moved = wmma.tile(expr, name, place.byte, scope) if name.endswith("_matrix_sync") else None
+            place = place.part() if effect.count else place
+            ctx.access(place, _KINDS[effect.kind], argument.lo, argument.hi, tile=moved)
+    note_exchange(ctx, expr, name, values)
     return result_of(ctx, name, values) if len(values) == len(expr.arguments) else ctx.out.fresh()
 
 
@@ -86,7 +88,7 @@ def same_address(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) ->
     for argument in expr.arguments[1:]:
         ctx.lower.value(ctx, argument, scope)
     ctx.lower.lend(ctx, expr.arguments[0], scope)
-    if name in ("addressof", "__addressof") and isinstance(result, Ref):
+    if value_of(name) == "address" and isinstance(result, Ref):
         return result.address()
     effects.forget_bound(ctx, expr.arguments[0], scope)
     return result if isinstance(result, Ref) else ctx.out.fresh()
@@ -107,6 +109,6 @@ def address_question(ctx: Context, expr: tree.Call, name: str, scope: LocalScope
     found = [
         effects.load(ctx, ctx.lower.operand(ctx, argument, scope), argument) for argument in expr.arguments
     ]
-    if name == "__builtin_expect" and found and not isinstance(found[0], Ref):
+    if value_of(name) == "first" and found and not isinstance(found[0], Ref):
         return found[0]
     return ctx.out.fresh()

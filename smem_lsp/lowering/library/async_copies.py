@@ -17,7 +17,6 @@ from dataclasses import replace
 
 from smem_lsp.ir.nodes import Access, AccessKind, Branch, Loop, Node
 from smem_lsp.ir.values import Bytes, Const, Value
-from smem_lsp.lowering.callees.intrinsics import ASYNC_COPIES
 from smem_lsp.lowering.library import (
     bulk_copies,
     bulk_flights,
@@ -35,12 +34,12 @@ from smem_lsp.lowering.state.copies import Family
 from smem_lsp.lowering.state.local_scope import GroupKind, LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.evaluate import evaluate
-from smem_lsp.syntax import tree
+from smem_lsp.syntax import stubs, tree
 
 
 def copying_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | Ref | None:
     """A call of CUDA that issues, commits or waits for asynchronous copies; None: another function."""
-    if name in ASYNC_COPIES:
+    if name in stubs.own().modelled("async_copy"):
         _issue(ctx, expr, name, scope)
     elif name == "__pipeline_commit" and not expr.arguments:
         mark(ctx, CopyEvent.COMMIT, expr.lo)

@@ -1,14 +1,28 @@
-"""Barriers of CUDA that are functions, and ``assert``, in which one may be gone."""
+"""Barriers of CUDA that are functions, the two halves of others, and ``assert``, in which one may be gone.
+
+A thread that is at the first half of a barrier goes on: what it does from there to the second half comes in no order
+with what others do on either side. Where it does nothing there that matters, the second half is a barrier.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from smem_lsp.ir.nodes import Barrier, BarrierKind, CopyWaitKind
+from smem_lsp.ir.nodes import (
+    Assign,
+    Barrier,
+    BarrierKind,
+    CopyWait,
+    CopyWaitKind,
+    Exchange,
+    GlobalAccess,
+    Node,
+    Place,
+)
 from smem_lsp.ir.values import Const, Value
 from smem_lsp.lowering.library.copy_groups import CopyEvent, Wait
 from smem_lsp.lowering.library.values import arguments_of
-from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.context import Arrival, Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.syntax import tree
 
@@ -38,6 +52,40 @@ def counted_barrier(ctx: Context, expr: tree.Call, name: str, scope: LocalScope)
     number, count = arguments_of(ctx, expr, scope)
     ctx.out.named_barrier(expr.lo, expr.hi, number, count, arrives=False)
     return ctx.out.fresh()
+
+
+def arrive(ctx: Context, kind: BarrierKind, lo: int, hi: int, spelling: str) -> None:
+    """All threads say that they are there."""
+    items = ctx.out.items
+    ctx.arrivals[kind] = Arrival(items, len(items), ctx.out.half(lo, hi, spelling, arrives=True))
+
+
+def wait(ctx: Context, kind: BarrierKind, lo: int, hi: int, spelling: str) -> None:
+    """They wait for what others have done before they said so."""
+    arrival = ctx.arrivals.pop(kind, None)
+    if arrival is None or arrival.items is not ctx.out.items:
+        ctx.out.half(lo, hi, spelling, arrives=False)
+    elif is_at_once(ctx, arrival):
+        ctx.out.emit(Barrier(ctx.out.next_point(), kind, None, ctx.at.line(lo), spelling))
+    else:
+        ctx.out.half(lo, hi, spelling, arrival.point, arrives=False)
+
+
+def is_at_once(ctx: Context, arrival: Arrival, *, copies: bool = True) -> bool:
+    """Does a thread do nothing that matters since it has arrived? Then it is taken to arrive here. ``copies``: it may
+    have some under way, for which it may have waited meanwhile."""
+    since = arrival.items[arrival.index + 1 :]
+    if arrival.items is not ctx.out.items:
+        return False
+    if not all(_is_of_the_thread(node) or (isinstance(node, CopyWait) and not copies) for node in since):
+        return False
+    arrival.items[arrival.index] = Assign(arrival.point, ctx.variables.declare("arrived"), Const(0))
+    return True
+
+
+def _is_of_the_thread(node: Node) -> bool:
+    """Is it nothing that shared memory, or who waits for whom, has to do with?"""
+    return isinstance(node, Assign | GlobalAccess | Place | Exchange)
 
 
 def warp_barrier(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value:

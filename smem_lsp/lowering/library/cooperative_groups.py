@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from smem_lsp.ir.nodes import BarrierKind, Branch, Seq
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Value, operation
-from smem_lsp.lowering.callees.intrinsics import GROUP_EXCHANGES
-from smem_lsp.lowering.callees.library_names import GROUP_FACTORIES
+from smem_lsp.lowering.callees.library_names import group_exchanges, group_kind
+from smem_lsp.lowering.library import barriers
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Group, GroupKind, LocalScope
+from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
@@ -24,11 +25,14 @@ GROUP_TYPES = {
     "coalesced_group": GroupKind.WARP,
     "thread_group": GroupKind.OTHER,
 }
+_PARTITIONS = ("binary_partition", "labeled_partition")
+_MOST_OF_A_TILE = 1024  # threads
 
 _BARRIERS = {
     GroupKind.BLOCK: BarrierKind.BLOCK,
     GroupKind.GRID: BarrierKind.BLOCK,  # it also orders the threads of each block
     GroupKind.WARP: BarrierKind.WARP,
+    GroupKind.TILE: BarrierKind.TILE,
     GroupKind.CLUSTER: BarrierKind.CLUSTER,
     GroupKind.OTHER: BarrierKind.OTHER,
 }
@@ -41,12 +45,18 @@ def handle(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Group | None:
         return meaning if isinstance(meaning, Group) else None
     if isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name):
         name = expr.callee.text.split("::")[-1]
-        if name == "this_thread_block" and expr.arguments:
+        kind = group_kind(name)
+        if kind is None or name in ctx.helpers:
             return None
-        kind = GROUP_FACTORIES.get(name)
-        if kind is None:
-            return None
-        return _tile(ctx, expr, expr.callee, scope) if name == "tiled_partition" else Group(kind)
+        if name == "tiled_partition":
+            return _tile(ctx, expr, expr.callee, scope)
+        if name == "this_thread":
+            return Group(GroupKind.WARP, 1)
+        if name in _PARTITIONS:
+            return _partition(ctx, expr, scope)
+        for argument in expr.arguments:
+            _lend(ctx, argument, scope)
+        return Group(kind)
     if isinstance(expr, tree.Cast) and expr.style == "functional" and expr.type.words:
         kind = GROUP_TYPES.get(expr.type.words[-1].split("::")[-1].removesuffix("<>"))
         return None if kind is None else Group(kind)
@@ -55,15 +65,36 @@ def handle(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Group | None:
 
 def _tile(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Group:
     """``tiled_partition<N>(group)`` and ``tiled_partition(group, N)``, where the group is the block or a tile of it."""
-    unknown = Group(GroupKind.WARP)
     of = handle(ctx, expr.arguments[0], scope) if expr.arguments else None
-    if of is None or (of.kind is not GroupKind.BLOCK and of.size is None):
-        return unknown
     given = (callee.arguments[-1] if callee.arguments else None) or expr.arguments[1:]
     size = evaluate(given[0], scope.constant_scope()) if given else None
-    if size is None or size <= 0 or (of.size is not None and of.size % size):
-        return unknown
-    return Group(GroupKind.WARP if size <= WARP_SIZE else GroupKind.OTHER, size, of.size)
+    if size is None or not 0 < size <= _MOST_OF_A_TILE or size & size - 1:
+        return Group(GroupKind.OTHER)
+    kind = GroupKind.WARP if size <= WARP_SIZE else GroupKind.TILE
+    if of is None or (of.kind is not GroupKind.BLOCK and of.size is None):
+        return Group(kind if kind is GroupKind.WARP else GroupKind.OTHER)
+    return Group(kind, size, of.size) if of.size is None or of.size % size == 0 else Group(GroupKind.OTHER)
+
+
+def _partition(ctx: Context, expr: tree.Call, scope: LocalScope) -> Group:
+    """``binary_partition(tile, predicate)`` and ``labeled_partition(tile, label)``: lanes with one value."""
+    of = handle(ctx, expr.arguments[0], scope) if expr.arguments else None
+    given = [ctx.lower.value(ctx, each, scope) for each in expr.arguments[1:]]
+    if of is None or of.kind is not GroupKind.WARP or of.size is None or len(given) != 1:
+        return Group(GroupKind.WARP)
+    label = given[0]
+    if isinstance(expr.callee, tree.Name) and expr.callee.text.endswith("binary_partition"):
+        label = operation(Operator.NOT_EQUAL, label, Const(0))
+    return Group(GroupKind.WARP, None, of.size, ctx.frozen_value(label))
+
+
+def _lend(ctx: Context, argument: tree.Expr, scope: LocalScope) -> None:
+    """``this_thread_block(memory)``: the library has these bytes as long as there are groups."""
+    found = ctx.lower.operand(ctx, argument, scope)
+    if isinstance(found, Ref):
+        line = ctx.at.line(argument.lo)
+        why = f"{{}} is lent to cooperative groups at line {line}"
+        ctx.buffers.pin(found.bases, why, seen=True, within=found.within)
 
 
 _KEEPS = frozenset(("sync", "tiled_partition", "memcpy_async", "wait", "wait_prior", "binary_partition"))
@@ -98,9 +129,14 @@ def group_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> GroupKind | No
 
 def group_barrier(ctx: Context, expr: tree.Call, group: Group, spelling: str) -> None:
     """All threads of a group wait for each other."""
-    small = group.kind is GroupKind.WARP and group.size is not None
-    lanes = min(group.size or WARP_SIZE, WARP_SIZE) if small else WARP_SIZE
-    ctx.out.barrier(_BARRIERS[group.kind], expr.lo, expr.hi, spelling, lanes=lanes)
+    kind, lanes = _BARRIERS[group.kind], group.size or WARP_SIZE
+    mask: Value | None = None
+    if group.label is not None:
+        alike = Const(_ALL_LANES), group.label, Const(ctx.out.next_point())
+        mask, lanes = Op(Operator.CALL, alike, "__match_any_sync"), group.parent or WARP_SIZE
+    elif kind is BarrierKind.WARP and group.size is None:
+        mask = ctx.out.fresh()  # lanes that are not known
+    ctx.out.barrier(kind, expr.lo, expr.hi, spelling, mask, lanes=lanes)
 
 
 # What groups tell of themselves (CUDA C++ programming guide, "Group Types").
@@ -266,11 +302,14 @@ def _exchanged(ctx: Context, name: str, given: Sequence[Value], group: Group) ->
     """What lanes get that exchange values: a function of what all of them give, another one at each place, since the
     lanes that take part may be others. All lanes of a warp get one answer of a vote or a reduction among them all."""
     name = name.split("::")[-1]
+    if name in _SHUFFLES and group.size is not None and len(given) == 2:
+        return Op(Operator.CALL, (Const(_ALL_LANES), *given, Const(group.size)), f"__{name}_sync")
     kind = _JOINT.get(name, f"group_{name}") if group.size == WARP_SIZE else f"group_{name}"
     return Op(Operator.CALL, (Const(_ALL_LANES), *given, Const(ctx.out.next_point())), f"__{kind}_sync")
 
 
 _ALL_LANES = 0xFFFFFFFF
+_SHUFFLES = ("shfl", "shfl_up", "shfl_down", "shfl_xor")
 _JOINT = {
     "reduce": "reduce_group",
     "invoke_one_broadcast": "reduce_group",
@@ -287,11 +326,14 @@ def method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope
         return None
     kind = group.kind
     given = [ctx.lower.value(ctx, argument, scope) for argument in expr.arguments]
-    if callee.name in ("sync", "barrier_wait"):
+    if callee.name == "sync":
         synchronise(ctx, expr, group)
+    elif callee.name in ("barrier_arrive", "barrier_wait"):
+        half = barriers.arrive if callee.name == "barrier_arrive" else barriers.wait
+        half(ctx, _BARRIERS[kind], expr.lo, expr.hi, f"{callee.name}();")
     if kind is GroupKind.CLUSTER and callee.name == "map_shared_rank":
         ctx.out.remote(expr.lo, expr.hi)
-    if kind is GroupKind.WARP and callee.name in GROUP_EXCHANGES:
+    if kind is GroupKind.WARP and callee.name in group_exchanges():
         ctx.out.exchange(expr.lo, expr.hi, callee.name, None)
         return _exchanged(ctx, callee.name, given, group)
     return answer(ctx, callee.name, group)

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from smem_lsp.ir.nodes import Access, AccessKind
 from smem_lsp.ir.values import Const, Value
-from smem_lsp.lowering.callees.intrinsics import COLLECTIVES, REUSED, TOTALS
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
@@ -21,7 +20,7 @@ from smem_lsp.semantics import record_layout
 from smem_lsp.semantics.declarations import AliasDecl, Declared, UsingDecl
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Record, Storage, Type, plain_type
-from smem_lsp.syntax import tree
+from smem_lsp.syntax import stubs, tree
 
 _MOST_ALIASES = 8  # that name each other
 _MOST_NESTED = 8  # classes in classes
@@ -42,7 +41,7 @@ def collective(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalS
         return None
     if not storage:
         ctx.limits.note_unexact(f"cub::{kind} makes a shared array of its own")
-    serves = kind in REUSED
+    serves = any(each.has("reuses_storage") for each in stubs.own().named(kind))
     place = (
         _storage(ctx, storage[0], scope, of_block=kind.startswith("Block"), serves=serves)
         if storage
@@ -58,10 +57,20 @@ def collective(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalS
         ctx.may_synchronise()
     if place is not None and serves:
         _serve(ctx, place, storage[0])
-    total = TOTALS.get((kind, callee.name, len(expr.arguments)))
+    total = _total(kind, callee.name, len(expr.arguments))
     for number, argument in enumerate(expr.arguments):
         _overwrite(ctx, argument, scope, uniform=number == total)
     return ctx.out.fresh()
+
+
+def _total(kind: str, method: str, count: int) -> int | None:
+    """The number of the argument that gets the total of the whole block: the same in all threads; None: there is
+    none."""
+    for each in stubs.own().members(kind):
+        total = each.argument("uniform")
+        if each.name == method and len(each.parameter_names) == count and total is not None:
+            return each.parameter_names.index(total)
+    return None
 
 
 def _is_kept(kind: Type | None, depth: int = 0) -> bool:
@@ -158,7 +167,7 @@ def _overwrite(ctx: Context, argument: tree.Expr, scope: LocalScope, *, uniform:
 
 def class_of(name: tree.Name, scope: Scope) -> str | None:
     """Which class template of CUB a name means: itself, or an alias of an instance; None: another class."""
-    return library_class(name, scope, COLLECTIVES, ("cub",))
+    return library_class(name, scope, stubs.own().modelled("collective"), ("cub",))
 
 
 def library_class(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from smem_lsp.ir.nodes import BarrierFamily
 from smem_lsp.ir.values import Value
-from smem_lsp.lowering.callees.library_names import NAMED_BARRIER
+from smem_lsp.lowering.callees.library_names import named_barriers
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.syntax import tree
@@ -22,7 +22,12 @@ _METHODS = {"sync": False, "arrive_and_wait": False, "arrive": True}  # does it 
 def static_call(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | None:
     """``NamedBarrier::sync(n, id)``; None: another function, or one that is in sight."""
     path = callee.text.split("::")
-    if path[-2:-1] != [NAMED_BARRIER] or path[-1] in ctx.at.unit.header_functions or _in_sight(ctx):
+    if (
+        len(path) < 2
+        or path[-2] not in named_barriers()
+        or path[-1] in ctx.at.unit.header_functions
+        or _in_sight(ctx)
+    ):
         return None
     if path[-1] not in _METHODS or not _takes(ctx, callee, expr.arguments):
         return ctx.lower.unknown_call(ctx, expr, scope, callee.text)
@@ -35,7 +40,7 @@ def method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope
         return None
     made = callee.base
     if isinstance(made, tree.Call) and isinstance(made.callee, tree.Name):
-        named = made.callee.text.rpartition("::")[2] == NAMED_BARRIER
+        named = made.callee.text.rpartition("::")[2] in named_barriers()
         if named and _takes(ctx, made.callee, made.arguments):
             return _come(ctx, expr, callee.name, _values(ctx, made.arguments, scope))
     meaning = scope.lookup(made.text) if isinstance(made, tree.Name) else None
@@ -51,7 +56,7 @@ def declared(
     given = declarator.initializer
     if (
         not declaration.words
-        or declaration.words[-1].rpartition("::")[2] != NAMED_BARRIER
+        or declaration.words[-1].rpartition("::")[2] not in named_barriers()
         or not isinstance(given, tree.Braces)
         or not _takes(ctx, tree.Name(declaration.lo, declaration.hi, declaration.words[-1]), given.items)
         or declarator.pointers
@@ -60,7 +65,8 @@ def declared(
     ):
         return False
     variable = ctx.variables.declare(declarator.name)
-    scope.names[declarator.name] = Variable(variable, exact=False, plain=False, of_class=NAMED_BARRIER)
+    of_class = declaration.words[-1].rpartition("::")[2]
+    scope.names[declarator.name] = Variable(variable, exact=False, plain=False, of_class=of_class)
     ctx.named_barriers[variable] = _values(ctx, given.items, scope)
     return True
 
@@ -90,7 +96,7 @@ def _takes(ctx: Context, name: tree.Name, arguments: Sequence[tree.Expr]) -> boo
 def _in_sight(ctx: Context) -> bool:
     """Does the file have such a class of its own?"""
     return any(
-        function.island.enclosing[-1:] == (NAMED_BARRIER,)
+        not named_barriers().isdisjoint(function.island.enclosing[-1:])
         for method in _METHODS
         for function in ctx.helpers.get(method, ())
     )

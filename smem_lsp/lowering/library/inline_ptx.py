@@ -23,9 +23,17 @@ from smem_lsp.lowering.callees.ptx_text import (
 from smem_lsp.lowering.callees.ptx_text import (
     instructions as instructions_of,
 )
-from smem_lsp.lowering.library import async_copies, bulk_copies, bulk_flights, copy_groups, mbarriers
+from smem_lsp.lowering.library import (
+    async_copies,
+    barriers,
+    bulk_copies,
+    bulk_flights,
+    copy_groups,
+    endings,
+    mbarriers,
+)
 from smem_lsp.lowering.library.copy_groups import CopyEvent
-from smem_lsp.lowering.library.special_registers import register_read
+from smem_lsp.lowering.library.ptx_registers import computed, without_copies
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.copies import Family, ProxyEvent
@@ -42,7 +50,9 @@ _BRACKETS = regex(r"\[[^\[\]]*(?:\[\w+\][^\[\]]*)*\]")
 _OPERAND = regex(r"%(\d+|\[\w+\])")
 _MATRICES = {"x1": 1, "x2": 2, "x4": 4}  # of eight rows of eight 16-bit elements, where the shape is m8n8
 _BITS = regex(r"\.(?:[bsuf](8|16|32|64|128)|bf16|f16x2|bf16x2)\b")
-_PLAIN_BARRIER = regex(r"(?:bar|barrier)\.sync(?:\.aligned)?\s+0\Z")
+_STORES = regex(r"st(?:\.\w+(?:::\w+)?)*\.[bsu](?:32|64)\Z")  # one integer, all of it
+_HEXADECIMAL = regex(r"0[xX][0-9a-fA-F]{1,16}U?\Z")
+_PLAIN_BARRIER = regex(r"(?:bar|barrier)(?:\.cta)?\.sync(?:\.aligned)?\s+0\Z")
 
 _JUMP = regex(r"bra(?:\.uni)? ([\w$%=]+)")
 
@@ -59,6 +69,7 @@ _PLAIN = frozenset(("ld", "ldu", "st"))
 _STRONG = frozenset("volatile relaxed acquire release acq_rel mmio sc cluster gpu sys gl cv wt".split())
 _GROUPS = ("commit_group", "wait_group", "wait_all")
 _OF_THE_BLOCK = frozenset("ldmatrix stmatrix bar barrier".split())
+_ENDINGS = (["exit"], ["trap"])  # statements of one instruction, behind which no thread goes on
 _BARRIERS = frozenset(("bar", "barrier", "mbarrier"))
 # Those that touch memory, or work beside the thread. What is none of all these may wait for other threads: another
 # machine's, or a call.
@@ -100,8 +111,12 @@ def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
         )
         return
     code = "".join(unquoted(texts[i]) for i in range(*groups[0]) if kinds[i] == "STRING")
-    instructions = instructions_of(code)
+    instructions = without_copies(instructions_of(code))
     line = ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start)
+    if instructions in _ENDINGS:
+        with ctx.at.chunk(lo):
+            endings.leave(ctx, 0)
+        return
     if "GOTO" in kinds[lo:hi] or not _runs_through(code, instructions):
         ctx.limits.note_irregular(f"inline assembler at line {line}")
     operands = _operands(ctx, groups[1:3])
@@ -378,18 +393,25 @@ def _barrier(
         ctx.access(ref.lost().place(), AccessKind.UPDATE, 0, size)
         ctx.buffers.pin(ref.bases, f"{{}} is used by {words[0]} at line {ctx.at.line(0)}", within=ref.within)
     if "cluster" in words:
-        ctx.out.barrier(BarrierKind.CLUSTER, 0, size, "")
+        half = barriers.arrive if "arrive" in words else barriers.wait
+        half(ctx, BarrierKind.CLUSTER, 0, size, "")
     elif "warp" in words:
-        ctx.out.barrier(BarrierKind.WARP, 0, size, f"{ctx.dialect.warp_barrier}();")
+        mask = _value(arguments, operands) or ctx.out.fresh()
+        ctx.out.barrier(BarrierKind.WARP, 0, size, f"{ctx.dialect.warp_barrier}();", mask)
     elif _PLAIN_BARRIER.match(instruction):
         ctx.out.barrier(BarrierKind.BLOCK, 0, size, f"{ctx.dialect.block_barrier}();")
     else:
         number = count = None
-        arrives = "arrive" in words
-        if arrives or "sync" in words:  # a reduction has a predicate more
-            given = [_value(each, operands) for each in instruction.partition(" ")[2].split(",")]
+        arrives, votes = "arrive" in words, "red" in words
+        given = [_value(each, operands) for each in arguments.split(",")]
+        if votes:  # an output and a predicate stand around the others
+            given = given[1:-1]
+        if (arrives or votes or "sync" in words) and given:
             number, count = given[0], given[1] if len(given) == 2 else None
-        ctx.out.named_barrier(0, size, number, count, arrives=arrives)
+        if votes and given == [Const(0)]:
+            ctx.out.barrier(BarrierKind.BLOCK, 0, size, f"{ctx.dialect.block_barrier}();", votes=True)
+        else:
+            ctx.out.named_barrier(0, size, number, count, arrives=arrives)
 
 
 def _ask_for_phase(ctx: Context, code: str, instructions: list[str], operands: list[_Operand]) -> None:
@@ -479,12 +501,13 @@ def _memory(
     if width is not None:
         ctx.buffers.require_align(ref.bases, width)
     place = ref.viewed(width, (), same=False, pointer=False)
+    stored = _value(arguments.rpartition("],")[2], operands) if _STORES.match(opcode) else None
     if matrices:
         ctx.access(place, kind, 0, size, rows=8 * matrices)
     elif words[0] in ("ldmatrix", "stmatrix"):  # other shapes of sm_100 and newer
         ctx.access(place.lost(), kind, 0, size)
     else:
-        ctx.access(place, kind, 0, size)
+        ctx.access(place, kind, 0, size, stored=stored)
 
 
 def _copy(ctx: Context, arguments: str, operands: list[_Operand], size: int) -> None:
@@ -516,7 +539,7 @@ def _complete(ctx: Context, instruction: str, what: str, arguments: str, operand
 def _number(argument: str, operands: list[_Operand]) -> int | None:
     """An immediate operand, or one that is passed in."""
     argument = argument.strip()
-    number = whole_number(argument)
+    number = int(argument.rstrip("U"), 16) if _HEXADECIMAL.match(argument) else whole_number(argument)
     if number is not None:
         return number
     operand = _find(operands, argument[1:]) if argument.startswith("%") else None
@@ -540,8 +563,7 @@ def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], sc
         op.result for op in operands if isinstance(op.result, Ref) and (not op.output or "+" in op.constraint)
     ]
     carried = inputs if opcodes <= REGISTERS - {"mapa"} else []
-    known = register_read(instructions[0]) if len(instructions) == 1 else None
-    told = None if known is None else _find(operands, known[0])
+    registers = _registers(instructions, operands)
     for operand in operands:
         checkpoint()
         if not operand.output:
@@ -564,10 +586,26 @@ def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], sc
             if carried:
                 continue
             if _is_register(meaning, operand, ctx):
-                value = known[1] if known is not None and told is operand else operand.told or ctx.out.fresh()
+                value = registers.get(id(operand)) or operand.told or ctx.out.fresh()
                 ctx.assign(meaning.index, value if meaning.exact else Op(Operator.CAST, (value,)))
             else:
                 effects.forget_bound(ctx, operand.expr, scope)
+
+
+def _registers(instructions: list[str], operands: list[_Operand]) -> dict[int, Value | None]:
+    """What the operands (by their identity) hold at the end; nothing is known behind jumps."""
+    if any(instruction.startswith(("bra", "brx", "call")) for instruction in instructions):
+        return {}
+
+    def at_start(name: str) -> Value | None:
+        operand = _find(operands, name[1:]) if name.startswith("%") else None
+        if operand is not None and operand.output and "+" not in operand.constraint:
+            return None
+        return _value(name, operands)
+
+    found = computed(instructions, at_start)
+    named = ((_find(operands, name[1:]), value) for name, value in found.items() if name.startswith("%"))
+    return {id(operand): value for operand, value in named if operand is not None}
 
 
 def _is_register(meaning: Meaning | None, operand: _Operand, ctx: Context) -> TypeGuard[Variable]:

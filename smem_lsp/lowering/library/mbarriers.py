@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from smem_lsp.ir.nodes import AccessKind, BarrierKind
-from smem_lsp.ir.values import Value
-from smem_lsp.lowering.library import bulk_flights
-from smem_lsp.lowering.state.context import Context
+from smem_lsp.ir.nodes import AccessKind, BarrierFamily, BarrierKind
+from smem_lsp.ir.values import Const, Value
+from smem_lsp.lowering.library import barriers, bulk_flights
+from smem_lsp.lowering.state.context import Arrival, Context
 from smem_lsp.lowering.state.copies import ProxyEvent, WordPlace
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
@@ -46,12 +46,13 @@ def init_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Va
         return None
     for item in items:
         ctx.out.emit(item)
-    for argument in expr.arguments[1:]:
-        ctx.lower.value(ctx, argument, scope)
+    count, *_ = [ctx.lower.value(ctx, argument, scope) for argument in expr.arguments[1:]]
     ctx.access(word_of(to.place()), AccessKind.WRITE, expr.lo, expr.hi)
-    ctx.buffers.pin(
-        to.bases, f"{{}} is a barrier that is made at line {ctx.at.line(expr.lo)}", within=to.within
-    )
+    line = ctx.at.line(expr.lo)
+    ctx.buffers.pin(to.bases, f"{{}} is a barrier that is made at line {line}", seen=True, within=to.within)
+    word = place_of(to)
+    if word is not None and ctx.barrier_counts.setdefault(word, count) != count:
+        ctx.limits.note_irregular(f"a barrier that is made again at line {line}")
     return ctx.out.fresh()
 
 
@@ -97,14 +98,38 @@ def method(ctx: Context, base: Ref, expr: tree.Call, callee: tree.Member, scope:
     for each in given:
         ctx.lower.value(ctx, each, scope)
     lo, hi = callee.base.lo, callee.base.hi
+    met = not given and name != "wait"
+    if name == "wait" and (arrival := ctx.arrivals.pop(place_of(base) or (-1, None), None)) is not None:
+        met = not _copies(ctx) and barriers.is_at_once(ctx, arrival, copies=False)
     ctx.access(word_of(base), AccessKind.UPDATE, lo, hi)
-    ctx.buffers.pin(base.bases, f"{{}} is a barrier that threads come to at line {ctx.at.line(expr.lo)}")
+    why = f"{{}} is a barrier that threads come to at line {ctx.at.line(expr.lo)}"
+    ctx.buffers.pin(base.bases, why, seen=True)
     if name.startswith("arrive"):
         _arrive(ctx, base, expr.lo, expects=False)
     if name.endswith("wait"):
         bulk_flights.note(ctx, ProxyEvent.PHASE, expr.lo, word=place_of(base))
-    ctx.may_synchronise()
+    if not (met and _meet(ctx, base, expr, arrives=name == "arrive")):
+        ctx.may_synchronise()
     return ctx.out.fresh()
+
+
+def _meet(ctx: Context, base: Ref, expr: tree.Call, *, arrives: bool) -> bool:
+    """Threads come to an object as to a numbered barrier for as many as it counts, and wait unless they only arrive;
+    False: it is not known how many, or copies are waited for, too."""
+    word = place_of(base)
+    count = None if word is None else ctx.barrier_counts.get(word)
+    if word is None or count is None or not isinstance(word[1], Const) or _copies(ctx):
+        return False
+    number, items = Const(word[0] << 32 | word[1].n), ctx.out.items
+    if arrives:
+        ctx.arrivals[word] = Arrival(items, len(items), ctx.out.point + 1)
+    ctx.out.named_barrier(expr.lo, expr.hi, number, count, arrives=arrives, family=BarrierFamily.OBJECT)
+    return True
+
+
+def _copies(ctx: Context) -> bool:
+    """May copies be bound to objects?"""
+    return bool(ctx.copies.into) or any("copy_async" in w for w in ctx.at.kernel.definition.body_words)
 
 
 def _token_of(expr: tree.Expr) -> tree.Expr:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Op, Operator, Value, Var
-from smem_lsp.lowering.callees.intrinsics import STATE_MAKERS
+from smem_lsp.lowering.callees.library_names import RANDOM_STATE
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope, Variable
@@ -15,7 +15,7 @@ from smem_lsp.syntax import tree
 def random_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:
     """Functions that work on a random state, where that is a variable of the thread, ``curand_uniform(&state)``, or in
     shared memory."""
-    made = name in STATE_MAKERS
+    made = RANDOM_STATE.has(name, ctx.dialect)
     if not expr.arguments:
         return None
     place = expr.arguments[-1]

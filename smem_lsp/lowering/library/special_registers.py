@@ -8,14 +8,14 @@ from smem_lsp.source.regex import regex
 from smem_lsp.targets.every import WARP_SIZE
 
 _READ = regex(
-    r"mov\.[bus]32 %(?P<operand>\d+|\[\w+\]), ?"
+    r"mov\.[bus]32 (?P<to>%?[\w$]+|%\[\w+\]), ?"
     r"%(?P<name>laneid|lanemask_(?:lt|le|eq)|(?:n?tid|n?ctaid)\.(?P<axis>[xyz]))\Z"
 )
 _VECTORS = {"ntid": "blockDim", "ctaid": "blockIdx", "nctaid": "gridDim"}
 
 
 def register_read(instruction: str) -> tuple[str, Value] | None:
-    """(operand, value) of ``mov.u32 %0, %laneid``; None: another instruction. The number of a warp is none of the
+    """(register, value) of ``mov.u32 %0, %laneid``; None: another instruction. The number of a warp is none of the
     registers: ``%warpid`` may change while the thread runs."""
     match = _READ.match(instruction)
     if match is None:
@@ -23,8 +23,8 @@ def register_read(instruction: str) -> tuple[str, Value] | None:
     vector, _, axis = match["name"].partition(".")
     if vector.startswith("lane"):
         lane = operation(Operator.REMAINDER, linear_thread_id(), Const(WARP_SIZE))
-        return match["operand"], lane if vector == "laneid" else _mask(vector, lane)
-    return match["operand"], Thread(axis) if vector == "tid" else Sym(f"{_VECTORS[vector]}.{axis}")
+        return match["to"], lane if vector == "laneid" else _mask(vector, lane)
+    return match["to"], Thread(axis) if vector == "tid" else Sym(f"{_VECTORS[vector]}.{axis}")
 
 
 def _mask(name: str, lane: Value) -> Value:

@@ -19,6 +19,7 @@ from smem_lsp.lowering.library import (
     cub,
     cuda_pipeline,
     cutlass_barriers,
+    endings,
     exchanges,
     random_numbers,
 )
@@ -40,6 +41,7 @@ _HANDLERS: Mapping[LibraryNames, FunctionHandler] = {
     names.GROUP_COLLECTIVE: cooperative_groups.collective,
     names.GROUP_LEADER: cooperative_groups.by_one,
     names.ASSERTION: barriers.assertion,
+    names.ENDING: endings.ending,
     names.ATOMIC: addresses.atomic,
     names.OTHER_ATOMIC: addresses.atomic,
     names.SWAP: exchanges.swap_call,

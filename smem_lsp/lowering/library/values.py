@@ -2,57 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from smem_lsp.ir.nodes import AccessKind
-from smem_lsp.ir.values import Const, Op, Operator, Reading, Value, operation, operator_of
-from smem_lsp.lowering.callees.intrinsics import LOADS, TIMED, is_limit, is_pure
+from smem_lsp.ir.values import Const, Op, Operator, Reading, Value, operation
+from smem_lsp.lowering.callees.intrinsics import declared, has, is_limit, is_pure, value_of
 from smem_lsp.lowering.state import conversions
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
+from smem_lsp.semantics.intrinsics import parameter_type
+from smem_lsp.semantics.types import INT, INTEGERS, LONG, UNSIGNED, Type, vector_element
 from smem_lsp.syntax import tree
 
-# Limits of integers, and as what they read them (CUDA math API, "Integer Mathematical Functions"); unknown: as the
-# common type of both.
-_LIMITS = {
-    f"{kind}{operator.spelling}": (operator, reading)
-    for kind, reading in {
-        "": Reading.UNKNOWN,
-        "u": Reading.UNSIGNED,
-        "ll": Reading.LONG,
-        "ull": Reading.UNSIGNED_LONG,
-    }.items()
-    for operator in (Operator.MIN, Operator.MAX)
-}
-_LIMITS |= {f"__{name}": _LIMITS[name] for name in ("min", "max")}  # of HIP and of older CUDA samples
-_PRODUCTS = frozenset(("__mul24", "__umul24"))  # who calls them states that 24 bits hold the operands
-_LOGARITHMS = frozenset(("log2", "log2f", "__log2f"))
-_FLOATING_LIMITS = frozenset(("fmin", "fmax", "fminf", "fmaxf"))
+_LIMITS = {"minimum": Operator.MIN, "maximum": Operator.MAX}
+_COMPONENTS = "xyzw"
+_FLOATING_LIMITS = {"floating_minimum": Operator.MIN, "floating_maximum": Operator.MAX}
 _EXACT = 1 << 24  # integers that a float keeps: a limit below leaves what is larger as large as it has to be
+# how a function reads its arguments
+_READINGS: Mapping[Type | None, Reading] = {
+    INT: Reading.INT,
+    UNSIGNED: Reading.UNSIGNED,
+    LONG: Reading.LONG,
+    INTEGERS["long long"]: Reading.LONG,
+    INTEGERS["unsigned long long"]: Reading.UNSIGNED_LONG,
+}
+_LOADS = {"load": Operator.LOAD, "readonly": Operator.READONLY}  # `readonly`: of what nobody writes meanwhile
+# Functions of bits are terms of their own, whatever a library calls them.
+_TERMS = {"popcount": "__popc", "leading_zeros": "__clz", "first_set": "__ffs", "reversed": "__brev"}
+# `product` multiplies the low 24 bits of its operands. Of an atomic operation and of an address (``addresses.py``)
+# the others are.
+KNOWN = frozenset(
+    (
+        *(*_LIMITS, *_FLOATING_LIMITS, *_LOADS, *_TERMS, "product", "absolute", "log2"),
+        *("sum", "difference", "exchange_if_equal", "address", "first"),
+    )
+)
+"""Every ``value(...)`` of the stub files that has code."""
 
 
 def value_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value:
     """A function for which ``takes_values`` holds; lanes of a warp may exchange their arguments."""
     if not expr.arguments and isinstance(expr.callee, tree.Name) and is_limit(expr.callee.text):
         return ctx.out.fresh(uniform=True)
-    if name in LOADS:
-        values = arguments_of(ctx, expr, scope)
-    else:
-        values = [ctx.lower.number(ctx, argument, scope) for argument in expr.arguments]
-    if ctx.dialect.exchanges.fullmatch(name):
-        mask = values[0] if values and name.endswith("_sync") else None
-        ctx.out.exchange(expr.lo, expr.hi, name, mask, () if mask is None else tuple(values[1:]))
-    if name in _LOGARITHMS and len(values) == 1:
+    values = [ctx.lower.number(ctx, argument, scope) for argument in expr.arguments]
+    note_exchange(ctx, expr, name, values)
+    value = value_of(name)
+    if value == "log2" and len(values) == 1:
         power = _exponent(values[0], expr.arguments[0])
         if power is not None:
             return Const(power)
-    limit = _LIMITS.get(name)
-    if limit is not None and len(values) == 2:
-        operator, reading = limit
+    if value in _LIMITS and len(values) == 2:
+        reading = _reading(name)
         if reading is not Reading.UNKNOWN:
-            return operation(operator, *values, reading=reading)
+            return operation(_LIMITS[value], *values, reading=reading)
         return conversions.applied(
-            operator, values[0], values[1], (expr.arguments[0], expr.arguments[1]), scope
+            _LIMITS[value], values[0], values[1], (expr.arguments[0], expr.arguments[1]), scope
         )
-    return result_of(ctx, name, values)
+    made = result_of(ctx, name, values)
+    element = vector_element(name.removeprefix("make_")) if name.startswith("make_") else None
+    if element is None or element.kind != "int" or len(values) > len(_COMPONENTS):
+        return made
+    for component, number, given in zip(_COMPONENTS, values, expr.arguments):
+        made = Op(Operator.SET_MEMBER, (made, conversions.assigned(number, given, element, scope)), component)
+    return made
+
+
+def note_exchange(ctx: Context, expr: tree.Call, name: str, values: Sequence[Value]) -> None:
+    """Lanes of a warp exchange ``values`` where the function is one of those by which they do."""
+    if ctx.dialect.exchanges.fullmatch(name):
+        mask = values[0] if values and name.endswith("_sync") else None
+        ctx.out.exchange(expr.lo, expr.hi, name, mask, () if mask is None else tuple(values[1:]))
+
+
+def _reading(name: str) -> Reading:
+    """As what a function reads its arguments; unknown: as the common type of them, since others have its name."""
+    found = declared(name)
+    return _READINGS.get(parameter_type(found[0], 0), Reading.UNKNOWN) if len(found) == 1 else Reading.UNKNOWN
 
 
 def arguments_of(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[Value]:
@@ -62,24 +87,28 @@ def arguments_of(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[Value
 
 def result_of(ctx: Context, name: str, arguments: list[Value]) -> Value:
     """What a function returns that only looks at its arguments."""
-    if name in LOADS and len(arguments) == 1:
+    value = value_of(name)
+    if value in _LOADS and len(arguments) == 1:
         ctx.out.touch(AccessKind.READ, arguments[0], Const(0))
-        return Op(Operator.READONLY if name == "__ldg" else Operator.LOAD, tuple(arguments))
-    if "threadfence" in name or name in TIMED:
+        return Op(_LOADS[value], tuple(arguments))
+    if has(name, "fence", "time"):
         ctx.outside.signal()  # other blocks may rely on what it orders, or it tells when it runs
-    elif name.removeprefix("::").startswith("surf"):
+    elif has(name, "surface"):
         ctx.out.touch(AccessKind.READ)
         ctx.out.touch(AccessKind.WRITE)
     if not arguments or not is_pure(name):
         return ctx.out.fresh()
-    if name in _PRODUCTS and len(arguments) == 2:
-        return operation(Operator.MULTIPLY, *arguments)
-    if name in ("abs", "labs", "llabs") and len(arguments) == 1:
-        reading = Reading.INT if name == "abs" else Reading.LONG
+    if value == "product" and len(arguments) == 2:
+        signed = parameter_type(declared(name)[0], 0) == INT
+        return operation(
+            Operator.MULTIPLY, *(conversions.low_24_bits(each, signed=signed) for each in arguments)
+        )
+    if value == "absolute" and len(arguments) == 1:
+        reading = _READINGS.get(parameter_type(declared(name)[0], 0), Reading.UNKNOWN)
         return operation(Operator.MAX, arguments[0], operation(Operator.NEGATE, *arguments), reading=reading)
-    if name in _FLOATING_LIMITS and any(isinstance(a, Const) and abs(a.n) <= _EXACT for a in arguments):
-        return Op(operator_of(name[1:4]), tuple(arguments))
-    return Op(Operator.CALL, tuple(arguments), name)
+    if value in _FLOATING_LIMITS and any(isinstance(a, Const) and abs(a.n) <= _EXACT for a in arguments):
+        return Op(_FLOATING_LIMITS[value], tuple(arguments))
+    return Op(Operator.CALL, tuple(arguments), _TERMS.get(value, name))
 
 
 def _exponent(value: Value, expr: tree.Expr) -> int | None:

@@ -32,6 +32,7 @@ class Buffers:
     pinned: dict[int, str] = field(default_factory=dict)  # why
     pinned_parts: dict[int, dict[Bytes | None, str]] = field(default_factory=dict)  # None: the whole buffer
     unseen: set[int] = field(default_factory=set)  # with accesses that are not in the tree
+    lost: str | None = None  # why memory that other functions may name is touched where nobody sees it
     # classes that the bytes of a buffer are seen as: (buffer, offset in bytes, class)
     seen_as: dict[tuple[int, int, Record], None] = field(default_factory=dict)
     required_align: dict[int, int] = field(default_factory=dict)  # by accesses through wider types
@@ -126,13 +127,17 @@ class Buffers:
         parts = dict(self.pinned_parts.get(i, {}))
         if i in self.owned:
             parts[None] = self.owned[i]
+        named = buffer.space is AddressSpace.DYNAMIC or i in self.outside.values()
+        lost = self.lost if named else None
+        if lost is not None:
+            parts.setdefault(None, lost)
         return replace(
             buffer,
-            fixed=self.why_pinned(i),
+            fixed=self.why_pinned(i) or lost,
             owned=i in self.owned,
             lent=i in self.owned and i not in self.pinned and i not in self.unseen and i not in copied,
-            seen=i not in self.unseen and i not in copied,
-            placed=i not in self.unseen,
+            seen=i not in self.unseen and i not in copied and lost is None,
+            placed=i not in self.unseen and lost is None,
             spanned=i in self.spanned,
             members=storage_members.members(self.seen_as, self.kinds, i, buffer),
             kept=tuple(Kept(*each) for each in parts.items()),

@@ -12,26 +12,40 @@ from smem_lsp.ir.nodes import (
     AccessKind,
     AddressSpace,
     Atomic,
+    BarrierKind,
     Branch,
     FollowedCall,
+    Node,
     PresumedCall,
     Seq,
     Tile,
 )
-from smem_lsp.ir.values import Const, MemberPath, Op, Operator, Sym, Thread, Unknown, Value, Var, operation
+from smem_lsp.ir.values import (
+    Const,
+    MemberPath,
+    Op,
+    Operator,
+    Reading,
+    Sym,
+    Thread,
+    Unknown,
+    Value,
+    Var,
+    operation,
+)
 from smem_lsp.lowering.state.buffers import Buffers
 from smem_lsp.lowering.state.copies import Copies, Family, InFlight, WordPlace
 from smem_lsp.lowering.state.emitter import Emitter
 from smem_lsp.lowering.state.global_writes import GlobalWrites
 from smem_lsp.lowering.state.limits import LimitsFound
-from smem_lsp.lowering.state.local_scope import Address, LocalScope, Meaning, This, Variable, View
+from smem_lsp.lowering.state.local_scope import Address, Ending, LocalScope, Meaning, This, Variable, View
 from smem_lsp.lowering.state.places import Ref, join
 from smem_lsp.lowering.state.points_to import PointsTo
 from smem_lsp.lowering.state.position import Position
 from smem_lsp.lowering.state.variables import Declared, Variables
 from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Qualified, Scalar, plain_type
+from smem_lsp.semantics.types import Qualified, Record, Scalar, Type, plain_type
 from smem_lsp.source import Span
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
@@ -46,7 +60,10 @@ if TYPE_CHECKING:
 @dataclass
 class Outcome:
     """What a body that is inlined returns. ``variable``: gets its values; ``reference``: it returns places;
-    ``pointer``: it returns addresses; ``bound``: variables with the addresses of the places outside shared memory."""
+    ``pointer``: it returns addresses; ``bound``: variables with the addresses of the places outside shared memory;
+    ``type``: what it is declared to return, None: not known; ``record``: the class of the object that it returns, whose
+    members are followed; ``objects``: those that it returns by reference; ``deduced``: its type is that of what it
+    returns."""
 
     variable: int
     reference: bool
@@ -54,6 +71,19 @@ class Outcome:
     refs: list[Ref] = field(default_factory=list)
     values: int = 0
     bound: list[int] = field(default_factory=list)
+    type: Type | None = None
+    record: Record | None = None
+    objects: list[int] = field(default_factory=list)
+    deduced: bool = False
+
+
+@dataclass
+class Arrival:
+    """``items``: the open list that the node stands in, at ``index``; ``point``: its own."""
+
+    items: list[Node]
+    index: int
+    point: int
 
 
 @dataclass
@@ -76,7 +106,15 @@ class Inlining:
     )  # the functions, with the scopes of the classes that they stand in
     instance: tuple[Argument | int, ...] = ()  # template arguments that static arrays belong to
     labels: tuple[str, ...] = ()  # of the innermost function: those that a jump may lead forward to
+    jumps: dict[int, dict[str, list[int]]] = field(
+        default_factory=dict
+    )  # by the tokens (id) of a body, by label
+    again: dict[str, int] = field(
+        default_factory=dict
+    )  # those that it may lead back to: says that a thread does
+    breaks: str = ""  # the label that `break` leads to, the end of a switch; "": it leaves the innermost loop
     references: set[int] = field(default_factory=set)  # variables that got a place from a function
+    made: set[int] = field(default_factory=set)  # objects that functions have returned by value
 
 
 _ATOMIC_OBJECTS = ("cuda::atomic<", "cuda::std::atomic<")
@@ -132,9 +170,11 @@ class Context:
 
     ``local_names``: name declared in the body -> offset of the first declaration; ``redeclared``: names that are
     declared more than once; ``agreed``: values of the expressions in ``around.stated``; ``named_barriers``: variable of
-    a named barrier object -> threads, number; ``atomic_references``: variable of an atomic reference -> what it refers
-    to; ``counters``: variables that the `for` loops around count in; ``asked``: names that all of a body was looked
-    through for, each with the number of the function; ``watched``: statements that somebody edits.
+    a named barrier object -> threads, number; ``arrivals``: where all threads have said that they are at a barrier, and
+    not waited yet; ``barrier_counts``: for how many threads barrier objects are made; ``atomic_references``: variable
+    of an atomic reference -> what it refers to; ``counters``: variables that the `for` loops around count in;
+    ``asked``: names that all of a body was looked through for, each with the number of the function; ``watched``:
+    statements that somebody edits.
     """
 
     def __init__(
@@ -157,10 +197,13 @@ class Context:
         self.redeclared: set[str] = set()
         self.agreed: set[Value] = set()
         self.named_barriers: dict[int, Sequence[Value]] = {}
+        self.arrivals: dict[BarrierKind | WordPlace, Arrival] = {}
+        self.barrier_counts: dict[WordPlace, Value] = {}
         self.atomic_references: dict[int, Value | Ref] = {}
         self.counters: frozenset[int] = frozenset()
         self.asked: set[tuple[int, str]] = set()
         self.watched: Watched | None = None
+        self.temporaries: list[Ending] = []
 
     @property
     def is_fixpoint(self) -> bool:
@@ -195,6 +238,15 @@ class Context:
             yield
         finally:
             self.counters = outer
+
+    @contextmanager
+    def breaking(self, label: str) -> Iterator[None]:
+        """Inside, `break` leads to this label; "": it leaves a loop."""
+        outer, self.inlining.breaks = self.inlining.breaks, label
+        try:
+            yield
+        finally:
+            self.inlining.breaks = outer
 
     # ---- accesses ------------------------------------------------------------------------------------------------
 
@@ -336,6 +388,10 @@ class Context:
         if presumed is not None:
             self.limits.presumed[self.limits.opaque[-1]] = presumed
 
+    def lose_outer_memory(self, why: str) -> None:
+        """A function that is not followed may touch what is declared outside functions, and dynamic memory."""
+        self.buffers.lost = self.buffers.lost or why
+
     # ---- addresses that are not followed -------------------------------------------------------------------------
 
     def escape(self, ref: Ref, lo: int, how: str) -> None:
@@ -387,7 +443,7 @@ class Context:
         and written. Returns these."""
         bases = self.points_to.may_point_to(address)
         if bases:
-            self.access(Ref(bases), AccessKind.UPDATE, lo, hi, strayed=True)
+            self.access(Ref(bases), AccessKind.UPDATE, lo, hi, plain=True, strayed=True)
         return bases
 
     def lost_address(self, bases: frozenset[int], *, own: bool = False) -> Unknown:
@@ -409,7 +465,12 @@ class Context:
 
     def _assign_one(self, variable: int, value: Value, reached: frozenset[int]) -> None:
         self.points_to.add(variable, reached)
-        self.out.assign(variable, value)
+        made = isinstance(value, Op | Var)
+        self.out.assign(
+            variable,
+            value,
+            self.variables.readings.get(variable, Reading.UNKNOWN) if made else Reading.UNKNOWN,
+        )
         if self.points_to.known(variable) is not None:
             self.out.assign(variable + 1, self.out.fresh())
             self.out.assign(variable + 2, self.out.fresh())

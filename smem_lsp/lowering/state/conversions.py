@@ -1,12 +1,28 @@
-"""What the implicit conversions of C do to numbers that operators get (C++ standard, [conv.integral])."""
+"""What conversions between numbers make of values: the one place where those are applied that C++ leaves implicit.
+
+A value of an unsigned type is C's but for a multiple of 2**bits until something reads it, one of a signed type is C's
+(``ir.values.Reading``); one of a type of less than 32 bits is always C's.
+"""
 
 from __future__ import annotations
 
-from smem_lsp.ir.values import READS, Const, Op, Operator, Reading, Thread, Value, Var, operation
+from smem_lsp.elaborate.conversions import Conversion, Effect, bits_of, conversion, is_integer, range_of
+from smem_lsp.elaborate.expression_types import expression_type
+from smem_lsp.ir import extents
+from smem_lsp.ir.values import READS, Const, Op, Operator, Reading, Value, Var, operation
+from smem_lsp.lowering.state import floating_values
+from smem_lsp.lowering.state.floating_values import (
+    OF_POINTS,
+    QUOTIENT,
+    TRUTHS,
+    WITHOUT,
+    is_whole,
+    rounded,
+    without_point,
+)
 from smem_lsp.lowering.state.local_scope import LocalScope
-from smem_lsp.semantics.arithmetic import common_type, promoted, ratio
-from smem_lsp.semantics.evaluate import evaluate_value
-from smem_lsp.semantics.types import Scalar, Type, scalar_of
+from smem_lsp.semantics.arithmetic import common_type, promoted
+from smem_lsp.semantics.types import DOUBLE, FLOAT, Scalar, Type, plain_type, scalar_of
 from smem_lsp.syntax import tree
 
 _FALLING = (Operator.SUBTRACT, Operator.NEGATE, Operator.BIT_NOT)
@@ -14,31 +30,9 @@ _UNREAD = (Operator.LOAD, Operator.READONLY, Operator.ELEMENT, Operator.MEMBER, 
 _FULL = frozenset(("__brev",))  # calls whose result needs the 32nd bit, which another type takes for a sign
 _WORD = 0xFFFFFFFF
 _WITH_POINT = 1 << 40
-AS_POINT = "float"  # the function from an integer, or a result, to a number with a point
-_LONGEST = 200  # tokens of an operand whose type is asked for
-_OF_POINTS = (
-    Operator.LESS,
-    Operator.LESS_EQUAL,
-    Operator.GREATER,
-    Operator.GREATER_EQUAL,
-    Operator.EQUAL,
-    Operator.NOT_EQUAL,
-    Operator.DIVIDE,
-)
-_ARITHMETIC = (Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY, Operator.DIVIDE, Operator.NEGATE)
-_WHOLE = (
-    Operator.REMAINDER,
-    Operator.BIT_AND,
-    Operator.BIT_OR,
-    Operator.BIT_XOR,
-    Operator.SHIFT_LEFT,
-    Operator.SHIFT_RIGHT,
-    Operator.BIT_NOT,
-    Operator.AND,
-    Operator.OR,
-    Operator.NOT,
-    *_OF_POINTS[:-1],
-)
+_OF_BITS = 1 << 48
+_INT = 4  # bytes
+_FULL_BITS = (32, 64)
 _WIDENING = (
     Operator.ADD,
     Operator.SUBTRACT,
@@ -49,185 +43,287 @@ _WIDENING = (
 )
 
 
+# ---- operators -------------------------------------------------------------------------------------------------------
+
+
 def applied(
     operator: Operator, left: Value, right: Value, of: tuple[tree.Expr, tree.Expr], scope: LocalScope
 ) -> Value:
     """``left operator right``, as C's conversions have it. ``of``: the two expressions."""
     if operator in READS:
-        if operator in _OF_POINTS and _have_points(left, right, of, scope):
-            return _of_points(operator, left, right, of, scope)
         return _read(operator, left, right, of, scope)
-    if operator in _WIDENING and of[0].hi - of[0].lo <= _LONGEST:
+    if operator is Operator.SHIFT_LEFT and isinstance(right, Const) and right.n >= _FULL_BITS[0]:
+        kind = promoted(_type(of[0], scope))
+        if kind is not None and right.n >= bits_of(kind):
+            return Op(Operator.CAST, (left,))  # it has no value ([expr.shift])
+    if operator in _WIDENING and (_may_leave(left) or _may_leave(right)):
         left, right = in_common(left, right, of, scope)
     return operation(operator, left, right)
-
-
-def _have_points(left: Value, right: Value, of: tuple[tree.Expr, tree.Expr], scope: LocalScope) -> bool:
-    """Is one of two numbers of a floating-point type?"""
-    return any(not _is_whole(each) and _has_point(expr, scope) for each, expr in zip((left, right), of))
-
-
-def _has_point(expr: tree.Expr, scope: LocalScope) -> bool:
-    if expr.hi - expr.lo > _LONGEST:
-        return False
-    kind = scalar_of(evaluate_value(expr, scope.constant_scope()).type)
-    return kind is not None and kind.kind == "float"
-
-
-def _is_whole(value: Value) -> bool:
-    """Does its form say that it is an integer?"""
-    if isinstance(value, Op):
-        if value.operator in _ARITHMETIC:
-            return all(map(_is_whole, value.args))
-        return value.operator in _WHOLE
-    return isinstance(value, Const | Thread)
-
-
-def _with_point(value: Value, expr: tree.Expr, scope: LocalScope) -> Value:
-    """A number in a floating-point type. Of the values of such variables, and of loaded ones, only the order counts, so
-    integers stand for them. Between two integers lies no third one, but there may be numbers with a point: whatever is
-    an integer here, or computed, is a number of which only this is known, that equal operands make it equal. 0 is 0."""
-    if isinstance(value, Op) and value.operator is Operator.CONDITIONAL and isinstance(expr, tree.Ternary):
-        yes, no = _with_point(value.args[1], expr.yes, scope), _with_point(value.args[2], expr.no, scope)
-        return Op(Operator.CONDITIONAL, (value.args[0], yes, no))
-    if isinstance(value, Op):
-        inexact = value.operator in _ARITHMETIC or value.operator in _WHOLE
-    else:
-        inexact = isinstance(value, Thread) or (isinstance(value, Const) and value.n != 0)
-        inexact = inexact or (isinstance(value, Var) and not _has_point(expr, scope))
-    return Op(Operator.CALL, (value,), AS_POINT) if inexact else value
-
-
-def literal_with_point(text: str) -> Value:
-    """``0.5f``: the same number wherever it stands."""
-    found = ratio(text)
-    if found is None:
-        return Op(Operator.CALL, (), text)
-    numerator, denominator = found
-    if denominator != 1:
-        return Op(Operator.CALL, (Const(numerator), Const(denominator)), "float/")
-    return Op(Operator.CALL, (Const(numerator),), AS_POINT) if numerator else Const(0)
-
-
-def _of_points(
-    operator: Operator, left: Value, right: Value, of: tuple[tree.Expr, tree.Expr], scope: LocalScope
-) -> Value:
-    """A quotient or a comparison of numbers with a point."""
-    if operator is Operator.DIVIDE:
-        return Op(Operator.CALL, (left, right), "float/")
-    return operation(operator, _with_point(left, of[0], scope), _with_point(right, of[1], scope))
-
-
-def in_common(
-    left: Value, right: Value, of: tuple[tree.Expr, tree.Expr], scope: LocalScope
-) -> tuple[Value, Value]:
-    """Two operands in their common type: an unsigned one that may wrap is widened where the other has 64 bits."""
-    constants = scope.constant_scope()
-    found = [left, right]
-    for number in (0, 1):
-        if not _may_fall(found[number]):
-            continue
-        kind = promoted(evaluate_value(of[number], constants).type)
-        if kind is not None and _is_word(kind):
-            found[number] = converted(found[number], kind, evaluate_value(of[1 - number], constants).type)
-    return found[0], found[1]
 
 
 def _read(
     operator: Operator, left: Value, right: Value, of: tuple[tree.Expr, tree.Expr], scope: LocalScope
 ) -> Value:
-    if not (_may_fall(left) or _may_fall(right)):
+    """An operator whose result depends on the type that it reads its operands as."""
+    leaving = _may_leave(left) or _may_leave(right)
+    asked = operator in OF_POINTS and not (is_whole(left) and is_whole(right))
+    if not (leaving or asked):
         return operation(operator, left, right)
-    constants = scope.constant_scope()
-    kinds = [promoted(evaluate_value(each, constants).type) for each in of]
+    given = _type(of[0], scope), _type(of[1], scope)
+    kinds = promoted(given[0]), promoted(given[1])
+    if operator in OF_POINTS and "float" in (getattr(kind, "kind", "") for kind in kinds):
+        together = common_type(*kinds)
+        wanted = together if isinstance(together, Scalar) else DOUBLE
+        if operator is Operator.DIVIDE:
+            divided = Op(Operator.CALL, (left, right), QUOTIENT)
+            return rounded(divided) if wanted == FLOAT else divided
+        return operation(
+            operator,
+            _to_real(left, of[0], given[0], wanted, scope),
+            _to_real(right, of[1], given[1], wanted, scope),
+        )
     shift = operator is Operator.SHIFT_RIGHT
     common = kinds[0] if shift else common_type(*kinds)
-    if not isinstance(common, Scalar):
+    if not (leaving and isinstance(common, Scalar)):
         return operation(operator, left, right)
+    left = _wrapped(_integer(left, kinds[0], common), common)
     if not shift:
-        left, right = converted(left, kinds[0], common), converted(right, kinds[1], common)
-    return operation(operator, left, right, reading=_reading(common))
+        right = _wrapped(_integer(right, kinds[1], common), common)
+    return operation(operator, left, right, reading=reading_of(common))
+
+
+def in_common(
+    left: Value, right: Value, of: tuple[tree.Expr, tree.Expr], scope: LocalScope
+) -> tuple[Value, Value]:
+    """Two operands in their common type ([expr.arith.conv])."""
+    if not (_may_leave(left) or _may_leave(right)):
+        return left, right
+    kinds = promoted(_type(of[0], scope)), promoted(_type(of[1], scope))
+    common = common_type(*kinds)
+    if not isinstance(common, Scalar):
+        return left, right
+    if not is_integer(common):
+        return _unsigned(left, kinds[0]), _unsigned(right, kinds[1])
+    return _integer(left, kinds[0], common), _integer(right, kinds[1], common)
+
+
+def counted(value: Value, expr: tree.Expr, scope: LocalScope) -> Value:
+    """The number of elements that an address is moved by: an unsigned one that wraps is small again."""
+    if not extents.leaves(extents.of_value(value), Reading.INT):
+        return value
+    kind = promoted(_type(expr, scope))
+    return value if kind is None else _wrapped(value, kind)
+
+
+def reading_of(kind: Type | None) -> Reading:
+    """As what an operator reads a number of this type."""
+    found = promoted(kind)
+    if found is None or found.kind != "int" or found.size > 8:
+        return Reading.UNKNOWN
+    if found.size == 8:
+        return Reading.LONG if found.signed else Reading.UNSIGNED_LONG
+    return Reading.INT if found.signed else Reading.UNSIGNED
+
+
+# ---- what gets a value -----------------------------------------------------------------------------------------------
+
+
+def assigned(value: Value, expr: tree.Expr, wanted: Type | None, scope: LocalScope) -> Value:
+    """What a variable, a parameter, a result or a cast of type ``wanted`` makes of ``expr``."""
+    number = scalar_of(plain_type(wanted))
+    if number is None:
+        return value
+    if number.kind == "int" and bits_of(number) in _FULL_BITS and is_whole(value) and not _may_leave(value):
+        return value
+    given = _type(expr, scope)
+    if number.kind == "float":
+        return _to_real(value, expr, given, number, scope)
+    return converted(value, given, wanted)
+
+
+def stepped(value: Value, kind: Type | None) -> Value:
+    """What ``++`` and ``--`` make of a number of this type: they count in ``int`` where it is narrower."""
+    return converted(value, promoted(kind), kind) if is_integer(scalar_of(plain_type(kind))) else value
 
 
 def converted(value: Value, given: Type | None, wanted: Type | None) -> Value:
-    """``value`` of one type in another: an unsigned number of 32 bits is not negative in one of 64."""
-    narrow, wide = promoted(given), promoted(wanted)
-    if narrow is None or wide is None or wide.kind != "int" or wide.size != 8 or not _is_word(narrow):
+    """A value of one type in another."""
+    change = conversion(given, wanted)
+    if change.wanted is None:
+        return _of_other_kind(value, given, wanted)
+    match change.effect:
+        case Effect.TRUTH:
+            return _truth(value, change)
+        case Effect.TO_REAL | Effect.BETWEEN_REALS:
+            return _as_real(value, change.given, change.wanted)
+        case Effect.OF_REAL:
+            return without_point(value)
+        case Effect.SAME | Effect.CUT if change.given is not None and is_integer(change.wanted):
+            return _integer(value, change.given, change.wanted)
+        case Effect.UNKNOWN:
+            return _of_unknown(value, change.wanted)
+    return value
+
+
+def _of_other_kind(value: Value, given: Type | None, wanted: Type | None) -> Value:
+    """In a class of numbers, ``__half``: nothing is known of what that makes of a number."""
+    scalar = scalar_of(plain_type(wanted))
+    number = scalar_of(plain_type(given))
+    if scalar is None or scalar.size >= _INT or scalar == number:
         return value
-    return operation(Operator.BIT_AND, value, Const(_WORD)) if _may_fall(value) else value
+    return Op(Operator.CAST, (value,))
 
 
-def assigned(
-    value: Value, expr: tree.Expr, wanted: Type | None, scope: LocalScope, *, exact: bool = True
-) -> Value:
-    """What a variable of type ``wanted`` gets that is assigned ``expr``. ``exact``: it keeps every integer of 32
-    bits."""
-    kind = scalar_of(wanted)
-    if kind is not None and kind.kind == "float":
-        return _with_point(value, expr, scope)
-    if kind is not None and kind.kind == "int" and not _is_whole(value) and _has_point(expr, scope):
-        if isinstance(value, Op) and value.name == AS_POINT and isinstance(value.args[0], Const):
-            return value.args[0]
-        return Op(Operator.CALL, (value,), "int")
-    scalar = promoted(wanted) if exact else scalar_of(wanted)
-    if scalar is not None and _is_full(value) and scalar.kind == "int" and scalar.signed and scalar.size == 4:
-        return Op(Operator.CALL, (value,), "int")
-    if scalar is None or (exact and (scalar.size != 8 or not _may_fall(value))):
-        return value if exact else Op(Operator.CAST, (value,))
-    given = evaluate_value(expr, scope.constant_scope()).type
-    return converted(value, given, scalar) if exact else _narrowed(value, given, scalar)
+def _of_unknown(value: Value, wanted: Scalar) -> Value:
+    """Of a type that is not known: one that holds all numbers of a thread is taken to keep it."""
+    if wanted.kind == "bool":
+        return _is_true(value, Reading.UNKNOWN)
+    if wanted.kind == "float":
+        return _as_real(value, None, wanted)
+    if bits_of(wanted) in _FULL_BITS:
+        return _signed_full(value, wanted)
+    return value if _fits(value, wanted) else Op(Operator.CAST, (value,))
 
 
-def kept(value: Value, expr: tree.Expr, wanted: Type | None, scope: LocalScope) -> Value:
-    """What is in memory of type ``wanted`` where ``expr`` is stored there: equal values are equal bytes. 0 has the same
-    bytes in all types; another integer that is stored as a number with a point is one that no integer is equal to."""
-    scalar = scalar_of(wanted)
-    if scalar is None or value == Const(0):
+def _truth(value: Value, change: Conversion) -> Value:
+    return _is_true(value, reading_of(change.given) if _may_leave(value) else Reading.UNKNOWN)
+
+
+def _is_true(value: Value, reading: Reading) -> Value:
+    if isinstance(value, Op) and value.operator in TRUTHS:
         return value
-    if scalar.kind in ("int", "bool"):
-        return assigned(value, expr, wanted, scope, exact=scalar.kind == "int" and scalar.size >= 4)
-    if scalar.kind != "float":
+    return operation(Operator.NOT_EQUAL, value, Const(0), reading=reading)
+
+
+def _integer(value: Value, given: Scalar | None, wanted: Scalar) -> Value:
+    """An integer in an integer type ([conv.integral])."""
+    if given is None or not is_integer(given) or not is_integer(wanted):
         return value
-    given = scalar_of(evaluate_value(expr, scope.constant_scope()).type)
-    whole = isinstance(value, Const) or (given is not None and given.kind in ("int", "bool"))
-    return operation(Operator.ADD, value, Const(_WITH_POINT)) if whole else value
+    if bits_of(wanted) not in _FULL_BITS:
+        same = conversion(given, wanted).effect is Effect.SAME
+        return value if same or _fits(value, wanted) else _low_bits(value, wanted)
+    if bits_of(wanted) > bits_of(given):
+        if wanted.size == 8 and _is_word(given) and _may_leave(value):
+            return operation(Operator.BIT_AND, value, Const(_WORD))
+        return value
+    return _wrapped(_signed_full(value, wanted), wanted)
 
 
-def _narrowed(value: Value, given: Type | None, wanted: Scalar) -> Value:
-    """An integer in a type of less than 32 bits: its low bits, with the sign that they say."""
-    number = scalar_of(given)
-    if wanted.kind == "bool" and (number is None or number.kind in ("int", "bool")):
-        return operation(Operator.NOT_EQUAL, value, Const(0))
-    if number is None or number.kind not in ("int", "bool") or wanted.kind not in ("int", "bool"):
-        return Op(Operator.CAST, (value,))
-    half = 1 << 8 * wanted.size - 1
-    if not wanted.signed:
+def _wrapped(value: Value, kind: Scalar) -> Value:
+    """A number of 32 or 64 bits that is surely too large for its type, or is meant to lose bits: what they say then."""
+    reading = reading_of(kind)
+    if reading is Reading.UNKNOWN or not extents.leaves(extents.of_value(value), reading):
+        return value
+    return _low_bits(value, kind)
+
+
+def _low_bits(value: Value, kind: Scalar) -> Value:
+    """The low bits of an integer, with the sign that they say in a signed type."""
+    half = 1 << bits_of(kind) - 1
+    if not kind.signed:
         return operation(Operator.BIT_AND, value, Const(2 * half - 1))
+    if isinstance(value, Const):
+        return Const((value.n + half & 2 * half - 1) - half)
     shifted = operation(Operator.ADD, value, Const(half))
     return operation(
         Operator.SUBTRACT, operation(Operator.BIT_AND, shifted, Const(2 * half - 1)), Const(half)
     )
 
 
-def _reading(kind: Scalar) -> Reading:
-    if kind.kind != "int" or kind.size > 8:
-        return Reading.UNKNOWN
-    if kind.size == 8:
-        return Reading.LONG if kind.signed else Reading.UNSIGNED_LONG
-    return Reading.INT if kind.signed else Reading.UNSIGNED
+def low_24_bits(value: Value, *, signed: bool) -> Value:
+    """What ``__mul24`` and ``__umul24`` take of a number. One that depends on what is free has no more: that is why
+    they are called."""
+    kind = Scalar("24 bits", 3, 1, "int", signed)
+    low, high, _ = extents.of_value(value)
+    least, most = range_of(kind)
+    return value if least <= low and high <= most else _low_bits(value, kind)
+
+
+def _fits(value: Value, kind: Scalar) -> bool:
+    """Does an integer type hold it, whatever is free in it?"""
+    low, high, certain = extents.of_value(value)
+    least, most = range_of(kind)
+    return certain and least <= low and high <= most
+
+
+def kept(value: Value, expr: tree.Expr, wanted: Type | None, scope: LocalScope) -> Value:
+    """What is in memory of type ``wanted`` where ``expr`` is stored there: equal values are equal bytes. 0 has the same
+    bytes in all types; another integer that is stored as a number with a point is one that no integer is equal to."""
+    scalar = scalar_of(plain_type(wanted))
+    if scalar is None or value == Const(0):
+        return value
+    if is_integer(scalar):
+        return assigned(value, expr, wanted, scope)
+    if scalar.kind != "float":
+        return value
+    whole = isinstance(value, Const) or is_integer(scalar_of(_type(expr, scope)))
+    return operation(Operator.ADD, value, Const(_WITH_POINT)) if whole else value
+
+
+def among_bits(value: Value, first: int) -> Value:
+    """What is in a memory location where a bit-field is assigned that begins at this bit of its class: equal where the
+    same one gets the same number, and no integer."""
+    return operation(Operator.ADD, value, Const(_OF_BITS * (first + 1)))
+
+
+# ---- numbers with a point --------------------------------------------------------------------------------------------
+
+
+def _to_real(value: Value, expr: tree.Expr, given: Type | None, wanted: Scalar, scope: LocalScope) -> Value:
+    """A number in the floating-point type ``wanted``; of a choice, what is chosen."""
+    if isinstance(value, Op) and value.operator is Operator.CONDITIONAL and isinstance(expr, tree.Ternary):
+        yes, no = (
+            _to_real(each, arm, _type(arm, scope), wanted, scope)
+            for each, arm in zip(value.args[1:], (expr.yes, expr.no))
+        )
+        return Op(Operator.CONDITIONAL, (value.args[0], yes, no))
+    return _as_real(value, scalar_of(given), wanted)
+
+
+def _unsigned(value: Value, given: Scalar | None) -> Value:
+    """An integer that becomes a number with a point: an unsigned one is not negative."""
+    if given is None or not _is_word(given) or not _may_leave(value):
+        return value
+    return operation(Operator.BIT_AND, value, Const(_WORD))
+
+
+def _as_real(value: Value, given: Scalar | None, wanted: Scalar) -> Value:
+    return floating_values.in_real(_unsigned(value, given), given, wanted)
+
+
+# ---- what is asked of values and types -------------------------------------------------------------------------------
+
+
+def _type(expr: tree.Expr, scope: LocalScope) -> Type | None:
+    return expression_type(expr, scope.constant_scope())
+
+
+def keeps_integers(kind: Type | None) -> bool:
+    """Does a variable of this type hold any 32-bit integer unchanged? One that is not known is taken to."""
+    found = scalar_of(plain_type(kind))
+    return found is None or found.kind == "other" or (found.kind == "int" and bits_of(found) in _FULL_BITS)
+
+
+def _signed_full(value: Value, wanted: Scalar) -> Value:
+    """A number that needs the 32nd bit, as a signed one: perhaps a negative one."""
+    signed = wanted.kind == "int" and wanted.signed and wanted.size == _INT
+    return Op(Operator.CALL, (value,), WITHOUT) if signed and _is_full(value) else value
 
 
 def _is_full(value: Value) -> bool:
-    """Is it, as a signed number, perhaps a negative one?"""
     return isinstance(value, Op) and value.operator is Operator.CALL and value.name in _FULL
 
 
 def _is_word(kind: Scalar) -> bool:
-    return kind.kind == "int" and kind.size == 4 and not kind.signed
+    return kind.kind == "int" and kind.size == _INT and not kind.signed
+
+
+def _may_leave(value: Value) -> bool:
+    """May it be one that depends on the type: below 0, or beyond 32 bits? A variable may hold such a number."""
+    return _may_fall(value) or extents.leaves(extents.of_value(value), Reading.INT)
 
 
 def _may_fall(value: Value) -> bool:
-    """May operations make it negative, those before in a variable, too? Or so large that it depends on the type."""
     if isinstance(value, Op):
         if value.operator in _UNREAD:
             return _is_full(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.state.context import Context
@@ -19,6 +20,7 @@ from smem_lsp.lowering.state.local_scope import (
     View,
 )
 from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics import type_of
 from smem_lsp.semantics.types import Record, Type, is_number, plain_type
 from smem_lsp.syntax import tree
 
@@ -73,7 +75,8 @@ def _loaded(ctx: Context, result: Value | Ref, expr: tree.Expr, pointer: bool, c
         part = None if result.part_of is None else replace(result.part_of, stand_in=None)
         # of an array or an object, which lies in the member, or it leads out of shared memory
         return Ref(result.bases, pointer=True, part_of=part, outside=True)
-    loaded = ctx.out.fresh(access=ctx.out.items[-1].point if len(result.bases) == 1 else None)
+    whole = len(result.bases) == 1 and result.first_bit is None
+    loaded = ctx.out.fresh(access=ctx.out.items[-1].point if whole else None)
     stored_in = ctx.points_to.stored_in(result)
     ctx.points_to.add_value(loaded, stored_in)
     if result.unclear and stored_in:
@@ -178,7 +181,16 @@ def designated(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Variable | N
             return found if isinstance(found, Variable) else None
         case tree.Unary() if expr.operator == "*":
             return pointed_to(expr.operand, scope)
+        case tree.Call(callee=tree.Name(text=text), arguments=[only]) if text in _SAME_OBJECT:
+            return designated(ctx, only, scope)
+        case tree.Cast() if expr.type.pointers in (["&"], ["&&"]):
+            found = designated(ctx, expr.operand, scope)
+            return None if found is None else _as_class(found, expr, scope)
     return None
+
+
+# They return what they get ([forward]).
+_SAME_OBJECT = frozenset(("std::move", "std::forward", "cuda::std::move", "cuda::std::forward"))
 
 
 def member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Meaning | None:
@@ -200,5 +212,22 @@ def pointed_to(expr: tree.Expr, scope: LocalScope) -> Variable | None:
         if isinstance(meaning, Address):
             return meaning.variable
         if isinstance(meaning, This) and isinstance(meaning.target, Variable):
-            return meaning.target
+            return replace(meaning.target, seen_as=meaning.record)
+    if isinstance(expr, tree.Cast) and expr.type.pointers == ["*"]:
+        found = pointed_to(expr.operand, scope)
+        return None if found is None else _as_class(found, expr, scope)
     return None
+
+
+def _as_class(variable: Variable, expr: tree.Cast, scope: LocalScope) -> Variable | None:
+    """An object behind a ``static_cast`` to a base of its class, or to one that is made from it
+    ([expr.static.cast])."""
+    kind = type_of.specified(expr.type.words, expr.type.names, scope.constant_scope())
+    record = plain_type(kind)
+    if variable.plain or not isinstance(record, Record) or expr.style not in ("static_cast", "c"):
+        return None
+    if expr.style == "c":  # it may be to any other class
+        own = variable.seen_as
+        if own is None or not (record in with_bases(own) or own in with_bases(record)):
+            return None
+    return replace(variable, seen_as=record)

@@ -20,7 +20,7 @@ from smem_lsp.ir.nodes import (
     Seq,
     walk,
 )
-from smem_lsp.ir.values import Unknown, Value
+from smem_lsp.ir.values import Reading, Unknown, Value
 from smem_lsp.lowering.state.position import Position
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
@@ -71,8 +71,8 @@ class Emitter:
         self._keys += 1
         return Unknown(self._keys, uniform, access, escaped, own)
 
-    def assign(self, variable: int, value: Value) -> None:
-        self.emit(Assign(self.next_point(), variable, value))
+    def assign(self, variable: int, value: Value, reading: Reading = Reading.UNKNOWN) -> None:
+        self.emit(Assign(self.next_point(), variable, value, reading))
 
     def barrier(
         self,
@@ -87,6 +87,14 @@ class Emitter:
     ) -> None:
         where = self.at.span(lo, hi), self.at.line(lo)
         self.emit(Barrier(self.next_point(), kind, *where, spelling, mask=mask, votes=votes, lanes=lanes))
+
+    def half(self, lo: int, hi: int, spelling: str, arrived: int | None = None, *, arrives: bool) -> int:
+        """A half of a barrier of the block, in which threads say that they are there (``arrives``), or wait for those
+        that have been at the point ``arrived``; None: not known where. Returns its point."""
+        point, line = self.next_point(), self.at.line(lo)
+        half = Barrier(point, BarrierKind.HALF, None, line, spelling, arrives=arrives, arrived=arrived)
+        self.emit(half)
+        return point
 
     def named_barrier(
         self,

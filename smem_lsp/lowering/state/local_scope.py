@@ -6,7 +6,9 @@ import enum
 from collections.abc import Callable, Iterator
 from dataclasses import field
 
+from smem_lsp.ir.values import Value
 from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics.entities import Functions
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Record, Type
 from smem_lsp.source import record
@@ -53,6 +55,10 @@ class Variable:
     # a reference to memory that is not followed: the variable that has the address
     bound: int | None = None
     only_read: bool = False  # it is a reference to what is const
+    type: Type | None = (
+        None  # of the number that it holds, or each of its elements; None: no number, or not known
+    )
+    seen_as: Record | None = None  # the class that an object has here: its own, or a base of it
 
 
 @record
@@ -67,6 +73,7 @@ class GroupKind(enum.Enum):
 
     BLOCK = enum.auto()
     WARP = enum.auto()  # lanes of one warp
+    TILE = enum.auto()  # whole warps that stand together
     GRID = enum.auto()
     CLUSTER = enum.auto()
     OTHER = enum.auto()  # threads that are not known
@@ -75,11 +82,12 @@ class GroupKind(enum.Enum):
 @record
 class Group:
     """A cooperative group handle. ``size``: threads of a tile that is cut out of the block, or out of a tile of
-    ``parent`` threads."""
+    ``parent`` threads; ``label``: it is of those threads of a tile of ``parent`` lanes that have one value of it."""
 
     kind: GroupKind
     size: int | None = None
     parent: int | None = None
+    label: Value | None = None
 
 
 @record
@@ -107,7 +115,16 @@ class This:
     target: Variable | Ref
 
 
-Meaning = BufferName | Variable | View | Group | Closure | Address | This
+@dataclass(frozen=True, slots=True)
+class FunctionValue:
+    """A function as a value that stays the same: ``auto f = g;``, a parameter that got ``g``. ``member``: it is one of
+    a class, which is called through a pointer to members."""
+
+    functions: Functions
+    member: bool = False
+
+
+Meaning = BufferName | Variable | View | Group | Closure | Address | This | FunctionValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +144,35 @@ class Around:
     look_up: Callable[[str], BufferName | None]
 
 
+class Boundary(enum.Enum):
+    """What a scope is around, which jumps leave or do not leave: the whole of a loop, a switch, or a function."""
+
+    LOOP = enum.auto()
+    SWITCH = enum.auto()
+    FUNCTION = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """An object whose destructor runs code. ``base`` and ``at``: the expression that it is made by, and the chunk."""
+
+    variable: Variable
+    record: Record
+    base: int
+    at: tree.Expr
+
+
 @dataclass
 class LocalScope:
-    """Names of one block; lookups go outwards."""
+    """Names of one block; lookups go outwards. ``ending``: objects that end with the block, in the order in which they
+    came into being."""
 
     parent: LocalScope | None = None
     names: dict[str, Meaning] = field(default_factory=dict)
     constants: Scope | None = None
     around: Around | None = None
+    boundary: Boundary | None = None
+    ending: list[Ending] = field(default_factory=list)
 
     def lookup(self, name: str) -> Meaning | None:
         around: Around | None = None

@@ -23,7 +23,8 @@ class Ref:
     ``within``: the object that was named last on the way, a member of a class in the buffer or all of the buffer;
     ``name``: the number of the last name on the way, -1: of several, or none; ``loaded``: what is read here without
     an access, as it was just stored; of an address, the number that is read if this is no array of an unknown type;
-    ``leads``: of an address, whether it is no null pointer; None: not known.
+    ``leads``: of an address, whether it is no null pointer; None: not known; ``first_bit``: of a bit-field
+    in its class; the bytes are those of all that share its memory location, and hold more than its number.
     """
 
     bases: frozenset[int]
@@ -49,6 +50,7 @@ class Ref:
     name: int = -1
     loaded: Value | None = None
     leads: Value | None = None
+    first_bit: int | None = None
 
     @property
     def whole(self) -> bool:
@@ -192,6 +194,7 @@ class Ref:
         return replace(
             self,
             unclear=False,
+            first_bit=None,
             loaded=None,
             within=self._named(offset, kind),
             index=None,

@@ -25,7 +25,7 @@ GROWING = frozenset(("partly", "assumed", "unseen"))  # lists of words, which st
 # what new variables and nodes change: numbers that were never given out, and what is known of them
 _NUMBERED = {
     "out": frozenset(("items", "point", "_keys", "_changed", "_assigned", "at")),
-    "variables": frozenset(("numbers", "numbers_only", "_declared", "_texts", "at")),
+    "variables": frozenset(("numbers", "numbers_only", "readings", "_declared", "_texts", "at")),
     "points_to": frozenset(("_consulted", "variables")),
     "limits": GROWING,
     "outside": frozenset(("out",)),
@@ -55,7 +55,8 @@ def _part(old: T) -> T:
 def _scope(old: LocalScope) -> LocalScope:
     """A scope and those around it, as they are now. What a name means that no block declares is left out."""
     parent = None if old.parent is None else _scope(old.parent)
-    return LocalScope(parent, dict(old.names), old.constants)
+    names, ending = dict(old.names), list(old.ending)
+    return LocalScope(parent, names, old.constants, boundary=old.boundary, ending=ending)
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class Snapshot:
                 return None
         if any(self.parts[each] != getattr(ctx, each) for each in _OWN if each != "local_names"):
             return None
-        if self.visit.calls != ctx.at.visit.calls:
+        if self.visit.calls != ctx.at.visit.calls or scope.ending:
             return None
         known: dict[str, int] = self.parts["local_names"]
         names = {name: at for name, at in ctx.local_names.items() if name not in known}

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import field
 from itertools import islice
 
+from smem_lsp.ir.values import Reading
 from smem_lsp.lowering.state.local_scope import LocalObject
 from smem_lsp.lowering.state.position import Position
 from smem_lsp.semantics.types import Record
@@ -36,6 +37,7 @@ class Variables:
     # objects that shared arrays are reached through which are not seen, each with its class
     hiding: dict[int, str] = field(default_factory=dict)
     member_of: dict[int, tuple[int, str]] = field(default_factory=dict)  # -> object, name of the member
+    readings: dict[int, Reading] = field(default_factory=dict)  # of those that are numbers of 32 and 64 bits
     _declared: Counter[tuple[tuple[int, ...], int, str]] = field(default_factory=Counter)
     _texts: list[str] = field(default_factory=list)
 

@@ -27,7 +27,6 @@ def told(body: str) -> list[str]:
     ("body", "expected"),
     [
         # irreducible flow of control: nothing is said
-        ("int i = 0; again: s[t] += 1; if (i++ < n) goto again; out[t] = s[63 - t];", []),
         ("if (n > 3) goto inside; for (int i = 0; i < n; ++i) { inside: s[t] = i; } out[t] = s[63 - t];", []),
         # what may synchronise out of sight
         ("meet(s, n); out[t] = s[63 - t];", []),

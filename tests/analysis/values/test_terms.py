@@ -160,6 +160,10 @@ def test_coefficients_are_polynomials_over_symbols() -> None:
         ("unsigned char i = tid + 254; s[i] = 0;", [254, 255, 0, 1]),
         ("short i = tid - 2; s[i + 2] = 0;", [0, 1, 2, 3]),
         ("bool some = tid; s[some] = 0;", [0, 1, 1, 1]),
+        ("float f = tid; s[(int)(f / 2)] = 0;", [0, 0, 1, 1]),
+        ("int2 v; v.x = tid; v.y = 5; s[v.x + v.y] = 0;", [5, 6, 7, 8]),
+        ("unsigned u = tid * 0x60000000u; s[u >> 29] = 0;", [0, 3, 6, 1]),
+        ("int i = (int)(threadIdx.x << 30) >> 30; s[i + 2] = 0;", [2, 3, 0, 1]),
         ("s[(signed char)(tid + 126) + 128] = 0;", [254, 255, 0, 1]),
         ("s[__mul24(tid, 3)] = 0;", [0, 3, 6, 9]),
         ("s[__popc(tid) + __ffs(tid)] = 0;", [0, 2, 3, 3]),
@@ -201,14 +205,14 @@ def test_values_in_four_threads(statements: str, values: list[int]) -> None:
     [
         "T i = tid - 1; s[i / 2] = 0;",  # perhaps unsigned: another number than -1
         "unsigned char i = in[tid]; s[i] = 0;",
-        "float f = tid; s[(int)(f / 2)] = 0;",
+        "float f = tid; s[(int)(f / 3)] = 0;",
         "int i = tid; int* p = &i; *p = 3; s[i] = 0;",
         "int i = tid; change(i); s[i] = 0;",
         "int i = 0; while (in[tid] > i) ++i; s[i] = 0;",
         "int i = s[tid]; s[i] = 0;",
         "s[tid / (tid - tid)] = 0;",
         "s[tid << 40] = 0;",
-        "int2 v; v.x = tid; v.y = 0; s[v.y] = 0;",
+        "int2 v; v.x = tid; v.y = 0; int* p = &v.x; *p = 3; s[v.y] = 0;",
     ],
 )
 def test_no_value(statements: str) -> None:

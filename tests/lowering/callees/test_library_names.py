@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, walk
+from smem_lsp.lowering.callees.intrinsics import is_pure, takes_values
 from smem_lsp.lowering.callees.library_names import LIBRARY, is_calm, telling
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
@@ -42,11 +43,8 @@ def test_a_large_function_with_a_barrier_is_followed(call: str, kinds: list[Barr
 
 def test_what_matters_is_said_once_for_a_group() -> None:
     for group in LIBRARY:
-        names = group.of(CUDA)
-        if group.matters:
-            assert telling(CUDA).issuperset(names)  # a list of names, no pattern
-        elif not hasattr(names, "fullmatch"):
-            assert telling(CUDA).isdisjoint(names)
+        names = group.names(CUDA)
+        assert telling(CUDA).issuperset(names) if group.matters else telling(CUDA).isdisjoint(names)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +60,24 @@ def test_what_matters_is_said_once_for_a_group() -> None:
 )
 def test_only_what_computes_is_calm(name: str, calm: bool) -> None:
     assert is_calm(name, CUDA) == calm
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "__half2anything",
+        "__hadd_of_mine",
+        "make_tile4",
+        "__vadd_all",
+        "absf",
+        "__ldxx",
+        "tex9D",
+        "curand_mine",
+    ],
+)
+def test_what_nothing_declares_is_unknown(name: str) -> None:
+    assert not takes_values(name) and not is_pure(name) and not is_calm(name, CUDA)
+    assert not any(group.model and group.has(name, CUDA) for group in LIBRARY)
 
 
 @pytest.mark.parametrize("name", ["cuCmul", "cuCaddf", "cuCfma", "cuConj", "cuComplexFloatToDouble"])

@@ -1,0 +1,6 @@
+"""A function as a compiler sees it: what C++ leaves implicit is written out.
+
+Holds types of expressions, conversions and promotions, and the functions that run without being spelled: constructors,
+destructors, conversions, operators, default arguments. What cannot be resolved is told with its reason. May import
+``semantics`` and what is below it. Never guesses, and never knows of threads, shared memory or kernels.
+"""

@@ -1,0 +1,93 @@
+"""The type of every expression, as a C++ compiler gives it ([expr.type], [expr.arith.conv])."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from smem_lsp.semantics.arithmetic import common_type, operate, promoted
+from smem_lsp.semantics.entities import TypedConstant
+from smem_lsp.semantics.evaluate import evaluate_value
+from smem_lsp.semantics.record_layout import bit_field
+from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.types import BOOL, Array, Pointer, Record, Type
+from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
+from smem_lsp.syntax import tree
+
+_MOST_KEPT = 8192
+_MOST_NESTED = 200  # operators in each other
+_MADE = (tree.Binary, tree.Ternary, tree.Unary)
+
+
+def expression_type(expr: tree.Expr, scope: Scope) -> Type | None:
+    """The type of an expression, without references and qualifiers; None: not known. ``scope``: what the names in it
+    mean, with the template arguments of this instance. Each operator is asked about once, however deep it stands."""
+    return _of(expr, scope, 0)
+
+
+def computed_type(expr: tree.Assign, scope: Scope) -> Type | None:
+    """The type of what ``a op= b`` computes before it is converted to that of ``a`` ([expr.ass])."""
+    target, value = (TypedConstant(_of(each, scope, 0)) for each in (expr.target, expr.value))
+    return operate(expr.operator.removesuffix("="), target, value).type
+
+
+def _of(expr: tree.Expr, scope: Scope, depth: int) -> Type | None:
+    if depth > _MOST_NESTED:
+        return None
+    if isinstance(expr, (tree.Assign, tree.PostfixStep)):
+        return _of(expr.target if isinstance(expr, tree.Assign) else expr.operand, scope, depth + 1)
+    if isinstance(expr, _MADE):
+        return _TYPES.of(scope.state.store, _key(expr, scope), partial(_combined, expr, scope, depth))
+    if isinstance(expr, tree.Member):
+        of = _of(expr.base, scope, depth + 1)
+        record = of.target if isinstance(of, Pointer) and expr.operator == "->" else of
+        bits = bit_field(record, expr.name) if isinstance(record, Record) else None
+        if bits is not None:
+            return bits.type
+    if isinstance(expr, tree.Call):
+        return _TYPES.of(scope.state.store, _key(expr, scope), partial(_evaluated, expr, scope))
+    return evaluate_value(expr, scope).type
+
+
+# statements that are spelled alike are one tree: one more name in the scope may make it mean something else
+_Key = tuple[tree.Expr, Scope, int]
+_TYPES = Query[_Key, Type | None]("types of expressions", most=_MOST_KEPT)
+
+
+def _key(expr: tree.Expr, scope: Scope) -> _Key:
+    return expr, scope, len(scope.bound)
+
+
+def _evaluated(expr: tree.Expr, scope: Scope) -> Type | None:
+    return evaluate_value(expr, scope).type
+
+
+def _combined(expr: tree.Binary | tree.Ternary | tree.Unary, scope: Scope, depth: int) -> Type | None:
+    checkpoint()
+    if isinstance(expr, tree.Ternary):
+        return common_type(_of(expr.yes, scope, depth + 1), _of(expr.no, scope, depth + 1))
+    if isinstance(expr, tree.Unary):
+        return _unary(expr.operator, _of(expr.operand, scope, depth + 1))
+    right = _of(expr.right, scope, depth + 1)
+    if expr.operator in ("&&", "||"):
+        return BOOL
+    if expr.operator == ",":
+        return right
+    return operate(expr.operator, TypedConstant(_of(expr.left, scope, depth + 1)), TypedConstant(right)).type
+
+
+def _unary(operator: str, kind: Type | None) -> Type | None:
+    match operator:
+        case "!":
+            return BOOL
+        case "*":
+            if isinstance(kind, Array):
+                return kind.element
+            return kind.target if isinstance(kind, Pointer) else None
+        case "&":
+            return Pointer(kind)
+        case "++" | "--":
+            return kind
+        case "+" | "-" | "~":
+            return promoted(kind)
+    return None

@@ -1,0 +1,80 @@
+"""Members that are defined outside of their class ([class.mfct]): ``template <class T> void Tile<T>::load(int i)``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from smem_lsp.elaborate.special_members import class_name
+from smem_lsp.semantics.declarations import FunctionDecl
+from smem_lsp.semantics.entities import Argument
+from smem_lsp.semantics.function_scope import parameters_of, qualifiers_of
+from smem_lsp.semantics.specialization import is_specialization, spelled_arguments
+from smem_lsp.semantics.types import Record
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
+
+Shape = tuple[tuple[str, ...], ...]  # the words of each parameter, its name and its default left out
+
+
+def defined_outside(record: Record, decl: FunctionDecl, named: Iterable[Function]) -> Function | None:
+    """The definition of a member that its class only declares; None: not in sight, or not the only one that it may be.
+    ``named``: functions that are spelled with the name of the member."""
+    found = [each for each in named if _belongs(record, decl, each)]
+    if any(is_specialization(each) or spelled_arguments(each) for each in found):
+        return None  # of one instance of the class alone
+    if len(found) > 1:
+        wanted = _shape(decl.source.parse("parameters", *decl.list))
+        found = [each for each in found if wanted is not None and _shape(each.parameters) == wanted]
+    if len(found) > 1:
+        constant = _is_constant(decl.source.texts, decl.list[1])
+        found = [each for each in found if _is_constant_function(each) == constant]
+    return found[0] if len(found) == 1 else None
+
+
+def arguments_of_class(record: Record, function: Function) -> tuple[Argument, ...]:
+    """What the first template parameters of a definition outside of a class template stand for in one of its
+    instances. Whatever they are called there, they are those of the class, in order ([temp.mem.func])."""
+    around = record.scope.parent
+    own = record.decl.parameters or ()
+    if around is None or not own or len(parameters_of(function)) < len(own):
+        return ()
+    return tuple(around.bound.get(parameter.name) for parameter in own)
+
+
+def _belongs(record: Record, decl: FunctionDecl, function: Function) -> bool:
+    """Is it defined as a member of this class, and called with as many arguments?"""
+    checkpoint()
+    if qualifiers_of(function)[-1:] != [class_name(record)]:
+        return False
+    head, name = function.head, function.island.name - function.island.head
+    ends = name > 0 and head.texts[name - 1] == "~"
+    declared_at = decl.head[1] - 1
+    if ends != (decl.source.texts[declared_at - 1] == "~"):
+        return False
+    declared = decl.source.parse("parameters", *decl.list)
+    if not isinstance(declared, list) or function.parameters is None:
+        return False
+    return _count(declared) == _count(function.parameters)
+
+
+def _count(parameters: Sequence[tree.Declaration]) -> int:
+    return sum(each.words != ["void"] or bool(each.declarators[0].pointers) for each in parameters)
+
+
+def _shape(parameters: object) -> Shape | None:
+    if not isinstance(parameters, list):
+        return None
+    return tuple(
+        (*each.words, *(each.declarators[0].pointers if each.declarators else ())) for each in parameters
+    )
+
+
+def _is_constant_function(function: Function) -> bool:
+    tokens, island = function.definition.tokens, function.definition.island
+    return _is_constant(tokens.texts, island.parameters[1])
+
+
+def _is_constant(texts: Sequence[str], closing: int) -> bool:
+    """Does ``const`` stand behind the parameters, which end in front of ``closing``?"""
+    return list(texts[closing + 1 : closing + 2]) == ["const"]

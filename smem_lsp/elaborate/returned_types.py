@@ -1,0 +1,79 @@
+"""The types that functions and lambdas return, to which each ``return`` converts its value ([stmt.return])."""
+
+from __future__ import annotations
+
+from smem_lsp.semantics import type_of
+from smem_lsp.semantics.declarations import Source
+from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.types import Type
+from smem_lsp.source.queries import Query
+from smem_lsp.syntax.brackets import match_brackets
+from smem_lsp.syntax.lookahead import Symbols
+from smem_lsp.syntax.parse import Body, Function
+
+
+def returned_by_function(function: Function, scope: Scope) -> Type | None:
+    """The type that a function is declared to return; None: a deduced or an unknown one. ``scope``: of its body, with
+    its template arguments."""
+    source, head, behind = _HEAD.of(
+        function.definition.store, function.symbols, lambda: _declaration(function)
+    )
+    return type_of.returned(source, head, behind, scope)
+
+
+def returned_by_lambda(
+    body: Body, parameters: tuple[int, int] | None, braces: int, scope: Scope
+) -> Type | None:
+    """The type behind ``->`` of a lambda in a body. ``parameters``: tokens between its parentheses; ``braces``: where
+    its own body begins. None: the type is deduced, or not known."""
+    if parameters is None:
+        return None
+    source = Source(body.tokens.kinds, body.tokens.texts, body.ahead.partner, body.symbols)
+    return type_of.trailing(source, parameters[1] + 1, braces - 1, scope)
+
+
+_Declaration = tuple[Source, tuple[int, int], tuple[int, int]]
+_HEAD = Query[Symbols, _Declaration]("declaration of a function without its body", most=2)
+
+
+def _declaration(function: Function) -> _Declaration:
+    """Its tokens; those before its name, without the template header; those between parameters and body."""
+    definition = function.definition
+    island = definition.island
+    tokens = definition.part(0, island.body[0])
+    source = Source(tokens.kinds, tokens.texts, match_brackets(tokens.kinds), function.symbols)
+    head = _behind_header(source, island.name), _name_begins(source, island.name)
+    return source, head, (island.parameters[1] + 1, island.body[0] - 1)
+
+
+def _behind_header(source: Source, name: int) -> int:
+    """Where a declaration begins behind ``template <...>``, however many of them, and a ``requires`` is none."""
+    at = 0
+    while at < name and source.kinds[at] == "TEMPLATE":
+        depth, at = 0, at + 1
+        while at < name:
+            text = source.texts[at]
+            if source.kinds[at] in ("LP", "LB", "LC"):
+                at = source.after(at)
+                continue
+            depth += text == "<"
+            depth -= len(text) if set(text) == {">"} else 0
+            at += 1
+            if depth <= 0:
+                break
+    return at
+
+
+def _name_begins(source: Source, name: int) -> int:
+    """Where the name of a function begins with the classes in front of it: ``A<T>::f``."""
+    at = name
+    while at >= 2 and source.kinds[at - 1] == "SCOPE":
+        at -= 2
+        depth = 0
+        while at > 0 and (depth or set(source.texts[at]) == {">"}):
+            text = source.texts[at]
+            depth += len(text) if set(text) == {">"} else -int(text == "<")
+            at -= 1
+            if depth <= 0:
+                break
+    return at

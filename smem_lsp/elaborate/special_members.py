@@ -1,0 +1,159 @@
+"""The special member functions of a class ([special]): which its author wrote, and what the implicit ones run in turn.
+
+An implicit constructor, assignment or destructor does for each base and member what the class of that one says
+([class.copy.ctor], [class.copy.assign], [class.dtor]). So "does anything that somebody wrote run?" is asked of a class
+and of all that it is made of. A type that is not known is taken for one that runs nothing.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from functools import partial
+
+from smem_lsp.semantics import collect, type_of
+from smem_lsp.semantics.declarations import FunctionDecl, UsingDecl, declaration_tree
+from smem_lsp.semantics.scope import bases_of
+from smem_lsp.semantics.types import Array, Qualified, Record, Sequence, Type
+from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
+from smem_lsp.syntax import tree
+
+
+class Special(enum.Enum):
+    """What a special member function is for."""
+
+    COPY = "copy constructor"  # or move
+    ASSIGN = "assignment"
+    DESTROY = "destructor"
+
+
+def class_name(record: Record) -> str:
+    """The name of a class without the namespaces and classes around it."""
+    return record.decl.name.rpartition("::")[2]
+
+
+def constructors(record: Record) -> tuple[FunctionDecl, ...]:
+    """The constructors that a class declares, defaulted and deleted ones among them."""
+    return tuple(decl for decl in _own_functions(record, class_name(record)) if not _is_destructor(decl))
+
+
+def destructor(record: Record) -> FunctionDecl | None:
+    """The destructor that a class declares; None: it is implicit."""
+    return next(filter(_is_destructor, _own_functions(record, class_name(record))), None)
+
+
+def assignments(record: Record) -> tuple[FunctionDecl, ...]:
+    """All that a class declares as ``operator=``."""
+    return tuple(_own_functions(record, "operator="))
+
+
+def written(record: Record, special: Special) -> tuple[FunctionDecl, ...]:
+    """The functions of this kind that the author of a class wrote a body for, here or out of line."""
+    match special:
+        case Special.COPY:
+            found = tuple(decl for decl in constructors(record) if _takes_own(record, decl))
+        case Special.ASSIGN:
+            found = tuple(decl for decl in assignments(record) if _takes_own(record, decl))
+        case Special.DESTROY:
+            own = destructor(record)
+            found = () if own is None else (own,)
+    return tuple(decl for decl in found if not is_defaulted(decl))
+
+
+def runs_code(record: Record, special: Special) -> bool:
+    """Does a function that somebody wrote run where an object of a class is copied, assigned or ends?"""
+    work = partial(_runs_code, record, special)
+    return _RUNS_CODE.of(record.scope.state.store, (record, special), work)
+
+
+_RUNS_CODE = Query[tuple[Record, Special], bool]("does a special member run what somebody wrote", cycle=False)
+
+
+def _runs_code(record: Record, special: Special) -> bool:
+    seen: set[Record] = set()
+    waiting = [record]
+    while waiting:
+        checkpoint()
+        each = waiting.pop()
+        if each in seen or each.decl.body is None:
+            continue
+        seen.add(each)
+        if written(each, special) or len(seen) > _MOST_PARTS:
+            return True
+        waiting += parts(each)
+    return False
+
+
+_MOST_PARTS = 200  # classes that one is made of: a template that holds another instance of itself has no end
+
+
+def parts(record: Record) -> list[Record]:
+    """The classes of the bases and members of a class, as far as they are known."""
+    return [*(base for base in bases_of(record) if base is not None), *member_classes(record)]
+
+
+def member_classes(record: Record) -> Iterator[Record]:
+    """The classes of the data members that a class declares itself, in order; an array counts as its element."""
+    source = record.decl.source
+    for member in collect.inside(record.decl).members:
+        checkpoint()
+        parsed = None if member.record is not None else declaration_tree(source, member.range)
+        if parsed is None or {"static", "typedef", "friend"} & set(parsed.words):
+            continue
+        for declarator in parsed.declarators:
+            if declarator.pointers or declarator.function:
+                continue
+            kind = element_of(type_of.variable_type(parsed, declarator, record.scope))
+            if isinstance(kind, Record):
+                yield kind
+
+
+def element_of(kind: Type | None) -> Type | None:
+    """What an array, or an array of arrays, is made of; any other type as it is."""
+    while isinstance(kind, Array | Sequence | Qualified):
+        kind = kind.target if isinstance(kind, Qualified) else kind.element
+    return kind
+
+
+def inherits_constructors(record: Record) -> bool:
+    """``using Base::Base;``: does a class take the constructors of a base for its own ([namespace.udecl])?"""
+    names = {class_name(base) for base in bases_of(record) if base is not None}
+    declared = collect.inside(record.decl).names
+    return any(isinstance(each, UsingDecl) for name in names for each in declared.get(name, ()))
+
+
+def is_defaulted(decl: FunctionDecl) -> bool:
+    """``T() = default;``, ``= delete``"""
+    kinds = decl.source.kinds
+    i = decl.list[1]
+    while i < len(kinds) and kinds[i] not in ("SEMI", "LC"):
+        if kinds[i] in ("DEFAULT", "DELETE"):
+            return True
+        i += 1
+    return False
+
+
+def _own_functions(record: Record, name: str) -> list[FunctionDecl]:
+    found = record.scope.own(name)
+    return [decl for decl, where in found if isinstance(decl, FunctionDecl) and where is record.scope]
+
+
+def _is_destructor(decl: FunctionDecl) -> bool:
+    name = decl.head[1] - 1
+    return name > decl.head[0] and decl.source.texts[name - 1] == "~"
+
+
+def _takes_own(record: Record, decl: FunctionDecl) -> bool:
+    """Is it called with one object of its own class ([class.copy.ctor], [class.copy.assign])? No template is."""
+    if decl.parameters is not None:
+        return False
+    parsed = decl.source.parse("parameters", *decl.list)
+    if not isinstance(parsed, list) or not parsed or not isinstance(parsed[0], tree.Declaration):
+        return False
+    first, *rest = parsed
+    if any(each.declarators and each.declarators[0].initializer is None for each in rest):
+        return False
+    pointers = first.declarators[0].pointers if first.declarators else []
+    name = class_name(record)
+    return "*" not in pointers and any(each.text.rpartition("::")[2] == name for each in first.names)

@@ -1,0 +1,140 @@
+"""How large the numbers get that an expression makes of threads, constants and what is free, in unbounded arithmetic.
+
+What is not known - a parameter, what is loaded, a counter - is taken to be small here: an expression that leaves its
+type even so is one that is meant to wrap, or to lose bits. Whether the others wrap depends on numbers that nobody
+knows; that they do not is assumed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from smem_lsp.ir.values import Const, Op, Reading, Sym, Thread, Value
+
+_MOST_PARTS = 1_000
+_MOST_SHIFTED = 63
+_LARGEST = 1 << 128  # beyond every type
+_SMALL = 1023  # what is free is at most that
+_SIZE = 1024  # threads of a block along one axis
+
+
+class Extent(NamedTuple):
+    """The least and the largest number. ``certain``: nothing that is free has a part in it."""
+
+    low: int
+    high: int
+    certain: bool = True
+
+
+FREE = Extent(0, _SMALL, False)
+WIDE = Extent(0, (1 << 31) - 1, False)  # of a parameter, if it is as large as an ``int`` holds
+THREAD = Extent(0, _SIZE - 1)
+TRUTH = Extent(0, 1)
+_RANGES = {
+    Reading.INT: (-(1 << 31), (1 << 31) - 1),
+    Reading.UNSIGNED: (-(1 << 32), (1 << 32) - 1),
+    Reading.LONG: (-(1 << 63), (1 << 63) - 1),
+    Reading.UNSIGNED_LONG: (-(1 << 64), (1 << 64) - 1),
+}
+_TRUTHS = frozenset("< <= > >= == != && || !".split())
+_BITS = frozenset("| ^".split())
+
+
+def of_value(value: Value) -> Extent:
+    """The extent of a value; of one with too many parts no more is known than of what is free."""
+    return _of_value(value, [_MOST_PARTS])
+
+
+def _of_value(value: Value, left: list[int]) -> Extent:
+    """``left``: how many parts may still be looked at, of a value in which some may stand many times."""
+    left[0] -= 1
+    match value:
+        case Const(n=n):
+            return Extent(n, n)
+        case Thread():
+            return THREAD
+        case Op(operator=operator, args=args) if operator.spelling in _FOLLOWED and left[0] > 0:
+            return of_operation(operator.spelling, tuple([_of_value(each, left) for each in args]))
+        case Sym(name=name):
+            return of_symbol(name)
+    return FREE
+
+
+def of_symbol(name: str) -> Extent:
+    """Of a parameter, or of the size of the block."""
+    return Extent(1, _SIZE) if name.startswith("blockDim.") else FREE
+
+
+def of_operation(operator: str, args: tuple[Extent, ...]) -> Extent:
+    """The extent of what an operator, as C spells it, makes of operands of these extents."""
+    if operator in _TRUTHS:
+        return TRUTH
+    if operator == "?:":
+        return _either(args[1], args[2])
+    if len(args) == 1:
+        (one,) = args
+        if operator == "neg":
+            return Extent(-one.high, -one.low, one.certain)
+        return Extent(-one.high - 1, -one.low - 1, one.certain) if operator == "~" else FREE
+    found = _of_two(operator, *args) if len(args) == 2 else FREE
+    return Extent(max(found.low, -_LARGEST), min(found.high, _LARGEST), found.certain)
+
+
+def leaves(extent: Extent, reading: Reading) -> bool:
+    """Are there numbers in it that a type does not hold? An unsigned one holds them but for a multiple of 2**bits,
+    which who reads it adds to a negative number."""
+    if reading is Reading.UNKNOWN:
+        return False
+    low, high = _RANGES[reading]
+    return extent.low < low or extent.high > high
+
+
+def bits_of(reading: Reading) -> int:
+    return 32 if reading in (Reading.INT, Reading.UNSIGNED) else 64
+
+
+def _either(a: Extent, b: Extent) -> Extent:
+    return Extent(min(a.low, b.low), max(a.high, b.high), a.certain and b.certain)
+
+
+def _of_two(operator: str, a: Extent, b: Extent) -> Extent:
+    certain = a.certain and b.certain
+    match operator:
+        case "+":
+            return Extent(a.low + b.low, a.high + b.high, certain)
+        case "-":
+            return Extent(a.low - b.high, a.high - b.low, certain)
+        case "*":
+            ends = [x * y for x in a[:2] for y in b[:2]]
+            return Extent(min(ends), max(ends), certain)
+        case "min" | "max":
+            pick = min if operator == "min" else max
+            return Extent(pick(a.low, b.low), pick(a.high, b.high), certain)
+        case "&":
+            return _masked(a, b)
+        case "<<" if b.certain and b.low >= 0 and b.high <= _MOST_SHIFTED:
+            ends = [x << y for x in a[:2] for y in b[:2]]
+            return Extent(min(ends), max(ends), certain)
+    if a.low < 0 or b.low < 0:
+        return FREE
+    if operator in _BITS:
+        return Extent(0, (1 << max(a.high, b.high).bit_length()) - 1, certain)
+    if operator == "%" and b.low > 0:
+        return Extent(0, min(a.high, b.high - 1), certain)
+    if operator == "/" and b.low > 0:
+        return Extent(a.low // b.high, a.high // b.low, certain)
+    if operator == ">>" and b.certain:
+        return Extent(a.low >> min(b.high, _MOST_SHIFTED), a.high >> min(b.low, _MOST_SHIFTED), certain)
+    return FREE
+
+
+def _masked(a: Extent, b: Extent) -> Extent:
+    """``a & b``: no more than either that is not negative."""
+    natural = [each for each in (a, b) if each.low >= 0]
+    if not natural:
+        return FREE
+    sure = [each.high for each in natural if each.certain]
+    return Extent(0, min(sure) if sure else min(each.high for each in natural), bool(sure))
+
+
+_FOLLOWED = _TRUTHS | _BITS | frozenset("+ - * / % & << >> min max ?: neg ~".split())

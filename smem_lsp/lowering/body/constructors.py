@@ -1,0 +1,312 @@
+"""Objects that come into being: each constructor is followed like any helper, with those of bases and members in the
+order of the standard ([class.base.init]), and what is not followed is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from smem_lsp.elaborate import conversion_functions, special_members
+from smem_lsp.elaborate.initializers import member_initializers
+from smem_lsp.elaborate.special_members import Special, class_name
+from smem_lsp.elaborate.virtual_functions import with_bases
+from smem_lsp.ir.values import Value, Var
+from smem_lsp.lowering.body import (
+    declarations,
+    expression_types,
+    expressions,
+    implicit_calls,
+    initialized_members,
+    lifetimes,
+    methods,
+    objects,
+    operator_calls,
+    unknown_calls,
+)
+from smem_lsp.lowering.library.values import made_by
+from smem_lsp.lowering.state import effects
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.local_scope import LocalScope, Variable
+from smem_lsp.semantics.declarations import FunctionDecl
+from smem_lsp.semantics.evaluate import evaluate_value
+from smem_lsp.semantics.scope import bases_of
+from smem_lsp.semantics.types import Record, plain_type
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+
+# ---- declared objects ------------------------------------------------------------------------------------------------
+
+
+def declare(
+    ctx: Context,
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    record: Record,
+    scope: LocalScope,
+) -> None:
+    """A local variable of a class whose members are followed."""
+    initializer = declarator.initializer
+    if initializer is None:
+        variable = new(ctx, declarator.name, record, declaration.words)
+        at = tree.Name(declarator.lo, declarator.hi, declarator.name)
+        construct(ctx, variable, record, [], at, scope)
+    else:
+        variable = given(ctx, declarator.name, record, declaration.words, initializer, scope)
+    scope.names[declarator.name] = variable
+    scope.declare_constants()
+    where = tree.Name(max(declarator.name_at, 0), max(declarator.name_at, 0) + 1, declarator.name)
+    lifetimes.begin(ctx, variable, record, where, scope)
+
+
+def new(ctx: Context, name: str, record: Record, words: list[str]) -> Variable:
+    """A new variable with variables for its members."""
+    index = ctx.variables.declare(name)
+    variable = Variable(index, 0, exact=False, plain=False, of_class=declarations.class_name(words))
+    objects.make(ctx, variable, record)
+    return variable
+
+
+def unnamed(index: int) -> Variable:
+    """The object of a class that a variable is whose name nobody spells."""
+    return Variable(index, 0, exact=False, plain=False)
+
+
+def given(
+    ctx: Context, name: str, record: Record, words: list[str], expr: tree.Expr, scope: LocalScope
+) -> Variable:
+    """A new object with the value of an expression. What a function returns is that object itself: nothing is copied
+    ([class.copy.elision])."""
+    if not _is_made_anew(ctx, record, expr, scope):
+        variable = new(ctx, name, record, words)
+        give(ctx, variable, record, expr, scope)
+        return variable
+    value = expressions.copied(ctx, expr, scope)
+    made = unnamed(value.index) if isinstance(value, Var) and value.index in ctx.inlining.made else None
+    held = None if made is None else ctx.variables.objects.get(made.index)
+    if made is not None and held is not None and held.record == record:
+        lifetimes.elide(ctx, made)
+        return replace(made, of_class=declarations.class_name(words))
+    variable = new(ctx, name, record, words)
+    _take(ctx, variable, record, value, expr, scope)
+    return variable
+
+
+def give(ctx: Context, variable: Variable, record: Record, expr: tree.Expr, scope: LocalScope) -> None:
+    """An object gets its first value from an expression: it is made by it, copied, or converted
+    ([dcl.init.general])."""
+    arguments = _arguments(expr, record, scope)
+    if arguments is not None:
+        construct(ctx, variable, record, arguments, expr, scope)
+    elif _is_made_anew(ctx, record, expr, scope):
+        _take(ctx, variable, record, expressions.copied(ctx, expr, scope), expr, scope)
+    else:
+        construct(ctx, variable, record, [expr], expr, scope)
+
+
+def _is_made_anew(ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope) -> bool:
+    """Is an expression an object of this class that has no name of its own, or is in memory? Else it is the argument of
+    a constructor."""
+    if _arguments(expr, record, scope) is not None or effects.designated(ctx, expr, scope) is not None:
+        return False
+    kind = plain_type(evaluate_value(expr, scope.constant_scope()).type)
+    in_memory = isinstance(expr, tree.Index | tree.Member | tree.Unary | tree.Name)
+    if in_memory and special_members.written(record, Special.COPY):
+        return False
+    return kind is None or kind == record
+
+
+def _take(
+    ctx: Context, variable: Variable, record: Record, value: Value, expr: tree.Expr, scope: LocalScope
+) -> None:
+    """An object gets the value of another one: of one without a name, or of one that a function gives a reference
+    to."""
+    source = unnamed(value.index) if isinstance(value, Var) else None
+    if source is None or not objects.alike(ctx, source, variable):
+        ctx.assign(variable.index, value)
+        if special_members.runs_code(record, Special.COPY):
+            not_in_sight(ctx, record, expr)
+    elif source.index in ctx.inlining.made:
+        objects.copy(ctx, source.index, variable.index)
+        lifetimes.elide(ctx, source)
+    else:
+        named = tree.Name(expr.lo, expr.hi, _REFERRED)
+        _copy(ctx, source, variable, record, named, LocalScope(scope, {_REFERRED: source}))
+
+
+_REFERRED = "__referred"  # an object that a function gives a reference to
+
+
+def copied(ctx: Context, variable: Variable, name: str, at: tree.Expr, scope: LocalScope) -> Variable:
+    """A new object with the value of another one whose members are followed; ``at``: the expression that names it."""
+    record = ctx.variables.objects[variable.index].record
+    index = ctx.variables.declare(name)
+    made = replace(variable, index=index, constant=False)
+    objects.make(ctx, made, record)
+    _copy(ctx, variable, made, record, at, scope)
+    return made
+
+
+def _arguments(initializer: tree.Expr | None, record: Record, scope: LocalScope) -> list[tree.Expr] | None:
+    """What the constructor of a declared object gets; None: the object is the value of an expression."""
+    if initializer is None or isinstance(initializer, tree.Braces):
+        return [] if initializer is None else initializer.items
+    name, arguments = made_by(initializer)
+    return arguments if name is not None and _names(name, record, scope) else None
+
+
+def _names(name: tree.Name, record: Record, scope: LocalScope) -> bool:
+    """Is a name that of this very class?"""
+    return (
+        scope.lookup(name.text) is None
+        and plain_type(as_record(scope.constant_scope().resolve(name))) == record
+    )
+
+
+def as_record(meaning: object) -> Record | None:
+    return meaning if isinstance(meaning, Record) else None
+
+
+# ---- constructors ----------------------------------------------------------------------------------------------------
+
+
+def construct(
+    ctx: Context,
+    variable: Variable,
+    record: Record,
+    arguments: Sequence[tree.Expr],
+    at: tree.Expr,
+    scope: LocalScope,
+) -> None:
+    """Give a new object its value, whatever its constructor may be."""
+    ctx.assign(variable.index, ctx.out.fresh())
+    if len(arguments) == 1:
+        source = effects.designated(ctx, arguments[0], scope)
+        if source is not None and _is_made_from(ctx, source, record):
+            _copy(ctx, source, variable, record, arguments[0], scope)
+            return
+        if _by_conversion(ctx, variable, record, arguments[0], scope):
+            return
+    if in_sight(ctx, variable, record, arguments, at, scope):
+        return
+    not_in_sight(ctx, record, at)
+    reached = unknown_calls.pass_by_reference(ctx, arguments, scope, class_name(record))
+    ctx.assign(variable.index, ctx.lost_address(reached))
+
+
+def _by_conversion(
+    ctx: Context, variable: Variable, record: Record, expr: tree.Expr, scope: LocalScope
+) -> bool:
+    """Does a conversion function of another class give the object ([class.conv.fct])?"""
+    kind = expression_types.of(ctx, expr, scope)
+    known = conversion_functions.to_class(kind, record) if isinstance(kind, Record) and kind != record else ()
+    if not known or not isinstance(kind, Record):
+        return False
+    target = operator_calls.target(ctx, kind, expr, scope)
+    called = tree.Name(expr.lo, expr.hi, known[0].name)
+    call = tree.Call(expr.lo, expr.hi, called, [])
+    result = methods.on(ctx, kind, target, called, call, scope) if len(known) == 1 else None
+    if isinstance(result, Var):
+        _take(ctx, variable, record, result, expr, scope)
+    else:
+        implicit_calls.not_followed(ctx, known, f"the conversion of {class_name(kind)}", expr)
+        ctx.assign(variable.index, ctx.out.fresh())
+    return True
+
+
+def _is_made_from(ctx: Context, source: Variable, record: Record) -> bool:
+    """Is it an object of a class, or of one that is derived from it, whose base part is copied?"""
+    known = ctx.variables.objects.get(source.index)
+    return known is not None and not source.array and record in with_bases(known.record)
+
+
+def _copy(
+    ctx: Context, source: Variable, target: Variable, record: Record, at: tree.Expr, scope: LocalScope
+) -> None:
+    """An object is made from another one of its class, which ``at`` names."""
+    if not special_members.runs_code(record, Special.COPY):
+        objects.copy(ctx, source.index, target.index)
+        return
+    if special_members.written(record, Special.COPY):
+        if not in_sight(ctx, target, record, [at], at, scope):
+            not_in_sight(ctx, record, at)
+            ctx.assign(target.index, ctx.lost_address(ctx.capture(source)))
+        return
+    objects.copy(ctx, source.index, target.index)
+    for base in bases_of(record):
+        checkpoint()
+        if base is not None and special_members.runs_code(base, Special.COPY):
+            if not in_sight(ctx, target, base, [at], at, scope):
+                not_in_sight(ctx, base, at)
+    for field in initialized_members.own_fields(record):
+        member = ctx.variables.objects[target.index].members[field.name]
+        kind = special_members.element_of(field.type)
+        if not isinstance(kind, Record) or not special_members.runs_code(kind, Special.COPY):
+            continue
+        given = ctx.variables.objects[source.index].members[field.name]
+        if isinstance(member, Variable) and isinstance(given, Variable) and objects.alike(ctx, given, member):
+            _copy(ctx, given, member, kind, tree.Member(at.lo, at.hi, at, ".", field.name), scope)
+        else:
+            not_in_sight(ctx, kind, at)
+
+
+def not_in_sight(ctx: Context, record: Record, at: tree.Expr) -> None:
+    """A constructor of a class runs that is not followed."""
+    implicit_calls.not_followed(
+        ctx, special_members.constructors(record), f"what makes {class_name(record)}", at
+    )
+
+
+def in_sight(
+    ctx: Context,
+    variable: Variable,
+    record: Record,
+    arguments: Sequence[tree.Expr],
+    at: tree.Expr,
+    scope: LocalScope,
+) -> bool:
+    """Follow the constructor of a class, or its members where it has none; False: not in sight."""
+    declared = special_members.constructors(record)
+    if arguments and special_members.inherits_constructors(record):
+        return _inherited(ctx, variable, record, arguments, at, scope)
+    if not declared:
+        return initialized_members.aggregate(ctx, variable, record, arguments, at, scope)
+    if not arguments and any(_is_defaulted_default(decl) for decl in declared):
+        return initialized_members.parts(ctx, variable, record, {}, at, scope)
+    written = [decl for decl in declared if not special_members.is_defaulted(decl)]
+    called = tree.Name(at.lo, at.hi, class_name(record))
+    found = objects.definitions(ctx, record, written, at)
+    method = methods.chosen(ctx, found, called, arguments, scope)
+    initializers = None if method is None else member_initializers(method.function)
+    if method is None or initializers is None:
+        return False
+
+    def before(inner: LocalScope) -> None:
+        ctx.inlining.depth += 1
+        with ctx.at.within(initializers):
+            initialized_members.initialize(ctx, variable, record, inner)
+        ctx.inlining.depth -= 1
+
+    expr = tree.Call(at.lo, at.hi, called, list(arguments))
+    return methods.run(ctx, method, variable, called, expr, scope, before) is not None
+
+
+def _is_defaulted_default(decl: FunctionDecl) -> bool:
+    """``T() = default;``"""
+    return decl.list[0] == decl.list[1] and special_members.is_defaulted(decl)
+
+
+def _inherited(
+    ctx: Context,
+    variable: Variable,
+    record: Record,
+    arguments: Sequence[tree.Expr],
+    at: tree.Expr,
+    scope: LocalScope,
+) -> bool:
+    """A constructor of the only base is one of the class, too ([class.inhctor.init])."""
+    bases = bases_of(record)
+    if len(bases) != 1 or bases[0] is None or special_members.constructors(record):
+        return False
+    if not in_sight(ctx, variable, bases[0], arguments, at, scope):
+        return False
+    return initialized_members.members(ctx, variable, record, {}, at, scope)

@@ -1,0 +1,106 @@
+"""Functions that run without being spelled and are not followed: what they may do is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from smem_lsp.elaborate import special_members
+from smem_lsp.ir.nodes import AccessKind
+from smem_lsp.lowering.body import objects
+from smem_lsp.lowering.callees import library_names
+from smem_lsp.lowering.callees.telling_functions import name_telling
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.semantics import collect
+from smem_lsp.semantics.declarations import FunctionDecl
+from smem_lsp.semantics.types import Record
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+
+
+def not_followed(
+    ctx: Context, functions: Iterable[FunctionDecl], what: str, at: tree.Expr, *, reached: bool = False
+) -> None:
+    """One of some functions has run. ``what``: in words; ``reached``: shared memory is reached from its operands."""
+    ctx.limits.passed_over = True
+    ctx.out.touch(AccessKind.UPDATE)  # of global memory, perhaps
+    if reached or any(is_telling(ctx, each) for each in functions):
+        note(ctx, what, at)
+
+
+def note(ctx: Context, what: str, at: tree.Expr) -> None:
+    """Something that may touch shared memory and wait for other threads is not followed."""
+    ctx.limits.note_unknown(f"line {ctx.at.line(at.lo)}: {what} is not followed", accesses=1)
+    ctx.lose_outer_memory(f"{what} is not followed")
+    ctx.may_synchronise()
+
+
+def allocation(ctx: Context, expr: tree.Opaque) -> None:
+    """``new T(...)`` runs a constructor of the class that it names, ``delete`` a destructor of any class."""
+    first, last = ctx.at.base + expr.lo, ctx.at.base + expr.hi
+    words = ctx.at.body.tokens.texts[first:last]
+    if expr.kind == "new":
+        if are_telling(ctx, words):
+            note(ctx, "what `new` makes", expr)
+        return
+    for function in ctx.at.unit.all_functions:
+        at, texts = function.definition.island.name, function.definition.tokens.texts
+        if at and texts[at - 1] == "~" and are_telling(ctx, function.definition.body_words):
+            note(ctx, "what `delete` ends", expr)
+            return
+
+
+def is_telling(ctx: Context, decl: FunctionDecl) -> bool:
+    """May a function touch shared memory that it is not handed, or wait? One whose body is not in sight may."""
+    if special_members.is_defaulted(decl):
+        return False
+    if decl.body is None:
+        return True
+    if objects.is_of_header(ctx, decl.source):
+        return are_telling(ctx, decl.source.texts[decl.list[0] : decl.body[1]])
+    defined = objects.headed_alike(ctx, decl)
+    return not defined or any(are_telling(ctx, each.definition.tokens.texts) for each in defined)
+
+
+def are_telling(ctx: Context, words: Iterable[str]) -> bool:
+    """Do some words of the text name shared arrays, barriers or assembler, or functions that do?"""
+    spelled = library_names.telling(ctx.dialect) | ctx.at.unit.shared_names
+    return name_telling(ctx.at.unit, ctx.helpers, ctx.around.file_constants, words, spelled)
+
+
+def default_not_followed(ctx: Context, record: Record, at: tree.Expr) -> None:
+    """An object of a class is made, from nothing or from what is not known, and its members are not followed."""
+    if makes_telling(ctx, record):
+        note(ctx, f"what makes {special_members.class_name(record)}", at)
+
+
+def makes_telling(ctx: Context, record: Record) -> bool:
+    """May a constructor of a class, of a base or of a member touch shared memory that it is not handed, or wait?"""
+    seen: set[Record] = set()
+    waiting = [record]
+    while waiting and len(seen) < _MOST_PARTS:
+        checkpoint()
+        part = waiting.pop()
+        if part not in seen and part.decl.body is not None:
+            seen.add(part)
+            if _makes_telling(ctx, part):
+                return True
+            waiting += special_members.parts(part)
+    return False
+
+
+_MOST_PARTS = 200
+
+
+def _makes_telling(ctx: Context, record: Record) -> bool:
+    """The same of the class itself: of its constructors, and of what it initialises its members with."""
+    made = special_members.constructors(record)
+    if any(decl.body is not None and is_telling(ctx, decl) for decl in made):
+        return True
+    if any(decl.body is None for decl in made) and are_telling(ctx, (special_members.class_name(record),)):
+        return True
+    source = record.decl.source
+    for member in collect.inside(record.decl).members:
+        words = source.texts[slice(*member.range)]
+        if member.record is None and ("=" in words or "{" in words) and are_telling(ctx, words):
+            return True
+    return False

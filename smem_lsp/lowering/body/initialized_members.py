@@ -1,0 +1,226 @@
+"""The bases and members of an object that comes into being, in the order of their declarations ([class.base.init]):
+by an initializer of the constructor, by what the class says, or by their own constructors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smem_lsp.elaborate import special_members
+from smem_lsp.elaborate.initializers import declaration_of_members
+from smem_lsp.elaborate.special_members import class_name
+from smem_lsp.ir.values import Const
+from smem_lsp.lowering.body import (
+    constructors,
+    expressions,
+    implicit_calls,
+    namespace_arrays,
+    objects,
+    stored_targets,
+    unknown_calls,
+)
+from smem_lsp.lowering.body.objects import Field
+from smem_lsp.lowering.state import conversions, effects
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.local_scope import LocalScope, Variable, View
+from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics.declarations import Source, split
+from smem_lsp.semantics.evaluate import evaluate_value
+from smem_lsp.semantics.scope import bases_of
+from smem_lsp.semantics.types import Record
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+
+# by name: first token of an initializer, the initializer, its arguments
+Given = dict[str, tuple[int, tree.Expr, Sequence[tree.Expr]]]
+
+
+def initialize(ctx: Context, variable: Variable, record: Record, scope: LocalScope) -> None:
+    """The member initializers of a constructor, which are the body that is being lowered."""
+    body = ctx.at.body
+    source = Source(body.tokens.kinds, body.tokens.texts, body.ahead.partner, body.symbols)
+    given: Given = {}
+    for lo, hi in split(source, 0, len(source.kinds), angles=True):
+        checkpoint()
+        with ctx.at.chunk(lo):
+            parsed = body.chunk("expression", (lo, hi))
+            name, arguments = _initializer(parsed)
+            if parsed is not None and name == class_name(record):  # another constructor does it all
+                constructors.construct(ctx, variable, record, arguments, parsed, scope)
+                return
+            if parsed is None or _part_named(record, name) is None:
+                effects.name_buffers(ctx, lo, hi, scope, "used to make an object")
+                ctx.assign(variable.index, ctx.out.fresh())
+            else:
+                given[_part_named(record, name) or name] = lo, parsed, arguments
+    parts(ctx, variable, record, given, tree.Name(0, len(source.kinds), record.decl.name), scope)
+
+
+def _initializer(parsed: tree.Expr | None) -> tuple[str, list[tree.Expr]]:
+    """(name, arguments) of ``name(arguments)`` or ``name{arguments}``."""
+    match parsed:
+        case tree.Call(callee=tree.Name() as name):
+            return name.text, parsed.arguments
+        case tree.Cast(style="functional", type=tree.TypeId(words=[word])):
+            operand = parsed.operand
+            return word.removesuffix("<>"), operand.items if isinstance(operand, tree.Braces) else [operand]
+    return "", []
+
+
+def _part_named(record: Record, name: str) -> str | None:
+    """The member, or the name of the base class, that an initializer is for; None: neither."""
+    if any(field.name == name for field in own_fields(record)):
+        return name
+    bases = [class_name(base) for base in bases_of(record) if base is not None]
+    last = name.rpartition("::")[2]
+    if last in bases:
+        return last
+    meaning = record.scope.resolve(tree.Name(0, 0, name)) if name else None
+    return class_name(meaning) if isinstance(meaning, Record) and class_name(meaning) in bases else None
+
+
+def own_fields(record: Record) -> list[Field]:
+    return [field for field in objects.fields(record) or () if field.home is record.scope]
+
+
+def parts(
+    ctx: Context, variable: Variable, record: Record, given: Given, at: tree.Expr, scope: LocalScope
+) -> bool:
+    """The bases of an object, then its members, in the order of their declarations. Returns True."""
+    for base in bases_of(record):
+        checkpoint()
+        if base is None:
+            continue
+        lo, parsed, arguments = given.get(class_name(base), (None, at, ()))
+        with ctx.at.chunk(ctx.at.base if lo is None else lo):
+            if not constructors.in_sight(ctx, variable, base, arguments, parsed, scope):
+                constructors.not_in_sight(ctx, base, parsed)
+                unknown_calls.pass_by_reference(ctx, arguments, scope, class_name(base))
+                ctx.assign(variable.index, ctx.out.fresh())
+    return members(ctx, variable, record, given, at, scope)
+
+
+def members(
+    ctx: Context, variable: Variable, record: Record, given: Given, at: tree.Expr, scope: LocalScope
+) -> bool:
+    """Members get what an initializer says, else what the class says, else what their own constructors do. Returns
+    True."""
+    for field in own_fields(record):
+        checkpoint()
+        if field.name in given:
+            lo, parsed, arguments = given[field.name]
+            with ctx.at.chunk(lo):
+                _initialize_member(ctx, variable, field, arguments, parsed, scope)
+        else:
+            _default_member(ctx, variable, record, field, at, scope)
+    return True
+
+
+def aggregate(
+    ctx: Context,
+    variable: Variable,
+    record: Record,
+    arguments: Sequence[tree.Expr],
+    at: tree.Expr,
+    scope: LocalScope,
+) -> bool:
+    """A class without constructors: its members in order, from a list in braces ([dcl.init.aggr])."""
+    known = own_fields(record)
+    if not arguments:
+        return parts(ctx, variable, record, {}, at, scope)
+    if record.decl.bases is not None or len(arguments) > len(known):
+        return False
+    if any(isinstance(argument, tree.Assign | tree.Braces) for argument in arguments):
+        return False
+    for field, argument in zip(known, arguments):
+        _initialize_member(ctx, variable, field, [argument], argument, scope)
+    for field in known[len(arguments) :]:
+        _default_member(ctx, variable, record, field, at, scope)
+    return True
+
+
+def _initialize_member(
+    ctx: Context,
+    variable: Variable,
+    field: Field,
+    arguments: Sequence[tree.Expr],
+    at: tree.Expr,
+    scope: LocalScope,
+) -> None:
+    own = ctx.variables.objects[variable.index].members
+    member = own[field.name]
+    if field.reference and len(arguments) == 1:
+        bound = effects.designated(ctx, arguments[0], scope)
+        place = None if bound is not None else expressions.operand(ctx, arguments[0], scope)
+        if bound is not None:
+            own[field.name] = bound
+            ctx.points_to.add(variable.index, ctx.capture(bound))
+        elif isinstance(place, Ref) and not place.pointer:
+            own[field.name] = View(ctx.frozen(place))
+            ctx.points_to.add(variable.index, ctx.capture(own[field.name]))
+        elif isinstance(place, Ref):
+            ctx.escape(place, at.lo, f"bound to {field.name}")
+            ctx.points_to.add(variable.index, place.bases)
+        elif place is not None:
+            ctx.outside.write(place)
+            ctx.outside.hand_out(place)
+            stored_targets.forget_target(ctx, arguments[0], scope)
+            if isinstance(member, Variable):
+                ctx.assign(member.index, place)
+        return
+    if not isinstance(member, Variable):
+        return
+    inner = ctx.variables.objects.get(member.index)
+    if inner is not None:
+        constructors.construct(ctx, member, inner.record, arguments, at, scope)
+    elif not member.plain or member.array or len(arguments) > 1:
+        _note_element(ctx, field, at)
+        reached = unknown_calls.pass_by_reference(ctx, arguments, scope, field.name)
+        ctx.assign(member.index, ctx.lost_address(reached))
+    elif not arguments:
+        ctx.assign(member.index, Const(0))
+    else:
+        if "*" in field.declarator.pointers:
+            result = expressions.address(ctx, arguments[0], scope)
+        else:
+            result = effects.load(ctx, expressions.operand(ctx, arguments[0], scope), arguments[0])
+        if isinstance(result, Ref):
+            ctx.alias(member.index, result)
+        else:
+            ctx.assign(member.index, conversions.assigned(result, arguments[0], member.type, scope))
+
+
+def _default_member(
+    ctx: Context, variable: Variable, record: Record, field: Field, at: tree.Expr, scope: LocalScope
+) -> None:
+    """A member that nothing has initialised: what the class says, else what its own constructor does."""
+    member = ctx.variables.objects[variable.index].members[field.name]
+    if not isinstance(member, Variable):
+        return
+    inner = ctx.variables.objects.get(member.index)
+    initializer = field.declarator.initializer
+    if initializer is None:
+        if inner is not None:
+            constructors.construct(ctx, member, inner.record, [], at, scope)
+        else:
+            _note_element(ctx, field, at)
+        return
+    number = evaluate_value(initializer, field.home)
+    if number.n is not None and inner is None:
+        ctx.assign(member.index, conversions.converted(Const(number.n), number.type, member.type))
+        return
+    arguments = initializer.items if isinstance(initializer, tree.Braces) else [initializer]
+    if isinstance(initializer, tree.Braces) and field.declarator.style == "=" and len(arguments) != 1:
+        arguments = initializer.items
+    offset = ctx.at.body.start_of(ctx.at.base + at.lo)
+    around = objects.inside(ctx, record, variable)
+    around.constants = record.scope
+    around.around = namespace_arrays.around(ctx, record.scope)
+    with ctx.at.within(declaration_of_members(record.decl, field.where, offset)):
+        _initialize_member(ctx, variable, field, arguments, initializer, LocalScope(around))
+
+
+def _note_element(ctx: Context, field: Field, at: tree.Expr) -> None:
+    """Members that are arrays of objects, or objects whose members are not followed, are made by their class."""
+    kind = special_members.element_of(field.type)
+    if isinstance(kind, Record) and not field.declarator.pointers:
+        implicit_calls.default_not_followed(ctx, kind, at)

@@ -1,0 +1,157 @@
+"""Objects that end: at the end of their block or full expression, on every way out of it, in reverse order.
+
+The objects of a block stand in its scope (``LocalScope.ending``), those without a name in ``Context.temporaries``.
+Destructors are followed like any helper ([class.dtor], [stmt.jump], [class.temporary]).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from smem_lsp.elaborate import special_members
+from smem_lsp.elaborate.special_members import Special, class_name
+from smem_lsp.ir.nodes import Branch, Seq
+from smem_lsp.lowering.body import implicit_calls, inlining, methods, objects
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.local_scope import Boundary, Ending, LocalScope, Variable
+from smem_lsp.semantics.declarations import FunctionDecl
+from smem_lsp.semantics.scope import bases_of
+from smem_lsp.semantics.types import Record
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+
+
+def begin(ctx: Context, variable: Variable, record: Record, at: tree.Expr, scope: LocalScope) -> None:
+    """An object of a block is complete. ``at``: where its name stands."""
+    if special_members.runs_code(record, Special.DESTROY):
+        scope.ending.append(Ending(variable, record, ctx.at.base, at))
+
+
+def begin_temporary(ctx: Context, variable: Variable, record: Record, at: tree.Expr) -> None:
+    """An object without a name is complete: it ends with the full expression."""
+    if special_members.runs_code(record, Special.DESTROY):
+        ctx.temporaries.append(Ending(variable, record, ctx.at.base, at))
+
+
+def elide(ctx: Context, variable: Variable) -> None:
+    """An object without a name gets one, or lives in another object: it does not end with its expression."""
+    ctx.temporaries[:] = [each for each in ctx.temporaries if each.variable.index != variable.index]
+
+
+@contextmanager
+def full_expression(ctx: Context) -> Iterator[None]:
+    """Inside, objects without a name come into being that end behind it ([class.temporary])."""
+    outer, ctx.temporaries = ctx.temporaries, []
+    yield
+    for ending in reversed(ctx.temporaries):
+        _end(ctx, ending)
+    ctx.temporaries = outer
+
+
+@contextmanager
+def arm(ctx: Context) -> Iterator[None]:
+    """Inside, a part of an expression is evaluated that may not be. What is made there ends with the whole expression
+    where it was made: here it ends with its part, and what it does there stays open."""
+    outer, ctx.temporaries = ctx.temporaries, []
+    yield
+    end_perhaps(ctx, LocalScope(ending=ctx.temporaries))
+    ctx.temporaries = outer
+
+
+def end(ctx: Context, scope: LocalScope) -> None:
+    """Control reaches the end of a block."""
+    for ending in reversed(scope.ending):
+        _end(ctx, ending)
+
+
+def end_perhaps(ctx: Context, scope: LocalScope) -> None:
+    """Control reaches the end of a block whose objects may not all have come into being."""
+    for ending in reversed(scope.ending):
+        with ctx.at.chunk(ending.base):
+            _destroy_unseen(ctx, ending.variable, ending.record, ending.at)
+            point, perhaps = ctx.out.next_point(), ctx.out.fresh()
+            with ctx.out.collect() as items:
+                destroy(ctx, ending.variable, ending.record, ending.at)
+            where = ctx.at.span(ending.at.lo, ending.at.hi), ctx.at.line(ending.at.lo)
+            ctx.out.emit(Branch(point, perhaps, inlining.doubtful(items), Seq(), *where))
+
+
+def leave(ctx: Context, scope: LocalScope, kind: str) -> None:
+    """A jump leaves all blocks from ``scope`` outwards that the statement it ends stands around. ``kind``: of the
+    jump."""
+    stops = _STOPS.get(kind, _STOPS["return"])
+    for each in scope.outwards():
+        checkpoint()
+        if each.boundary in stops:
+            break
+        if each.ending and kind == "goto":
+            at = each.ending[-1].at
+            implicit_calls.note(ctx, f"what `goto` ends of class {class_name(each.ending[-1].record)}", at)
+        elif each.boundary is Boundary.SWITCH:
+            end_perhaps(ctx, each)
+        else:
+            end(ctx, each)
+
+
+_STOPS = {
+    "break": (Boundary.LOOP, Boundary.SWITCH, Boundary.FUNCTION),
+    "continue": (Boundary.LOOP, Boundary.FUNCTION),
+    "return": (Boundary.FUNCTION,),
+}
+
+
+def _end(ctx: Context, ending: Ending) -> None:
+    with ctx.at.chunk(ending.base):
+        destroy(ctx, ending.variable, ending.record, ending.at)
+
+
+def destroy(ctx: Context, variable: Variable, record: Record, at: tree.Expr) -> None:
+    """The destructor of an object, then those of its members and bases, in reverse order ([class.dtor])."""
+    if not special_members.runs_code(record, Special.DESTROY):
+        return
+    held = ctx.variables.objects.get(variable.index)
+    if held is None or variable.array:
+        _destroy_unseen(ctx, variable, record, at)
+        return
+    for decl in special_members.written(record, Special.DESTROY):
+        name = tree.Name(at.lo, at.hi, class_name(record))
+        found = objects.definitions(ctx, record, [decl], at)
+        call = tree.Call(at.lo, at.hi, name, [])
+        nowhere = LocalScope(constants=record.scope)
+        if not found or methods.run(ctx, found[0], variable, name, call, nowhere) is None:
+            reached = bool(ctx.points_to.of_name(variable))
+            what = f"the destructor of {class_name(record)}"
+            implicit_calls.not_followed(ctx, [decl], what, at, reached=reached)
+    for field in reversed(objects.fields(record) or ()):
+        kind = special_members.element_of(field.type)
+        member = held.members.get(field.name)
+        if field.home is record.scope and isinstance(kind, Record) and not field.declarator.pointers:
+            if isinstance(member, Variable):
+                destroy(ctx, member, kind, at)
+    for base in reversed(bases_of(record)):
+        if base is not None:
+            destroy(ctx, variable, base, at)
+
+
+def _destroy_unseen(ctx: Context, variable: Variable, record: Record, at: tree.Expr) -> None:
+    """An array, or an object whose members are not followed."""
+    reached = bool(ctx.points_to.of_name(variable))
+    what = f"the destructor of {class_name(record)}"
+    implicit_calls.not_followed(ctx, _destructors(record), what, at, reached=reached)
+
+
+def _destructors(record: Record) -> Iterator[FunctionDecl]:
+    """All that run where an object ends."""
+    seen: set[Record] = set()
+    waiting = [record]
+    while waiting and len(seen) < _MOST_PARTS:
+        checkpoint()
+        part = waiting.pop()
+        if part not in seen:
+            seen.add(part)
+            yield from special_members.written(part, Special.DESTROY)
+            waiting += special_members.parts(part)
+
+
+_MOST_PARTS = 200

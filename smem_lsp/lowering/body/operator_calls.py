@@ -1,0 +1,272 @@
+"""Operators of classes and enumerations: an operator in an expression is a call of the function that C++ finds for it
+([over.match.oper])."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smem_lsp.elaborate import operators, special_members
+from smem_lsp.elaborate.special_members import Special, class_name
+from smem_lsp.ir.values import Value, Var
+from smem_lsp.lowering.body import (
+    constructors,
+    expression_types,
+    expressions,
+    implicit_calls,
+    inlining,
+    methods,
+    objects,
+    temporaries,
+    unknown_calls,
+)
+from smem_lsp.lowering.callees import outward, overloads
+from smem_lsp.lowering.callees.overloads import Callee
+from smem_lsp.lowering.state import effects
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.local_scope import LocalScope, Variable
+from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics.scope import bases_of
+from smem_lsp.semantics.types import Enum, Record, Type, plain_type
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
+
+
+def call(
+    ctx: Context, symbol: str, operands: Sequence[tree.Expr], expr: tree.Expr, scope: LocalScope
+) -> Value | Ref | None:
+    """What ``a + b``, ``++a``, ``a[i]`` is where a function is called for it; None: it is the operator of the language,
+    or the class is one that is not followed."""
+    functions = expression_types.spelled(ctx, symbol, expr)
+    if not functions:
+        return None
+    kinds = [expression_types.of(ctx, operand, scope) for operand in operands]
+    records = [kind for kind in kinds if isinstance(kind, Record)]
+    if not records:
+        if not any(isinstance(kind, Enum) for kind in kinds):
+            if any(kind is None for kind in (kinds[:1] if symbol in _MEMBERS_ONLY else kinds)):
+                _note_possible(ctx, symbol, functions, len(operands), expr)
+            return None
+    member = _member(ctx, symbol, operands, kinds[0], expr, scope)
+    if member is not None:
+        return member
+    free = operators.free_candidates(functions, records, ctx.at.unit.symbols.types)
+    free = [each for each in free if overloads.takes(each, len(operands))]
+    name = tree.Name(expr.lo, expr.hi, f"operator{symbol}")
+    called = tree.Call(expr.lo, expr.hi, name, list(operands))
+    free = overloads.by_type(ctx, free, called, scope)
+    return _free(ctx, free, called, name, scope) if free else None
+
+
+_MEMBERS_ONLY = frozenset(("[]", "->", "="))  # no function outside of a class may be one ([over.oper])
+
+
+def literal(ctx: Context, expr: tree.Number, scope: LocalScope) -> Value | Ref:
+    """``3_km``: a literal whose suffix is a function ([over.literal])."""
+    number, _, suffix = expr.text.partition("_")
+    at = tree.Name(expr.lo, expr.hi, f"_{suffix}")
+    found = [each for each in overloads.functions_named(ctx, at.text, at) if operators.symbol_of(each)]
+    found = [each for each in found if overloads.takes(each, 1)]
+    if not found:
+        return ctx.out.fresh(uniform=True)
+    called = tree.Call(expr.lo, expr.hi, at, [tree.Number(expr.lo, expr.hi, number)])
+    return _free(ctx, overloads.by_type(ctx, found, called, scope) or found, called, at, scope)
+
+
+def _note_possible(
+    ctx: Context, symbol: str, functions: Sequence[Function], count: int, at: tree.Expr
+) -> None:
+    """The type of an operand is not known: an operator may be called that touches shared memory, or waits."""
+    for each in functions:
+        parameters = overloads.parameters_of(each)
+        fits = parameters is None or len(parameters) in (count, count - 1)
+        if fits and inlining.tells(ctx, each):
+            implicit_calls.note(ctx, f"which `operator{symbol}` is called", at)
+            return
+
+
+def _member(
+    ctx: Context,
+    symbol: str,
+    operands: Sequence[tree.Expr],
+    kind: Type | None,
+    expr: tree.Expr,
+    scope: LocalScope,
+) -> Value | Ref | None:
+    """The operator that the class of the first operand has; None: it has none, or the object is in memory."""
+    if not isinstance(kind, Record):
+        return None
+    found = objects.methods(ctx, kind, f"operator{symbol}", expr)
+    if found is None:
+        if any(inlining.tells(ctx, each) for each in expression_types.spelled(ctx, symbol, expr)):
+            implicit_calls.note(ctx, f"`operator{symbol}` of {class_name(kind)}", expr)
+        return None
+    name = tree.Name(expr.lo, expr.hi, f"operator{symbol}")
+    method = methods.chosen(ctx, found, name, operands[1:], scope)
+    if method is None:
+        if any(inlining.tells(ctx, each.function) for each in found):
+            implicit_calls.note(ctx, f"`operator{symbol}` of {class_name(kind)}", expr)
+        return None
+    on = target(ctx, kind, operands[0], scope)
+    called = tree.Call(expr.lo, expr.hi, name, list(operands[1:]))
+    if methods.worth(ctx, method.function, on, called, scope):
+        result = methods.run(ctx, method, on, name, called, scope)
+        if result is not None:
+            return result
+    return _not_followed(ctx, [method.function], on, called, scope)
+
+
+def target(ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope) -> methods.Target:
+    """The object whose operator is called: a variable, one in shared memory, one that the expression makes, or one of
+    which nothing is known."""
+    found = effects.designated(ctx, expr, scope)
+    if found is not None and not found.array and objects.of_variable(ctx, found) is not None:
+        return found
+    made = temporaries.temporary(ctx, expr, scope)
+    if made is not None:
+        return made
+    value = expressions.operand(ctx, expr, scope)
+    if isinstance(value, Ref) and not value.pointer and objects.placed(record) is not None:
+        return value
+    if isinstance(value, Var) and value.index in ctx.variables.objects:
+        return constructors.unnamed(value.index)
+    variable = constructors.new(ctx, "", record, [record.decl.name])
+    if isinstance(value, Ref):
+        ctx.escape(value, expr.lo, "used by an operator of its class")
+        value = ctx.lost_address(value.bases)
+    ctx.assign(variable.index, value)
+    return variable
+
+
+def _not_followed(
+    ctx: Context,
+    functions: Sequence[Function],
+    target: methods.Target | None,
+    called: tree.Call,
+    scope: LocalScope,
+) -> Value:
+    """One of some operators has run: it may change its operands, and keep what it gets."""
+    assert isinstance(called.callee, tree.Name)
+    name = called.callee.text
+    held = frozenset[int]()
+    if isinstance(target, Variable):
+        held = ctx.clobber(Var(target.index), called.lo, called.hi)
+        effects.forget(ctx, Var(target.index))
+    elif target is not None:
+        ctx.escape(target, called.lo, f"used by {name}")
+        held = target.bases
+    reached = unknown_calls.hand_over(ctx, called, scope, name, functions)
+    if any(inlining.tells(ctx, each) for each in functions):
+        implicit_calls.note(ctx, f"`{name}`", called)
+    unknown_calls.passed_over(ctx, called, functions, scope)
+    if isinstance(target, Variable):
+        ctx.points_to.add(target.index, reached)
+    return ctx.lost_address(held | reached)
+
+
+def _free(
+    ctx: Context, found: Sequence[Function], called: tree.Call, name: tree.Name, scope: LocalScope
+) -> Value | Ref:
+    """The call of an operator that is no member."""
+    if len(found) == 1:
+        (function,) = found
+        small = len(function.body.tokens) <= outward.SMALL
+        matters = inlining.matters(ctx, function, called, scope)
+        fits = len(function.body.tokens) <= overloads.MAX_TOKENS
+        if (small or (matters and fits)) and inlining.room(ctx, function):
+            result = inlining.inline(ctx, Callee(function), name, called, scope)
+            if result is not None:
+                return result
+    return _not_followed(ctx, found, None, called, scope)
+
+
+# ---- assignment ------------------------------------------------------------------------------------------------------
+
+
+def assigned(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref | None:
+    """``a = b`` and ``a += b`` of an object whose class says what they do; None: nothing that somebody wrote runs."""
+    if expr.operator != "=":
+        return call(ctx, expr.operator, (expr.target, expr.value), expr, scope)
+    target = effects.designated(ctx, expr.target, scope)
+    known = None if target is None or target.array else objects.of_variable(ctx, target)
+    if target is None or known is None:
+        _note_unseen_assignment(ctx, expr, scope)
+        return None
+    record = known.record
+    if any(not special_members.is_defaulted(decl) for decl in special_members.assignments(record)):
+        return call(ctx, "=", (expr.target, expr.value), expr, scope)
+    source = effects.designated(ctx, expr.value, scope)
+    if source is None or not objects.alike(ctx, source, target):
+        source = (
+            temporaries.temporary(ctx, expr.value, scope) if _is_of(ctx, expr.value, record, scope) else None
+        )
+        if source is None:
+            source = _converted(ctx, expr.value, record, scope)
+        if source is None:
+            return None
+    _copy(ctx, source, target, record, expr)
+    return Var(target.index)
+
+
+def _is_of(ctx: Context, expr: tree.Expr, record: Record, scope: LocalScope) -> bool:
+    return plain_type(overloads.argument_type(ctx, expr, scope)) == record
+
+
+def _converted(ctx: Context, value: tree.Expr, record: Record, scope: LocalScope) -> Variable | None:
+    """The object that a constructor makes of what is assigned ([over.best.ics]); None: nothing says that one does."""
+    kind = plain_type(overloads.argument_type(ctx, value, scope))
+    if not isinstance(value, tree.Braces) and (kind is None or kind == record):
+        return None
+    if not special_members.constructors(record) and not isinstance(value, tree.Braces):
+        return None
+    made = constructors.new(ctx, "", record, [record.decl.name])
+    arguments = value.items if isinstance(value, tree.Braces) else [value]
+    constructors.construct(ctx, made, record, arguments, value, scope)
+    return made
+
+
+def _copy(ctx: Context, source: Variable, target: Variable, record: Record, at: tree.Expr) -> None:
+    """The assignment that a class has by itself: of each base and member that of its class ([class.copy.assign])."""
+    objects.copy(ctx, source.index, target.index)
+    if not special_members.runs_code(record, Special.ASSIGN):
+        return
+    for base in bases_of(record):
+        if base is not None:
+            _assign_part(ctx, source, target, base, at)
+    into, out_of = (ctx.variables.objects[each.index].members for each in (target, source))
+    for field in objects.fields(record) or ():
+        kind = special_members.element_of(field.type)
+        if field.home is not record.scope or not isinstance(kind, Record) or field.declarator.pointers:
+            continue
+        one, other = out_of.get(field.name), into.get(field.name)
+        if isinstance(one, Variable) and isinstance(other, Variable) and objects.alike(ctx, one, other):
+            _assign_part(ctx, one, other, kind, at)
+        elif special_members.runs_code(kind, Special.ASSIGN):
+            written = special_members.written(kind, Special.ASSIGN)
+            implicit_calls.not_followed(ctx, written, f"the assignment of {class_name(kind)}", at)
+
+
+def _assign_part(ctx: Context, source: Variable, target: Variable, record: Record, at: tree.Expr) -> None:
+    written = special_members.written(record, Special.ASSIGN)
+    if not written:
+        _copy(ctx, source, target, record, at)
+        return
+    scope = LocalScope(names={_ASSIGNED: source}, constants=record.scope)
+    named = tree.Name(at.lo, at.hi, _ASSIGNED)
+    name = tree.Name(at.lo, at.hi, "operator=")
+    called = tree.Call(at.lo, at.hi, name, [named])
+    method = methods.chosen(ctx, objects.definitions(ctx, record, written, at), name, [named], scope)
+    if method is None or methods.run(ctx, method, target, name, called, scope) is None:
+        implicit_calls.not_followed(ctx, written, f"the assignment of {class_name(record)}", at)
+
+
+_ASSIGNED = "__assigned"  # a part of the object on the right side
+
+
+def _note_unseen_assignment(ctx: Context, expr: tree.Assign, scope: LocalScope) -> None:
+    """An object whose members are not followed, or in memory, is assigned."""
+    if not expression_types.spelled(ctx, "=", expr):
+        return
+    kind = plain_type(overloads.argument_type(ctx, expr.target, scope))
+    if isinstance(kind, Record) and special_members.runs_code(kind, Special.ASSIGN):
+        written = special_members.written(kind, Special.ASSIGN)
+        implicit_calls.not_followed(ctx, written, f"the assignment of {class_name(kind)}", expr)

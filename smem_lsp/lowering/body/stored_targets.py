@@ -1,0 +1,43 @@
+"""What a store may change whose target is no variable: all that the expression may be another name for."""
+
+from __future__ import annotations
+
+from smem_lsp.ir.values import Var
+from smem_lsp.lowering.body import unknown_calls
+from smem_lsp.lowering.state import effects
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.local_scope import LocalScope, Variable
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+
+
+def forget_target(ctx: Context, target: tree.Expr, scope: LocalScope) -> None:
+    """Something is stored in ``target``, which is no variable: what it may be changes. A call may return a reference to
+    what it was handed by reference or by address, or to a part of its object."""
+    if not isinstance(target, tree.Index):
+        effects.forget_bound(ctx, target, scope)
+    while isinstance(target, tree.Index | tree.Member | tree.Cast | tree.Unary):
+        target = target.operand if isinstance(target, tree.Cast | tree.Unary) else target.base
+    if not isinstance(target, tree.Call):
+        return
+    name = target.callee.text if isinstance(target.callee, tree.Name) else ""
+    if isinstance(target.callee, tree.Member):
+        name = target.callee.name
+        _forget_argument(ctx, target.callee.base, scope)
+    taken = unknown_calls.taken_by(ctx, target, scope, name, None) if name else None
+    for number, argument in enumerate(target.arguments):
+        checkpoint()
+        lent = taken is None or (taken[number].reference and not taken[number].reads)
+        if lent or (isinstance(argument, tree.Unary) and argument.operator == "&"):
+            _forget_argument(ctx, argument, scope)
+
+
+def _forget_argument(ctx: Context, argument: tree.Expr, scope: LocalScope) -> None:
+    """With the members of an object."""
+    found = effects.designated(ctx, argument, scope)
+    held = None if found is None else ctx.variables.objects.get(found.index)
+    for member in () if held is None else held.members.values():
+        checkpoint()
+        if isinstance(member, Variable):
+            effects.forget(ctx, Var(member.index))
+    forget_target(ctx, argument, scope)

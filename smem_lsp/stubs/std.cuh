@@ -1,0 +1,23 @@
+// The C++ standard library, libcu++ and the C library, and built-in functions of compilers. What stands in std is in
+// cuda::std and thrust, too.
+
+[[smem::writes(to, size), smem::reads(from, size)]] void* memcpy(void* to, const void* from, size_t size);
+[[smem::writes(to, size), smem::reads(from, size)]] void* memmove(void* to, const void* from, size_t size);
+[[smem::writes(to, size)]] void* memset(void* to, int value, size_t size);
+[[smem::writes(to, size), smem::reads(from, size)]] void* __builtin_memcpy(void* to, const void* from, size_t size);
+[[smem::writes(to, size)]] void* __builtin_memset(void* to, int value, size_t size);
+[[smem::model(memory)]] void __builtin_prefetch(const void* address, int write = 0, int locality = 3);
+[[smem::model(address_question)]] void __builtin_assume(bool condition);
+[[smem::model(address_question), smem::value(first)]] long __builtin_expect(long value, long expected);
+template <class T> [[smem::model(same_address)]] T* __builtin_assume_aligned(T* address, size_t alignment, ...);
+template <class T> [[smem::model(same_address), smem::value(address)]] T* __addressof(T& object);
+
+namespace std {
+template <size_t N, class T> [[smem::model(same_address)]] T* assume_aligned(T* address);
+template <class T> [[smem::model(same_address)]] T* launder(T* address);
+template <class T> [[smem::model(same_address), smem::value(address)]] T* addressof(T& object);
+template <class T> [[smem::model(same_address)]] T&& move(T& object);
+template <class T> [[smem::model(same_address)]] T&& forward(T& object);
+template <class T> [[smem::model(swap)]] void swap(T& a, T& b);
+template <class Iterator> [[smem::pure]] ptrdiff_t distance(Iterator first, Iterator last);
+}

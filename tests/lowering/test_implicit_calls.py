@@ -1,0 +1,185 @@
+"""Functions that run without being spelled: each is a call, so what it reads, writes and waits for is not lost."""
+
+from __future__ import annotations
+
+import pytest
+from harness import kernel_facts
+from lowering.interpret import Run
+
+from smem_lsp.engine import check
+
+COUNT = 64
+
+CLASSES = """
+extern __shared__ int all[];
+__shared__ int log_[64];
+struct Ends { int at; __device__ ~Ends() { log_[threadIdx.x] = at; } };
+struct Waits { __device__ ~Waits() { __syncthreads(); } };
+struct Starts { __device__ Starts() { log_[1] = 1; } };
+struct Copied { int n; __device__ Copied() : n(0) {} __device__ Copied(const Copied& c) : n(c.n) { log_[2] = 2; } };
+struct Given { int n; __device__ Given& operator=(const Given& c) { log_[3] = 3; n = c.n; return *this; } };
+struct From { int n; __device__ From(int i) : n(i) { log_[4] = 4; } };
+struct Asked { int n; __device__ operator bool() const { log_[5] = n; return n; } };
+struct Held { Starts s; int k = (log_[6] = 6); };
+struct Under : Starts { Copied c; };
+struct Late {
+  int n;
+  __device__ Late(int n); __device__ ~Late(); __device__ int get(); static __device__ void put(int i);
+};
+__device__ Late::Late(int m) : n(m) { log_[7] = m; }
+__device__ Late::~Late() { log_[8] = n; }
+__device__ int Late::get() { return log_[n]; }
+__device__ void Late::put(int i) { log_[i] = 9; }
+template <class A> struct Wide { A a; __device__ void set(A v); };
+template <class X> __device__ void Wide<X>::set(X v) { a = v; log_[(int)a] = 1; }
+struct Vec { int x; __device__ Vec& operator+=(int k) { log_[10] = k; x += k; return *this; } };
+__device__ Vec operator*(Vec v, int k) { log_[11] = k; return Vec{v.x * k}; }
+struct Quiet { int n; __device__ ~Quiet() {} __device__ Quiet(int i = 0) : n(i) {} };
+struct Base { __device__ virtual int at(int i) { return i; } __device__ int plain(int i) { return i; } };
+struct Twice : Base {
+  __device__ int at(int i) override { return 2 * i; } __device__ int plain(int i) { return 3 * i; }
+};
+template <class D> struct Crtp { __device__ int run(int i) { return static_cast<D*>(this)->mine(i); } };
+struct Mine : Crtp<Mine> { __device__ int mine(int i) { return i + 7; } };
+struct It {
+  int i;
+  __device__ int operator*() const { return log_[i]; } __device__ It& operator++() { ++i; return *this; }
+  __device__ bool operator!=(It o) const { return i != o.i; }
+};
+struct Two { __device__ It begin() { return It{20}; } __device__ It end() { return It{22}; } };
+template <class T, int N> struct alignas(sizeof(T) * N) Lanes {
+  T a[N]; __device__ T& operator[](int i) { log_[40 + i] = 1; return a[i]; }
+};
+struct Km { int n; };
+struct Mile { int n; __device__ operator Km() const { log_[16] = n; return Km{n}; } };
+__device__ int operator""_log(unsigned long long i) { log_[17] = 1; return 0; }
+struct Over { __device__ int f(int i) { log_[18] = i; return i; } };
+struct Both : Over { using Over::f; __device__ int f(float* p) { return 0; } };
+struct Apply { __device__ void operator()(int i) const { log_[i] = 1; } };
+__device__ constexpr Apply apply{};
+__device__ int logged(int i) { log_[i] = 1; return i; }
+__device__ int with_default(int i = logged(12)) { return i; }
+__device__ From by_value(int i) { return i; }
+__device__ int takes(From f) { return f.n; }
+__device__ void takes_copy(Copied c) {}
+__device__ void refers(Base& b) { log_[b.at(15)] = 1; }
+template <int (*F)(int)> __device__ int calls_value() { return F(13); }
+template <class F> __device__ int calls_type(F f) { return f(14); }
+"""
+
+
+def touched(statements: str, x: int = 5) -> list[str]:
+    """The bytes that a thread touches, in order."""
+    kernel = kernel_facts(f"{CLASSES}__global__ void k(int* o, int n) {{ {statements} }}\n").kernel
+    assert not kernel.unknown
+    assert not kernel.opaque
+    return Run(kernel, {"n": 3, "blockDim.x": COUNT}, {"x": x}).run()
+
+
+def written(*elements: int) -> list[str]:
+    return [f"W log_ {4 * each}+4" for each in elements]
+
+
+@pytest.mark.parametrize(
+    ("statements", "expected"),
+    [
+        # destructors: at the end of a block, in reverse order, on every way out
+        ("{ Ends e{1}; log_[30] = 0; } log_[31] = 0;", written(30, 5, 31)),
+        ("{ Late a(20); Late b(21); }", written(7, 7, 8, 8)),
+        ("for (int i = 0; i < 2; ++i) { Ends e{1}; if (i == 0) continue; log_[30] = 0; }", written(5, 30, 5)),
+        ("for (int i = 0; i < 2; ++i) { Ends e{1}; break; } log_[30] = 0;", written(5, 30)),
+        ("{ Ends e{1}; { Ends f{2}; if (n) return; } log_[30] = 0; }", written(5, 5)),
+        ("switch (3) { case 3: { Ends e{1}; break; } } log_[30] = 0;", written(5, 30)),
+        ("Ends{1}; log_[30] = 0;", written(5, 30)),
+        ("const Late& r = Late(3); log_[30] = 0;", written(7, 30, 8)),
+        # constructors: of bases and members, what the class says, copies, conversions
+        ("Starts s;", written(1)),
+        ("Held h;", written(1, 6)),
+        ("Under u;", written(1)),
+        ("Under u; Under v = u;", written(1, 2)),
+        ("Copied a; Copied b(a);", written(2)),
+        ("Copied a; takes_copy(a);", written(2)),
+        ("Copied a = Copied();", []),
+        ("takes(3);", written(4)),
+        ("From f = 3;", written(4)),
+        ("auto f = by_value(3); log_[f.n] = 0;", written(4, 3)),
+        ("log_[by_value(3).n] = 0;", written(4, 3)),
+        ("Late l(20); log_[0] = l.get();", [*written(7), "R log_ 80+4", *written(0, 8)]),
+        ("Late::put(33);", written(33)),
+        ("Wide<int> w; w.set(34);", written(34)),
+        ("Quiet q(35); log_[q.n] = 0;", written(35)),
+        # operators and conversions
+        ("Given a, b; a = b;", written(3)),
+        ("Vec v{2}; v += 3; log_[v.x] = 0;", written(10, 5)),
+        ("Vec v{2}; auto w = v * 3;", written(11)),
+        ("Asked a{1}; if (a) log_[30] = 0;", written(5, 30)),
+        ("Asked a{1}; bool b = a;", written(5)),
+        ("Lanes<int, 4> l; l[2] = 1;", written(42)),
+        ("Mile m{3}; Km k = m; log_[0] = 0;", written(16, 0)),
+        ("o[0] = 3_log;", written(17)),
+        ("Both b; b.f(3);", written(18)),
+        ("Both b; b.Over::f(3);", written(18)),
+        ("Copied a; auto [n_] = a;", written(2)),
+        ("Copied a; auto& [n_] = a;", []),
+        # default arguments, functions as values
+        ("with_default();", written(12)),
+        ("with_default(3);", []),
+        ("calls_value<logged>();", written(13)),
+        ("calls_type(logged);", written(14)),
+        ("(*logged)(13);", written(13)),
+        ("int (*f)(int) = &logged; f(13);", written(13)),
+        ("apply(36);", written(36)),
+        ("Late l(20); int (Late::*m)() = &Late::get; (l.*m)();", [*written(7), "R log_ 80+4", *written(8)]),
+        # which class an object has
+        ("Twice t; refers(t);", written(30)),
+        ("Twice t; Base& b = t; log_[b.at(10)] = 0;", written(20)),
+        ("Twice t; Base* b = &t; log_[b->at(10)] = 0;", written(20)),
+        ("Twice t; Base& b = t; log_[b.plain(10)] = 0;", written(10)),
+        ("Twice t; log_[t.plain(10)] = 0;", written(30)),
+        ("Twice t; Base b = t; log_[b.at(10)] = 0;", written(10)),
+        ("Mine m; log_[m.run(1)] = 0;", written(8)),
+    ],
+)
+def test_an_implicit_call_is_a_call(statements: str, expected: list[str]) -> None:
+    assert touched(statements) == expected
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "Ends e[2];",
+        "Ends* p = new Ends{1}; delete p;",
+        "int (*t[2])(int) = {logged, with_default}; t[n](3);",
+        "int (*f)(int) = logged; if (n) f = with_default; f(13);",
+        "n ? Ends{1} : Ends{2};",
+    ],
+)
+def test_what_is_not_followed_is_told(statements: str) -> None:
+    kernel = kernel_facts(
+        f"{CLASSES}__global__ void k(int* o, int n) {{ log_[0] = 0; {statements} }}\n"
+    ).kernel
+    assert kernel.unknown
+    assert not kernel.buffers[0].seen
+
+
+LAUNCH = "\nvoid host(int* o) { k<<<1, 64>>>(o, 1); }\n"
+
+
+def codes(body: str) -> set[str]:
+    return {
+        each.code
+        for each in check(f"{CLASSES}__global__ void k(int* o, int n) {{ {body} }}{LAUNCH}").findings
+    }
+
+
+def test_a_destructor_that_waits_orders_only_what_stands_behind_the_block() -> None:
+    before = "__shared__ int s[64]; s[threadIdx.x] = 1;"
+    read = "o[threadIdx.x] = s[63 - threadIdx.x];"
+    assert "SMEM201" in codes(f"{before} {{ Waits w; {read} }}")
+    assert "SMEM201" not in codes(f"{before} {{ Waits w; }} {read}")
+
+
+def test_a_barrier_that_a_destructor_needs_is_not_offered_for_removal() -> None:
+    body = "{ Ends e{1}; } __syncthreads(); o[threadIdx.x] = log_[63 - threadIdx.x];"
+    assert "SMEM204" not in codes(body)
+    assert "SMEM103" not in codes(body)

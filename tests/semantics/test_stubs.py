@@ -1,0 +1,156 @@
+"""The stub files: the front end reads what their index finds, and code and declarations name each other."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+from smem_lsp.lowering.callees.library_names import LIBRARY
+from smem_lsp.lowering.library.values import KNOWN
+from smem_lsp.semantics.collect import collect, inside
+from smem_lsp.semantics.cub_storage import STORAGES, classes
+from smem_lsp.semantics.declarations import (
+    ClassDecl,
+    Declarations,
+    EnumDecl,
+    Enumerator,
+    FunctionDecl,
+    Source,
+)
+from smem_lsp.semantics.intrinsics import signature
+from smem_lsp.syntax import stubs, symbols
+from smem_lsp.syntax.brackets import match_brackets
+from smem_lsp.syntax.known_names import known
+from smem_lsp.syntax.lexer import lex
+from smem_lsp.targets.dialects import CUDA, DIALECTS
+
+FILES = sorted(stubs.FOLDER.glob("*.cuh"))
+OWN = stubs.own().all
+
+
+def _declared(text: str) -> list[tuple[tuple[str, ...], str]]:
+    """(what stands around it, name) of all functions and classes, as the front end reads a file."""
+    tokens = lex(text)
+    names = symbols.Names()
+    symbols.collect(tokens.kinds, tokens.texts, names)
+    found = Declarations()
+    source = Source(tokens.kinds, tokens.texts, match_brackets(tokens.kinds), names.symbols())
+    collect(source, 0, len(tokens.kinds), found)
+    assert not any(level.odd for level in found.levels())
+    listed: list[tuple[tuple[str, ...], str]] = []
+    for path, decl in found.walk_with_paths():
+        assert isinstance(decl, FunctionDecl | ClassDecl | EnumDecl | Enumerator), decl
+        if isinstance(decl, Enumerator):
+            continue
+        listed.append((path, decl.name))
+        if isinstance(decl, ClassDecl):
+            methods = (each for group in inside(decl).names.values() for each in group)
+            listed += [((*path, decl.name), each.name) for each in methods if isinstance(each, FunctionDecl)]
+    return listed
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_the_front_end_finds_what_the_index_finds(file: object) -> None:
+    text = (stubs.FOLDER / str(file)).read_text(encoding="utf-8")
+    assert sorted(_declared(text)) == sorted(
+        (each.around, each.name) for each in stubs.indexed(text, "x.cuh")
+    )
+
+
+def test_every_function_has_a_signature() -> None:
+    for each in OWN:
+        if each.parameters is not None:
+            found = signature(each)
+            assert found is not None, each.text
+            names = [parameter.declarators[0].name for parameter in found.parameters]
+            assert names == [name for name in each.parameter_names if name != "..."], each.text
+
+
+def test_every_attribute_is_known_and_names_parameters() -> None:
+    for each in OWN:
+        assert re.sub(r"smem::\w+(\([\w, ]+\))?(, )?", "", each.written) == "", each.text
+        for attribute in each.attributes:
+            assert attribute.name in stubs.ATTRIBUTES, each.text
+            if attribute.name in ("reads", "writes", "updates", "uniform"):
+                assert {*attribute.arguments} <= {*each.parameter_names, "some"}, each.text
+            if attribute.name == "collective":
+                assert {*attribute.arguments} <= {*each.parameter_names}, each.text
+
+
+OF_CLASSES = {"accessor", "collective", "named_barrier"}  # which the code of objects asks for
+OF_COPIES = {"async_copy"}
+
+
+def test_every_model_has_code_and_all_code_a_declaration() -> None:
+    declared = {each.model for each in OWN if each.model}
+    assert declared == {each.model for each in LIBRARY if each.model} | OF_CLASSES | OF_COPIES
+
+
+def test_every_value_has_code_and_all_code_a_declaration() -> None:
+    assert {each.value for each in OWN if each.value} == KNOWN
+
+
+def test_every_storage_has_code_and_all_code_a_declaration() -> None:
+    assert {each.argument("storage") for each in OWN if each.has("storage")} == STORAGES
+    assert len(classes()) == sum(each.has("storage") for each in OWN)
+
+
+def test_overloads_say_the_same() -> None:
+    """Who asks for the attributes of a name does not know the types."""
+    for each in OWN:
+        if not each.member:
+            assert {other.written for other in stubs.own().named(each.name)} == {each.written}, each.text
+
+
+def test_barriers_are_those_that_a_dialect_knows() -> None:
+    for dialect in DIALECTS:
+        for scope, names in (
+            ("block", dialect.voting_barriers | {dialect.block_barrier}),
+            ("warp", {dialect.warp_barrier}),
+        ):
+            assert names == {each.name for each in OWN if each.argument("barrier") == scope}
+    named = {each.name for each in OWN if each.argument("barrier") == "named"}
+    assert named == CUDA.numbered_barriers | CUDA.counted_barriers
+
+
+def test_known_names_are_what_the_front_end_finds() -> None:
+    """Two ways of reading one file: line by line, and as any header."""
+    found = symbols.Names.empty()
+    directives: list[str] = []
+    for file in (stubs.FOLDER / "headers").glob("*.cuh"):
+        tokens = lex(file.read_text(encoding="utf-8"))
+        directives += [text for kind, text in zip(tokens.kinds, tokens.texts) if kind == "DIRECTIVE"]
+        symbols.collect(tokens.kinds, tokens.texts, found)
+    assert found.types - found.templates - {"T"} == known().types
+    assert found.templates == known().templates
+    defined = [text.removeprefix("#define ") for text in directives if text.startswith("#define")]
+    assert sorted(defined) == sorted(known().macros)
+    included = {
+        text.removeprefix("#include <").removesuffix(">") for text in directives if "#include" in text
+    }
+    assert included == known().headers
+
+
+def test_exchanges_are_those_that_a_dialect_knows() -> None:
+    found = {each.name for each in OWN if each.has("collective") and not each.member}
+    for dialect in DIALECTS:
+        assert all(dialect.exchanges.fullmatch(name) for name in found - {"__uni_sync"})
+
+
+def test_another_form_is_told_with_its_line() -> None:
+    with pytest.raises(ValueError, match=re.escape("a.cuh:3: no declaration")):
+        list(stubs.indexed("// it\nint f(int n);\nint g(int n) { return n; }\n", "a.cuh"))
+
+
+def test_the_index_is_made_fast() -> None:
+    """It is made once for a process. Of the fastest of several times: 6 ms on the machine of the author."""
+    texts = [(file.read_text(encoding="utf-8"), file.name) for file in FILES]
+
+    def once() -> float:
+        start = time.perf_counter()
+        stubs.Stubs([each for text, name in texts for each in stubs.indexed(text, name)])
+        return time.perf_counter() - start
+
+    assert min(once() for _ in range(9)) < 0.05
