@@ -71,18 +71,35 @@ _RUNS_CODE = Query[tuple[Record, Special], bool]("does a special member run what
 
 
 def _runs_code(record: Record, special: Special) -> bool:
+    return any(
+        written(each, special) or count == _MOST_PARTS for count, each in enumerate(all_parts(record), 1)
+    )
+
+
+def all_written(record: Record, special: Special) -> Iterator[FunctionDecl]:
+    """What ``written`` says of a class and of all that it is made of: the implicit functions of the one run those of
+    the others."""
+    for each in all_parts(record):
+        yield from written(each, special)
+
+
+def all_constructors(record: Record) -> Iterator[FunctionDecl]:
+    """The constructors of a class and of all that it is made of."""
+    for each in all_parts(record):
+        yield from constructors(each)
+
+
+def all_parts(record: Record) -> Iterator[Record]:
+    """A class that is in sight, those of its bases and members, and so on, each once; of endless ones the first."""
     seen: set[Record] = set()
     waiting = [record]
-    while waiting:
+    while waiting and len(seen) < _MOST_PARTS:
         checkpoint()
         each = waiting.pop()
-        if each in seen or each.decl.body is None:
-            continue
-        seen.add(each)
-        if written(each, special) or len(seen) > _MOST_PARTS:
-            return True
-        waiting += parts(each)
-    return False
+        if each not in seen and each.decl.body is not None:
+            seen.add(each)
+            yield each
+            waiting += parts(each)
 
 
 _MOST_PARTS = 200  # classes that one is made of: a template that holds another instance of itself has no end

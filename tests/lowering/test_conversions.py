@@ -327,9 +327,30 @@ void host(int* out, const double* in, const int* counts, int n) {{ k<<<1, 64>>>(
         ("double d = 33554433;", "d == 33554433", True),
         ("", "exactly() == 1.0 / 5", True),
         ("float f = n;", "f == n", True),
+        ("int m = fminf(n, 40), k = n < 40 ? n : 40;", "m == k", True),
+        ("int m = fminf(in[0], 40), k = in[0];", "m == k", False),
+        ("int m = fmaxf(n * 0x1000001, 0), k = n < 0 ? 0 : n * 0x1000001;", "m == k || n < 1", False),
     ],
 )
 def test_numbers_are_rounded_to_their_type(declared: str, condition: str, waits: bool) -> None:
+    text = _WAITS.format(declared=declared, condition=condition)
+    (kernel,) = check(text).kernels
+    assert kernel.verdict is not None
+    assert (kernel.verdict.kind.value == "race-free") == waits, kernel.verdict.words
+
+
+@pytest.mark.parametrize(
+    ("declared", "condition", "waits"),
+    [
+        ("", "n * 0x10000000u * 16u", False),
+        ("unsigned long long w = (unsigned long long)n << 32;", "(unsigned)w", False),
+        ("unsigned long long w = (unsigned long long)n << 32;", "w == 0 || w >> 32", True),
+        ("", "!(n * 0x10000000u * 16u)", True),
+    ],
+)
+def test_what_is_asked_whether_it_is_0_has_the_bits_of_its_type(
+    declared: str, condition: str, waits: bool
+) -> None:
     text = _WAITS.format(declared=declared, condition=condition)
     (kernel,) = check(text).kernels
     assert kernel.verdict is not None

@@ -152,6 +152,13 @@ def test_an_implicit_call_is_a_call(statements: str, expected: list[str]) -> Non
         "int (*t[2])(int) = {logged, with_default}; t[n](3);",
         "int (*f)(int) = logged; if (n) f = with_default; f(13);",
         "n ? Ends{1} : Ends{2};",
+        # of what an object is made of
+        "struct Around { Ends e; }; Around a[2];",
+        "struct Around { From f; Around() : f(1) {} }; new Around();",
+        # of objects that lie in memory
+        "__shared__ Asked c[64]; if (c[n]) log_[30] = 0;",
+        "Asked* c = (Asked*)all; int z = *c;",
+        "struct Around { Given g; }; Around* c = (Around*)all; Around d{}; c[n] = d;",
     ],
 )
 def test_what_is_not_followed_is_told(statements: str) -> None:

@@ -6,6 +6,7 @@ import pytest
 from harness import kernel_facts
 from lowering.interpret import Run
 
+from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Branch, Jump, JumpKind, Loop, walk
 
 
@@ -105,3 +106,13 @@ def test_a_long_switch_is_read() -> None:
 def test_labels_that_are_not_followed_are_said(statements: str) -> None:
     text = f"__global__ void k(int n) {{ __shared__ int a[64]; {statements} }}"
     assert kernel_facts(text).kernel.irregular is not None
+
+
+def test_a_label_of_a_range_may_be_of_any_thread() -> None:
+    body = "a[threadIdx.x] = 1; switch (n) { case 1 ... 3: __syncthreads(); } o[threadIdx.x] = a[63 - threadIdx.x];"
+    launched = "void host(int* o, int n) { k<<<1, 64>>>(o, n); }"
+    (kernel,) = check(
+        f"__global__ void k(int* o, int n) {{ __shared__ int a[64]; {body} }}\n{launched}"
+    ).kernels
+    assert kernel.verdict is not None
+    assert kernel.verdict.kind.value != "race-free"

@@ -31,7 +31,8 @@ def _other(table: Table, operator: str, by: int, width: Const) -> Term | None:
     x = table.thread("x")
     lane = table.op("%", x, width)
     if operator == "__shfl_sync()":
-        return table.op("+", table.op("-", x, lane), table.const(by % width.n))
+        first = table.op("*", table.op("/", x, width), width)  # one for all lanes that exchange
+        return table.op("+", first, table.const(by % width.n))
     if operator == "__shfl_xor_sync()":
         return table.op("^", x, table.const(by)) if by < width.n else None
     step = table.const(by)

@@ -8,7 +8,14 @@ from functools import partial
 from smem_lsp.elaborate import conversion_functions
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.ir.values import Value
-from smem_lsp.lowering.body import implicit_calls, methods, objects, open_instances, temporaries
+from smem_lsp.lowering.body import (
+    expression_types,
+    implicit_calls,
+    methods,
+    objects,
+    open_instances,
+    temporaries,
+)
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
@@ -21,6 +28,7 @@ from smem_lsp.semantics.types import Record, plain_type
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 
+_IN_MEMORY = (tree.Index, tree.Unary, tree.Member)
 _OBJECTS = (tree.Name, tree.Member, tree.Unary, tree.Call, tree.Cast)  # all that may be an object of a thread
 
 
@@ -49,6 +57,9 @@ def as_number(ctx: Context, expr: tree.Expr, scope: LocalScope, *, truth: bool =
     """What an object of a thread is converted to where a number is wanted ([class.conv.fct]); None: it is none, or its
     class has no such conversion. ``truth``: it is asked whether it is 0."""
     record = _class_of(ctx, expr, scope) if isinstance(expr, _OBJECTS) else None
+    if record is None and isinstance(expr, _IN_MEMORY):
+        _note_unseen_conversion(ctx, expr, scope)
+        return None
     known = () if record is None else conversion_functions.to_numbers(record)
     if record is None or not known:
         return None
@@ -64,6 +75,16 @@ def as_number(ctx: Context, expr: tree.Expr, scope: LocalScope, *, truth: bool =
         implicit_calls.not_followed(ctx, known, what, expr, reached=reached)
         return ctx.out.fresh()
     return effects.load(ctx, result, expr)
+
+
+def _note_unseen_conversion(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
+    """Objects in memory are converted by functions that are not followed."""
+    if isinstance(expr, tree.Unary) and expr.operator != "*":
+        return
+    kind = expression_types.of(ctx, expr, scope)
+    known = conversion_functions.to_numbers(kind) if isinstance(kind, Record) else ()
+    if isinstance(kind, Record) and known:
+        implicit_calls.not_followed(ctx, known, f"the conversion of {class_name(kind)}", expr)
 
 
 def _class_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Record | None:

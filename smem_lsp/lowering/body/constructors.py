@@ -252,7 +252,7 @@ def _copy(
 def not_in_sight(ctx: Context, record: Record, at: tree.Expr) -> None:
     """A constructor of a class runs that is not followed."""
     implicit_calls.not_followed(
-        ctx, special_members.constructors(record), f"what makes {class_name(record)}", at
+        ctx, special_members.all_constructors(record), f"what makes {class_name(record)}", at
     )
 
 

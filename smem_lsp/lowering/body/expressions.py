@@ -114,7 +114,7 @@ def truth(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     loaded = effects.number(load(ctx, operand(ctx, expr, scope), expr))
     if isinstance(loaded, Ref) and loaded.pointer:
         return loaded.leads or ctx.out.fresh()
-    return _as_value(ctx, loaded, expr)
+    return conversions.within_type(_as_value(ctx, loaded, expr), expr, scope)
 
 
 def operand(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:

@@ -13,7 +13,6 @@ from smem_lsp.lowering.state.context import Context
 from smem_lsp.semantics import collect
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.types import Record
-from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 
 
@@ -75,20 +74,7 @@ def default_not_followed(ctx: Context, record: Record, at: tree.Expr) -> None:
 
 def makes_telling(ctx: Context, record: Record) -> bool:
     """May a constructor of a class, of a base or of a member touch shared memory that it is not handed, or wait?"""
-    seen: set[Record] = set()
-    waiting = [record]
-    while waiting and len(seen) < _MOST_PARTS:
-        checkpoint()
-        part = waiting.pop()
-        if part not in seen and part.decl.body is not None:
-            seen.add(part)
-            if _makes_telling(ctx, part):
-                return True
-            waiting += special_members.parts(part)
-    return False
-
-
-_MOST_PARTS = 200
+    return any(_makes_telling(ctx, part) for part in special_members.all_parts(record))
 
 
 def _makes_telling(ctx: Context, record: Record) -> bool:

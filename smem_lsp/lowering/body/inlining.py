@@ -684,8 +684,9 @@ def called_name(function: Function) -> str:
 def result_mark(function: Function) -> str:
     """What the type of the result ends with: ``T& f(...)``, ``operator T*()``. A lambda's result is a value."""
     island, kinds = function.island, function.head.kinds
-    at = _qualified(island.name - island.head, kinds)
-    if function.name == "operator" and kinds[at + 1] not in ("LP", "LB"):
+    name = island.name - island.head
+    at = _qualified(name, kinds)
+    if function.name == "operator" and kinds[name + 1] not in ("LP", "LB"):  # of a conversion
         at = island.parameters[0] - 1 - island.head
     elif at and kinds[at - 1] == "OPERATOR":
         at -= 1

@@ -15,7 +15,6 @@ from smem_lsp.ir.nodes import Branch, Seq
 from smem_lsp.lowering.body import implicit_calls, inlining, methods, objects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Boundary, Ending, LocalScope, Variable
-from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Record
 from smem_lsp.source import checkpoint
@@ -138,20 +137,5 @@ def _destroy_unseen(ctx: Context, variable: Variable, record: Record, at: tree.E
     """An array, or an object whose members are not followed."""
     reached = bool(ctx.points_to.of_name(variable))
     what = f"the destructor of {class_name(record)}"
-    implicit_calls.not_followed(ctx, _destructors(record), what, at, reached=reached)
-
-
-def _destructors(record: Record) -> Iterator[FunctionDecl]:
-    """All that run where an object ends."""
-    seen: set[Record] = set()
-    waiting = [record]
-    while waiting and len(seen) < _MOST_PARTS:
-        checkpoint()
-        part = waiting.pop()
-        if part not in seen:
-            seen.add(part)
-            yield from special_members.written(part, Special.DESTROY)
-            waiting += special_members.parts(part)
-
-
-_MOST_PARTS = 200
+    written = special_members.all_written(record, Special.DESTROY)
+    implicit_calls.not_followed(ctx, written, what, at, reached=reached)

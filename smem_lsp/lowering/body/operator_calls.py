@@ -241,8 +241,7 @@ def _copy(ctx: Context, source: Variable, target: Variable, record: Record, at: 
         if isinstance(one, Variable) and isinstance(other, Variable) and objects.alike(ctx, one, other):
             _assign_part(ctx, one, other, kind, at)
         elif special_members.runs_code(kind, Special.ASSIGN):
-            written = special_members.written(kind, Special.ASSIGN)
-            implicit_calls.not_followed(ctx, written, f"the assignment of {class_name(kind)}", at)
+            _note_unseen(ctx, kind, at)
 
 
 def _assign_part(ctx: Context, source: Variable, target: Variable, record: Record, at: tree.Expr) -> None:
@@ -264,9 +263,11 @@ _ASSIGNED = "__assigned"  # a part of the object on the right side
 
 def _note_unseen_assignment(ctx: Context, expr: tree.Assign, scope: LocalScope) -> None:
     """An object whose members are not followed, or in memory, is assigned."""
-    if not expression_types.spelled(ctx, "=", expr):
-        return
-    kind = plain_type(overloads.argument_type(ctx, expr.target, scope))
+    kind = expression_types.of(ctx, expr.target, scope)
     if isinstance(kind, Record) and special_members.runs_code(kind, Special.ASSIGN):
-        written = special_members.written(kind, Special.ASSIGN)
-        implicit_calls.not_followed(ctx, written, f"the assignment of {class_name(kind)}", expr)
+        _note_unseen(ctx, kind, expr)
+
+
+def _note_unseen(ctx: Context, record: Record, at: tree.Expr) -> None:
+    written = special_members.all_written(record, Special.ASSIGN)
+    implicit_calls.not_followed(ctx, written, f"the assignment of {class_name(record)}", at)

@@ -108,6 +108,8 @@ def _test(
     checkpoint()
     if label.chunk is None:
         return _NEVER
+    if "..." in ctx.at.body.tokens.texts[slice(*label.chunk)]:
+        return ctx.out.fresh()  # of a range of values, which several threads may have
     with ctx.at.chunk(label.chunk[0]):
         parsed = ctx.at.body.chunk("expression", label.chunk)
         number = None if parsed is None else evaluate(parsed, scope.constant_scope())

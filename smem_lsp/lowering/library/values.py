@@ -59,6 +59,8 @@ def value_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> V
             _LIMITS[value], values[0], values[1], (expr.arguments[0], expr.arguments[1]), scope
         )
     made = result_of(ctx, name, values)
+    if value in _FLOATING_LIMITS and isinstance(made, Op) and made.operator is _FLOATING_LIMITS[value]:
+        return conversions.limit_of_integers(made, expr.arguments, scope)
     element = vector_element(name.removeprefix("make_")) if name.startswith("make_") else None
     if element is None or element.kind != "int" or len(values) > len(_COMPONENTS):
         return made

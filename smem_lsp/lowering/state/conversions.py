@@ -6,6 +6,8 @@ A value of an unsigned type is C's but for a multiple of 2**bits until something
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from smem_lsp.elaborate.conversions import Conversion, Effect, bits_of, conversion, is_integer, range_of
 from smem_lsp.elaborate.expression_types import expression_type
 from smem_lsp.ir import extents
@@ -22,6 +24,7 @@ from smem_lsp.lowering.state.floating_values import (
 )
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.semantics.arithmetic import common_type, promoted
+from smem_lsp.semantics.floating_point import EXACT_BITS
 from smem_lsp.semantics.types import DOUBLE, FLOAT, Scalar, Type, plain_type, scalar_of
 from smem_lsp.syntax import tree
 
@@ -206,7 +209,19 @@ def _integer(value: Value, given: Scalar | None, wanted: Scalar) -> Value:
         if wanted.size == 8 and _is_word(given) and _may_leave(value):
             return operation(Operator.BIT_AND, value, Const(_WORD))
         return value
-    return _wrapped(_signed_full(value, wanted), wanted)
+    cut = _wrapped(_signed_full(value, wanted), wanted)
+    if bits_of(given) <= bits_of(wanted) or isinstance(cut, Const) or not _may_leave(cut):
+        return cut
+    # Whoever reads it cuts it, where it is known what is free in it.
+    return Op(Operator.ADD, (cut, Const(0)), reading=reading_of(wanted))
+
+
+def within_type(value: Value, expr: tree.Expr, scope: LocalScope) -> Value:
+    """The value of an expression that is asked whether it is 0, as its own type has it."""
+    if not isinstance(value, Op) or not _may_leave(value):
+        return value
+    kind = promoted(_type(expr, scope))
+    return value if kind is None else _wrapped(value, kind)
 
 
 def _wrapped(value: Value, kind: Scalar) -> Value:
@@ -244,6 +259,21 @@ def _fits(value: Value, kind: Scalar) -> bool:
     low, high, certain = extents.of_value(value)
     least, most = range_of(kind)
     return certain and least <= low and high <= most
+
+
+def limit_of_integers(limit: Op, of: Sequence[tree.Expr], scope: LocalScope) -> Value:
+    """``fminf(n, 64)``: a minimum or maximum of integers is one of them, if ``float`` holds them: one that is not known
+    is taken for one that it holds."""
+    kinds = [promoted(_type(each, scope)) for each in of]
+    common = common_type(*kinds) if len(kinds) == 2 else None
+    if not isinstance(common, Scalar) or not is_integer(common):
+        return limit
+    most = 1 << EXACT_BITS
+    for each in limit.args:
+        low, high, certain = extents.of_value(each)
+        if certain and (low < -most or high > most):
+            return limit
+    return operation(limit.operator, *limit.args, reading=reading_of(common))
 
 
 def kept(value: Value, expr: tree.Expr, wanted: Type | None, scope: LocalScope) -> Value:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from smem_lsp.elaborate.conversions import is_integer, range_of
 from smem_lsp.ir import extents
-from smem_lsp.ir.values import Const, Op, Operator, Thread, Value, Var
+from smem_lsp.ir.values import Const, Op, Operator, Reading, Thread, Value, Var
 from smem_lsp.semantics.floating_point import EXACT_BITS, Ratio, in_type, literal_ratio
 from smem_lsp.semantics.types import FLOAT, Scalar
 
@@ -106,7 +106,15 @@ def without_point(value: Value) -> Value:
     """A number with a point in an integer type."""
     if isinstance(value, Op) and value.name == _AS_POINT and isinstance(value.args[0], Const):
         return value.args[0]
-    return value if isinstance(value, Const) else Op(Operator.CALL, (value,), WITHOUT)
+    integer = isinstance(value, Const) or is_integral_limit(value)
+    return value if integer else Op(Operator.CALL, (value,), WITHOUT)
+
+
+def is_integral_limit(value: Value) -> bool:
+    """Is it a minimum or maximum of integers that the type with a point holds? ``conversions.limit_of_integers``"""
+    if not isinstance(value, Op) or value.operator not in (Operator.MIN, Operator.MAX):
+        return False
+    return value.reading is not Reading.UNKNOWN
 
 
 def literal_with_point(text: str) -> Value:

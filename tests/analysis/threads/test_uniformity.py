@@ -129,7 +129,6 @@ def _loads_agree(statements: str) -> bool:
         "int u = 0; for (int i = 0; i < n; ++i) { ++u; if (tid & 1) continue; if (m) break; } s[u] = 0;",
         "int u = 0; do { ++u; } while (in[tid] > u); s[u] = 0;",
         "int2 v = make_int2(n, n); v.x = tid; s[v.x] = 0;",
-        "int2 v; v.x = n; v = make_int2(tid, n); s[v.y] = 0;",
     ],
 )
 def test_a_variable_loses_it(statements: str) -> None:
