@@ -379,7 +379,7 @@ class TreeBuilder:
             (c[-1].lo + 1, c[-1].hi - 1),
         )
 
-    def _opaque(self, kind: str, c: Children) -> tree.Opaque:
+    def _opaque(self, kind: tree.OpaqueKind, c: Children) -> tree.Opaque:
         operands: list[tree.Expr] = []
         for child in c:
             if isinstance(child, Arguments):

@@ -7,8 +7,9 @@ Nodes are immutable by convention; they are not frozen because their creation is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
+from typing import Literal, TypeVar, get_args
 
 from smem_lsp.source.record import dataclass
 
@@ -176,6 +177,9 @@ class TypeId:
     core: tuple[int, int] = (0, 0)  # as in Declarator; a function's "()" among the pointers does not count
 
 
+OpaqueKind = Literal["new", "delete", "pack", "range", "statement-expression", "throw"]
+
+
 @dataclass(slots=True, eq=False)
 class Opaque:
     """An expression whose operands alone matter: new, delete, throw, pack expansion, statement expression, range
@@ -183,7 +187,7 @@ class Opaque:
 
     lo: int
     hi: int
-    kind: str
+    kind: OpaqueKind
     operands: list[Expr]
 
 
@@ -443,3 +447,17 @@ def inside(node: Statement) -> Sequence[Statement]:
         case Try():
             return node.blocks
     return ()
+
+
+Kind = TypeVar("Kind")
+Meaning = TypeVar("Meaning")
+
+
+def total(kinds: object, meanings: Mapping[Kind, Meaning]) -> Mapping[Kind, Meaning]:
+    """``meanings``, one for each member of a union or literal type. Raises TypeError where one has none: nothing that a
+    grammar reads is passed over because a reader does not know of it."""
+    wanted = frozenset(get_args(kinds))
+    if wanted != meanings.keys():
+        names = sorted(str(getattr(each, "__name__", each)) for each in wanted ^ meanings.keys())
+        raise TypeError(f"these have no meaning, or are no kind: {', '.join(names)}")
+    return meanings

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from smem_lsp.elaborate.expression_types import computed_type, expression_type
 from smem_lsp.ir.nodes import AccessKind, Branch, Seq
@@ -24,9 +26,9 @@ from smem_lsp.lowering.body import (
     calls,
     class_operators,
     declarations,
-    implicit_calls,
     lifetimes,
     members,
+    operands,
     operator_calls,
     stored_targets,
     temporaries,
@@ -120,58 +122,7 @@ def truth(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
 def operand(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
     """What an expression designates: a place in or an address of shared memory, or a value."""
     checkpoint()
-    match expr:
-        case tree.Name():
-            return _name(ctx, expr, scope)
-        case tree.Number() if expr.text == "nullptr":
-            return Const(0)
-        case tree.Number() if "_" in expr.text:
-            return operator_calls.literal(ctx, expr, scope)
-        case tree.Number():
-            n = literal(expr.text).n
-            return floating_values.literal_with_point(expr.text) if n is None else Const(n)
-        case tree.Binary():
-            return _binary(ctx, expr, scope)
-        case tree.Index():
-            return _index(ctx, expr, scope)
-        case tree.Assign():
-            return _assign(ctx, expr, scope)
-        case tree.Unary():
-            return _unary(ctx, expr, scope)
-        case tree.PostfixStep():
-            zero = tree.Number(expr.hi - 1, expr.hi, "0")  # tells it from `++x` ([over.inc])
-            called = operator_calls.call(ctx, expr.operator, (expr.operand, zero), expr, scope)
-            if called is not None:
-                return called
-            return _step(ctx, expr, expr.operand, 1 if expr.operator == "++" else -1, scope)
-        case tree.Call():
-            return calls.call(ctx, expr, scope)
-        case tree.Member():
-            return _member(ctx, expr, scope)
-        case tree.Ternary():
-            return _ternary(ctx, expr, scope)
-        case tree.Cast():
-            return _cast(ctx, expr, scope)
-        case tree.SizeOf():
-            size = evaluate(expr, scope.constant_scope())
-            return ctx.out.fresh(uniform=True) if size is None else Const(size)
-        case tree.Lambda():
-            escape_closure(
-                ctx, Closure(expr, ctx.at.base, scope, ctx.at.function), "a lambda that is passed on"
-            )
-            return ctx.out.fresh()
-        case tree.Braces():
-            for item in expr.items:
-                value(ctx, item, scope)
-            return ctx.out.fresh()
-        case tree.Opaque():
-            return _opaque(ctx, expr, scope)
-        case tree.Launch():
-            for argument in (*expr.configuration, *expr.arguments):
-                value(ctx, argument, scope)
-            return ctx.out.fresh()
-        case tree.String() | tree.TypeId():
-            return ctx.out.fresh(uniform=True)
+    return MEANINGS[type(expr)](ctx, expr, scope)
 
 
 def _name(ctx: Context, expr: tree.Name, scope: LocalScope) -> Value | Ref:
@@ -311,6 +262,9 @@ def _never_changes(found: VariableDecl) -> bool:
 
 def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
     operator = expr.operator
+    folded = operands.fold(ctx, expr, scope)
+    if folded is not None:
+        return folded
     called = operator_calls.call(ctx, operator, (expr.left, expr.right), expr, scope)
     if called is not None:
         return called
@@ -934,17 +888,39 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) ->
     return ref.viewed(element, shape, same=same, pointer=pointer, kind=kind)
 
 
-def _opaque(ctx: Context, expr: tree.Opaque, scope: LocalScope) -> Value:
-    if expr.kind == "statement-expression":
-        name_buffers(
-            ctx, ctx.at.base + expr.lo, ctx.at.base + expr.hi, scope, "used in a statement expression"
-        )
-        ctx.limits.note_partly(ctx.at.line(expr.lo), "the statement expression")
-    for item in expr.operands:
-        value(ctx, item, scope)
-    if expr.kind in ("new", "delete"):
-        implicit_calls.allocation(ctx, expr)
+def _number(ctx: Context, expr: tree.Number, scope: LocalScope) -> Value | Ref:
+    if expr.text == "nullptr":
+        return Const(0)
+    if "_" in expr.text:
+        return operator_calls.literal(ctx, expr, scope)
+    n = literal(expr.text).n
+    return floating_values.literal_with_point(expr.text) if n is None else Const(n)
+
+
+def _text(ctx: Context, expr: tree.String | tree.TypeId, scope: LocalScope) -> Value:
+    return ctx.out.fresh(uniform=True)
+
+
+def _postfix_step(ctx: Context, expr: tree.PostfixStep, scope: LocalScope) -> Value | Ref:
+    zero = tree.Number(expr.hi - 1, expr.hi, "0")  # tells it from `++x` ([over.inc])
+    called = operator_calls.call(ctx, expr.operator, (expr.operand, zero), expr, scope)
+    if called is not None:
+        return called
+    return _step(ctx, expr, expr.operand, 1 if expr.operator == "++" else -1, scope)
+
+
+def _size(ctx: Context, expr: tree.SizeOf, scope: LocalScope) -> Value:
+    size = evaluate(expr, scope.constant_scope())
+    return ctx.out.fresh(uniform=True) if size is None else Const(size)
+
+
+def _lambda(ctx: Context, expr: tree.Lambda, scope: LocalScope) -> Value:
+    escape_closure(ctx, Closure(expr, ctx.at.base, scope, ctx.at.function), "a lambda that is passed on")
     return ctx.out.fresh()
+
+
+def _call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
+    return calls.call(ctx, expr, scope)
 
 
 def discard(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
@@ -987,3 +963,29 @@ def escape_closure(ctx: Context, closure: Closure, why: str) -> None:
     with ctx.at.within(closure.function):
         lo, hi = closure.base + closure.node.body[0], closure.base + closure.node.body[1]
         name_buffers(ctx, lo, hi, closure.scope, f"captured: {why},")
+
+
+MEANINGS: Mapping[type[tree.Expr], Callable[[Context, Any, LocalScope], Value | Ref]] = tree.total(
+    tree.Expr,
+    {
+        tree.Name: _name,
+        tree.Number: _number,
+        tree.String: _text,
+        tree.TypeId: _text,
+        tree.Unary: _unary,
+        tree.PostfixStep: _postfix_step,
+        tree.Binary: _binary,
+        tree.Assign: _assign,
+        tree.Ternary: _ternary,
+        tree.Call: _call,
+        tree.Launch: operands.launch,
+        tree.Index: _index,
+        tree.Member: _member,
+        tree.Cast: _cast,
+        tree.SizeOf: _size,
+        tree.Braces: operands.braces,
+        tree.Lambda: _lambda,
+        tree.Opaque: operands.opaque,
+    },
+)
+"""What each kind of expression means. docs/reading.md says it in words."""

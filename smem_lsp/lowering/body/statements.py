@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from typing import Any
 
 from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.nodes import (
@@ -165,56 +166,68 @@ def _place(ctx: Context, lo: int, hi: int, *, at_end: bool = False) -> None:
 def statement(ctx: Context, node: tree.Statement, scope: LocalScope, around: Span) -> None:
     """Lower one statement. ``around``: the braces of the block it stands in."""
     checkpoint()
-    match node:
-        case tree.Block():
-            block(ctx, node, scope)
-        case tree.ExpressionStatement():
-            with ctx.at.chunk(node.chunk[0]):
-                expr = ctx.at.body.chunk("expression", node.chunk)
-                if expr is None:
-                    not_understood(ctx, node.chunk, scope)
-                else:
-                    with lifetimes.full_expression(ctx):
-                        expressions.discard(ctx, expr, scope)
-                    _guessed(ctx, node.chunk, scope)
-        case tree.DeclarationStatement():
-            with ctx.at.chunk(node.chunk[0]):
-                declaration = ctx.at.body.chunk("declaration", node.chunk)
-                if declaration is None:
-                    not_understood(ctx, node.chunk, scope)
-                else:
-                    with lifetimes.full_expression(ctx):
-                        declarations.declare(ctx, declaration, scope, around)
-                    _guessed(ctx, node.chunk, scope)
-        case tree.If():
-            _if(ctx, node, scope)
-        case tree.For():
-            _for(ctx, node, scope)
-        case tree.While():
-            _while(ctx, node, scope)
-        case tree.DoWhile():
-            _do(ctx, node, scope)
-        case tree.Switch():
-            switches.switch(ctx, node, scope)
-        case tree.JumpStatement():
-            _jump(ctx, node, scope)
-        case tree.Bad():
-            not_understood(ctx, (node.lo, node.hi), scope)
-        case tree.AsmStatement():
-            inline_ptx.lower(ctx, node, scope)
-        case tree.MacroStatement():
+    MEANINGS[type(node)](ctx, node, scope, around)
+
+
+def _block(ctx: Context, node: tree.Block, scope: LocalScope, around: Span) -> None:
+    block(ctx, node, scope)
+
+
+def _expression(ctx: Context, node: tree.ExpressionStatement, scope: LocalScope, around: Span) -> None:
+    with ctx.at.chunk(node.chunk[0]):
+        expr = ctx.at.body.chunk("expression", node.chunk)
+        if expr is None:
             not_understood(ctx, node.chunk, scope)
-            if node.body is not None:
-                _body(ctx, node.body, scope)
-        case tree.Label():
-            ctx.limits.note_irregular(f"label {node.name} at line {line_of(ctx, node.lo)}")
-        case tree.Try():
-            ctx.limits.note_irregular(f"try block at line {line_of(ctx, node.lo)}")
-        case tree.CaseLabel():
-            ctx.limits.note_irregular(f"case label outside its switch at line {line_of(ctx, node.lo)}")
-        case tree.Empty():
-            if ctx.at.body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
-                declarations.declare_names(ctx, node.lo, scope)
+            return
+        with lifetimes.full_expression(ctx):
+            expressions.discard(ctx, expr, scope)
+        _guessed(ctx, node.chunk, scope)
+
+
+def _declaration(ctx: Context, node: tree.DeclarationStatement, scope: LocalScope, around: Span) -> None:
+    with ctx.at.chunk(node.chunk[0]):
+        declaration = ctx.at.body.chunk("declaration", node.chunk)
+        if declaration is None:
+            not_understood(ctx, node.chunk, scope)
+            return
+        with lifetimes.full_expression(ctx):
+            declarations.declare(ctx, declaration, scope, around)
+        _guessed(ctx, node.chunk, scope)
+
+
+def _switch(ctx: Context, node: tree.Switch, scope: LocalScope, around: Span) -> None:
+    switches.switch(ctx, node, scope)
+
+
+def _bad(ctx: Context, node: tree.Bad, scope: LocalScope, around: Span) -> None:
+    not_understood(ctx, (node.lo, node.hi), scope)
+
+
+def _asm(ctx: Context, node: tree.AsmStatement, scope: LocalScope, around: Span) -> None:
+    inline_ptx.lower(ctx, node, scope)
+
+
+def _macro(ctx: Context, node: tree.MacroStatement, scope: LocalScope, around: Span) -> None:
+    not_understood(ctx, node.chunk, scope)
+    if node.body is not None:
+        _body(ctx, node.body, scope)
+
+
+def _label(ctx: Context, node: tree.Label, scope: LocalScope, around: Span) -> None:
+    ctx.limits.note_irregular(f"label {node.name} at line {line_of(ctx, node.lo)}")
+
+
+def _case_label(ctx: Context, node: tree.CaseLabel, scope: LocalScope, around: Span) -> None:
+    ctx.limits.note_irregular(f"case label outside its switch at line {line_of(ctx, node.lo)}")
+
+
+def _try(ctx: Context, node: tree.Try, scope: LocalScope, around: Span) -> None:
+    ctx.limits.note_irregular(f"try block at line {line_of(ctx, node.lo)}")
+
+
+def _empty(ctx: Context, node: tree.Empty, scope: LocalScope, around: Span) -> None:
+    if ctx.at.body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
+        declarations.declare_names(ctx, node.lo, scope)
 
 
 def line_of(ctx: Context, lo: int) -> int:
@@ -288,7 +301,7 @@ def declare_in_head(ctx: Context, node: tree.Declaration, scope: LocalScope) -> 
         declarations.declare(ctx, node, scope, ctx.at.body.site(0, len(ctx.at.body.tokens)))
 
 
-def _if(ctx: Context, node: tree.If, scope: LocalScope) -> None:
+def _if(ctx: Context, node: tree.If, scope: LocalScope, around: Span) -> None:
     inner = LocalScope(scope)
     condition = head_value(ctx, node.condition, inner)
     if isinstance(condition, Const):  # only the live arm exists
@@ -334,7 +347,7 @@ def _body(ctx: Context, node: tree.Statement, scope: LocalScope) -> None:
         lifetimes.end(ctx, inner)
 
 
-def _for(ctx: Context, node: tree.For, scope: LocalScope) -> None:
+def _for(ctx: Context, node: tree.For, scope: LocalScope, around: Span) -> None:
     inner = LocalScope(scope, boundary=Boundary.LOOP)
     with ctx.at.chunk(node.head[0]):
         head = ctx.at.body.chunk("for_head", node.head)
@@ -408,7 +421,7 @@ def _stepped(step: tree.Expr | None, scope: LocalScope) -> frozenset[int]:
     return frozenset((meaning.index,)) if isinstance(meaning, Variable) else frozenset()
 
 
-def _while(ctx: Context, node: tree.While, scope: LocalScope) -> None:
+def _while(ctx: Context, node: tree.While, scope: LocalScope, around: Span) -> None:
     inner = LocalScope(scope, boundary=Boundary.LOOP)
     initial = _Before(ctx)
     point = ctx.out.next_point()
@@ -430,7 +443,7 @@ def _same_name(ctx: Context, first: Value, again: Value) -> Value:
     return again
 
 
-def _do(ctx: Context, node: tree.DoWhile, scope: LocalScope) -> None:
+def _do(ctx: Context, node: tree.DoWhile, scope: LocalScope, around: Span) -> None:
     point = ctx.out.next_point()
     with ctx.out.collect() as body, ctx.breaking(""):
         _body(ctx, node.body, LocalScope(scope, boundary=Boundary.LOOP))
@@ -542,7 +555,7 @@ def _induction(condition: Value, step: list[Node], body: list[Node], initial: _B
     return Induction(variable.index, init, amount.args[1], bound, condition.operator is Operator.LESS_EQUAL)
 
 
-def _jump(ctx: Context, node: tree.JumpStatement, scope: LocalScope) -> None:
+def _jump(ctx: Context, node: tree.JumpStatement, scope: LocalScope, around: Span) -> None:
     if node.chunk is not None:
         with ctx.at.chunk(node.chunk[0]):
             expr = ctx.at.body.chunk(tree.value_start(ctx.at.body.tokens.kinds, node.chunk), node.chunk)
@@ -636,3 +649,27 @@ def parameter_pointers(parameters: Sequence[tree.Declaration]) -> GlobalMemory:
         frozenset(restricted),
         octets=frozenset(octets),
     )
+
+
+MEANINGS: Mapping[type[tree.Statement], Callable[[Context, Any, LocalScope, Span], None]] = tree.total(
+    tree.Statement,
+    {
+        tree.Block: _block,
+        tree.ExpressionStatement: _expression,
+        tree.DeclarationStatement: _declaration,
+        tree.If: _if,
+        tree.For: _for,
+        tree.While: _while,
+        tree.DoWhile: _do,
+        tree.Switch: _switch,
+        tree.CaseLabel: _case_label,
+        tree.Label: _label,
+        tree.JumpStatement: _jump,
+        tree.AsmStatement: _asm,
+        tree.MacroStatement: _macro,
+        tree.Empty: _empty,
+        tree.Bad: _bad,
+        tree.Try: _try,
+    },
+)
+"""What each kind of statement means. docs/reading.md says it in words."""
