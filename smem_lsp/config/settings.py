@@ -36,3 +36,7 @@ class Config:
     def factor(self) -> float:
         """Of all limits of work."""
         return EFFORTS[self.effort]
+
+    def scaled(self, most: int) -> int:
+        """A number of things to look at, at least one: ``most`` at normal effort."""
+        return max(1, int(most * self.factor))

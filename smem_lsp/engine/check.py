@@ -10,7 +10,7 @@ from functools import partial
 from smem_lsp.analysis.host.survey import HostCode
 from smem_lsp.config import Config
 from smem_lsp.engine.cache import Setting
-from smem_lsp.engine.contexts import MOST_CONTEXTS, WHOLE_PROJECT, Within, read_units
+from smem_lsp.engine.contexts import WHOLE_PROJECT, Within, read_units
 from smem_lsp.engine.device_functions import readings_of_functions
 from smem_lsp.engine.fixing import Fixer
 from smem_lsp.engine.instances import join_kernels
@@ -77,7 +77,7 @@ def check(
     read = partial(_report, path=path, config=config, reader=reader, cache=cache, whole=whole, within=within)
 
     def rewritten(other: str) -> Report:
-        within_all = replace(within, most=MOST_CONTEXTS)
+        within_all = replace(within, first=False)
         return read(other, fixes=_no_fixes, within=within_all, limits=limits_of(config))
 
     def fixes(fixer: Fixer, finding: Finding, report: Report) -> tuple[Fix, ...]:

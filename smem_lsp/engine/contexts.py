@@ -19,8 +19,10 @@ from smem_lsp.syntax.parse import TranslationUnit, parse, parse_within
 from smem_lsp.unit.file_index import around_includes
 from smem_lsp.unit.unit_facts import UnitFacts, internally_linked, launched_elsewhere
 
-MOST_CONTEXTS = 8  # of one header, which differ
-_MOST_TRIED = 32  # files that may include it, without those that are known to make nothing else of it
+_MOST_CONTEXTS = 8  # of one header, which differ, at normal effort
+_MOST_TRIED = (
+    32  # files that may include it, at normal effort, without those that are known to make nothing else of it
+)
 _MOST_MAINS = 1_000  # files that may include it: a reader names no more
 _MOST_NAMING = 8  # files that launch a kernel without including it
 _MOST_TOKENS = 1_000_000  # of the headers of the units of one file; the last unit may exceed it
@@ -30,11 +32,11 @@ _WORD = regex(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Through which units a header is read. ``mains``: their main files, None: those that the project has; ``most``: of
-    them, the first ones that differ; ``chosen``: through this one only, if it reads the header."""
+    """Through which units a header is read. ``mains``: their main files, None: those that the project has; ``first``:
+    the first of them alone; ``chosen``: through this one only, if it reads the header."""
 
     mains: tuple[str, ...] | None = None
-    most: int = MOST_CONTEXTS
+    first: bool = False
     chosen: str | None = None
 
 
@@ -63,12 +65,12 @@ def read_units(
     asked = reader is not None and _KERNEL in source.text
     if reader is not None and (asked or within.mains is not None):
         if within.chosen is not None:
-            found += _through(source, within.chosen, reader, config, arch, MOST_CONTEXTS)
+            found += _through(source, within.chosen, reader, config, arch, config.scaled(_MOST_CONTEXTS))
         if found and within.chosen is not None:
             named = _others(source, [within.chosen], reader)
         else:
             mains = reader.includers(source.path) if within.mains is None else within.mains
-            found, left_out = _read_through(source, mains, reader, config, arch, within.most)
+            found, left_out = _read_through(source, mains, reader, config, arch, first=within.first)
             named = within.mains is not None and _others(source, mains, reader)
     if not found:
         named = False
@@ -77,8 +79,8 @@ def read_units(
         callers = ProjectCallers(reader, partial(_read_other, source, reader, config, arch))
         found = [callers.known(each) for each in found]
         found = _with_foreign(found, reader, config, arch)
-    more = within.most < MOST_CONTEXTS
-    return Units(tuple(found), left_out and not more, left_out and more, named)
+    more = within.first and left_out
+    return Units(tuple(found), left_out and not more, more, named)
 
 
 def _others(source: SourceText, mains: Sequence[str], reader: FileReader) -> bool:
@@ -93,17 +95,20 @@ def _read_through(
     reader: FileReader,
     config: Config,
     arch: str | None,
-    most: int,
+    *,
+    first: bool,
 ) -> tuple[list[UnitFacts], bool]:
-    """(the file as these main files read it, are there others that may make something else of it?). As many as differ
-    ``most`` times; those that make nothing else of its kernels are no more than their launches."""
+    """(the file as these main files read it, are there others that may make something else of it?). As many that differ
+    as the effort allows, or the ``first`` one; those that make nothing else of its kernels are no more than their
+    launches."""
+    most, most_tried = 1 if first else config.scaled(_MOST_CONTEXTS), config.scaled(_MOST_TRIED)
     found: list[UnitFacts] = []
     known: set[object] = set()  # what was made of its kernels
     alike: dict[Hashable, frozenset[str]] = {}  # by what they read before it: names that lead to its kernels
     differing = tried = read_tokens = 0
     for main in mains:
         look()
-        if differing >= most < MOST_CONTEXTS:  # the others are asked for later
+        if first and differing:  # the others are asked for later
             return found, True
         shown = shown_like(main, source.path)
         head, rest = around_includes(reader.read(shown) or "")
@@ -111,7 +116,7 @@ def _read_through(
         before = place, suffix, reader.flags(shown, config.compile_commands), head
         if before in alike and "##" not in rest and alike[before].isdisjoint(_WORD.findall(rest)):
             continue
-        if differing >= most or tried >= _MOST_TRIED or read_tokens > _MOST_TOKENS:
+        if differing >= most or tried >= most_tried or read_tokens > _MOST_TOKENS:
             return found, True
         tried += 1
         own = reader.real(shown) == reader.real(source.path)

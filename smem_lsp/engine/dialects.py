@@ -10,6 +10,7 @@ from smem_lsp.source import CompileFlags
 from smem_lsp.syntax.parse import TranslationUnit
 from smem_lsp.syntax.preprocess import Preprocessed
 from smem_lsp.targets.dialects import DIALECTS, Dialect, dialect_of
+from smem_lsp.unit.instances import MOST_INSTANCES
 from smem_lsp.unit.unit_facts import UnitFacts, survey_file
 
 Read = Callable[[CompileFlags], Sequence[TranslationUnit]]
@@ -28,7 +29,7 @@ def read_in_dialect(main: str, config: Config, read: Read, also: Collection[str]
         if told is not dialect:
             dialect, units = told, read(_flags(config, told))
         units = _without_errors(units, config, dialect, read)
-    return [survey_file(unit, dialect, also) for unit in units]
+    return [survey_file(unit, dialect, also, config.scaled(MOST_INSTANCES)) for unit in units]
 
 
 def _without_errors(

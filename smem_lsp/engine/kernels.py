@@ -10,7 +10,7 @@ from functools import partial
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine.cache import DECIDED, JUDGED, PLACED, PlacedKernel, Setting
 from smem_lsp.engine.instances import join_instances, without_narrower
-from smem_lsp.engine.readings import Reading, readings_of
+from smem_lsp.engine.readings import MOST_READINGS, Reading, readings_of
 from smem_lsp.engine.stated import stated_of
 from smem_lsp.facts.attempts import Attempts, Limits
 from smem_lsp.facts.stopped import EVERYTHING, FINDINGS, Stopped, Why
@@ -152,7 +152,7 @@ def judge_kernels(
     more the other instances and contexts are left out: then nothing is said, or done to it, that has to hold in all of
     them."""
     of_kernels = tuple(rule for rule in rules if rule.on_kernel is not None)
-    read = partial(readings_of, setting.units)
+    read = partial(readings_of, setting.units, setting.config.scaled(MOST_READINGS))
     return _judged(setting, of_kernels, read, attempts, pool, every=every)
 
 

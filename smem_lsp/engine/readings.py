@@ -14,7 +14,7 @@ from smem_lsp.unit.instances import Binding, Instances
 from smem_lsp.unit.joined_bindings import joined
 from smem_lsp.unit.unit_facts import KernelKey, UnitFacts, kernel_key
 
-MOST_READINGS = 8  # of one kernel
+MOST_READINGS = 8  # of one kernel, at normal effort
 _SHORT = 3  # tokens of a macro's value
 
 
@@ -112,8 +112,8 @@ def _macros(unit: TranslationUnit, function: Function) -> tuple[str, ...]:
     )
 
 
-def readings_of(units: Units) -> list[tuple[Reading, ...]]:
-    """The kernels of a file in order, each with its readings, which differ."""
+def readings_of(units: Units, most: int = MOST_READINGS) -> list[tuple[Reading, ...]]:
+    """The kernels of a file in order, each with its readings, which differ, up to ``most``."""
     found: dict[int, dict[object, Reading]] = {}  # by where the kernel begins
     more: dict[int, set[str]] = {}  # what is left out of it
     bare: set[int] = set()  # more readings than are looked at, that nothing stands for
@@ -131,7 +131,7 @@ def readings_of(units: Units) -> list[tuple[Reading, ...]]:
                 same = here.get(key.text)
                 if same is not None:
                     here[key.text] = same.joined(reading)
-                elif len(here) < MOST_READINGS:
+                elif len(here) < most:
                     here[key.text] = reading
                 else:
                     missing.add(MORE_INSTANCES)

@@ -36,9 +36,10 @@ analyses of the file are whole.
 
 Budgets count steps of work, never seconds: the same text is cut at the same place on every machine, under any load.
 The kernels of a file share its budget, the cheap ones first. Only the server also looks at the clock, far above; what
-that cuts off, it analyses again in the background. Of the instances of a template and of
-the files that include a header, eight that differ are looked at: where there are more, nothing is said, or done to a
-kernel, that has to hold in all of them. This hint does not count them where the others are proved to be race-free.
+that cuts off, it analyses again in the background. Of the instances of a template and of the files that include a
+header, eight that differ are looked at, two at `--effort quick` and 64 at `thorough`: where there are more, nothing is
+said, or done to a kernel, that has to hold in all of them. This hint does not count them where the others are proved to
+be race-free.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def RULE(facts: FileFacts, used: Collection[Suppression], judged: Collection[str
             f"parts of {more} more kernels" if more > 1 else "parts of one more kernel",
         ]
     message = f"not all of this file was looked at: {'; '.join(told)}"
-    if any(each.why is Why.EFFORT for each in stopped) and facts.effort != "thorough":
+    if any(each.why in (Why.EFFORT, Why.MANY) for each in stopped) and facts.effort != "thorough":
         message += f"; {_GOES_ON}"
     first = min(stopped, key=lambda each: each.span.start)
     kernel = next(iter(by_kernel)) if len(by_kernel) == 1 else None

@@ -11,7 +11,6 @@ from smem_lsp.config import Config
 from smem_lsp.engine import Report, Within, apply, check
 from smem_lsp.engine.cache import ANALYSES
 from smem_lsp.engine.confirm import is_compiled
-from smem_lsp.engine.contexts import MOST_CONTEXTS
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.environment.compiler import Compiler, Request, header_versions
 from smem_lsp.facts.attempts import limits_of
@@ -58,7 +57,7 @@ class Snapshot:
     def within(self) -> Within:
         """Through which files a header is read."""
         chosen = None if self.path is None else chosen_context(self.settings, self.path, self.root)
-        return Within(most=MOST_CONTEXTS if self.whole else 1, chosen=chosen)
+        return Within(first=not self.whole, chosen=chosen)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from smem_lsp.unit.overloads import argument_type, is_for, meant
 from smem_lsp.unit.torch_dispatch import dispatched
 from smem_lsp.unit.variants import generic, visited
 
-MOST_INSTANCES = 8  # of one template
+MOST_INSTANCES = 8  # of one template, at normal effort
 MOST_PROVED = 512  # of one template, where only proofs are looked for
 MOST_VISITS = 200  # of functions of one file
 
@@ -148,7 +148,7 @@ class _Search:
         self.unit = unit
         self.top = top
         self.most = most
-        self.most_visits = MOST_VISITS * (1 if most == MOST_INSTANCES else 4)
+        self.most_visits = MOST_VISITS * (1 if most <= MOST_INSTANCES else 4)
         self.templates: dict[str, list[Function]] = {}
         self.found: dict[int, _Found] = {}
         self.waiting: deque[tuple[Function, Binding | None]] = deque()

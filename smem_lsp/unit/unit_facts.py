@@ -27,7 +27,14 @@ from smem_lsp.targets.dialects import CUDA, Dialect
 from smem_lsp.unit import ptxas_rounding
 from smem_lsp.unit.clusters import may_be_non_portable
 from smem_lsp.unit.host_frames import names_text
-from smem_lsp.unit.instances import MOST_PROVED, Binding, Instances, InstanceTable, find_instances
+from smem_lsp.unit.instances import (
+    MOST_INSTANCES,
+    MOST_PROVED,
+    Binding,
+    Instances,
+    InstanceTable,
+    find_instances,
+)
 from smem_lsp.unit.kernel_addresses import ANY_KERNEL, kernels_with_address
 from smem_lsp.unit.kernel_words import in_kernel_words
 from smem_lsp.unit.launches import Callers, FoundLaunches, HostCode, Named, Spot, find_launches
@@ -400,8 +407,14 @@ _PARTS = Query[int, tuple[Function, ...]]("functions that a kernel is made of, b
 _POINTED_TO = Query[tuple[()], frozenset[str]]("kernels that are launched through pointers")
 
 
-def survey_file(unit: TranslationUnit, dialect: Dialect = CUDA, also: Collection[str] = ()) -> UnitFacts:
-    """Constants, helpers and launches of a file: of its kernels, and of those with the names ``also``."""
+def survey_file(
+    unit: TranslationUnit,
+    dialect: Dialect = CUDA,
+    also: Collection[str] = (),
+    most_instances: int = MOST_INSTANCES,
+) -> UnitFacts:
+    """Constants, helpers and launches of a file: of its kernels, and of those with the names ``also``.
+    ``most_instances``: of each template."""
     wanted = _own_kernels(unit)
     constants = file_constants(unit, dialect.warp_size)
     return UnitFacts(
@@ -410,7 +423,7 @@ def survey_file(unit: TranslationUnit, dialect: Dialect = CUDA, also: Collection
         find_launches(unit, constants, wanted.union(also)),
         ptxas_rounding.file_unexact(unit),
         ptxas_rounding.rounding(unit, constants) if dialect.nvidia else ptxas_rounding.Rounding(),
-        find_instances(unit, constants),
+        find_instances(unit, constants, most_instances),
         dialect,
     )
 

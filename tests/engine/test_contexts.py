@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from smem_lsp.analysis.decision.model import VerdictKind
+from smem_lsp.config import Config
 from smem_lsp.engine import Report, Within, check
 from smem_lsp.ir.nodes import Context, Kernel
 from smem_lsp.output.verdicts import lines
@@ -240,7 +241,7 @@ def test_the_first_context_says_that_there_are_more() -> None:
     project = Project(
         {"tile.cuh": TILE, "run.cu": RUNNER, "other.cu": other}, {"tile.cuh": ["run.cu", "other.cu"]}
     )
-    first = check(TILE, path="tile.cuh", reader=project, within=Within(most=1))
+    first = check(TILE, path="tile.cuh", reader=project, within=Within(first=True))
 
     assert first.more_contexts
     assert [mains(each.kernel) for each in first.kernels] == [("run.cu",)]
@@ -339,7 +340,9 @@ def test_a_ninth_context_that_differs_leaves_all_of_them_undecided() -> None:
     assert [each.words for each in racy.stopped] == ["more contexts of reverse: too many"]
     (said,) = (each for each in racy.findings if each.code == "SMEM004")
     assert (
-        said.message == "not all of this file was looked at: too many to look at: more contexts of `reverse`"
+        said.message
+        == "not all of this file was looked at: too many to look at: more contexts of `reverse`; "
+        "`--effort thorough` goes on"
     )
     assert list(lines(racy))[-1] == "reverse.cuh:2 reverse: shared memory undecided: more contexts: too many"
 
@@ -482,3 +485,14 @@ void run(CUmodule m, CUdeviceptr p) {
     project = Project({"k.cu": kernel, "host.cpp": host}, named=["host.cpp"])
     (found,) = check(kernel, path="k.cu", reader=project).kernels
     assert [(site.path, site.block) for site in found.kernel.launches] == [("host.cpp", (48, 1, 1))]
+
+
+def test_effort_says_how_many_contexts_are_looked_at() -> None:
+    mains_of = [f"run{n}.cu" for n in range(10)]
+    files = {name: RUNNER.replace("BM 16", f"BM {16 + n}") for n, name in enumerate(mains_of)}
+    project = Project({"tile.cuh": TILE, **files}, {"tile.cuh": mains_of})
+
+    def looked_at(effort: str) -> int:
+        return len(check(TILE, path="tile.cuh", reader=project, config=Config(effort=effort)).kernels)
+
+    assert [looked_at(effort) for effort in ("quick", "normal", "thorough")] == [2, 8, 10]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from smem_lsp.config import Config
 from smem_lsp.engine import check, kernels
 from smem_lsp.output.verdicts import lines
 
@@ -44,6 +45,15 @@ def test_what_holds_for_any_number_holds_for_the_ninth_instance() -> None:
     assert of_rest(REVERSES + launches("reverse", 8)) == []
     assert of_rest(REVERSES + launches("reverse", 9)) == ["reverse<288, float>: shared memory race-free"]
     assert of_rest(REVERSES + launches("reverse", 41)) == ["reverse<?, float>: shared memory race-free"]
+
+
+@pytest.mark.parametrize(("effort", "looked_at"), [("quick", 2), ("normal", 8), ("thorough", 12)])
+def test_effort_says_how_many_are_looked_at(effort: str, looked_at: int) -> None:
+    racing = FOLDS + launches("fold", 12, threads=64)
+    report = check(racing, config=Config(effort=effort), path="k.cu")
+    assert len(report.kernels) == looked_at
+    told = [each.message for each in report.findings if each.code == "SMEM004"]
+    assert [each.endswith("`--effort thorough` goes on") for each in told] == [True] * (looked_at < 12)
 
 
 def test_no_instance_that_is_left_out_may_race() -> None:
