@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from callees.test_overloads import spots
 
@@ -11,9 +9,10 @@ from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
+from smem_lsp.source.budget import SECOND, Budget
 from smem_lsp.syntax.parse import parse
 
-MOST_SECONDS = 30.0  # of processor time for one kernel, on a slow machine
+MOST_WORK = 4 * SECOND  # units for one kernel
 
 DEEP = "".join(f"__device__ void f{i}(float* p) {{ f{i + 1}(p + 1); f{i + 1}(p + 2); }}" for i in range(40))
 CHAIN = "".join(
@@ -24,12 +23,10 @@ LAST = "struct C40 { float* p; __device__ C40(float* q) : p(q) {} __device__ voi
 
 
 def kernel_of(above: str, statements: str) -> Kernel:
-    """The IR alone, within the time that it may take."""
+    """The IR alone, within the work that it may take."""
     text = f"{above}\n__global__ void k(float* out, int n) {{ __shared__ float a[64]; {statements} }}\n"
-    start = time.process_time()
-    kernel = build_kernels(parse(SourceText(text, "k.cu")))[-1]
-    assert time.process_time() - start < MOST_SECONDS
-    return kernel
+    with Budget(units=MOST_WORK):
+        return build_kernels(parse(SourceText(text, "k.cu")))[-1]
 
 
 @pytest.mark.parametrize(
