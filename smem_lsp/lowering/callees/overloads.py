@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside
+from smem_lsp.elaborate.packs import expanded
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
 from smem_lsp.lowering.state.template_header import template_parameters
@@ -136,7 +137,7 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     if name in ctx.at.unit.header_functions and not any(f.number < 0 for f in found):
         if not _are_all_defined(callee, scope):
             return []  # a header declares it, and what it is stands elsewhere
-    found = [function for function in found if takes(function, len(expr.arguments))]
+    found, made = _fitting(found, len(expr.arguments))
     if callee.text.startswith("::") and not qualifiers:
         found = [each for each in found if not each.enclosing] or found
     else:
@@ -155,6 +156,7 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     given = None if spelled is None else [constants.argument(each) for each in spelled]
     found = _specialised(ctx, given, found, expr, scope)
     found = by_type(ctx, found, expr, scope)
+    found = [each for each in found if each not in made] or found  # without a pack it is more special
     if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
         return []
     if around is not None and len(found) == 1 and _declares(around, found[0]):
@@ -301,8 +303,14 @@ def functions_named(ctx: Context, name: str, where: tree.Name) -> list[Function]
     return [*ctx.helpers.get(name, ()), *ctx.at.unit.header_definitions(name, offset)]
 
 
+def _fitting(functions: Sequence[Function], count: int) -> tuple[list[Function], list[Function]]:
+    """(those that can be called with so many arguments, those of them that a pack takes a part of)"""
+    made = [each for each in (expanded(function, count) for function in functions) if each is not None]
+    return [*(each for each in functions if takes(each, count)), *made], made
+
+
 def takes(function: Function, count: int) -> bool:
-    """Can a function be called with so many arguments? A pack is not followed."""
+    """Can a function be called with so many arguments? One with a pack is made for a number of them, first."""
     fewest, most = _TAKEN.of(function.definition.store, function.symbols, partial(_taken, function))
     return fewest <= count <= most
 
