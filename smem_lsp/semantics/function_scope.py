@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -148,20 +148,67 @@ def _fingerprint(top: Declarations, names: Iterable[str]) -> tuple[object, ...]:
     """A key of all declarations outside functions that ``names`` reach, directly or indirectly: equal keys mean
     equal meanings."""
     table = _table(top).reached
-    reached: set[str] = set()
-    followed: set[int] = set()  # enumerators share the names of their enumeration
-    wanted = table.keys() & set(names)
-    while wanted:
-        reached |= wanted
-        following: set[str] = set()
-        for name in wanted:
-            checkpoint()
-            used = table[name][1]
-            if id(used) not in followed:
-                followed.add(id(used))
-                following |= used
-        wanted = (following & table.keys()) - reached
-    return (tuple(top.directives), *((name, table[name][0]) for name in sorted(reached)))
+    known = _MEANINGS.of(top.store, (), dict[str, Meaning])
+    wanted = sorted(table.keys() & set(names))
+    for name in wanted:
+        if name not in known:
+            _find_meanings(table, name, known)
+    return (tuple(top.directives), *((name, known[name]) for name in wanted))
+
+
+class Meaning:
+    """The identity of what a name reaches: the spellings of its own declarations, and the meanings of the names in
+    them. Names that reach each other have one in common. It is one object for equal ones, in all versions of a file."""
+
+    __slots__ = ()
+
+
+_MEANINGS = Query[tuple[()], dict[str, Meaning]]("what the names of a file mean", most=1)
+_MEANING = Query[tuple[object, ...], Meaning]("the one object for equal meanings", each=80)
+_Reached = Mapping[str, tuple[tuple["Spelling", ...], frozenset[str]]]
+
+
+def _find_meanings(table: _Reached, first: str, known: dict[str, Meaning]) -> None:
+    """Add the meanings of a name and of all that it reaches: each once, by strongly connected components
+    (Tarjan, "Depth-first search and linear graph algorithms", SIAM J. Comput. 1972)."""
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    path: list[str] = []  # seen and without a meaning yet
+    places: dict[str, int] = {}  # in it
+    waiting: list[tuple[str, Iterator[str]]] = []
+
+    def enter(name: str) -> None:
+        order[name] = lowest[name] = len(order)
+        places[name] = len(path)
+        path.append(name)
+        waiting.append((name, iter(sorted(table[name][1] & table.keys()))))
+
+    enter(first)
+    while waiting:
+        checkpoint()
+        name, following = waiting[-1]
+        for other in following:
+            if other not in order and other not in known:
+                enter(other)
+                break
+            if other not in known:
+                lowest[name] = min(lowest[name], order[other])
+        else:
+            waiting.pop()
+            if waiting:
+                above = waiting[-1][0]
+                lowest[above] = min(lowest[above], lowest[name])
+            if lowest[name] == order[name]:
+                members = sorted(path[places[name] :])
+                del path[places[name] :]
+                _name_component(table, members, known)
+
+
+def _name_component(table: _Reached, members: Sequence[str], known: dict[str, Meaning]) -> None:
+    behind = {known[other] for name in members for other in table[name][1] & table.keys() if other in known}
+    key = (tuple((name, table[name][0]) for name in members), frozenset(behind))
+    meaning = _MEANING.of(PROCESS, key, Meaning, weigh=lambda _: len(members) + len(behind) + 1)
+    known.update(dict.fromkeys(members, meaning))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,24 +11,38 @@ from server.samples import MERGEABLE, PULL, PUSH, UNUSED, diagnostic_codes
 
 HOSTILE = "file:///hostile.cu"
 OTHER = "file:///other.cu"
-# Each kernel is another one, so that none is known from the one before; over ten seconds for all of them, or as long
-# as one file may take.
-TEXT = "".join(
-    MERGEABLE.replace("sum(", f"sum{n}(").replace("[256]", f"[{256 + n}]").replace("sum<<<", f"sum{n}<<<")
-    for n in range(1200)
-)
+
+
+def text_of(kernels: int) -> str:
+    """Each kernel is another one, so that none is known from the one before; a hundred take a second."""
+    return "".join(
+        MERGEABLE.replace("sum(", f"sum{n}(").replace("[256]", f"[{256 + n}]").replace("sum<<<", f"sum{n}<<<")
+        for n in range(kernels)
+    )
+
+
+TEXT = text_of(1200)
+
+
+def begun(text: str) -> Iterator[Client]:
+    """A server that has begun with a hostile document."""
+    with serving(PUSH) as client:
+        client.open("file:///first.cu", UNUSED)
+        client.published("file:///first.cu", 1)  # it has warmed up
+        client.open(HOSTILE, text)
+        time.sleep(0.7)
+        yield client
+        assert client.all_of("textDocument/publishDiagnostics")
 
 
 @pytest.fixture
 def busy() -> Iterator[Client]:
-    """A server that has begun with the hostile document."""
-    with serving(PUSH) as client:
-        client.open("file:///first.cu", UNUSED)
-        client.published("file:///first.cu", 1)  # it has warmed up
-        client.open(HOSTILE, TEXT)
-        time.sleep(0.7)
-        yield client
-        assert client.all_of("textDocument/publishDiagnostics")
+    yield from begun(TEXT)
+
+
+@pytest.fixture
+def busy_for_a_while() -> Iterator[Client]:
+    yield from begun(text_of(300))
 
 
 def is_published(client: Client, uri: str) -> bool:
@@ -67,7 +81,8 @@ def test_questions_about_others_are_answered_meanwhile(busy: Client) -> None:
 
 
 @pytest.mark.slow(seconds=9)
-def test_it_is_still_analysed_in_the_end(busy: Client) -> None:
+def test_it_is_still_analysed_in_the_end(busy_for_a_while: Client) -> None:
+    busy = busy_for_a_while
     lenses = busy.ask("textDocument/codeLens", {"textDocument": {"uri": HOSTILE}})
     for version in range(1, 4):
         if version == 1:
