@@ -9,7 +9,7 @@ from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Remedy
-from smem_lsp.source import SourceText, TextEdit, listed
+from smem_lsp.source import SourceText, TextEdit
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import TranslationUnit
 
@@ -54,10 +54,7 @@ class Cure(Generic[R]):
 
 def assuming(facts: KernelFacts, title: str, edits: tuple[TextEdit, ...], *, proved: bool) -> Fix:
     """A fix that is safe unless something is assumed; the title names each assumption."""
-    kernel, assumed = facts.kernel, [*map(str, facts.shape_assumption)]
-    unwrapped = facts.analysis.flow.values.unwrapped()
-    if unwrapped:
-        assumed.append(f"assumes that nothing computed of {listed(unwrapped)} wraps")
+    kernel, assumed = facts.kernel, [*map(str, (*facts.shape_assumption, *facts.wrap_assumption))]
     if not proved:
         assumed.append("not proved for every block and input")
     if kernel.instance is not None and (kernel.siblings or kernel.more_instances):

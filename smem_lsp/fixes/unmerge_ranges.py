@@ -88,4 +88,4 @@ def unmerge_assumptions(facts: KernelFacts, divided: PartitionLayouts) -> list[s
         assumed.append(
             f"right unless {what} {'is' if len(unfilled) == 1 else 'are'} read for what others have left"
         )
-    return assumed
+    return [*assumed, *map(str, facts.wrap_assumption)]

@@ -41,7 +41,7 @@ from smem_lsp.rules.ground import Grade
 from smem_lsp.rules.model import Severity
 from smem_lsp.rules.suppressions import Suppressions
 from smem_lsp.rules.words import Words, said
-from smem_lsp.source import SourceText, Span
+from smem_lsp.source import SourceText, Span, listed
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import TranslationUnit
 from smem_lsp.targets.every import STATIC_LIMIT
@@ -310,7 +310,13 @@ class KernelFacts:
             found[:0] = *self.shape_assumption, *self._room_assumption
         if candidate.fills:
             found.insert(0, said("assumes blocks that fill all that they read"))
-        return tuple(found)
+        return (*self.wrap_assumption, *found)
+
+    @property
+    def wrap_assumption(self) -> tuple[Words, ...]:
+        """In words, where numbers that decide what the kernel touches are taken not to wrap."""
+        names = self.analysis.flow.values.unwrapped()
+        return (said(f"assumes that nothing computed of {listed(names)} wraps"),) if names else ()
 
     @property
     def _room_assumption(self) -> tuple[Words, ...]:

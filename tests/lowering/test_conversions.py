@@ -288,6 +288,53 @@ def test_what_is_taken_not_to_wrap_is_named() -> None:
         assert needless in codes
 
 
+_INDEXED = """
+__global__ void k(int* out, {kind} n) {{
+  __shared__ int s[64];
+  __shared__ int b[64];
+  const int t = threadIdx.x;
+  {statements}
+  __syncthreads();
+  out[t] = s[63 - t];
+  __syncthreads();
+  b[t] = out[t + 1];
+  __syncthreads();
+  out[t] += b[63 - t];
+}}
+void host(int* out, {kind} n) {{ k<<<1, 64>>>(out, n); }}
+"""
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "if (t == 0 || t == 32) s[t * (n + 1)] = t;",
+        "auto h = t * (n + 1); if (t == 0 || t == 32) s[h] = t;",
+        "auto h = t * (n + 1); int* p = s + h; if (t == 0 || t == 32) *p = t;",
+    ],
+)
+def test_no_index_is_taken_not_to_wrap_in_silence(statements: str) -> None:
+    """With n = 0x7ffffff both threads write the first element, and no index leaves the buffer."""
+
+    def said(kind: str) -> tuple[bool, list[str]]:
+        report = check(_INDEXED.format(statements=statements, kind=kind))
+        (kernel,) = report.kernels
+        assert kernel.verdict is not None
+        assert kernel.verdict.kind.value == "race-free"
+        titles = [fix.title for each in report.findings for fix in report.fixes_for(each) if fix.edits]
+        assert not [each for each in report.findings if each.code == "SMEM204"]
+        return any("computed of n wraps" in each for each in kernel.verdict.assumes), titles
+
+    assumed, titles = said("unsigned")
+    assert assumed
+    assert titles
+    assert all("nothing computed of n wraps" in each for each in titles)
+    assumed, titles = said("int")  # there it is undefined
+    assert not assumed
+    assert titles
+    assert not [each for each in titles if "wraps" in each]
+
+
 _WAITS = """
 __device__ float fifth() {{ return 1.0 / 5; }}
 __device__ double exactly() {{ return 1.0 / 5; }}

@@ -92,7 +92,7 @@ def test_a_call_is_followed(above: str, statements: str, expected: list[str]) ->
             "the address of a escapes at line 2 (argument of f)",
         ),
         (
-            "template <class... A> __device__ void f(A... p) { }",
+            "template <class... A, class... B> __device__ void f(A... p) { }",
             "f(a);",
             "the address of a escapes at line 2 (argument of f)",
         ),

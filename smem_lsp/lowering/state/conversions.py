@@ -112,10 +112,21 @@ def in_common(
 
 def counted(value: Value, expr: tree.Expr, scope: LocalScope) -> Value:
     """The number of elements that an address is moved by: an unsigned one that wraps is small again."""
-    if not extents.leaves(extents.of_value(value), Reading.INT):
+    if not isinstance(value, Op | Var):
+        return value
+    extent = extents.of_value(value)
+    low, _, certain = extent
+    if certain and low >= 0 and not extents.leaves(extent, Reading.INT):
         return value
     kind = promoted(_type(expr, scope))
-    return value if kind is None else _wrapped(value, kind)
+    if kind is None or not is_integer(kind):
+        return value
+    cut = _wrapped(value, kind)
+    return (
+        cut
+        if cut is not value or kind.signed
+        else Op(Operator.ADD, (value, Const(0)), reading=reading_of(kind))
+    )
 
 
 def reading_of(kind: Type | None) -> Reading:
