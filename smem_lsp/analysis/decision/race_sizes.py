@@ -49,8 +49,11 @@ class RaceSizes(Meeting):
         first: Witness | None = None  # of larger sizes than any that are known to be safe
         too_small = False
         made = made_of_others(self.asker.given())
+        divided = self.divided()
         for turn, chosen in enumerate(ordinary_sizes(everything.keys() - made, self.encoder)):
-            given = self.as_launched(chosen)
+            given = self.as_launched(
+                {name: number * chosen.get(divided.get(name, ""), 1) for name, number in chosen.items()}
+            )
             witness = self.witness(formulas, given)
             if witness is not None:
                 shown.append(witness)
@@ -252,6 +255,19 @@ class RaceSizes(Meeting):
         offsets = [values.offset(each, buffers[each.buffer]) for each in (self.first, self.second)]
         begins = [None if each is None else frozenset(_of_parameters(each)) for each in offsets]
         return begins[0] != begins[1] and not (self.asker.passed or self.asker.given())
+
+    def divided(self) -> Mapping[str, str]:
+        """The parameters of which an access takes a part, each with the one that it divides them by: ``hidden / heads``
+        is ordinarily a number like others."""
+        values, buffers = self.asker.of.values, self.asker.of.kernel.buffers
+        offsets = [values.offset(each, buffers[each.buffer]) for each in (self.first, self.second)]
+        found: dict[str, str] = {}
+        for part in parts_of(*(each for each in offsets if each is not None)):
+            if isinstance(part, Op) and part.operator == "/":
+                names = [each.name for each in part.args if isinstance(each, Sym) and is_parameter(each.name)]
+                if len(names) == 2 and names[1] not in found and names[0] not in found.values():
+                    found.setdefault(names[0], names[1])
+        return found
 
     def unrelated(self) -> dict[str, int]:
         """Large sizes of which none is made of another one, nor of the block's, but for what the launches make so."""
