@@ -17,7 +17,7 @@ from smem_lsp.unit.host_callees import Callees
 from smem_lsp.unit.host_declarations import is_expansion, is_pack
 from smem_lsp.unit.host_expressions import Effort
 from smem_lsp.unit.host_frames import Frame
-from smem_lsp.unit.host_library import Library
+from smem_lsp.unit.host_models import Library
 from smem_lsp.unit.host_objects import fields_of
 from smem_lsp.unit.host_values import (
     Filled,

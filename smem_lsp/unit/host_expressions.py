@@ -13,12 +13,13 @@ from smem_lsp.semantics.declarations import VariableDecl, declaration_tree
 from smem_lsp.semantics.entities import Functions, Template, TypedConstant, Undeclared
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.function_scope import counts, parameters_of
+from smem_lsp.semantics.host_functions import makes_parts, reading_methods
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import plain_type, scalar_of
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.unit.host_asked import names_at
-from smem_lsp.unit.host_frames import READING_METHODS, Frame
+from smem_lsp.unit.host_frames import Frame
 from smem_lsp.unit.host_values import (
     Axes,
     Extents,
@@ -42,7 +43,6 @@ from smem_lsp.unit.kernel_tables import KernelTable
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _MOST_TEXT = 60  # characters of a symbol
 ONE = constant(1)
-PARTS = frozenset(("make_pair", "make_tuple", "pair", "tuple"))
 _HALVES = ("first", "second")
 MOST_LEVELS = 100
 
@@ -481,7 +481,7 @@ class Expressions(ABC):
             items = expr.operand.items if isinstance(expr.operand, tree.Braces) else [expr.operand]
             return self.extents(path, items)
         value = self.value(path, expr.operand)
-        if isinstance(value, Items) and expr.type.names and _last(expr.type.names[-1]) in PARTS:
+        if isinstance(value, Items) and expr.type.names and makes_parts(_last(expr.type.names[-1])):
             return value
         if isinstance(value, Items) and len(value.values) == 1:
             value = value.values[0]
@@ -623,7 +623,7 @@ class Expressions(ABC):
         n = evaluate(expr, self.scope(path, expr))
         if n is not None:
             return number(n)
-        if callee.name in READING_METHODS:
+        if callee.name in reading_methods():
             text = self.frame.spelled(expr)
             scalar = scalar_of(plain_type(evaluate_value(expr, self.scope(path, expr)).type))
             fits = scalar is None or (scalar.kind == "int" and scalar.size >= 4)

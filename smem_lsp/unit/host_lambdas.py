@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from smem_lsp.ir.host_terms import constant
 from smem_lsp.semantics.entities import Argument
+from smem_lsp.semantics.host_functions import launch_calls
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Type
@@ -15,7 +16,7 @@ from smem_lsp.syntax import tree
 from smem_lsp.unit.host_callees import Callees
 from smem_lsp.unit.host_declarations import is_pack
 from smem_lsp.unit.host_expressions import Effort
-from smem_lsp.unit.host_frames import LAUNCH_CALLS, Frame
+from smem_lsp.unit.host_frames import Frame
 from smem_lsp.unit.host_statements import Statements
 from smem_lsp.unit.host_values import (
     HostValue,
@@ -126,7 +127,7 @@ class Lambdas(Statements):
         lo, hi = frame.base + expr.body[0], frame.base + expr.body[1]
         kinds, texts = frame.body.tokens.kinds, frame.body.tokens.texts
         inside = set(texts[lo:hi])
-        if not ("<<<" in inside or inside & LAUNCH_CALLS or inside & self.watched):
+        if not ("<<<" in inside or inside & launch_calls() or inside & self.watched):
             return LambdaName(number)
         if not self._called_by_name(lo, kinds, texts):
             self._walk_closure(path, number, None)

@@ -10,13 +10,13 @@ from smem_lsp.ir.host_terms import constant, named
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate
+from smem_lsp.semantics.host_functions import launch_calls
 from smem_lsp.semantics.local_declarations import declare_statement
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.unit.host_asked import names_at
 from smem_lsp.unit.host_declarations import Declarations, nodes_of
 from smem_lsp.unit.host_expressions import MOST_LEVELS, Effort, TooMuch
-from smem_lsp.unit.host_frames import LAUNCH_CALLS
 from smem_lsp.unit.host_values import (
     HostValue,
     Items,
@@ -492,7 +492,7 @@ class Statements(Declarations):
         tokens = self.frame.body.tokens
         words = set(tokens.texts[span[0] : span[1]])
         traits = self.frame.traits
-        if words.isdisjoint(traits.relevant) and "<<<" not in words and words.isdisjoint(LAUNCH_CALLS):
+        if words.isdisjoint(traits.relevant) and "<<<" not in words and words.isdisjoint(launch_calls()):
             return paths
         if words.isdisjoint(_CHOOSING):
             return paths

@@ -230,7 +230,7 @@ class LaunchFinder(Calls):
         if name.startswith("cudaLaunchKernelEx"):
             self._configured(path, name, expr)
             return
-        driver = name == "cuLaunchKernel"
+        driver = name.startswith("cuLaunch")
         passed: tree.Expr | None
         kernels = self._addressed(path, given[0])
         values = [self.value(path, each) for each in given]

@@ -13,6 +13,7 @@ from smem_lsp.ir.nodes import Configuration, HostTerms, LaunchSite
 from smem_lsp.semantics.declarations import ClassDecl, FunctionDecl
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.function_scope import identify
+from smem_lsp.semantics.host_functions import kernel_getters
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import Span, checkpoint
 from smem_lsp.source.queries import PROCESS, Query, Store
@@ -28,7 +29,6 @@ from smem_lsp.unit.host_expressions import Effort, TooMuch
 from smem_lsp.unit.host_frames import names_text
 from smem_lsp.unit.host_text import HostText, host_text, launches_in
 from smem_lsp.unit.kernel_addresses import ANY_KERNEL, kernels_with_address
-from smem_lsp.unit.kernel_strings import KERNEL_GETTERS
 from smem_lsp.unit.kernel_tables import IN_TABLE, KernelTable, kernel_tables
 from smem_lsp.unit.launch_walk import Found, LaunchFinder
 from smem_lsp.unit.outside_calls import NOTHING, Outside, Passed, bound_to_unit, outside_of, unseen
@@ -559,8 +559,8 @@ def _launching(
     if not launching:
         return []
     kernels = frozenset(wanted)
-    telling = [f for f in functions if not (kernels | KERNEL_GETTERS).isdisjoint(f.definition.body_words)]
-    names = kernels.union(KERNEL_GETTERS, tables, (f.name for f in telling if gives_one_of(f, kernels)))
+    telling = [f for f in functions if not (kernels | kernel_getters()).isdisjoint(f.definition.body_words)]
+    names = kernels.union(kernel_getters(), tables, (f.name for f in telling if gives_one_of(f, kernels)))
     passed = frozenset[str]().union(*(function.definition.body_words for function in telling))
     passing = [*launching, *(f for f in functions if f.island.template and not f.is_kernel)]
     for _ in range(_DEEPEST):
