@@ -658,6 +658,7 @@ class LaunchSite:
     path: str | None = None  # of the file that it stands in; None: the kernel's own
     variants: int = 1  # sites of this launch: conditions choose which of them happens
     open: bool = False  # other files may call a function on the way to it with other arguments
+    unfollowed: bool = False  # code in sight that is not followed computes its block
     terms: HostTerms = HostTerms()
     equalities: tuple[LaunchFact, ...] = ()  # all with ``==``
     conditions: tuple[LaunchFact, ...] = ()  # others, which hold because the host checks them
@@ -693,6 +694,7 @@ class LaunchSite:
             self.cluster,
             self.terms,
             self.open,
+            self.unfollowed,
             self.variants,
             self.signature,
         )
@@ -877,6 +879,13 @@ class Kernel:
     def complete(self) -> bool:
         """Is every statement parsed, without a guess on a declaration, barrier or access?"""
         return self.partly is None
+
+    @property
+    def unfollowed_launches(self) -> list[LaunchSite]:
+        """The launches whose block is not known, where code in sight computes those of all: nobody can choose another
+        one. Empty where somebody can."""
+        unknown = [site for site in self.launches if site.block is None]
+        return unknown if all(site.unfollowed for site in unknown) else []
 
     @property
     def passed(self) -> set[int | None]:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from smem_lsp.ir.host_terms import Symbol, apply, constant, named
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
-from smem_lsp.semantics.host_functions import reading_methods
 from smem_lsp.semantics.types import plain_type, scalar_of
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.host_functions import reading_methods
 from smem_lsp.unit.host_expressions import COMPARISONS, ONE, Effort, Expressions
 from smem_lsp.unit.host_frames import GUARDS
 from smem_lsp.unit.host_values import OPPOSITE, Path, opposite

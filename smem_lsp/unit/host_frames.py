@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 
 from smem_lsp.semantics.entities import Argument
-from smem_lsp.semantics.host_functions import launch_calls, reading_methods, reads_values
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.host_functions import launch_calls, reading_methods, reads_values
 from smem_lsp.syntax.parse import Body, Function
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.host_values import HostValue, Path, Variable
@@ -232,13 +232,13 @@ def _by_value(body: Body, i: int, by_value: Mapping[str, frozenset[int]]) -> boo
         return True  # parentheses, a launch, a condition
     if kinds[at - 1] != "NAME":
         return False
+    if callee in by_value and kinds[at - 2 : at - 1] != ["DOT"]:
+        position = _position(body, opening, i)
+        return not by_value[callee] if position is None else position not in by_value[callee]
     if reads_values(callee) or callee.startswith(("cuda", "cuLaunch", "hip")):
         return True
     if kinds[at - 2 : at - 1] == ["DOT"]:
         return callee in reading_methods() or by_value.get(callee) == frozenset()
-    if callee in by_value:
-        position = _position(body, opening, i)
-        return not by_value[callee] if position is None else position not in by_value[callee]
     if kinds[at - 2 : at - 1] in (["TYPE"], ["AUTO"]) or texts[at - 2 : at - 1] == ["dim3"]:
         return True  # a declaration
     if re.fullmatch(GUARDS, callee) or callee.startswith(("AT_DISPATCH", "TORCH_")):

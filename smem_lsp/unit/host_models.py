@@ -1,19 +1,23 @@
-"""Calls of libraries in host code: what their declarations name (``semantics/host_functions.py``), in numbers."""
+"""Calls of libraries in host code: what their declarations name (``syntax/host_functions.py``), in numbers."""
 
 from __future__ import annotations
 
 import itertools
+import re
 from abc import abstractmethod
 from collections.abc import Sequence
 
 from smem_lsp.ir.host_terms import HostTerm, apply, constant, multiplied, named
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.ir.tensor_maps import ELEMENT_BYTES, PLAIN, TYPES
+from smem_lsp.semantics.entities import Functions
 from smem_lsp.semantics.evaluate import evaluate
-from smem_lsp.semantics.host_functions import declared, launch_calls
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.host_functions import launch_calls
 from smem_lsp.targets.every import MAX_THREADS, WARP_SIZE
+from smem_lsp.unit.host_callees import known_function
 from smem_lsp.unit.host_expressions import ONE
+from smem_lsp.unit.host_frames import GUARDS
 from smem_lsp.unit.host_lambdas import Lambdas
 from smem_lsp.unit.host_values import (
     Extents,
@@ -43,8 +47,10 @@ class Library(Lambdas):
     def library(self, path: Path, name: str, expr: tree.Call) -> tuple[HostValue | None] | None:
         """Calls whose meaning is known by their name; None: none of them."""
         given = expr.arguments
-        stub = declared(name)
+        stub = known_function(name)
         code = "" if stub is None else stub.argument("model") or stub.value
+        if (code in MODELS or re.fullmatch(GUARDS, name)) and self._is_own(expr.callee):
+            return None
         if code in MODELS:
             known = self._modelled(path, name, code, expr)
             if known is not None:
@@ -64,6 +70,15 @@ class Library(Lambdas):
             return (None,)
         return None
 
+    def _is_own(self, callee: tree.Expr) -> bool:
+        """Is the function of a library that a name means one of the file's own?"""
+        if not isinstance(callee, tree.Name):
+            return True  # a method
+        if self.frame.find(callee.text)[1]:
+            return True
+        meaning = self.frame.scope.resolve(callee)
+        return isinstance(meaning, Functions) and any(decl.body is not None for decl, _ in meaning.overloads)
+
     def _modelled(self, path: Path, name: str, model: str, expr: tree.Call) -> tuple[HostValue | None] | None:
         """A call of a function whose declaration names what it does; None: it is no such call after all."""
         given = expr.arguments
@@ -77,7 +92,7 @@ class Library(Lambdas):
                 self._look_up(path, given[0], given[2])
             case "parts":
                 return (Items(tuple(self.full(path, each) for each in given)),)
-            case "part" if len(given) == 1 and isinstance(expr.callee, tree.Name):
+            case "part" if len(given) == 1 and isinstance(expr.callee, tree.Name) and expr.callee.templated:
                 return (self._part(path, expr.callee, given[0]),)
             case "minimum" | "maximum" if len(given) == 2:
                 return (self._least(path, _LIMITS[model], expr),)

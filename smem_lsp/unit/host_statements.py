@@ -10,13 +10,14 @@ from smem_lsp.ir.host_terms import constant, named
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate
-from smem_lsp.semantics.host_functions import launch_calls
 from smem_lsp.semantics.local_declarations import declare_statement
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.host_functions import launch_calls
 from smem_lsp.unit.host_asked import names_at
-from smem_lsp.unit.host_declarations import Declarations, nodes_of
+from smem_lsp.unit.host_declarations import Declarations
 from smem_lsp.unit.host_expressions import MOST_LEVELS, Effort, TooMuch
+from smem_lsp.unit.host_unfollowed import nodes_of
 from smem_lsp.unit.host_values import (
     HostValue,
     Items,
@@ -28,6 +29,7 @@ from smem_lsp.unit.host_values import (
     Variable,
     any_of,
     joined,
+    symbols_of,
     term_of,
 )
 from smem_lsp.unit.kernel_tables import KernelTable
@@ -382,9 +384,26 @@ class Statements(Declarations):
             symbol = term.symbol
             assert symbol is not None
             path.store(variable, (), Number(term), self.fresh())
+            if not self._ends_at_choice(path, variable.name, lo, hi):
+                path.unfollowed |= {symbol}
             self.power_of_two(path, symbol)
             grows = operator in ("*=", "<<=")
             path.learn(Comparison(term, ">=" if grows else "<=", constant(n)))
+
+    def _ends_at_choice(self, path: Path, name: str, lo: int, hi: int) -> bool:
+        """Does a loop go on while ``name`` is less than a number that somebody chooses, and for no other reason?"""
+        kinds, texts = self.frame.body.tokens.kinds[lo:hi], self.frame.body.tokens.texts[lo:hi]
+        if not {"BREAK", "RETURN", "GOTO", "AND_AND", "QUESTION"}.isdisjoint(kinds):
+            return False
+        bounds = [
+            texts[at + 2]
+            for at in range(len(texts) - 3)
+            if texts[at] == name and texts[at + 1] in ("<", "<=") and texts[at + 3] in (")", ";")
+        ]
+        found, _ = self.frame.find(bounds[0]) if len(bounds) == 1 else (None, False)
+        value = None if found is None else path.read(found, (), found.name)
+        symbols = symbols_of(value)
+        return bool(symbols) and symbols.isdisjoint(path.unfollowed)
 
     def _counted(self, paths: list[Path], head: tree.ForHead, node: tree.For) -> list[Path] | None:
         """A path for each turn of ``for (int t = 32; t <= 512; t *= 2)``; None: too many turns, or not known."""
@@ -433,6 +452,12 @@ class Statements(Declarations):
         given = [(path, self.value(path, head.range)) for path in paths]
         declared = head.declaration.declarators
         self.declaration(paths, head.declaration, node.head)
+        if declared and "&" in declared[0].pointers and "const" not in head.declaration.words:
+            names = [declared[0].name] if declared[0].name else declared[0].bindings
+            if not self.frame.traits.changed.keys().isdisjoint(names):
+                for path in paths:  # each element has another name, by which it is changed
+                    self.user_code(path, head.range)
+                return None
         if len(declared) != 1 or not all(isinstance(value, Items) for _, value in given):
             return None
         lists = [(path, value.values) for path, value in given if isinstance(value, Items)]

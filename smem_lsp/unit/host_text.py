@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from smem_lsp.semantics.host_functions import kernel_getters, launch_calls
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import PROCESS, Query, Store
 from smem_lsp.syntax.blocks import Block, Definition
+from smem_lsp.syntax.host_functions import kernel_getters, launch_calls
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.explicit_instantiations import spelled
 

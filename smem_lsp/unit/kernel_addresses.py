@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from smem_lsp.semantics.host_functions import asks_only, launch_calls
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
+from smem_lsp.syntax.host_functions import launch_calls
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import TranslationUnit
+from smem_lsp.unit.host_callees import asks_only
 from smem_lsp.unit.kernel_tables import kernel_tables
 from smem_lsp.unit.opt_in import is_launch
 

@@ -13,13 +13,13 @@ from smem_lsp.ir.nodes import Configuration, HostTerms, LaunchSite
 from smem_lsp.semantics.declarations import ClassDecl, FunctionDecl
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.function_scope import identify
-from smem_lsp.semantics.host_functions import kernel_getters
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import Span, checkpoint
 from smem_lsp.source.queries import PROCESS, Query, Store
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.blocks import site as site_of
+from smem_lsp.syntax.host_functions import kernel_getters
 from smem_lsp.syntax.parse import Function, TranslationUnit, UnitFile
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.changed_arguments import changed_arguments
@@ -628,6 +628,7 @@ def _shared(one: LaunchSite, other: LaunchSite) -> LaunchSite:
         impossible=one.impossible if one.impossible == other.impossible else None,
         addends=one.addends if one.addends == other.addends else (),
         open=one.open or other.open,
+        unfollowed=one.unfollowed or other.unfollowed,
         caller=one.caller if one.caller == other.caller else None,
         terms=terms,
     )

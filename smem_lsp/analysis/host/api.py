@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from smem_lsp.semantics.host_functions import is_of_api, of_api, spellings
 from smem_lsp.source.queries import remembered
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import stubs
+from smem_lsp.syntax.host_functions import declared
 from smem_lsp.syntax.stubs import Stub
-from smem_lsp.targets.dialects import Dialect
+from smem_lsp.targets.dialects import Dialect, names_in, names_in_cuda
 
 STREAM, EVENT, GRAPH, GRAPH_EXEC, POOL = "stream", "event", "graph", "executable graph", "memory pool"
 ALLOCATION, MANAGED = "allocation", "managed allocation"
@@ -62,10 +62,11 @@ _LAST = -1
 @remembered(most=4096)
 def api_of(name: str, dialect: Dialect) -> Api | None:
     """What the function ``name`` does, if it is one of the API."""
-    found = of_api(name, dialect)
+    names = names_in_cuda(name, dialect)
+    found = declared(*names) if names else None
     if found is not None:
         return _api(found)
-    return _OTHER if is_of_api(name, dialect) else None
+    return _OTHER if names else None
 
 
 def _api(stub: Stub) -> Api:
@@ -102,7 +103,7 @@ def words_of_lifetimes(dialect: Dialect) -> frozenset[str]:
     found: set[str] = set()
     for stub in stubs.host().all:
         if ("makes(" in stub.written or "releases(" in stub.written) and _api(stub).kind is not None:
-            for name in spellings(stub.name, dialect):
+            for name in names_in(dialect, stub.name):
                 found |= {name, f"{name}_v2"}
     return frozenset(found)
 
@@ -115,5 +116,5 @@ def handle_types(dialect: Dialect) -> Mapping[str, str]:
         name: _KINDS[kind]
         for stub, kind in handles.items()
         if kind is not None
-        for name in tuple(spellings(stub.name, dialect)) or (stub.name,)
+        for name in names_in(dialect, stub.name) or (stub.name,)
     }

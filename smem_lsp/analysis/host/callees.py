@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from smem_lsp.analysis.host.api import api_of
-from smem_lsp.semantics.host_functions import of_library, reads_values, standard_methods
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
+from smem_lsp.syntax.host_functions import of_library, reads_values, standard_methods
 from smem_lsp.syntax.parse import Function
 from smem_lsp.targets.dialects import Dialect
 

@@ -18,8 +18,8 @@ from smem_lsp.analysis.host.expressions import Expressions
 from smem_lsp.analysis.host.frame import NUMBER, PLACE, POINTERS, Address
 from smem_lsp.analysis.host.model import Tokens, Use
 from smem_lsp.analysis.host.order import DEFAULT, LEFT, LIVE, RELEASED, Outcome, Ref, State, Value
-from smem_lsp.semantics.host_functions import endings, keeping_methods
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.host_functions import endings, keeping_methods
 
 
 class Calls(Expressions):

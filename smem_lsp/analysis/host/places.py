@@ -9,8 +9,8 @@ from functools import cached_property
 from smem_lsp.analysis.host.api import api_of, handle_types, words_of_lifetimes
 from smem_lsp.analysis.host.callees import is_plain, is_plain_method
 from smem_lsp.analysis.host.frame import Frame
-from smem_lsp.semantics.host_functions import endings
 from smem_lsp.source import checkpoint
+from smem_lsp.syntax.host_functions import endings
 
 # what stands before a name that is declared
 _TYPES = frozenset(("NAME", "TYPE", "QUALIFIER", "STAR", "AMP", "AND_AND", "GT"))

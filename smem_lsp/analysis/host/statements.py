@@ -11,10 +11,10 @@ from smem_lsp.analysis.host.declarations import QUIET_WORDS, Declarations
 from smem_lsp.analysis.host.frame import NUMBER, PLACE, VALUE, Address, TooMuch
 from smem_lsp.analysis.host.model import Statement, Tokens
 from smem_lsp.analysis.host.order import Ref, State, common_to, distinct
-from smem_lsp.semantics.host_functions import endings
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.host_functions import endings
 
 _MOST_STATES = 24
 _MOST_TURNS = 5  # of a loop, until nothing new is seen

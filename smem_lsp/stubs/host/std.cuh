@@ -12,7 +12,7 @@
 [[smem::impure]] void perror(const char* text);
 [[smem::impure]] FILE* fopen(const char* path, const char* mode);
 [[smem::impure]] int fclose(FILE* file);
-[[smem::writes(to, some)]] size_t fread(void* to, size_t size, size_t count, FILE* file);
+[[smem::impure, smem::writes(to, some)]] size_t fread(void* to, size_t size, size_t count, FILE* file);
 [[smem::reads(from, some)]] size_t fwrite(const void* from, size_t size, size_t count, FILE* file);
 
 [[smem::impure]] void* malloc(size_t size);
@@ -53,9 +53,9 @@
 [[smem::pure]] bool isinf(double x);
 [[smem::impure]] int rand();
 [[smem::impure]] void srand(unsigned seed);
-[[smem::writes(at)]] time_t time(time_t* at);
+[[smem::impure, smem::writes(at)]] time_t time(time_t* at);
 [[smem::impure]] clock_t clock();
-[[smem::writes(at)]] int gettimeofday(timeval* at, void* zone);
+[[smem::impure, smem::writes(at)]] int gettimeofday(timeval* at, void* zone);
 [[smem::impure]] int usleep(unsigned microseconds);
 [[smem::impure]] void assert(bool condition);
 [[smem::impure, smem::model(ending)]] void exit(int status);
