@@ -14,10 +14,10 @@ from smem_lsp.semantics.entities import Functions, Template, TypedConstant, Unde
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.function_scope import counts, parameters_of
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import builtin, plain_type, scalar_of
+from smem_lsp.semantics.types import Record, builtin, plain_type, scalar_of
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.host_functions import makes_parts
+from smem_lsp.syntax.host_functions import makes_parts, standard_methods
 from smem_lsp.unit.host_asked import names_at
 from smem_lsp.unit.host_frames import Frame
 from smem_lsp.unit.host_objects import fields_of
@@ -539,6 +539,8 @@ class Expressions(ABC):
             items = expr.operand.items if isinstance(expr.operand, tree.Braces) else [expr.operand]
             return self.extents(path, items)
         value = self.value(path, expr.operand)
+        if is_object(expr.operand, self.frame):
+            self.user_code(path, expr.operand)  # a conversion
         if is_object(expr, self.frame) and not fields_of(type_of.type_id(expr.type, self.frame.scope)):
             self.user_code(path, expr.operand)  # a constructor
         if isinstance(value, Items) and expr.type.names and makes_parts(_last(expr.type.names[-1])):
@@ -615,6 +617,8 @@ class Expressions(ABC):
         """Store a value as far as the type of the variable holds it."""
         if variable.shared or variable.serial in path.shared:
             self.disturb(path)
+        if not members and isinstance(value, Number) and isinstance(plain_type(variable.type), Record):
+            value = None  # a constructor or an operator makes something of it
         if not members:
             scalar = variable.scalar
             if variable.is_dim3:
@@ -709,13 +713,20 @@ class Expressions(ABC):
             text = self.frame.spelled(expr)
             scalar = scalar_of(plain_type(evaluate_value(expr, self.scope(path, expr)).type))
             fits = scalar is None or (scalar.kind == "int" and scalar.size >= 4)
-            return path.symbol(text, path.epoch) if fits and len(text) <= _MOST_TEXT else None
+            if not fits or len(text) > _MOST_TEXT:
+                return None
+            made = path.symbol(text, path.epoch)
+            if not is_chosen(expr, self.frame, path):
+                path.unfollowed |= made.term.symbols
+            return made
         root, _ = member_path(callee.base)
         variable = None if root is None else self.frame.find(root)[0]
         if variable is not None and not variable.fixed:
             self.lose(path, variable)
         if not is_called_in_sight(expr, self.frame, path):
-            self.given_away(path, (*expr.arguments, callee.base))
+            chosen = any(is_chosen(each, self.frame, path) for each in expr.arguments)
+            self.given_away(path, expr.arguments)
+            self.given_away(path, (callee.base,), chosen=chosen or callee.name not in standard_methods())
         self.disturb(path, expr.arguments)
         return None
 

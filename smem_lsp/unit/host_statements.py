@@ -17,7 +17,7 @@ from smem_lsp.syntax.host_functions import launch_calls
 from smem_lsp.unit.host_asked import names_at
 from smem_lsp.unit.host_declarations import Declarations
 from smem_lsp.unit.host_expressions import MOST_LEVELS, Effort, TooMuch
-from smem_lsp.unit.host_unfollowed import nodes_of
+from smem_lsp.unit.host_unfollowed import is_object, nodes_of
 from smem_lsp.unit.host_values import (
     HostValue,
     Items,
@@ -489,6 +489,9 @@ class Statements(Declarations):
             return None, paths
         base, self.frame.base = self.frame.base, span[0]
         paths = self.parsed(paths, parsed, span)
+        if start == "condition" and isinstance(parsed, tree.Expr) and is_object(parsed, self.frame):
+            for path in paths:  # a conversion to bool
+                self.user_code(path, parsed)
         self.frame.base = base
         return parsed, [path for path in paths if not path.dead]
 

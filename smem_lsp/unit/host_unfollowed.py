@@ -30,14 +30,21 @@ from smem_lsp.unit.host_values import LambdaName, Path, Place, symbols_of
 def is_chosen(expr: tree.Expr, frame: Frame, path: Path) -> bool:
     """May somebody choose the value of an expression that is not followed, and does nothing in sight decide it, too?"""
     found = False
+    others: set[int] = set()  # names of functions and types
     for node in nodes_of(expr):
         if isinstance(node, tree.Lambda):
             return False
         if isinstance(node, tree.Call):
             if is_called_in_sight(node, frame, path):
                 return False
-            found = found or not passes_on(node, frame)
-        elif isinstance(node, tree.Name):
+            # what a method returns follows from its object, what a pointer calls from where it points
+            named = isinstance(node.callee, tree.Name) and not frame.find(node.callee.text)[1]
+            if named:
+                others.add(id(node.callee))
+            found = found or (named and not passes_on(node, frame))
+        elif isinstance(node, tree.TypeId):
+            others |= {id(each) for each in node.names}
+        elif isinstance(node, tree.Name) and id(node) not in others:
             known = _is_chosen_name(node, frame, path)
             if known is False:
                 return False
@@ -93,6 +100,10 @@ def is_called_in_sight(call: tree.Call, frame: Frame, path: Path) -> bool:
     meaning = frame.scope.resolve(callee)
     if isinstance(meaning, Functions):
         return any(decl.body is not None for decl, _ in meaning.overloads)
+    if meaning is None or isinstance(
+        meaning, Undeclared
+    ):  # a friend that only its arguments find ([basic.lookup.argdep])
+        return any(is_object(each, frame) for each in call.arguments)
     return isinstance(meaning, Record)
 
 

@@ -236,7 +236,7 @@ class Path:
             self.versions[serial] = version
         else:
             self.values[serial, members] = value
-            if not members:
+            if not (members or variable.shared or serial in self.shared):
                 self.lost -= {serial}
 
     # ---- what holds ----------------------------------------------------------------------------------------------

@@ -572,6 +572,263 @@ void go(int* o) { int n = 64; run([](int& a) { a = 32; }, n); k<<<1, n>>>(o); }
 void thr(int& a) { a = 32; throw 1; }
 void go(int* o) { int n = 64; try { thr(n); } catch (...) {} k<<<1, n>>>(o); }
 """,
+    "const_cast": "void go(int* o) { const int n = 64; int* p = const_cast<int*>(&n); *p = 32; k<<<1, *p>>>(o); }",
+    "second_member": """\
+struct P { int a = 64; int b = 32; };
+void go(int* o) { P p; k<<<1, p.b>>>(o); }
+""",
+    "copied_aggregate": """\
+struct P { int a, b; };
+void go(int* o) { P p{64, 32}; P q = p; q.a = q.b; k<<<1, q.a>>>(o); }
+""",
+    "constructor_of_a_derived_class": """\
+struct A { int n; };
+struct B : A { B() { n = 32; } };
+void go(int* o) { B b; k<<<1, b.n>>>(o); }
+""",
+    "member_that_hides": """\
+struct A { int n = 64; };
+struct B : A { int n = 32; };
+void go(int* o) { B b; k<<<1, b.n>>>(o); }
+""",
+    "std_array": """\
+#include <array>
+void go(int* o) { std::array<int, 2> a{64, 64}; a[1] = 32; k<<<1, a[1]>>>(o); }
+""",
+    "filled_std_array": """\
+#include <array>
+void go(int* o) { std::array<int, 2> a{64, 64}; a.fill(32); k<<<1, a[1]>>>(o); }
+""",
+    "std_array_by_reference": """\
+#include <array>
+void go(int* o) { std::array<int, 2> a{64, 64}; for (auto& x : a) x /= 2; k<<<1, a[1]>>>(o); }
+""",
+    "back_of_a_vector": """\
+#include <vector>
+void go(int* o) { std::vector<int> a(2, 64); a.back() = 32; k<<<1, a.back()>>>(o); }
+""",
+    "array_of_arrays": "void go(int* o) { int a[2][2] = {{64, 64}, {64, 64}}; a[1][0] = 32; k<<<1, a[1][0]>>>(o); }",
+    "changed_parameter": """\
+void f(int n, int* o) { n /= 2; k<<<1, n>>>(o); }
+void go(int* o) { f(64, o); }
+""",
+    "template_of_a_type": """\
+template <class T> T half(T n) { return n / 2; }
+void go(int* o) { k<<<1, half(64)>>>(o); }
+""",
+    "template_of_a_number": """\
+template <int N> int half() { return N / 2; }
+void go(int* o) { k<<<1, half<64>()>>>(o); }
+""",
+    "early_return": """\
+int f(int n) { if (n > 32) return 32; return n; }
+void go(int* o) { k<<<1, f(64)>>>(o); }
+""",
+    "loop_in_a_function": """\
+int f(int n) { while (n > 32) n /= 2; return n; }
+void go(int* o) { k<<<1, f(64)>>>(o); }
+""",
+    "switch_in_a_function": """\
+int f(int n) { switch (n) { case 64: return 32; default: return 64; } }
+void go(int* o) { k<<<1, f(64)>>>(o); }
+""",
+    "method_that_makes_another": """\
+struct T { int n; T half() const { return T{n / 2}; } };
+void go(int* o) { T t{64}; k<<<1, t.half().n>>>(o); }
+""",
+    "chained_method": """\
+struct T { int n; T& half() { n /= 2; return *this; } };
+void go(int* o) { k<<<1, T{64}.half().n>>>(o); }
+""",
+    "chained_setters": """\
+struct T { int n; T& set(int v) { n = v; return *this; } };
+void go(int* o) { T t{64}; t.set(48).set(32); k<<<1, t.n>>>(o); }
+""",
+    "static_method": """\
+struct T { int n = 64; static void half(T& t) { t.n /= 2; } };
+void go(int* o) { T t; T::half(t); k<<<1, t.n>>>(o); }
+""",
+    "lambda_in_a_lambda": """\
+void go(int* o) { int n = 64; auto f = [&] { auto g = [&] { n = 32; }; g(); }; f(); k<<<1, n>>>(o); }
+""",
+    "lambda_called_at_once": "void go(int* o) { int n = 64; [&] { n = 32; }(); k<<<1, n>>>(o); }",
+    "lambda_with_a_result": "void go(int* o) { int n = [] { return 32; }(); k<<<1, n>>>(o); }",
+    "lambda_changes_a_parameter": "void go(int* o) { int n = [](int a) { a /= 2; return a; }(64); k<<<1, n>>>(o); }",
+    "reference_to_dim3": "void go(int* o) { dim3 b(64); dim3& r = b; r.x = 32; k<<<1, b>>>(o); }",
+    "assigned_dim3": "void go(int* o) { dim3 b(64), c(32); b = c; k<<<1, b>>>(o); }",
+    "swapped_dim3": """\
+#include <utility>
+void go(int* o) { dim3 b(64), c(32); std::swap(b, c); k<<<1, b>>>(o); }
+""",
+    "dim3_through_a_pointer": """\
+void set(dim3* b) { b->x = 32; }
+void go(int* o) { dim3 b(64); set(&b); k<<<1, b>>>(o); }
+""",
+    "dim3_through_a_reference": """\
+void set(dim3& b) { b = dim3(32); }
+void go(int* o) { dim3 b(64); set(b); k<<<1, b>>>(o); }
+""",
+    "conversion_to_dim3": """\
+struct D { unsigned x; operator dim3() const { return dim3(x / 2); } };
+void go(int* o) { D d{64}; k<<<1, d>>>(o); }
+""",
+    "class_of_dim3": """\
+struct D : dim3 { D(int n) : dim3(n / 2) {} };
+void go(int* o) { D d(64); k<<<1, d>>>(o); }
+""",
+    "ternary": "void go(int* o) { int n = 64; n = n > 32 ? 32 : n; k<<<1, n>>>(o); }",
+    "std_min": """\
+#include <algorithm>
+void go(int* o) { int n = 64; n = std::min(n, 32); k<<<1, n>>>(o); }
+""",
+    "std_clamp": """\
+#include <algorithm>
+void go(int* o) { int n = 64; n = std::clamp(n, 1, 32); k<<<1, n>>>(o); }
+""",
+    "square_root": """\
+#include <cmath>
+void go(int* o) { int n = (int)sqrt(1024.0); k<<<1, n>>>(o); }
+""",
+    "volatile": "void go(int* o) { volatile int n = 32; k<<<1, n>>>(o); }",
+    "atomic_assigned": """\
+#include <atomic>
+void go(int* o) { std::atomic<int> n{64}; n = 32; k<<<1, n>>>(o); }
+""",
+    "atomic_stored": """\
+#include <atomic>
+void go(int* o) { std::atomic<int> n{64}; n.store(32); k<<<1, n.load()>>>(o); }
+""",
+    "thread": """\
+#include <thread>
+void go(int* o) { int n = 64; std::thread t([&] { n = 32; }); t.join(); k<<<1, n>>>(o); }
+""",
+    "unique_ptr": """\
+#include <memory>
+void go(int* o) { auto p = std::make_unique<int>(64); *p = 32; k<<<1, *p>>>(o); }
+""",
+    "optional": """\
+#include <optional>
+void go(int* o) { std::optional<int> p; k<<<1, p.value_or(32)>>>(o); }
+""",
+    "map": """\
+#include <map>
+void go(int* o) { std::map<int, int> m{{0, 64}}; m[0] = 32; k<<<1, m[0]>>>(o); }
+""",
+    "stoi": """\
+#include <string>
+void go(int* o) { int n = std::stoi("32"); k<<<1, n>>>(o); }
+""",
+    "size_of_a_string": """\
+#include <string>
+void go(int* o) { std::string s(32, 'x'); k<<<1, s.size()>>>(o); }
+""",
+    "size_of_a_vector": """\
+#include <vector>
+void go(int* o) { std::vector<int> v(32); k<<<1, v.size()>>>(o); }
+""",
+    "resized_vector": """\
+#include <vector>
+void go(int* o) { std::vector<int> v(64); v.resize(32); k<<<1, v.size()>>>(o); }
+""",
+    "atoi_of_a_literal": """\
+#include <cstdlib>
+void go(int* o) { k<<<1, atoi("32")>>>(o); }
+""",
+    "strlen": """\
+#include <cstring>
+void go(int* o) { k<<<1, strlen("abcdefgh") * 4>>>(o); }
+""",
+    "sizeof_": "void go(int* o) { int n = sizeof(char[32]); k<<<1, n>>>(o); }",
+    "enumerator": """\
+enum { A = 64, B = A / 2 };
+void go(int* o) { k<<<1, B>>>(o); }
+""",
+    "constexpr_function": """\
+constexpr int f(int n) { int r = 0; for (int i = 0; i < n; i++) r += 4; return r; }
+void go(int* o) { constexpr int n = f(8); k<<<1, n>>>(o); }
+""",
+    "consteval_function": """\
+consteval int f() { return 32; }
+void go(int* o) { k<<<1, f()>>>(o); }
+""",
+    "static_constant_in_a_function": """\
+inline int n_() { static const int n = 64 / 2; return n; }
+void go(int* o) { k<<<1, n_()>>>(o); }
+""",
+    "decrement_in_a_loop": """\
+struct S { int n = 64; S& operator--() { n--; return *this; } };
+void go(int* o) { S s; while (s.n > 32) --s; k<<<1, s.n>>>(o); }
+""",
+    "conversion_to_bool": """\
+struct S { int n = 64; explicit operator bool() { n = 32; return true; } };
+void go(int* o) { S s; if (s) k<<<1, s.n>>>(o); }
+""",
+    "negation": """\
+struct S { int n = 64; bool operator!() { n = 32; return false; } };
+void go(int* o) { S s; if (!s) return; k<<<1, s.n>>>(o); }
+""",
+    "destructor_of_an_argument": """\
+struct S { int& r; ~S() { r = 32; } };
+void f(S) {}
+void go(int* o) { int n = 64; f(S{n}); k<<<1, n>>>(o); }
+""",
+    "reference_that_a_constructor_keeps": """\
+struct S { int& r; S(int& a) : r(a) {} void set() { r = 32; } };
+void go(int* o) { int n = 64; S s(n); s.set(); k<<<1, n>>>(o); }
+""",
+    "pointer_in_an_aggregate": """\
+struct S { int* p; };
+void set(S s) { *s.p = 32; }
+void go(int* o) { int n = 64; S s{&n}; set(s); k<<<1, n>>>(o); }
+""",
+    "address_that_a_function_returns": """\
+int* where(int& n) { return &n; }
+void go(int* o) { int n = 64; *where(n) = 32; k<<<1, n>>>(o); }
+""",
+    "reference_to_a_global": """\
+int n_ = 64;
+int& get() { return n_; }
+void go(int* o) { get() = 32; k<<<1, n_>>>(o); }
+""",
+    "constructor_of_a_global": """\
+int n_ = 64;
+struct I { I() { n_ = 32; } } i_;
+void go(int* o) { k<<<1, n_>>>(o); }
+""",
+    "constructor_function": """\
+static int n_ = 64;
+void init() __attribute__((constructor));
+void init() { n_ = 32; }
+void go(int* o) { k<<<1, n_>>>(o); }
+""",
+    "variable_of_an_unnamed_namespace": """\
+namespace { int n_ = 32; }
+void go(int* o) { k<<<1, n_>>>(o); }
+""",
+    "static_variable": """\
+static int n_ = 32;
+void go(int* o) { k<<<1, n_>>>(o); }
+""",
+    "table": """\
+static const int t_[] = {16, 32};
+void go(int* o) { k<<<1, t_[1]>>>(o); }
+""",
+    "table_of_a_class": """\
+struct C { static constexpr int n[2] = {16, 32}; };
+void go(int* o) { k<<<1, C::n[1]>>>(o); }
+""",
+    "extern_c": """\
+extern "C" void half(int* n) { *n /= 2; }
+void go(int* o) { int n = 64; half(&n); k<<<1, n>>>(o); }
+""",
+    "default_argument_of_a_quotient": """\
+int f(int a, int b = 2) { return a / b; }
+void go(int* o) { k<<<1, f(64)>>>(o); }
+""",
+    "shifted_in_a_function": """\
+int f(int a) { int b = a; b >>= 1; return b; }
+void go(int* o) { int x = f(64); k<<<1, x>>>(o); }
+""",
 }
 CHOSEN = {
     "param": "void go(int* o, int n) { k<<<1, n>>>(o); }",

@@ -100,6 +100,11 @@ template <class T> [[smem::forwards]] T&& move(T& object);
 template <class T> [[smem::forwards]] T&& forward(T& object);
 template <class T> [[smem::forwards]] void swap(T& a, T& b);
 template <class T> [[smem::forwards]] T exchange(T& object, T value);
+template <class T> [[smem::forwards]] unique_ptr make_unique(T value);
+template <class T> [[smem::forwards]] shared_ptr make_shared(T value);
+[[smem::pure]] int stoi(const string& text);
+[[smem::pure]] long stol(const string& text);
+[[smem::pure]] unsigned long stoul(const string& text);
 template <class T> [[smem::forwards]] T tie(T& first, ...);
 template <int I, class T> [[smem::forwards, smem::value(part)]] T get(T& object);
 template <class T> [[smem::forwards, smem::value(parts)]] T make_pair(T first, T second);
@@ -124,6 +129,21 @@ class vector {
   T* data() const;
   void push_back(T value);
   void emplace_back(T value);
+  void pop_back();
+  void assign(size_t size, T value);
+  void insert(T* position, T value);
+  void erase(T* position);
+  void fill(T value);
+};
+template <class T>
+class optional {
+  T value() const;
+  T value_or(T otherwise) const;
+  bool has_value() const;
+};
+class atomic_int {
+  void store(int value);
+  int load();
 };
 class string {
   const char* c_str() const;
