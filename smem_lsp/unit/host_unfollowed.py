@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from smem_lsp.semantics import type_of
+from smem_lsp.semantics.attributes import attributes_of
 from smem_lsp.semantics.collect import inside
 from smem_lsp.semantics.declarations import FunctionDecl, VariableDecl, declaration_tree
 from smem_lsp.semantics.entities import Functions, TypedConstant, Undeclared
@@ -72,12 +73,16 @@ def _is_chosen_name(name: tree.Name, frame: Frame, path: Path) -> bool | None:
 
 
 def passes_on(call: tree.Call, frame: Frame) -> bool:
-    """Is it a function of a library, of which all that it returns and writes follows from its arguments?"""
+    """Is it a function of a library, or one that an author declares, of which all that it returns and writes follows
+    from its arguments?"""
     callee = call.callee
     if not isinstance(callee, tree.Name):
         return False
-    if "::" not in callee.text and isinstance(frame.scope.resolve(callee), Functions):
-        return False  # one of the file's own, somewhere else
+    meaning = frame.scope.resolve(callee)
+    if isinstance(meaning, Functions):
+        stated = [attributes_of(decl) for decl, _ in meaning.overloads]
+        if any(stated) or "::" not in callee.text:  # else one of the library, whose header is in sight
+            return all(any(each.name == "pure" for each in attributes) for attributes in stated)
     found = of_library(callee.text.rpartition("::")[2])
     return any(each.has("pure", "forwards") or (each.effects and not each.has("impure")) for each in found)
 

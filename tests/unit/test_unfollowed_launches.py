@@ -32,6 +32,10 @@ __global__ void k(int* o) {
 NEVER_RACY = OF_ONE_WARP.replace("__syncwarp", "__syncthreads")
 
 RIGHT = {
+    "pure_function_of_an_author": """\
+[[smem::pure]] int pick(int n);
+void go(int* o) { k<<<1, pick(3)>>>(o); }
+""",
     "lambda_ref": "void go(int* o) { int n = 8; auto f = [&] { n += 24; }; f(); k<<<1, n>>>(o); }",
     "lambda_ref2": "void go(int* o) { int n = 64; auto f = [&n](int d) { n = d; }; f(32); k<<<1, n>>>(o); }",
     "lambda_ret": "void go(int* o) { int b = 16; auto f = [&](int d) { return b * d; }; k<<<1, f(2)>>>(o); }",
@@ -831,6 +835,14 @@ void go(int* o) { int x = f(64); k<<<1, x>>>(o); }
 """,
 }
 CHOSEN = {
+    "impure_function_of_an_author": """\
+[[smem::impure]] int pick(int n);
+void go(int* o) { k<<<1, pick(3)>>>(o); }
+""",
+    "pure_function_of_what_somebody_chooses": """\
+[[smem::pure]] int pick(int n);
+void go(int* o, int n) { k<<<1, pick(n)>>>(o); }
+""",
     "param": "void go(int* o, int n) { k<<<1, n>>>(o); }",
     "param2": "void go(int* o, int n) { int m = n * 2; k<<<1, m>>>(o); }",
     "extern_f": """\
