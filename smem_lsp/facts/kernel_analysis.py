@@ -406,6 +406,10 @@ class KernelAnalysis(Passes):
         condition was solved for in that one. Where code in sight that is not followed computes the block, what is not
         shown for every block of two threads may be shown for none that is launched."""
         of_block = isinstance(shown, Race) and bool(shown.condition) and not shown.any_block
+        named, doubtful = shown.ground.named, self.kernel.doubtful_blocks
+        if named and doubtful and not shown.ground.all_named:
+            if all(each.source == "launch" and each.dims in doubtful for each in named):
+                return replace(shown.ground, named=(), tried=named[0].dims)
         if shown.ground.tried is None or of_block:
             return shown.ground
         found = self._grounds.get(shown.key, shown.ground)

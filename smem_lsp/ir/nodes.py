@@ -659,6 +659,7 @@ class LaunchSite:
     variants: int = 1  # sites of this launch: conditions choose which of them happens
     open: bool = False  # other files may call a function on the way to it with other arguments
     unfollowed: bool = False  # code in sight that is not followed computes its block
+    doubted: bool = False  # such code decides whether it is reached with these numbers
     terms: HostTerms = HostTerms()
     equalities: tuple[LaunchFact, ...] = ()  # all with ``==``
     conditions: tuple[LaunchFact, ...] = ()  # others, which hold because the host checks them
@@ -695,6 +696,7 @@ class LaunchSite:
             self.terms,
             self.open,
             self.unfollowed,
+            self.doubted,
             self.variants,
             self.signature,
         )
@@ -879,6 +881,12 @@ class Kernel:
     def complete(self) -> bool:
         """Is every statement parsed, without a guess on a declaration, barrier or access?"""
         return self.partly is None
+
+    @property
+    def doubtful_blocks(self) -> frozenset[Dims]:
+        """The blocks that no launch may have: where code in sight that is not followed chooses one of several."""
+        sure = {site.block for site in self.launches if not (site.doubted and site.variants > 1)}
+        return frozenset(site.block for site in self.launches if site.block is not None) - sure
 
     @property
     def unfollowed_launches(self) -> list[LaunchSite]:

@@ -277,7 +277,8 @@ def _races(facts: KernelFacts, verdicts: Sequence[Verdict]) -> list[Race]:
         if each.answer.is_race
     }
 
-    chosen = not facts.kernel.unfollowed_launches  # by somebody, who may choose a block that shows it
+    # by somebody, who may choose a block that shows it
+    chosen = not (facts.kernel.unfollowed_launches or facts.kernel.doubtful_blocks)
 
     def counts(race: Race) -> bool:
         on = facts.ground(race)

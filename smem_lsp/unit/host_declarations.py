@@ -14,7 +14,7 @@ from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.host_conditions import Conditions
 from smem_lsp.unit.host_expressions import ONE, Effort, fitting, parts_of
 from smem_lsp.unit.host_objects import Field, element_fields, fields_of, is_list, listed
-from smem_lsp.unit.host_unfollowed import is_chosen, is_made, nodes_of
+from smem_lsp.unit.host_unfollowed import is_chosen, is_made, is_open, nodes_of
 from smem_lsp.unit.host_values import (
     ZERO,
     Extents,
@@ -62,6 +62,11 @@ class Declarations(Conditions):
             for path, value in zip(paths, given):
                 made = declarator.initializer
                 variable.chosen = made is not None and is_chosen(made, self.frame, path)
+                variable.open = (
+                    not is_made(variable.type) and not variable.fields
+                    if made is None
+                    else is_open(made, self.frame, path)
+                )
                 self._begin(path, parsed, declarator, variable, value)
 
     def _declare_parts(

@@ -17,7 +17,7 @@ from smem_lsp.syntax.host_functions import launch_calls
 from smem_lsp.unit.host_asked import names_at
 from smem_lsp.unit.host_declarations import Declarations
 from smem_lsp.unit.host_expressions import MOST_LEVELS, Effort, TooMuch
-from smem_lsp.unit.host_unfollowed import is_object, nodes_of
+from smem_lsp.unit.host_unfollowed import is_object, is_open, nodes_of
 from smem_lsp.unit.host_values import (
     HostValue,
     Items,
@@ -207,6 +207,8 @@ class Statements(Declarations):
                     other = path.copy()
                     if known is None and asked is not None:
                         other.asked |= asked
+                    if known is None and condition is not None and not is_open(condition, self.frame, path):
+                        other.doubts |= {(self.key(condition), truth)}
                     side.append(other if condition is None else self.assume(other, condition, truth))
         self.frame.base = outer
         return [path for path in yes if not path.dead], [path for path in no if not path.dead]
@@ -535,9 +537,13 @@ class Statements(Declarations):
                     after.append(path)
                     continue
                 asked = names_at(self.frame, *span)
-                for option in options:
+                by = node.condition if isinstance(node, tree.Ternary) else node
+                open_ = is_open(by, self.frame, path)
+                for number, option in enumerate(options):
                     other = path.copy()
                     other.asked |= asked
+                    if not open_:
+                        other.doubts |= {(self.key(node), number)}
                     other.chosen[self.key(node)] = option
                     if isinstance(node, tree.Ternary):
                         self.assume(other, node.condition, bool(option))

@@ -53,6 +53,26 @@ def is_chosen(expr: tree.Expr, frame: Frame, path: Path) -> bool:
     return found
 
 
+def is_open(expr: tree.Expr, frame: Frame, path: Path) -> bool:
+    """May something that somebody chooses decide a condition, in whatever way?"""
+    others: set[int] = set()
+    for node in nodes_of(expr):
+        if isinstance(node, tree.Call) and isinstance(node.callee, tree.Name):
+            others.add(id(node.callee))
+            if not (is_called_in_sight(node, frame, path) or passes_on(node, frame)):
+                return True
+        elif isinstance(node, tree.TypeId):
+            others |= {id(each) for each in node.names}
+        elif isinstance(node, tree.Name) and id(node) not in others:
+            variable, _ = frame.find(node.text)
+            if variable is None:
+                if _is_chosen_name(node, frame, path) or frame.scope.resolve(node) is None:
+                    return True
+            elif variable.open or node.text in frame.traits.changed or path.is_chosen(variable):
+                return True
+    return False
+
+
 def _is_chosen_name(name: tree.Name, frame: Frame, path: Path) -> bool | None:
     """The same of a name; None: it is a number that is known, a function, a type."""
     variable, local = frame.find(name.text)

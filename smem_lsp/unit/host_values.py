@@ -117,6 +117,7 @@ class Variable:
     pointed: bool = False  # ``*p`` of a parameter, which stands for what it points to
     matters: bool = True  # may decide about a launch
     chosen: bool = False  # somebody out of sight may choose what it begins as
+    open: bool = True  # something that somebody chooses may decide it, in whatever way
 
     @property
     def scalar(self) -> Scalar | None:
@@ -137,7 +138,8 @@ class Path:
     symbols were found to be; ``epoch``: changes whenever something that is not followed may have changed; ``chosen``:
     what expressions with several values have; ``asked``: see ``host_asked``; ``lost``: variables that code in sight has
     changed in a way that is not followed; ``given``: those that code out of sight may have; ``unfollowed``, which all
-    ways share: numbers that are not known, and that nobody chooses."""
+    ways share: numbers that are not known, and that nobody chooses; ``doubts``: conditions on the way that code in
+    sight decides, each with what it is taken for."""
 
     values: dict[tuple[int, Members], HostValue] = field(default_factory=dict)
     versions: dict[int, int] = field(default_factory=dict)
@@ -150,6 +152,7 @@ class Path:
     asked: frozenset[tuple[int, str]] = frozenset()
     lost: frozenset[int] = frozenset()
     given: frozenset[int] = frozenset()
+    doubts: frozenset[tuple[object, object]] = frozenset()
     unfollowed: set[Symbol] = field(default_factory=set)
 
     def copy(self) -> Path:
@@ -164,6 +167,7 @@ class Path:
             asked=self.asked,
             lost=self.lost,
             given=self.given,
+            doubts=self.doubts,
             unfollowed=self.unfollowed,
         )
 
@@ -439,6 +443,7 @@ def _meet(one: Path, other: Path, version: int) -> None:
     one.asked |= other.asked
     one.lost |= other.lost
     one.given |= other.given
+    one.doubts &= other.doubts
     one.known = {symbol: n for symbol, n in one.known.items() if other.known.get(symbol) == n}
     if one.epoch != other.epoch:
         one.epoch = version

@@ -173,6 +173,7 @@ class LaunchFinder(Calls):
             impossible=impossible,
             addends=() if passed is None else passed.addends,
             open=frame.open,
+            doubted=bool(path.doubts),
             unfollowed=any(
                 unfollowed if each is None else not each.symbols.isdisjoint(path.unfollowed) for each in block
             ),

@@ -629,6 +629,7 @@ def _shared(one: LaunchSite, other: LaunchSite) -> LaunchSite:
         addends=one.addends if one.addends == other.addends else (),
         open=one.open or other.open,
         unfollowed=one.unfollowed or other.unfollowed,
+        doubted=one.doubted or other.doubted,
         caller=one.caller if one.caller == other.caller else None,
         terms=terms,
     )

@@ -925,6 +925,42 @@ def test_the_launch_is_named(name: str) -> None:
     assert first.words == "code in sight computes the block of this launch, and is not followed"
 
 
+DOUBTED = {
+    "function": "bool big() { return false; }\nvoid go(int* o) { int n = 32; if (big()) n = 64; k<<<1, n>>>(o); }",
+    "variable": "bool big_ = false;\nvoid go(int* o) { int n = 32; if (big_) n = 64; k<<<1, n>>>(o); }",
+    "lambda": "void go(int* o) { int n = 32; auto big = [] { return false; }; if (big()) n = 64; k<<<1, n>>>(o); }",
+    "member": "struct S { bool b = false; };\nvoid go(int* o) { S s; int n = 32; if (s.b) n = 64; k<<<1, n>>>(o); }",
+    "bool": "void go(int* o) { int n = 32; bool b = 1 > 2; if (b) n = 64; k<<<1, n>>>(o); }",
+    "ternary": "void go(int* o) { float f = 1.5f; int n = f > 2 ? 64 : 32; k<<<1, n>>>(o); }",
+}
+DECIDED = {
+    "parameter": "void go(int* o, bool big) { int n = 32; if (big) n = 64; k<<<1, n>>>(o); }",
+    "pointer": "void go(int* o) { int n = 32; if (o) n = 64; k<<<1, n>>>(o); }",
+    "out_of_sight": "bool big();\nvoid go(int* o) { int n = 32; if (big()) n = 64; k<<<1, n>>>(o); }",
+    "ternary": "void go(int* o, float f) { int n = f > 2 ? 64 : 32; k<<<1, n>>>(o); }",
+    "of_a_parameter": "static bool big(int m) { return m > 9; }\n"
+    "void go(int* o, int m) { int n = 32; if (big(m)) n = 64; k<<<1, n>>>(o); }",
+    "both_racy": "bool big() { return false; }\nvoid go(int* o) { int n = 64; if (big()) n = 128; k<<<1, n>>>(o); }",
+    "beside_it": "bool log() { return false; }\nvoid go(int* o) { int n = 32; if (log()) n = 32; k<<<1, 64>>>(o); }",
+}
+
+
+@pytest.mark.parametrize("name", DOUBTED)
+def test_no_race_is_told_of_a_block_that_code_in_sight_may_not_choose(name: str) -> None:
+    report = checked(OF_ONE_WARP, DOUBTED[name])
+    (kernel,) = report.kernels
+    assert kernel.verdict.kind is VerdictKind.UNDECIDED
+    assert races_told(report) == []
+
+
+@pytest.mark.parametrize("name", DECIDED)
+def test_a_race_is_told_of_one_of_several_blocks_that_somebody_chooses(name: str) -> None:
+    report = checked(OF_ONE_WARP, DECIDED[name])
+    (kernel,) = report.kernels
+    assert kernel.verdict.kind is VerdictKind.RACY
+    assert races_told(report) == ["SMEM201"]
+
+
 def test_another_launch_that_is_known_is_told() -> None:
     host = RIGHT["lambda_ref"] + "\nvoid more(int* o) { k<<<1, 64>>>(o); }"
     (kernel,) = checked(OF_ONE_WARP, host).kernels
