@@ -241,7 +241,11 @@ def _excluded_by_flags(flags: argparse.Namespace) -> Loaded | None:
 def _there(folders: Sequence[str]) -> None:
     """The folders of ``-I``. Raises UsageError for one that does not exist: nothing would be found in it."""
     for folder in folders:
-        if not is_folder(Path(folder).expanduser()):
+        try:
+            there = is_folder(Path(folder).expanduser())
+        except RuntimeError:  # of a user that does not exist
+            there = False
+        if not there:
             raise UsageError(f"-I {folder}: no such folder")
 
 

@@ -155,11 +155,19 @@ def _threads(key: str, value: object, root: Path) -> int | tuple[int, int, int]:
 
 
 def _places(key: str, value: object, root: Path) -> tuple[str, ...]:
-    return tuple(str(root / Path(item).expanduser()) for item in _strings(key, value, root))
+    return tuple(_placed(key, item, root) for item in _strings(key, value, root))
 
 
 def _path(key: str, value: object, root: Path) -> str:
-    return str(root / Path(_string(key, value, root)).expanduser())
+    return _placed(key, _string(key, value, root), root)
+
+
+def _placed(key: str, text: str, root: Path) -> str:
+    """A path, ``~`` and ``~name`` at its start included."""
+    try:
+        return str(root / Path(text).expanduser())
+    except RuntimeError:
+        raise WrongValue(key, f'is "{clipped(text)}": there is no such home folder') from None
 
 
 def _program(key: str, value: object, root: Path) -> str:

@@ -42,7 +42,9 @@ def _declaration(function: Function) -> _Declaration:
     island = definition.island
     tokens = definition.part(0, island.body[0])
     source = Source(tokens.kinds, tokens.texts, match_brackets(tokens.kinds), function.symbols)
-    head = _behind_header(source, island.name), _name_begins(source, island.name)
+    operator = "OPERATOR" in source.kinds[: island.name]
+    name = source.kinds.index("OPERATOR") if operator else island.name
+    head = _behind_header(source, name), _name_begins(source, name)
     return source, head, (island.parameters[1] + 1, island.body[0] - 1)
 
 

@@ -403,11 +403,18 @@ class KernelAnalysis(Passes):
 
     def ground(self, shown: Race | Overrun | MissingLane | ProxyHazard | Miscount) -> Ground:
         """The blocks for which it is shown: named ones, every one above some size, or else only one that was tried. A
-        condition was solved for in that one."""
+        condition was solved for in that one. Where code in sight that is not followed computes the block, what is not
+        shown for every block of two threads may be shown for none that is launched."""
         of_block = isinstance(shown, Race) and bool(shown.condition) and not shown.any_block
+        named, doubtful = shown.ground.named, self.kernel.doubtful_blocks
+        if named and doubtful and not shown.ground.all_named:
+            if all(each.source == "launch" and each.dims in doubtful for each in named):
+                return replace(shown.ground, named=(), tried=named[0].dims)
         if shown.ground.tried is None or of_block:
             return shown.ground
-        return self._grounds.get(shown.key, shown.ground)
+        found = self._grounds.get(shown.key, shown.ground)
+        all_ = found.above is not None and found.above <= 1
+        return found if all_ or not self.kernel.unfollowed_launches else shown.ground
 
     @cached_property
     def _decided(self) -> Races:

@@ -658,6 +658,8 @@ class LaunchSite:
     path: str | None = None  # of the file that it stands in; None: the kernel's own
     variants: int = 1  # sites of this launch: conditions choose which of them happens
     open: bool = False  # other files may call a function on the way to it with other arguments
+    unfollowed: bool = False  # code in sight that is not followed computes its block
+    doubted: bool = False  # such code decides whether it is reached with these numbers
     terms: HostTerms = HostTerms()
     equalities: tuple[LaunchFact, ...] = ()  # all with ``==``
     conditions: tuple[LaunchFact, ...] = ()  # others, which hold because the host checks them
@@ -693,6 +695,8 @@ class LaunchSite:
             self.cluster,
             self.terms,
             self.open,
+            self.unfollowed,
+            self.doubted,
             self.variants,
             self.signature,
         )
@@ -877,6 +881,19 @@ class Kernel:
     def complete(self) -> bool:
         """Is every statement parsed, without a guess on a declaration, barrier or access?"""
         return self.partly is None
+
+    @property
+    def doubtful_blocks(self) -> frozenset[Dims]:
+        """The blocks that no launch may have: where code in sight that is not followed chooses one of several."""
+        sure = {site.block for site in self.launches if not (site.doubted and site.variants > 1)}
+        return frozenset(site.block for site in self.launches if site.block is not None) - sure
+
+    @property
+    def unfollowed_launches(self) -> list[LaunchSite]:
+        """The launches whose block is not known, where code in sight computes those of all: nobody can choose another
+        one. Empty where somebody can."""
+        unknown = [site for site in self.launches if site.block is None]
+        return unknown if all(site.unfollowed for site in unknown) else []
 
     @property
     def passed(self) -> set[int | None]:

@@ -31,6 +31,7 @@ AS_PASSED = "parameters are what the launches in sight pass"
 _BY_ANSWER = {Answer.DATA: "data decide", Answer.SIZES: "parameters decide"}
 _FLOW = ("data flow", "verdict")  # the analyses that it needs
 _OUTSIDE = "an index leaves its buffer"
+_UNFOLLOWED = "code in sight computes the block of this launch, and is not followed"
 _UNREAD = "not all files that include it are read: they are too many"
 _IN_STEP = "not known whether lanes of one warp run in step"
 _NOT_FOLLOWED = "a race, unless what is not understood orders it"
@@ -133,7 +134,8 @@ def _against(
     reasons, those among them."""
     outside, races = [*_outside(facts), *_missed(facts)], _races(facts, verdicts)
     told = {frozenset(race.pair) for race in races}
-    return races, outside, [*outside, *_not_looked_at(facts, verdicts), *_undecided(facts, verdicts, told)]
+    reasons = [*outside, *_not_looked_at(facts, verdicts), *_unfollowed(facts, verdicts, told)]
+    return races, outside, [*reasons, *_undecided(facts, verdicts, told)]
 
 
 def _verdicts(facts: KernelFacts) -> Sequence[Verdict]:
@@ -193,6 +195,17 @@ def _not_looked_at(facts: KernelFacts, verdicts: Sequence[Verdict]) -> Iterator[
         site, more = left[0], f", and of {len(left) - 1:,} more," if len(left) > 1 else ""
         line = kernel.line if site.path is not None else site.line
         yield Reason(line, f"the block of this launch{more} is not looked at")
+
+
+def _unfollowed(
+    facts: KernelFacts, verdicts: Sequence[Verdict], told: Collection[frozenset[int]]
+) -> Iterator[Reason]:
+    """The launch whose block would have to be known to tell a race."""
+    open_ = (each for verdict in verdicts if not verdict.blocks for each in verdict.decisions)
+    races = (frozenset((each.first.point, each.second.point)) for each in open_ if each.answer.is_race)
+    if any(pair not in told for pair in races):
+        for site in facts.kernel.unfollowed_launches[:1]:
+            yield Reason(facts.kernel.line if site.path is not None else site.line, _UNFOLLOWED)
 
 
 def _other_launches(kernel: Kernel, verdicts: Sequence[Verdict]) -> list[LaunchSite]:
@@ -264,8 +277,13 @@ def _races(facts: KernelFacts, verdicts: Sequence[Verdict]) -> list[Race]:
         if each.answer.is_race
     }
 
+    # by somebody, who may choose a block that shows it
+    chosen = not (facts.kernel.unfollowed_launches or facts.kernel.doubtful_blocks)
+
     def counts(race: Race) -> bool:
         on = facts.ground(race)
+        if not (chosen or on.is_certain or on.above is not None):
+            return False
         if frozenset(race.pair) in decided and not (race.data and on.above is None and on.tried is not None):
             return True
         return on.is_certain or on.covers_most or on.above == 0

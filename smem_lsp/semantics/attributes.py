@@ -10,8 +10,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Sequence
 
-from smem_lsp.semantics.collect import collect
-from smem_lsp.semantics.declarations import Declarations, FunctionDecl, Source
+from smem_lsp.semantics.collect import collect, inside
+from smem_lsp.semantics.declarations import ClassDecl, Declarations, Declared, FunctionDecl, Source
 from smem_lsp.semantics.redeclarations import parameter_names
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import remembered
@@ -54,9 +54,10 @@ def problem_of(text: str) -> Problem | None:
     symbols.collect(tokens.kinds, tokens.texts, names)
     source = Source(tokens.kinds, tokens.texts, match_brackets(tokens.kinds), names.symbols())
     for lo, hi in _declarations(source, 0, len(tokens.kinds)):
-        what = _judged(source, lo, hi)
-        if what is not None:
-            return Problem(text.count("\n", 0, tokens.offsets[lo]) + 1, what)
+        found = _judged(source, lo, hi)
+        if found is not None:
+            at, what = found
+            return Problem(text.count("\n", 0, tokens.offsets[at]) + 1, what)
     return None
 
 
@@ -86,22 +87,42 @@ def _is_directive(source: Source, at: int) -> bool:
     return source.texts[at].startswith("#")
 
 
-def _judged(source: Source, lo: int, hi: int) -> str | None:
-    """What is wrong with one declaration."""
-    if source.texts[lo].startswith("#"):
-        only = " ".join(source.texts[lo].split()) == _ONCE
-        return None if only else f"{source.texts[lo].split()[0]} has no meaning in a file of declarations"
+def _judged(source: Source, lo: int, hi: int) -> tuple[int, str] | None:
+    """What is wrong with one declaration, and the token at which it is."""
+    if _is_directive(source, lo):
+        return None if _is_once(source, lo) else (lo, _meaningless(source, lo))
     found = Declarations()
     collect(source, lo, hi, found)
     decls = list(found.walk())
     if found.odd or not decls or source.kinds[hi - 1] not in ("SEMI", "RC"):
-        return "no declaration that is understood"
-    for decl in decls:
-        if isinstance(decl, FunctionDecl):
-            what = _wrong(decl)
-            if what is not None:
-                return what
-    return None
+        return lo, "no declaration that is understood"
+    directive = next((at for at in range(lo, hi) if _is_directive(source, at)), None)
+    if directive is not None:
+        return directive, _meaningless(source, directive)
+    whats = ((decl, _wrong_of(decl)) for decl in decls)
+    return next(((_place(decl, lo), what) for decl, what in whats if what is not None), None)
+
+
+def _is_once(source: Source, at: int) -> bool:
+    return " ".join(source.texts[at].split()) == _ONCE
+
+
+def _meaningless(source: Source, at: int) -> str:
+    return f"{source.texts[at].split()[0]} has no meaning in a file of declarations"
+
+
+def _place(decl: Declared, otherwise: int) -> int:
+    return decl.head[0] if isinstance(decl, FunctionDecl) else otherwise
+
+
+def _wrong_of(decl: Declared, depth: int = 0) -> str | None:
+    """What is wrong with a function, or with a member of a class."""
+    if isinstance(decl, FunctionDecl):
+        return _wrong(decl)
+    if not isinstance(decl, ClassDecl) or decl.body is None or depth > _DEEPEST:
+        return None
+    members = [each for group in inside(decl).names.values() for each in group]
+    return next((what for each in members if (what := _wrong_of(each, depth + 1)) is not None), None)
 
 
 def _wrong(decl: FunctionDecl) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.semantics import arithmetic, constexpr, record_layout, sizes, standard_library, type_of
+from smem_lsp.semantics import arithmetic, constexpr, library_entities, record_layout, sizes, type_of
 from smem_lsp.semantics.entities import (
     UNKNOWN,
     Functions,
@@ -286,7 +286,7 @@ def _call(expr: tree.Call, scope: Scope) -> TypedConstant:
         return _functional_cast(kind, expr.arguments, scope)
     if isinstance(meaning, Undeclared):
         arguments = [_argument(argument, scope) for argument in expr.arguments]
-        return standard_library.call(meaning.path, callee, arguments, scope)
+        return library_entities.call(meaning.path, callee, arguments, scope)
     return UNKNOWN
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from smem_lsp.semantics import evaluate, sizes, standard_library, template_arguments, type_of
+from smem_lsp.semantics import evaluate, library_entities, sizes, template_arguments, type_of
 from smem_lsp.semantics.collect import collect
 from smem_lsp.semantics.declarations import (
     AliasDecl,
@@ -67,10 +67,10 @@ class Rules:
     def library_entity(
         self, path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...], scope: Scope
     ) -> Entity:
-        return standard_library.entity(path, arguments, scope)
+        return library_entities.entity(path, arguments, scope)
 
     def library_member(self, of: Entity, name: str) -> Entity:
-        return standard_library.member(of, name)
+        return library_entities.member(of, name)
 
 
 def file_constants(unit: TranslationUnit, warp_size: int | None = 32) -> Scope:

@@ -21,11 +21,27 @@ of which only the types are known:
 ``uniform(p)``                 what it leaves in ``p`` is the same in all threads of the block
 ``reuses_storage``             some threads still read its storage when others go on, and those write it first
 ``storage(block_scan)``        code lays out its TempStorage
+``type(decayed)``              code knows the member ``type`` of the class, and what ``name_t`` is
+``constant(is_integral)``      code knows its member ``value``, and what ``name_v`` is; ``limits``: all of them
+``layout(array)``              code knows how large its objects are
+``alias(computed)``            code knows what the name stands for
+``keeps``                      a method that hands on nothing of what its object holds
+``forwards``                   gives back, or elsewhere, what it gets
+``handle(stream)``             objects of the class stand for something that host code makes, and has to release
+``makes(p, stream)``           it makes one, and stores it where ``p`` points; ``flags(p)`` say how
+``releases(p, stream)``        it releases what ``p`` is
+``stream(p)``, ``event(p)``    what it does, it does in this stream, or with this event; ``last``: the last argument
+``runs``                       the device does it in the order of the stream, what it ``reads`` and ``writes`` included
+``direction(p)``               between which memories it copies
+``arguments(p)``               of a launch: the pointers to them
+``waits(device)``              the host waits for the ``device``, the ``stream``, the ``event``, or a ``copy``
+``launch_error``               it returns the error of a launch
 =============================  =======================================================================================
 
-A file holds nothing else, in one form, so that an index finds the declarations without reading them: one that is asked
-for is read by the front end (``semantics/intrinsics.py``). The files come with the package; none of a workspace is read
-here. ``tests/semantics/test_stubs.py`` has the front end read all of them.
+Those from ``keeps`` on are of host code (``smem_lsp/stubs/host``). A file holds nothing else, in one form, so that an
+index finds the declarations without reading them: one that is asked for is read by the front end
+(``semantics/intrinsics.py``). The files come with the package; none of a workspace is read here.
+``tests/semantics/test_stubs.py`` has the front end read all of them.
 """
 
 from __future__ import annotations
@@ -42,7 +58,8 @@ FOLDER = Path(__file__).resolve().parents[1] / "stubs"
 
 ATTRIBUTES = frozenset(
     "pure impure reads writes updates atomic collective barrier time fence surface local value model uniform"
-    " threads reuses_storage storage".split()
+    " threads reuses_storage storage handle makes flags releases stream event runs direction arguments waits"
+    " launch_error keeps forwards type constant limits layout alias".split()
 )
 # What says that a function takes values: nothing that it gets is written, or kept as a pointer.
 _BY_VALUE = ("pure", "impure", "time", "fence", "surface")
@@ -52,8 +69,8 @@ _GAP = r"\s*(?://[^\n]*\s*)*"
 _ITEM = regex(
     _GAP + r"(?:namespace (?P<space>\w+) \{|(?P<closing>\};?)|struct \w+;|\Z"
     r"|(?P<enum>enum \w+ \{(?P<enumerators>[\w,\s]+)\};)"
-    r"|(?P<text>(?:template <[^<>]*>\s+)?(?:class )?(?:\[\[(?P<attributes>[^\]]*)\]\] )?[^;{}()]*?(?P<name>\w+)"
-    r"(?: (?P<opening>\{)|\((?P<parameters>[^()]*)\);)))"
+    r"|(?P<text>(?:template <[^<>]*>\s+)?(?P<class>class )?(?:\[\[(?P<attributes>[^\]]*)\]\] )?"
+    r"(?P<head>[^;{}()]+)(?:(?P<opening>\{)|\((?P<parameters>[^()]*)\)(?P<const> const)?;|(?(class);|(?!)))))"
 )
 _SPACE = regex(_GAP)
 _ATTRIBUTE = regex(r"smem::(\w+)(?:\(([^()]*)\))?")
@@ -97,8 +114,8 @@ class Effect:
 @dataclass(frozen=True, eq=False)
 class Stub:
     """A declaration. ``around``: the namespaces and the class that it stands in; ``text``: all of it; ``parameters``:
-    between the parentheses, None for a class; ``member``: of a class; ``written``: its attributes; ``at``: where it
-    begins in its ``file``."""
+    between the parentheses, None for a class; ``member``: of a class, ``const``: one that only reads its object;
+    ``written``: its attributes; ``at``: where it begins in its ``file``."""
 
     name: str
     around: tuple[str, ...]
@@ -108,6 +125,7 @@ class Stub:
     written: str
     file: str
     at: int
+    const: bool = False
 
     @cached_property
     def attributes(self) -> Sequence[Attribute]:
@@ -192,8 +210,18 @@ class Stubs:
 
 @remembered(most=1)
 def own() -> Stubs:
-    """Those that come with the package."""
-    files = sorted(FOLDER.glob("*.cuh"))
+    """Those of device code that come with the package."""
+    return _read(FOLDER)
+
+
+@remembered(most=1)
+def host() -> Stubs:
+    """Those of host code."""
+    return _read(FOLDER / "host")
+
+
+def _read(folder: Path) -> Stubs:
+    files = sorted(folder.glob("*.cuh"))
     return Stubs([each for file in files for each in indexed(file.read_text(encoding="utf-8"), file.name)])
 
 
@@ -208,21 +236,28 @@ def indexed(text: str, file: str) -> Iterator[Stub]:
             gap = _SPACE.match(text, at)
             line = text.count("\n", 0, gap.end() if gap is not None else at) + 1
             raise ValueError(f"{file}:{line}: no declaration")
-        space, closing, whole, attributes, name, opening, parameters = found.group(
-            "space", "closing", "text", "attributes", "name", "opening", "parameters"
-        )
-        if space:
-            around.append(space)
-        elif closing:
+        if found["space"]:
+            around.append(found["space"])
+        elif found["closing"]:
             around.pop()
             in_class = False
         elif found["enum"]:
             name = found["enum"].split()[1]
             yield Stub(name, tuple(around), found["enum"], None, False, "", file, found.start("enum"))
-        elif name:
-            written, start = attributes or "", found.start("text")
-            yield Stub(name, tuple(around), whole, parameters, in_class, written, file, start)
-            if opening:
+        elif found["text"]:
+            name = found["head"].split()[-1].lstrip("*&")
+            yield Stub(
+                name,
+                tuple(around),
+                found["text"],
+                found["parameters"],
+                in_class,
+                found["attributes"] or "",
+                file,
+                found.start("text"),
+                found["const"] is not None,
+            )
+            if found["opening"]:
                 around.append(name)
                 in_class = True
         at = found.end()

@@ -7,7 +7,7 @@ grammar knows (``syntax/kinds.py``) do not stand here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
@@ -161,6 +161,28 @@ HIP = replace(
 )
 
 DIALECTS = (CUDA, HIP)
+
+
+def names_in_cuda(name: str, dialect: Dialect) -> tuple[str, ...]:
+    """What CUDA may call a function of the runtime or the driver API; empty if it belongs to neither, by its name."""
+    found = (
+        (own, name.removeprefix(prefix)) for prefix, own in _prefixes(dialect) if name.startswith(prefix)
+    )
+    return tuple(own + rest for own, rest in found if rest[:1].isupper())
+
+
+def names_in(dialect: Dialect, name: str) -> tuple[str, ...]:
+    """What a dialect calls a function or type of the API that CUDA calls ``name``; empty if it is none."""
+    found = ((prefix, name.removeprefix(own)) for prefix, own in _prefixes(dialect) if name.startswith(own))
+    return tuple(prefix + rest for prefix, rest in found if rest[:1].isupper())
+
+
+def _prefixes(dialect: Dialect) -> Iterator[tuple[str, str]]:
+    """What names of the API begin with in a dialect, and in CUDA."""
+    yield from ((each, CUDA.runtime_api[0]) for each in dialect.runtime_api)
+    yield dialect.driver_api, CUDA.driver_api
+
+
 SUFFIXES = tuple(suffix for dialect in DIALECTS for suffix in dialect.suffixes)
 """Of files that are device code whatever they hold."""
 

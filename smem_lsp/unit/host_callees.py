@@ -6,11 +6,29 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from smem_lsp.semantics.scope import Scope
+from smem_lsp.source.queries import remembered
 from smem_lsp.source.record import dataclass
+from smem_lsp.syntax.host_functions import declared, is_of_library
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.stubs import Stub
+from smem_lsp.targets.dialects import DIALECTS, names_in_cuda
 from smem_lsp.unit.kernel_tables import KernelTable
 from smem_lsp.unit.outside_calls import Outside
 from smem_lsp.unit.size_functions import filled
+
+_KEEPING = ("launch", "callback")
+
+
+@remembered(most=4096)
+def known_function(name: str) -> Stub | None:
+    """What is declared of a function of a library, whose name may be that of any dialect."""
+    return declared(name, *(each for dialect in DIALECTS for each in names_in_cuda(name, dialect)))
+
+
+def asks_only(name: str) -> bool:
+    """Is it a function of the API that keeps no address of what it gets?"""
+    found = known_function(name)
+    return found is not None and not is_of_library(found) and found.argument("model") not in _KEEPING
 
 
 @dataclass(frozen=True)
@@ -29,6 +47,10 @@ class Callees:
     overloads: Mapping[str, Sequence[Function]]
     tables: Mapping[str, KernelTable]
     outside: Mapping[str, Outside]
+
+    def overloaded(self, name: str) -> Sequence[tuple[int, Function]]:
+        """The functions of this name that a walk may enter."""
+        return (*self.leading.get(name, ()), *self.valued.get(name, ()))
 
     @cached_property
     def filling(self) -> frozenset[str]:

@@ -17,8 +17,9 @@ from smem_lsp.unit.host_callees import Callees
 from smem_lsp.unit.host_declarations import is_expansion, is_pack
 from smem_lsp.unit.host_expressions import Effort
 from smem_lsp.unit.host_frames import Frame
-from smem_lsp.unit.host_library import Library
+from smem_lsp.unit.host_models import Library
 from smem_lsp.unit.host_objects import fields_of
+from smem_lsp.unit.host_unfollowed import is_called_in_sight, is_object, leaves_object, passes_on
 from smem_lsp.unit.host_values import (
     Filled,
     HostValue,
@@ -204,6 +205,10 @@ class Calls(Library):
             if known is not None:
                 return known[0]
             variable, local = self.frame.find(callee.text)
+            if variable is not None and is_object(callee, self.frame):
+                self.arguments(path, expr.arguments)
+                self.user_code(path, expr)
+                return None
             if variable is not None:
                 value = path.read(variable, (), callee.text)
                 if isinstance(value, LambdaName):
@@ -220,6 +225,8 @@ class Calls(Library):
             self.value(path, callee)
         n = evaluate(expr, self.scope(path, expr))
         self.arguments(path, expr.arguments)
+        if not is_called_in_sight(expr, self.frame, path):
+            self.given_away(path, expr.arguments, chosen=not passes_on(expr, self.frame))
         if n is not None:
             return number(n)
         self.disturb(path, expr.arguments)
@@ -280,6 +287,10 @@ class Calls(Library):
             if position not in stored:
                 self._argument(path, argument)
         name = _called(expr)
+        if isinstance(expr.callee, tree.Member):
+            own = [function for _, function in self.callees.overloaded(name)]
+            if not (own and all(map(leaves_object, own))):
+                self.user_code(path, expr.callee.base)
         table = self.callees.valued.get(name, ())
         only = all(function.definition.returns_only for _, function in table)
         if not (table and only and self.callees.by_value.get(name) == frozenset()):

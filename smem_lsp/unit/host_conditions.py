@@ -10,8 +10,9 @@ from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.types import plain_type, scalar_of
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.host_functions import reading_methods
 from smem_lsp.unit.host_expressions import COMPARISONS, ONE, Effort, Expressions
-from smem_lsp.unit.host_frames import GUARDS, READING_METHODS
+from smem_lsp.unit.host_frames import GUARDS
 from smem_lsp.unit.host_values import OPPOSITE, Path, opposite
 from smem_lsp.unit.kernel_tables import KernelTable
 
@@ -134,7 +135,7 @@ class Conditions(Expressions):
             case tree.Cast():
                 return self.pure(expr.operand)
             case tree.Call():
-                known = isinstance(expr.callee, tree.Member) and expr.callee.name in READING_METHODS
+                known = isinstance(expr.callee, tree.Member) and expr.callee.name in reading_methods()
                 known = known or (
                     isinstance(expr.callee, tree.Name)
                     and expr.callee.text.rpartition("::")[2] in ("min", "max")

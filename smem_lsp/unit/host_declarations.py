@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.local_declarations import declare_constants, declare_statement
@@ -15,6 +14,7 @@ from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.host_conditions import Conditions
 from smem_lsp.unit.host_expressions import ONE, Effort, fitting, parts_of
 from smem_lsp.unit.host_objects import Field, element_fields, fields_of, is_list, listed
+from smem_lsp.unit.host_unfollowed import is_chosen, is_made, is_open, nodes_of
 from smem_lsp.unit.host_values import (
     ZERO,
     Extents,
@@ -60,6 +60,13 @@ class Declarations(Conditions):
                 continue
             variable = self.declare(parsed, declarator, given)
             for path, value in zip(paths, given):
+                made = declarator.initializer
+                variable.chosen = made is not None and is_chosen(made, self.frame, path)
+                variable.open = (
+                    not is_made(variable.type) and not variable.fields
+                    if made is None
+                    else is_open(made, self.frame, path)
+                )
                 self._begin(path, parsed, declarator, variable, value)
 
     def _declare_parts(
@@ -73,6 +80,9 @@ class Declarations(Conditions):
         names = self._parts(declarator)
         follow = self._copies(parsed, declarator, names)
         split = [parts_of(value, len(names)) for value in given]
+        if not follow:
+            for path in paths:  # what they are other names of
+                self.user_code(path, declarator.initializer)
         for position, name in enumerate(names):
             if not follow:
                 self.frame.blocks[-1][name] = None
@@ -149,6 +159,8 @@ class Declarations(Conditions):
             assigned and "const" not in parsed.words
         ):  # one name for both is not seen where loops look for changes
             variable.shared = True
+            for path in paths:
+                path.lost |= {variable.serial}
         return True
 
     def declare(
@@ -203,6 +215,11 @@ class Declarations(Conditions):
                     if other is not None:
                         self.share(path, other)
             return
+        if made is not None and not declarator.dims:
+            if not declarator.pointers and is_made(variable.type):
+                self.user_code(path, made)
+            if "*" in declarator.pointers and "const" not in parsed.words:
+                self._point(path, made)
         if variable.fields and not declarator.pointers and not declarator.dims:
             path.versions[variable.serial] = self.fresh()
             self.keep_members(path, variable, self._members(path, variable, made, value))
@@ -245,6 +262,18 @@ class Declarations(Conditions):
             value = None
         path.versions[variable.serial] = self.fresh()
         self.keep(path, variable, (), value)
+
+    def _point(self, path: Path, made: tree.Expr) -> None:
+        """A pointer begins as ``made``: what arrays it names may be changed through it."""
+        for node in nodes_of(made):
+            other = self.frame.find(node.text)[0] if isinstance(node, tree.Name) else None
+            if (
+                other is not None
+                and other.is_array
+                and isinstance(path.values.get((other.serial, ())), Items)
+            ):
+                self.share(path, other)
+                path.lost |= {other.serial}
 
     def _designated(self, braces: tree.Braces, names: Sequence[str]) -> dict[str, tree.Expr] | None:
         """The items of a list by the members that they are for, of those with these ``names``; None: not known."""
@@ -355,21 +384,3 @@ def is_expansion(expr: tree.Expr) -> bool:
 def is_pack(parameter: tree.Declaration) -> bool:
     """``A... a``, ``A&&... a``."""
     return bool(parameter.declarators) and "..." in parameter.declarators[0].pointers
-
-
-def nodes_of(root: Any) -> Iterator[Any]:
-    """The nodes of a chunk in pre-order, those of lambdas left out."""
-    stack = [] if type(root) in _LEAVES else [root]
-    while stack:
-        checkpoint()
-        node = stack.pop()
-        if isinstance(node, (list, tuple)):
-            stack += [each for each in reversed(node) if type(each) not in _LEAVES]
-            continue
-        yield node
-        if not isinstance(node, tree.Lambda):
-            parts = [getattr(node, slot) for slot in reversed(getattr(node, "__slots__", ()))]
-            stack += [each for each in parts if type(each) not in _LEAVES]
-
-
-_LEAVES = frozenset((int, str, bool, type(None)))

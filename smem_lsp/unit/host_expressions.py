@@ -14,11 +14,22 @@ from smem_lsp.semantics.entities import Functions, Template, TypedConstant, Unde
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.function_scope import counts, parameters_of
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import plain_type, scalar_of
+from smem_lsp.semantics.types import Record, builtin, plain_type, scalar_of
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.host_functions import makes_parts, standard_methods
 from smem_lsp.unit.host_asked import names_at
-from smem_lsp.unit.host_frames import READING_METHODS, Frame
+from smem_lsp.unit.host_frames import Frame
+from smem_lsp.unit.host_objects import fields_of
+from smem_lsp.unit.host_unfollowed import (
+    is_called_in_sight,
+    is_chosen,
+    is_hidden_variable,
+    is_object,
+    nodes_of,
+    only_reads,
+    overlaps,
+)
 from smem_lsp.unit.host_values import (
     Axes,
     Extents,
@@ -42,7 +53,6 @@ from smem_lsp.unit.kernel_tables import KernelTable
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _MOST_TEXT = 60  # characters of a symbol
 ONE = constant(1)
-PARTS = frozenset(("make_pair", "make_tuple", "pair", "tuple"))
 _HALVES = ("first", "second")
 MOST_LEVELS = 100
 
@@ -127,8 +137,17 @@ class Expressions(ABC):
             case tree.Opaque():
                 for operand in expr.operands:
                     self.value(path, operand)
+                if expr.kind == "new" and self._constructs(expr):
+                    self.user_code(path, expr)
                 path.dead = path.dead or expr.kind == "throw"
         return None
+
+    def _constructs(self, expr: tree.Opaque) -> bool:
+        """May ``new T(n)`` give ``n`` to a constructor? ``new int(n)`` and ``new T[n]`` do not."""
+        kinds, texts = self.frame.body.tokens.kinds, self.frame.body.tokens.texts
+        at = self.frame.base + expr.lo
+        end = next((i for i in range(at, len(kinds)) if kinds[i] in ("LP", "LC", "LB", "SEMI")), at)
+        return kinds[end] in ("LP", "LC") and kinds[end - 1] != "TYPE" and builtin(texts[end - 1]) is None
 
     def designator(self, item: tree.Expr) -> str | None:
         """``x`` of the item ``.x = 1`` of a list."""
@@ -174,7 +193,10 @@ class Expressions(ABC):
         scalar = scalar_of(plain_type(kind))
         if kind is not None and (scalar is None or scalar.kind != "int" or scalar.size < 4):
             return None
-        return path.symbol(text, self.fresh(), doubtful=kind is None)
+        made = path.symbol(text, self.fresh(), doubtful=kind is None)
+        if not is_chosen(expr, self.frame, path):
+            path.unfollowed |= made.term.symbols
+        return made
 
     def scope(self, path: Path, expr: tree.Expr) -> Scope:
         """The scope of an expression, with the numbers that its variables have on this path."""
@@ -206,7 +228,10 @@ class Expressions(ABC):
         if n is not None:
             return number(n)
         if scope.bound_to(expr.text) == (None,) and self._is_number(expr.text):
-            return path.symbol(expr.text, self.frame.version)
+            made = path.symbol(expr.text, self.frame.version)
+            if self.frame.depth:  # somebody in sight gives it
+                path.unfollowed |= made.term.symbols
+            return made
         owner, member, _ = expr.text.partition("::")
         if member and self._is_type(owner) and not any(expr.arguments):
             return path.symbol(expr.text, self.frame.version, doubtful=True)
@@ -229,8 +254,12 @@ class Expressions(ABC):
             return extents
         if isinstance(meaning, TypedConstant):
             scalar = scalar_of(plain_type(meaning.type))
-            known = meaning.type is not None and (scalar is None or scalar.kind != "int" or scalar.size < 4)
-            return None if known else path.symbol(expr.text, path.epoch, doubtful=meaning.type is None)
+            if meaning.type is not None and (scalar is None or scalar.kind != "int" or scalar.size < 4):
+                return None
+            made = path.symbol(expr.text, path.epoch, doubtful=meaning.type is None)
+            if is_hidden_variable(expr, self.frame):
+                path.unfollowed |= made.term.symbols
+            return made
         self.mentioned(last)
         return path.symbol(expr.text, path.epoch, doubtful=True) if isinstance(meaning, Undeclared) else None
 
@@ -286,7 +315,23 @@ class Expressions(ABC):
 
     # ---- operators -----------------------------------------------------------------------------------------------
 
+    def user_code(self, path: Path, *exprs: tree.Expr | None) -> None:
+        """A function in sight that is not followed, an operator or a constructor, gets these: it may change what they
+        name, now or later."""
+        for each in exprs:
+            for node in nodes_of(each) if each is not None else ():
+                variable = self.frame.find(node.text)[0] if isinstance(node, tree.Name) else None
+                if variable is not None and not variable.fixed:
+                    self.share(path, variable)
+                    path.lost |= {variable.serial}
+        self.disturb(path)
+
     def _binary(self, path: Path, expr: tree.Binary) -> HostValue | None:
+        if is_object(expr, self.frame):
+            self.value(path, expr.left)
+            self.value(path, expr.right)
+            self.user_code(path, expr)
+            return None
         if expr.operator in ("&&", "||"):
             self.value(path, expr.left)
             self.perhaps(path, expr.right)
@@ -339,6 +384,10 @@ class Expressions(ABC):
         return self._symbol(path, expr)
 
     def _unary(self, path: Path, expr: tree.Unary | tree.PostfixStep) -> HostValue | None:
+        if expr.operator != "&" and is_object(expr.operand, self.frame):
+            self.value(path, expr.operand)
+            self.user_code(path, expr.operand)
+            return None
         if expr.operator in ("++", "--"):
             before = self.value(path, expr.operand)
             term = term_of(before)
@@ -350,6 +399,7 @@ class Expressions(ABC):
             if variable is not None:
                 if self._changed_at(expr.operand):
                     self.share(path, variable)
+                    path.lost |= {variable.serial}
                 return Place(variable.serial)
         elif expr.operator == "&":
             self._argument(path, expr.operand)
@@ -395,6 +445,9 @@ class Expressions(ABC):
             value = None if made is None else Number(made)
         elif value is None:
             value = self.opaque(path, expr.value)
+        if is_object(expr.target, self.frame) and not isinstance(value, (Place, Object)):
+            self.user_code(path, expr.target, expr.value)
+            return None
         self.store(path, expr.target, value)
         return value
 
@@ -450,6 +503,11 @@ class Expressions(ABC):
         return path.symbol(text, path.epoch, doubtful=kind is None) if plain else None
 
     def _index(self, path: Path, expr: tree.Index) -> HostValue | None:
+        if is_object(expr.base, self.frame):
+            self.value(path, expr.base)
+            self.value(path, expr.index)
+            self.user_code(path, expr)
+            return None
         self.value(path, expr.index)
         base = self.value(path, expr.base)
         if self.key(expr) in path.chosen:
@@ -481,7 +539,11 @@ class Expressions(ABC):
             items = expr.operand.items if isinstance(expr.operand, tree.Braces) else [expr.operand]
             return self.extents(path, items)
         value = self.value(path, expr.operand)
-        if isinstance(value, Items) and expr.type.names and _last(expr.type.names[-1]) in PARTS:
+        if is_object(expr.operand, self.frame):
+            self.user_code(path, expr.operand)  # a conversion
+        if is_object(expr, self.frame) and not fields_of(type_of.type_id(expr.type, self.frame.scope)):
+            self.user_code(path, expr.operand)  # a constructor
+        if isinstance(value, Items) and expr.type.names and makes_parts(_last(expr.type.names[-1])):
             return value
         if isinstance(value, Items) and len(value.values) == 1:
             value = value.values[0]
@@ -508,7 +570,7 @@ class Expressions(ABC):
             return self.as_extents(path, items[0], whole)
         if len(items) > 3:
             return None
-        axes: list[HostTerm | None] = [self.term(path, item) for item in items]
+        axes: list[HostTerm | None] = [in_range(self.term(path, item)) for item in items]
         x, y, z = (*axes, ONE, ONE, ONE)[:3]
         return Extents((x, y, z))
 
@@ -537,12 +599,17 @@ class Expressions(ABC):
         """Assign to ``target``."""
         root, members = member_path(target)
         variable = self._pointed_by(target) if root is None else self.frame.find(root)[0]
-        if variable is None:
+        if isinstance(target, tree.Index) and is_object(target.base, self.frame):
+            self.user_code(path, target)
+        elif variable is None:
             if root is None:
                 self.value(path, target)
+            if root is None and not (isinstance(target, tree.Unary) and target.operator == "*"):
+                self.user_code(path, target)  # `(a ? b : c) = 1`, `f(n) = 1`, `a.*p = 1`
             self.disturb(path)
-        elif "?" in members:
+        elif "?" in members or (members and overlaps(variable.type)):
             self.lose(path, variable)
+            path.lost |= {variable.serial}
         else:
             self.keep(path, variable, members, value)
 
@@ -550,6 +617,8 @@ class Expressions(ABC):
         """Store a value as far as the type of the variable holds it."""
         if variable.shared or variable.serial in path.shared:
             self.disturb(path)
+        if not members and isinstance(value, Number) and isinstance(plain_type(variable.type), Record):
+            value = None  # a constructor or an operator makes something of it
         if not members:
             scalar = variable.scalar
             if variable.is_dim3:
@@ -596,6 +665,7 @@ class Expressions(ABC):
             variable, _ = self.frame.find(name)
             if variable is not None and not variable.fixed:
                 self.lose(path, variable)
+                path.lost |= {variable.serial}
         self.disturb(path)
 
     def _changed_at(self, name: tree.Name) -> bool:
@@ -617,21 +687,46 @@ class Expressions(ABC):
             self._argument(path, expr)
         return values
 
+    def given_away(self, path: Path, exprs: Sequence[tree.Expr], *, chosen: bool = True) -> None:
+        """A function out of sight got these: it may make of them what it likes. Unless it is ``chosen``, what it makes
+        follows from what it got."""
+        for expr in exprs:
+            if isinstance(expr, tree.Unary) and expr.operator == "&":
+                expr = expr.operand
+            while isinstance(expr, (tree.Member, tree.Index)):
+                expr = expr.base
+            variable = self.frame.find(expr.text)[0] if isinstance(expr, tree.Name) else None
+            if variable is not None:
+                if chosen:
+                    path.lost -= {variable.serial}
+                    path.given |= {variable.serial}
+                elif variable.serial in path.shared or variable.shared:
+                    path.lost |= {variable.serial}
+
     def method(self, path: Path, callee: tree.Member, expr: tree.Call) -> HostValue | None:
         """``object.f(...)`` that is not followed."""
         self.arguments(path, expr.arguments)
         n = evaluate(expr, self.scope(path, expr))
         if n is not None:
             return number(n)
-        if callee.name in READING_METHODS:
+        if only_reads(expr, self.frame):
             text = self.frame.spelled(expr)
             scalar = scalar_of(plain_type(evaluate_value(expr, self.scope(path, expr)).type))
             fits = scalar is None or (scalar.kind == "int" and scalar.size >= 4)
-            return path.symbol(text, path.epoch) if fits and len(text) <= _MOST_TEXT else None
+            if not fits or len(text) > _MOST_TEXT:
+                return None
+            made = path.symbol(text, path.epoch)
+            if not is_chosen(expr, self.frame, path):
+                path.unfollowed |= made.term.symbols
+            return made
         root, _ = member_path(callee.base)
         variable = None if root is None else self.frame.find(root)[0]
         if variable is not None and not variable.fixed:
             self.lose(path, variable)
+        if not is_called_in_sight(expr, self.frame, path):
+            chosen = any(is_chosen(each, self.frame, path) for each in expr.arguments)
+            self.given_away(path, expr.arguments)
+            self.given_away(path, (callee.base,), chosen=chosen or callee.name not in standard_methods())
         self.disturb(path, expr.arguments)
         return None
 
@@ -640,9 +735,15 @@ def extents_of(size: Number) -> Extents | None:
     """The extents that a number makes. Where its type is not known, it may be a dim3: of a member of a type that the
     kernel gets, too, it tells the kernel (``in_kernel_words``)."""
     if not size.doubtful:
-        return Extents((size.term, ONE, ONE))
+        return Extents((in_range(size.term), ONE, ONE))
     symbol = size.term.symbol
     return None if symbol is None or "::" not in symbol.name else Extents((size.term, None, None))
+
+
+def in_range(term: HostTerm | None) -> HostTerm | None:
+    """The number that an ``unsigned`` of a ``dim3`` begins as; one that is negative stays so, to be told."""
+    n = None if term is None else term.number
+    return term if n is None or n < 1 << 32 else constant(n & 0xFFFFFFFF)
 
 
 def _last(name: tree.Name) -> str:

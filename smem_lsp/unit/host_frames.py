@@ -12,22 +12,13 @@ from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.host_functions import launch_calls, reading_methods, reads_values
 from smem_lsp.syntax.parse import Body, Function
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.host_values import HostValue, Path, Variable
 
 # macros that let a condition be true behind them: PyTorch, glog, the C library and the like
 GUARDS = r"(?:[A-Z0-9]+_)*(?:CHECK|ASSERT|ENFORCE|REQUIRE)(?:_(?:EQ|NE|LT|LE|GT|GE|MSG))?|assert"
-
-LAUNCH_CALLS = frozenset(
-    (
-        "cudaLaunchKernel",
-        "cudaLaunchCooperativeKernel",
-        "cudaLaunchKernelEx",
-        "cudaLaunchKernelExC",
-        "cuLaunchKernel",
-    )
-)
 
 
 @dataclass(eq=False)
@@ -138,15 +129,6 @@ class Traits:
         return {name for name, places in self.changed.items() if any(lo <= at < hi for at in places)}
 
 
-# C functions and those of std that take numbers by value, or only read them
-_READERS = frozenset(
-    "dim3 min max printf fprintf snprintf ceil floor sqrt log log2 pow abs fabs assert sizeof to_string clamp malloc "
-    "calloc free memset memcpy exit abort make_uint3 make_int3 gcd lcm CEIL_DIV".split()
-)
-READING_METHODS = frozenset(
-    "size sizes numel dim dims ndimension stride strides length empty data data_ptr const_data_ptr mutable_data_ptr "
-    "scalar_type dtype device get begin end rows cols count is_contiguous is_cuda defined c_str front back at".split()
-)
 _VALUE_SPACES = frozenset(
     ("std", "thrust", "at", "torch", "c10")
 )  # their classes keep no references to numbers
@@ -171,7 +153,7 @@ def _changes(body: Body, i: int, by_value: Mapping[str, frozenset[int]]) -> bool
     if before == "AMP" and _is_address(body, i - 1):
         return not (_reads_address(body, i) or _is_argument_of_launch(body, i))
     if end > i + 1 and after == "LP":
-        return texts[end - 1] not in READING_METHODS
+        return texts[end - 1] not in reading_methods()
     bare = before in ("LP", "COMMA") and after in ("RP", "COMMA")
     return bare and not _by_value(body, i, by_value)
 
@@ -218,14 +200,14 @@ def _is_argument_of_launch(body: Body, i: int) -> bool:
 
 def _goes_to_launch(body: Body, i: int) -> bool:
     opening = _opening(body, i)
-    return opening > 0 and body.tokens.texts[opening - 1] in LAUNCH_CALLS
+    return opening > 0 and body.tokens.texts[opening - 1] in launch_calls()
 
 
 def _reads_address(body: Body, i: int) -> bool:
     """Does ``&name`` at token ``i`` go to a launch, or to a function that reads launch configurations?"""
     opening = _opening(body, i)
     before = body.tokens.texts[opening - 1] if opening > 0 else ""
-    return before in CUDA.config_readers or before in LAUNCH_CALLS or before.startswith(">>>")
+    return before in CUDA.config_readers or before in launch_calls() or before.startswith(">>>")
 
 
 def _by_value(body: Body, i: int, by_value: Mapping[str, frozenset[int]]) -> bool:
@@ -250,13 +232,13 @@ def _by_value(body: Body, i: int, by_value: Mapping[str, frozenset[int]]) -> boo
         return True  # parentheses, a launch, a condition
     if kinds[at - 1] != "NAME":
         return False
-    if callee in _READERS or callee.startswith(("cuda", "cuLaunch", "hip")):
-        return True
-    if kinds[at - 2 : at - 1] == ["DOT"]:
-        return callee in READING_METHODS or by_value.get(callee) == frozenset()
-    if callee in by_value:
+    if callee in by_value and kinds[at - 2 : at - 1] != ["DOT"]:
         position = _position(body, opening, i)
         return not by_value[callee] if position is None else position not in by_value[callee]
+    if reads_values(callee) or callee.startswith(("cuda", "cuLaunch", "hip")):
+        return True
+    if kinds[at - 2 : at - 1] == ["DOT"]:
+        return callee in reading_methods() or by_value.get(callee) == frozenset()
     if kinds[at - 2 : at - 1] in (["TYPE"], ["AUTO"]) or texts[at - 2 : at - 1] == ["dim3"]:
         return True  # a declaration
     if re.fullmatch(GUARDS, callee) or callee.startswith(("AT_DISPATCH", "TORCH_")):
@@ -337,7 +319,7 @@ def _relevant(
         inside = {text for kind, text in zip(kinds[lo:hi], texts[lo:hi]) if kind == "NAME"}
         if (
             "LAUNCH_OPEN" in kinds[lo:hi]
-            or not inside.isdisjoint(watched | LAUNCH_CALLS)
+            or not inside.isdisjoint(watched | launch_calls())
             or "RETURN" in kinds[lo:hi]
         ):
             names |= inside

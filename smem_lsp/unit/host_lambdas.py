@@ -9,13 +9,14 @@ from smem_lsp.ir.host_terms import constant
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Type
+from smem_lsp.semantics.types import Type, fundamental
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.host_functions import launch_calls
 from smem_lsp.unit.host_callees import Callees
 from smem_lsp.unit.host_declarations import is_pack
-from smem_lsp.unit.host_expressions import Effort
-from smem_lsp.unit.host_frames import LAUNCH_CALLS, Frame
+from smem_lsp.unit.host_expressions import Effort, fitting
+from smem_lsp.unit.host_frames import Frame
 from smem_lsp.unit.host_statements import Statements
 from smem_lsp.unit.host_values import (
     HostValue,
@@ -78,6 +79,10 @@ class Lambdas(Statements):
                 value = given[at] if at < len(given) else None
                 variable = self.declare(declaration, declarator, [value])
                 variable.pointed = pointed
+                # a number that a caller in sight passes is known, or it is not followed
+                variable.chosen = not self.frame.depth or variable.scalar is None
+                if declarator.name in self.frame.traits.captured:
+                    path.lost |= {variable.serial}
                 reference = bool({"&", "&&"} & set(declarator.pointers))
                 if reference and "const" in declaration.words and at < len(given):
                     variable.shared = False
@@ -126,7 +131,7 @@ class Lambdas(Statements):
         lo, hi = frame.base + expr.body[0], frame.base + expr.body[1]
         kinds, texts = frame.body.tokens.kinds, frame.body.tokens.texts
         inside = set(texts[lo:hi])
-        if not ("<<<" in inside or inside & LAUNCH_CALLS or inside & self.watched):
+        if not ("<<<" in inside or inside & launch_calls() or inside & self.watched):
             return LambdaName(number)
         if not self._called_by_name(lo, kinds, texts):
             self._walk_closure(path, number, None)
@@ -174,7 +179,21 @@ class Lambdas(Statements):
         returned = self._walk_closure(path, value.number, values)
         self.disturb(path)
         results = {result for end, result, _ in returned if not end.dead}
-        return results.pop() if len(results) == 1 else None
+        return self._converted(made, results.pop()) if len(results) == 1 else None
+
+    @staticmethod
+    def _converted(made: _Closure, value: HostValue | None) -> HostValue | None:
+        """What a lambda returns, as the type that it names: ``-> unsigned``."""
+        node, tokens = made.node, made.frame.body.tokens
+        start = made.base + (node.captures if node.parameters is None else node.parameters)[1]
+        between = tokens.texts[start : made.base + node.body[0]]
+        if "->" not in between or not isinstance(value, Number):
+            return value
+        kind = fundamental([text for text in between[between.index("->") + 1 :] if text != "{"])
+        n = value.term.number
+        if kind is None or kind.kind != "int" or kind.size < 4:
+            return None
+        return value if n is None else Number(constant(fitting(n, kind.size, kind.signed) or 0))
 
     def _walk_closure(
         self,

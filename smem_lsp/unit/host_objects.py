@@ -72,7 +72,7 @@ def _fields(record: Record) -> tuple[Field, ...]:
             found.append(
                 Field(
                     declarator.name,
-                    type_of.declarator_type(base, declarator, scope),
+                    None if declarator.width else type_of.declarator_type(base, declarator, scope),
                     "dim3" in parsed.words and not declarator.pointers and not declarator.dims,
                     None if made is None else evaluate(made, scope),
                     declarator.initializer is not None,

@@ -13,10 +13,11 @@ from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.local_declarations import declare_statement
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.host_functions import launch_calls
 from smem_lsp.unit.host_asked import names_at
-from smem_lsp.unit.host_declarations import Declarations, nodes_of
+from smem_lsp.unit.host_declarations import Declarations
 from smem_lsp.unit.host_expressions import MOST_LEVELS, Effort, TooMuch
-from smem_lsp.unit.host_frames import LAUNCH_CALLS
+from smem_lsp.unit.host_unfollowed import is_object, is_open, nodes_of
 from smem_lsp.unit.host_values import (
     HostValue,
     Items,
@@ -28,6 +29,7 @@ from smem_lsp.unit.host_values import (
     Variable,
     any_of,
     joined,
+    symbols_of,
     term_of,
 )
 from smem_lsp.unit.kernel_tables import KernelTable
@@ -205,6 +207,8 @@ class Statements(Declarations):
                     other = path.copy()
                     if known is None and asked is not None:
                         other.asked |= asked
+                    if known is None and condition is not None and not is_open(condition, self.frame, path):
+                        other.doubts |= {(self.key(condition), truth)}
                     side.append(other if condition is None else self.assume(other, condition, truth))
         self.frame.base = outer
         return [path for path in yes if not path.dead], [path for path in no if not path.dead]
@@ -382,9 +386,26 @@ class Statements(Declarations):
             symbol = term.symbol
             assert symbol is not None
             path.store(variable, (), Number(term), self.fresh())
+            if not self._ends_at_choice(path, variable.name, lo, hi):
+                path.unfollowed |= {symbol}
             self.power_of_two(path, symbol)
             grows = operator in ("*=", "<<=")
             path.learn(Comparison(term, ">=" if grows else "<=", constant(n)))
+
+    def _ends_at_choice(self, path: Path, name: str, lo: int, hi: int) -> bool:
+        """Does a loop go on while ``name`` is less than a number that somebody chooses, and for no other reason?"""
+        kinds, texts = self.frame.body.tokens.kinds[lo:hi], self.frame.body.tokens.texts[lo:hi]
+        if not {"BREAK", "RETURN", "GOTO", "AND_AND", "QUESTION"}.isdisjoint(kinds):
+            return False
+        bounds = [
+            texts[at + 2]
+            for at in range(len(texts) - 3)
+            if texts[at] == name and texts[at + 1] in ("<", "<=") and texts[at + 3] in (")", ";")
+        ]
+        found, _ = self.frame.find(bounds[0]) if len(bounds) == 1 else (None, False)
+        value = None if found is None else path.read(found, (), found.name)
+        symbols = symbols_of(value)
+        return bool(symbols) and symbols.isdisjoint(path.unfollowed)
 
     def _counted(self, paths: list[Path], head: tree.ForHead, node: tree.For) -> list[Path] | None:
         """A path for each turn of ``for (int t = 32; t <= 512; t *= 2)``; None: too many turns, or not known."""
@@ -433,6 +454,12 @@ class Statements(Declarations):
         given = [(path, self.value(path, head.range)) for path in paths]
         declared = head.declaration.declarators
         self.declaration(paths, head.declaration, node.head)
+        if declared and "&" in declared[0].pointers and "const" not in head.declaration.words:
+            names = [declared[0].name] if declared[0].name else declared[0].bindings
+            if not self.frame.traits.changed.keys().isdisjoint(names):
+                for path in paths:  # each element has another name, by which it is changed
+                    self.user_code(path, head.range)
+                return None
         if len(declared) != 1 or not all(isinstance(value, Items) for _, value in given):
             return None
         lists = [(path, value.values) for path, value in given if isinstance(value, Items)]
@@ -464,6 +491,9 @@ class Statements(Declarations):
             return None, paths
         base, self.frame.base = self.frame.base, span[0]
         paths = self.parsed(paths, parsed, span)
+        if start == "condition" and isinstance(parsed, tree.Expr) and is_object(parsed, self.frame):
+            for path in paths:  # a conversion to bool
+                self.user_code(path, parsed)
         self.frame.base = base
         return parsed, [path for path in paths if not path.dead]
 
@@ -492,7 +522,7 @@ class Statements(Declarations):
         tokens = self.frame.body.tokens
         words = set(tokens.texts[span[0] : span[1]])
         traits = self.frame.traits
-        if words.isdisjoint(traits.relevant) and "<<<" not in words and words.isdisjoint(LAUNCH_CALLS):
+        if words.isdisjoint(traits.relevant) and "<<<" not in words and words.isdisjoint(launch_calls()):
             return paths
         if words.isdisjoint(_CHOOSING):
             return paths
@@ -507,9 +537,13 @@ class Statements(Declarations):
                     after.append(path)
                     continue
                 asked = names_at(self.frame, *span)
-                for option in options:
+                by = node.condition if isinstance(node, tree.Ternary) else node
+                open_ = is_open(by, self.frame, path)
+                for number, option in enumerate(options):
                     other = path.copy()
                     other.asked |= asked
+                    if not open_:
+                        other.doubts |= {(self.key(node), number)}
                     other.chosen[self.key(node)] = option
                     if isinstance(node, tree.Ternary):
                         self.assume(other, node.condition, bool(option))

@@ -10,10 +10,9 @@ from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import PROCESS, Query, Store
 from smem_lsp.syntax.blocks import Block, Definition
+from smem_lsp.syntax.host_functions import kernel_getters, launch_calls
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.explicit_instantiations import spelled
-from smem_lsp.unit.host_frames import LAUNCH_CALLS
-from smem_lsp.unit.kernel_strings import KERNEL_GETTERS
 
 
 class HostText:
@@ -95,7 +94,7 @@ def _concerned(unit: TranslationUnit, wanted: frozenset[str]) -> Iterator[object
 def _related(functions: Sequence[Function], wanted: frozenset[str]) -> set[int]:
     """The functions that launch, that name a kernel, that name one of these, or that one of all of these names: but for
     kernels, which host code does not enter."""
-    telling = wanted | KERNEL_GETTERS
+    telling = wanted | kernel_getters()
     more = [f for f in functions if launches_in(f) or not telling.isdisjoint(f.definition.body_words)]
     found = {f.number: f for f in more}
     others = [f for f in functions if f.number not in found and not f.is_kernel]
@@ -133,7 +132,7 @@ def _face_of(block: Block, wanted: frozenset[str]) -> object:
 def _seen(block: Block, wanted: frozenset[str]) -> Iterator[tuple[object, ...]]:
     """What host code sees of each function. Of a kernel that launches nothing and names no kernel, no more than its
     head. Of other functions also where they stand in the block: their launches are placed there."""
-    telling = wanted | KERNEL_GETTERS
+    telling = wanted | kernel_getters()
     for each in block.functions:
         checkpoint()
         definition, head = each.definition, each.definition.head
@@ -152,4 +151,4 @@ def launches_in(function: Function) -> bool:
 
 def _says_launch(definition: Definition) -> bool:
     words = definition.words
-    return "<<<" in words or not LAUNCH_CALLS.isdisjoint(words)
+    return "<<<" in words or not launch_calls().isdisjoint(words)

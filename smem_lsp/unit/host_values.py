@@ -116,6 +116,8 @@ class Variable:
     fixed: bool = False  # const
     pointed: bool = False  # ``*p`` of a parameter, which stands for what it points to
     matters: bool = True  # may decide about a launch
+    chosen: bool = False  # somebody out of sight may choose what it begins as
+    open: bool = True  # something that somebody chooses may decide it, in whatever way
 
     @property
     def scalar(self) -> Scalar | None:
@@ -134,7 +136,10 @@ class Variable:
 class Path:
     """One way through host code. ``versions``: of variables, for the names of their unknown members; ``known``: what
     symbols were found to be; ``epoch``: changes whenever something that is not followed may have changed; ``chosen``:
-    what expressions with several values have; ``asked``: see ``host_asked``."""
+    what expressions with several values have; ``asked``: see ``host_asked``; ``lost``: variables that code in sight has
+    changed in a way that is not followed; ``given``: those that code out of sight may have; ``unfollowed``, which all
+    ways share: numbers that are not known, and that nobody chooses; ``doubts``: conditions on the way that code in
+    sight decides, each with what it is taken for."""
 
     values: dict[tuple[int, Members], HostValue] = field(default_factory=dict)
     versions: dict[int, int] = field(default_factory=dict)
@@ -145,6 +150,10 @@ class Path:
     chosen: dict[tuple[int, int, int, int], HostValue | bool | None] = field(default_factory=dict)
     dead: bool = False
     asked: frozenset[tuple[int, str]] = frozenset()
+    lost: frozenset[int] = frozenset()
+    given: frozenset[int] = frozenset()
+    doubts: frozenset[tuple[object, object]] = frozenset()
+    unfollowed: set[Symbol] = field(default_factory=set)
 
     def copy(self) -> Path:
         return Path(
@@ -156,6 +165,10 @@ class Path:
             self.epoch,
             dict(self.chosen),
             asked=self.asked,
+            lost=self.lost,
+            given=self.given,
+            doubts=self.doubts,
+            unfollowed=self.unfollowed,
         )
 
     def symbol(self, name: str, version: int, *, doubtful: bool = False) -> Number:
@@ -181,6 +194,16 @@ class Path:
         return self._unknown(variable, members, text, self.versions.get(variable.serial, 0))
 
     def _unknown(self, variable: Variable, members: Members, text: str, version: int) -> HostValue | None:
+        found = self._any(variable, members, text, version)
+        if not self.is_chosen(variable):
+            self.unfollowed |= symbols_of(found)
+        return found
+
+    def is_chosen(self, variable: Variable) -> bool:
+        """May somebody choose what the variable is here, where that is not known?"""
+        return variable.serial not in self.lost and (variable.chosen or variable.serial in self.given)
+
+    def _any(self, variable: Variable, members: Members, text: str, version: int) -> HostValue | None:
         if variable.is_dim3 and not members:
             x, y, z = (self.symbol(f"{text}.{axis}", version).term for axis in "xyz")
             return Extents((x, y, z))
@@ -217,6 +240,8 @@ class Path:
             self.versions[serial] = version
         else:
             self.values[serial, members] = value
+            if not (members or variable.shared or serial in self.shared):
+                self.lost -= {serial}
 
     # ---- what holds ----------------------------------------------------------------------------------------------
 
@@ -416,6 +441,9 @@ def _meet(one: Path, other: Path, version: int) -> None:
     one.facts = tuple(fact for fact in one.facts if fact in other.facts)
     one.shared |= other.shared
     one.asked |= other.asked
+    one.lost |= other.lost
+    one.given |= other.given
+    one.doubts &= other.doubts
     one.known = {symbol: n for symbol, n in one.known.items() if other.known.get(symbol) == n}
     if one.epoch != other.epoch:
         one.epoch = version
@@ -429,6 +457,8 @@ def _meet(one: Path, other: Path, version: int) -> None:
             one.values.pop(key, None)
             if either is not None:
                 one.values[key] = either
+            else:
+                one.lost |= {key[0]}
             one.versions[key[0]] = version
 
 

@@ -6,23 +6,16 @@ from collections.abc import Collection, Sequence
 
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
+from smem_lsp.syntax.host_functions import launch_calls
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import TranslationUnit
-from smem_lsp.unit.host_frames import LAUNCH_CALLS
+from smem_lsp.unit.host_callees import asks_only
 from smem_lsp.unit.kernel_tables import kernel_tables
 from smem_lsp.unit.opt_in import is_launch
 
 ANY_KERNEL = ""
 """The name of the kernel of a launch through a pointer that is not followed."""
 
-_READERS = (
-    "cudaFunc",
-    "cudaOccupancy",
-    "cuFunc",
-    "cuOccupancy",
-    "hipFunc",
-    "hipOccupancy",
-)  # keep no pointer
 _MOST_BACK = 200  # tokens between a name and the parenthesis around it
 
 
@@ -51,7 +44,7 @@ def _only_asks(body: Tokens, at: int) -> bool:
         if depth < 0:
             callee = _callee(body.texts, i)
             if callee:
-                return callee in LAUNCH_CALLS or callee.startswith(_READERS)
+                return callee in launch_calls() or asks_only(callee)
             depth = 0  # the parentheses of a cast
     return False
 

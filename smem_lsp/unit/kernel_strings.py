@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from smem_lsp.source.digits import whole_number
 from smem_lsp.source.regex import regex
 
-KERNEL_GETTERS = frozenset(("cuModuleGetFunction", "cuLibraryGetKernel", "cudaLibraryGetKernel"))
-
 _MANGLED = regex(r"_Z(\d+)([A-Za-z_]\w*)")  # of a function of the global namespace (Itanium C++ ABI, 5.1)
 _NAME = regex(r"[A-Za-z_]\w*")
 _GETTER = regex(r'(?:ModuleGetFunction|LibraryGetKernel)\s*\([^;"]{0,500}"([^"\n]{1,500})"\s*\)')

@@ -17,6 +17,7 @@ from smem_lsp.unit.host_callees import Callees
 from smem_lsp.unit.host_calls import Calls
 from smem_lsp.unit.host_declarations import is_expansion
 from smem_lsp.unit.host_expressions import Effort, extents_of
+from smem_lsp.unit.host_unfollowed import is_chosen
 from smem_lsp.unit.host_values import (
     ZERO,
     Axes,
@@ -87,6 +88,7 @@ class LaunchFinder(Calls):
             size=dynamic,
             given=types,
             opening=opening,
+            unfollowed=not is_chosen(expr.configuration[1], self.frame, path),
         )
 
     def _kernels(self, path: Path, callee: tree.Expr) -> list[KernelName]:
@@ -142,9 +144,10 @@ class LaunchFinder(Calls):
         cluster: Dims | None = None,
         opening: int | None = None,
         extended: bool = False,
+        unfollowed: bool = False,
     ) -> None:
         """``kernels``: one of them is launched; ``size``: what ``passed`` is the value of; ``given``: types of its
-        arguments."""
+        arguments; ``unfollowed``: where nothing is known of the block, it comes from code in sight."""
         frame = self.frame
         span = frame.body.site(frame.base + expr.lo, frame.base + expr.hi)
         n = None if passed is None else passed.term.number
@@ -170,6 +173,10 @@ class LaunchFinder(Calls):
             impossible=impossible,
             addends=() if passed is None else passed.addends,
             open=frame.open,
+            doubted=bool(path.doubts),
+            unfollowed=any(
+                unfollowed if each is None else not each.symbols.isdisjoint(path.unfollowed) for each in block
+            ),
             terms=HostTerms(
                 block,
                 grid,
@@ -230,7 +237,7 @@ class LaunchFinder(Calls):
         if name.startswith("cudaLaunchKernelEx"):
             self._configured(path, name, expr)
             return
-        driver = name == "cuLaunchKernel"
+        driver = name.startswith("cuLaunch")
         passed: tree.Expr | None
         kernels = self._addressed(path, given[0])
         values = [self.value(path, each) for each in given]

@@ -19,6 +19,7 @@ from smem_lsp.source.queries import PROCESS, Query, Store
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.blocks import site as site_of
+from smem_lsp.syntax.host_functions import kernel_getters
 from smem_lsp.syntax.parse import Function, TranslationUnit, UnitFile
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.changed_arguments import changed_arguments
@@ -28,7 +29,6 @@ from smem_lsp.unit.host_expressions import Effort, TooMuch
 from smem_lsp.unit.host_frames import names_text
 from smem_lsp.unit.host_text import HostText, host_text, launches_in
 from smem_lsp.unit.kernel_addresses import ANY_KERNEL, kernels_with_address
-from smem_lsp.unit.kernel_strings import KERNEL_GETTERS
 from smem_lsp.unit.kernel_tables import IN_TABLE, KernelTable, kernel_tables
 from smem_lsp.unit.launch_walk import Found, LaunchFinder
 from smem_lsp.unit.outside_calls import NOTHING, Outside, Passed, bound_to_unit, outside_of, unseen
@@ -559,8 +559,8 @@ def _launching(
     if not launching:
         return []
     kernels = frozenset(wanted)
-    telling = [f for f in functions if not (kernels | KERNEL_GETTERS).isdisjoint(f.definition.body_words)]
-    names = kernels.union(KERNEL_GETTERS, tables, (f.name for f in telling if gives_one_of(f, kernels)))
+    telling = [f for f in functions if not (kernels | kernel_getters()).isdisjoint(f.definition.body_words)]
+    names = kernels.union(kernel_getters(), tables, (f.name for f in telling if gives_one_of(f, kernels)))
     passed = frozenset[str]().union(*(function.definition.body_words for function in telling))
     passing = [*launching, *(f for f in functions if f.island.template and not f.is_kernel)]
     for _ in range(_DEEPEST):
@@ -628,6 +628,8 @@ def _shared(one: LaunchSite, other: LaunchSite) -> LaunchSite:
         impossible=one.impossible if one.impossible == other.impossible else None,
         addends=one.addends if one.addends == other.addends else (),
         open=one.open or other.open,
+        unfollowed=one.unfollowed or other.unfollowed,
+        doubted=one.doubted or other.doubted,
         caller=one.caller if one.caller == other.caller else None,
         terms=terms,
     )

@@ -103,6 +103,14 @@ def test_bare_program_name_is_looked_up_on_path(tmp_path: Path) -> None:
         ("arch = []", 'smem.toml:1: "arch" must name at least one target'),
         ('select = "SMEM3"', 'smem.toml:1: "select" must be a list of strings, not a string'),
         ("ignore = [3]", 'smem.toml:1: "ignore" must be a list of strings, but holds a whole number'),
+        (
+            'stubs = ["~nobody-here/x.cuh"]',
+            'smem.toml:1: "stubs" is "~nobody-here/x.cuh": there is no such home folder',
+        ),
+        (
+            'include-dirs = ["~nobody-here/x"]',
+            'smem.toml:1: "include-dirs" is "~nobody-here/x": there is no such home folder',
+        ),
         ("nvcc = []", 'smem.toml:1: "nvcc" must be a string, not a list'),
         (
             'defines = ["1X"]',

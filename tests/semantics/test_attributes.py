@@ -26,6 +26,14 @@ from smem_lsp.semantics.attributes import Problem, problem_of
         ("int f(int n) { return n; }", 1, "f has a body: a file of declarations holds no code"),
         ("namespace a {\nint f(int);\nint g(int n) { return n; }\n}", 3, "g has a body"),
         ("// it\n#include <x>", 2, "#include has no meaning in a file of declarations"),
+        ("struct S {\n#define N 3\nint n;\n};", 2, "#define has no meaning in a file of declarations"),
+        ('extern "C" {\nint f(int);\n#if 1\n}', 3, "#if has no meaning in a file of declarations"),
+        ("namespace a {\n#define N 3\n}", 2, "#define has no meaning"),
+        ("struct S { int f() { return 1; } };", 1, "f has a body: a file of declarations holds no code"),
+        ("struct S { S(int n) : m(n) {} int m; };", 1, "S has a body"),
+        ("struct S { ~S() {} };", 1, "S has a body"),
+        ("struct S { struct T { T() {} }; };", 1, "T has a body"),
+        ("struct S {\n[[smem::purr]] int f(int n);\n};", 1, 'f has the unknown attribute "smem::purr"'),
         ("int f(int n)", 1, "no declaration that is understood"),
         ("nonsense here", 1, "no declaration that is understood"),
         ("{", 1, "no declaration that is understood"),
@@ -48,6 +56,7 @@ def test_the_first_problem_is_told(text: str, line: int, what: str) -> None:
         "struct Tile;\nusing Index = int;\n[[smem::updates(p)]] __device__ void f(Tile* p, Index n);",
         'extern "C" [[smem::pure]] __device__ int f(int n);',
         "[[smem::barrier(block), smem::barrier(warp)]] void f();",
+        "struct S { S(int n); ~S(); int f(int n = {3}) const; struct alignas(16) T { int a; }; };",
     ],
 )
 def test_declarations_are_understood(text: str) -> None:

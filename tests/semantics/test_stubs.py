@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 
+from smem_lsp.analysis.host.api import MODELS, api_of, handle_types, words_of_lifetimes
 from smem_lsp.lowering.callees.library_names import LIBRARY
 from smem_lsp.lowering.library.values import KNOWN
 from smem_lsp.semantics.collect import collect, inside
@@ -20,13 +22,17 @@ from smem_lsp.semantics.declarations import (
     Source,
 )
 from smem_lsp.semantics.intrinsics import signature
+from smem_lsp.semantics.library_entities import ALIASES, LAYOUTS
+from smem_lsp.semantics.type_traits import CONSTANTS, TYPES
 from smem_lsp.syntax import stubs, symbols
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.known_names import known
 from smem_lsp.syntax.lexer import lex
-from smem_lsp.targets.dialects import CUDA, DIALECTS
+from smem_lsp.targets.dialects import CUDA, DIALECTS, HIP
+from smem_lsp.unit.host_models import MODELS as OF_NUMBERS
 
-FILES = sorted(stubs.FOLDER.glob("*.cuh"))
+FILES = [*sorted(stubs.FOLDER.glob("*.cuh")), *sorted((stubs.FOLDER / "host").glob("*.cuh"))]
+HOST = stubs.host().all
 OWN = stubs.own().all
 
 
@@ -51,16 +57,16 @@ def _declared(text: str) -> list[tuple[tuple[str, ...], str]]:
     return listed
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_the_front_end_finds_what_the_index_finds(file: object) -> None:
-    text = (stubs.FOLDER / str(file)).read_text(encoding="utf-8")
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(stubs.FOLDER).as_posix())
+def test_the_front_end_finds_what_the_index_finds(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
     assert sorted(_declared(text)) == sorted(
         (each.around, each.name) for each in stubs.indexed(text, "x.cuh")
     )
 
 
 def test_every_function_has_a_signature() -> None:
-    for each in OWN:
+    for each in (*OWN, *HOST):
         if each.parameters is not None:
             found = signature(each)
             assert found is not None, each.text
@@ -68,13 +74,18 @@ def test_every_function_has_a_signature() -> None:
             assert names == [name for name in each.parameter_names if name != "..."], each.text
 
 
+OF_PARAMETERS = {"makes", "releases", "flags", "stream", "event", "direction", "arguments"}
+
+
 def test_every_attribute_is_known_and_names_parameters() -> None:
-    for each in OWN:
+    for each in (*OWN, *HOST):
         assert re.sub(r"smem::\w+(\([\w, ]+\))?(, )?", "", each.written) == "", each.text
         for attribute in each.attributes:
             assert attribute.name in stubs.ATTRIBUTES, each.text
             if attribute.name in ("reads", "writes", "updates", "uniform"):
                 assert {*attribute.arguments} <= {*each.parameter_names, "some"}, each.text
+            if attribute.name in OF_PARAMETERS:
+                assert attribute.arguments[0] in {*each.parameter_names, "last"}, each.text
             if attribute.name == "collective":
                 assert {*attribute.arguments} <= {*each.parameter_names}, each.text
 
@@ -88,6 +99,32 @@ def test_every_model_has_code_and_all_code_a_declaration() -> None:
     assert declared == {each.model for each in LIBRARY if each.model} | OF_CLASSES | OF_COPIES
 
 
+def test_what_host_code_makes_has_a_name() -> None:
+    """Whatever is declared is understood; what is not declared of the API may do anything."""
+    for each in HOST:
+        assert each.written or each.member or each.around == ("at",) or each.text.endswith("{"), each.text
+        if each.text.endswith("{") or each.file == "std.cuh":
+            continue
+        if each.parameters is None:
+            assert each.name in handle_types(CUDA)
+        elif each.name.startswith("cu"):
+            assert api_of(each.name, CUDA) == api_of(each.name + "_v2", CUDA) != api_of("cudaUnheard", CUDA)
+
+
+def test_every_model_of_host_code_has_code() -> None:
+    named = {each.argument("model") or each.value for each in HOST} - {""}
+    assert named == MODELS | OF_NUMBERS
+
+
+def test_a_dialect_spells_the_api_in_its_own_way() -> None:
+    assert api_of("hipMemcpyAsync", HIP) == api_of("cudaMemcpyAsync", CUDA)
+    assert api_of("hipMemcpyHtoD", HIP) == api_of("cuMemcpyHtoD", CUDA)
+    assert api_of("cudaMalloc", HIP) is None is api_of("custom", CUDA)
+    assert {"hipStream_t", "CUstream"} <= handle_types(HIP).keys()
+    assert "cudaStream_t" not in handle_types(HIP)
+    assert {"hipMallocAsync", "hipMallocAsync_v2"} <= words_of_lifetimes(HIP)
+
+
 def test_every_value_has_code_and_all_code_a_declaration() -> None:
     assert {each.value for each in OWN if each.value} == KNOWN
 
@@ -95,6 +132,14 @@ def test_every_value_has_code_and_all_code_a_declaration() -> None:
 def test_every_storage_has_code_and_all_code_a_declaration() -> None:
     assert {each.argument("storage") for each in OWN if each.has("storage")} == STORAGES
     assert len(classes()) == sum(each.has("storage") for each in OWN)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "code"),
+    [("type", TYPES), ("constant", CONSTANTS), ("layout", LAYOUTS), ("alias", ALIASES)],
+)
+def test_every_type_has_code_and_all_code_a_declaration(attribute: str, code: frozenset[str]) -> None:
+    assert {each.argument(attribute) for each in OWN if each.has(attribute)} == code
 
 
 def test_overloads_say_the_same() -> None:

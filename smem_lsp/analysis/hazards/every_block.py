@@ -151,8 +151,11 @@ class _Runs:
                 left.discard(key)
                 if threads < most:  # else no larger one is left for which it holds
                     yield key, Ground(above=threads, whole_warps=True, rows=rows, warp=warp, largest=most)
+        # where nobody chooses the block, one of whole warps need not be launched
+        in_all = self._shown((2, 1, 1)) if left and self.kernel.unfollowed_launches else {}
         for key in left:
-            yield key, Ground(above=warp - 1, whole_warps=True, rows=rows, warp=warp, largest=most)
+            above = 1 if key in in_all else warp - 1
+            yield key, Ground(above=above, whole_warps=True, rows=rows, warp=warp, largest=most)
 
     def _largest(self, most: int) -> int:
         """Threads of the largest block in ``x``, of at most so many, that stays inside the arrays."""

@@ -9,56 +9,14 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
+from smem_lsp.syntax.host_functions import of_library, reads_values, standard_methods
 from smem_lsp.syntax.parse import Function
 from smem_lsp.targets.dialects import Dialect
 
-# functions of C that neither keep what they are given nor wait for a device
-_OF_C = frozenset(
-    "printf fprintf sprintf snprintf puts fputs fflush malloc calloc free memset memcpy memmove memcmp strcmp strlen "
-    "sqrt sqrtf pow powf exp expf log logf log2 sin cos sinf cosf fabs fabsf abs ceil floor rand srand time clock "
-    "assert sizeof perror atoi atof strtol gettimeofday fopen fclose fread fwrite getenv usleep isnan isinf fmax fmin "
-    "exit abort terminate quick_exit _Exit dim3".split()
-)
-# and of std; those that hand on what they are given stand below
-_OF_STD = _OF_C | frozenset(
-    "min max to_string fill fill_n iota generate copy copy_n sort accumulate equal max_element min_element all_of "
-    "any_of setprecision setw now count duration_cast".split()
-)
-_HANDING_ON = frozenset("move forward swap exchange make_pair make_tuple tie get pair tuple".split())
-_METHODS = frozenset(
-    "size begin end cbegin cend empty clear resize reserve push_back emplace_back back front at c_str str length count "
-    "data what now time_since_epoch".split()
-)
-# methods that hand on nothing that a container holds
-KEEPING_METHODS = frozenset("size begin end cbegin cend empty clear resize reserve back front at".split())
 # libraries take handles for the time of a call, and put work into streams of theirs
 _LIBRARIES = regex(
     r"(?:cublas|cudnn|cufft|cusparse|cusolver|curand|nccl|nvtx|npp|hipblas|rocblas|hipfft|rccl)[A-Z]\w*"
 )
-ENDS = frozenset(
-    ("exit", "abort", "terminate", "quick_exit", "_Exit", "__builtin_trap", "__builtin_unreachable")
-)
-# what the host does with memory: (functions, positions that are written, positions that are read)
-_TOUCHES: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
-    "memset": ((0,), ()),
-    "memcpy": ((0,), (1,)),
-    "memmove": ((0,), (1,)),
-    "memcmp": ((), (0, 1)),
-    "fill": ((0,), ()),
-    "fill_n": ((0,), ()),
-    "iota": ((0,), ()),
-    "generate": ((0,), ()),
-    "sort": ((0,), (0,)),
-    "copy": ((2,), (0,)),
-    "copy_n": ((2,), (0,)),
-    "accumulate": ((), (0,)),
-    "equal": ((), (0, 2)),
-    "max_element": ((), (0,)),
-    "min_element": ((), (0,)),
-    "fwrite": ((), (0,)),
-    "fread": ((0,), ()),
-}
-_NOTHING: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
 _NOT_CALLS = frozenset(
     "if for while switch return sizeof alignof decltype catch static_assert defined".split()
 )
@@ -74,22 +32,31 @@ def is_library(name: str) -> bool:
 
 def is_plain(name: str, space: str = "") -> bool:
     """A function of the C or C++ library that waits for no device. ``space``: before its name."""
-    return name in _OF_C if space in ("", "::") else space == "std::" and name in _OF_STD | _HANDING_ON
+    if space not in ("", "::", "std::"):
+        return False
+    return any(space == "std::" or not each.around for each in of_library(name))
 
 
 def hands_on(name: str) -> bool:
     """Does such a function give back, or elsewhere, what it is given?"""
-    return name in _HANDING_ON
+    return any(each.has("forwards") for each in of_library(name))
 
 
 def is_plain_method(name: str) -> bool:
     """A method of a container or a string, by its name."""
-    return name in _METHODS
+    return name in standard_methods()
 
 
 def touches(name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Positions of the arguments that a function of the C or C++ library writes and reads through."""
-    return _TOUCHES.get(name, _NOTHING)
+    stub = next(iter(of_library(name)), None)
+    if stub is None:
+        return (), ()
+    through = [(stub.parameter_names.index(each.parameter), each.kind) for each in stub.effects]
+    return (
+        tuple(at for at, kind in through if kind in ("w", "x")),
+        tuple(at for at, kind in through if kind in ("r", "x")),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +152,7 @@ def _summary(function: Function, quiet: frozenset[str], dialect: Dialect) -> Sum
         api = api_of(name, dialect)
         if api is not None:
             waits = waits or not api.quiet or api.waits is not None or api.does not in ("", "launch", "set")
-        elif name not in quiet and name not in _OF_STD and name not in _NOT_CALLS:
+        elif name not in quiet and not reads_values(name) and name not in _NOT_CALLS:
             waits = True
     released = any(_keeps(each, dialect) for each in called(function))
     whole = len(names) == len(declared) and function.parameters is not None

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 
 from smem_lsp.analysis.host.api import ALLOCATION, EVENT, MANAGED, STREAM, Api, api_of
 from smem_lsp.analysis.host.callees import (
-    ENDS,
-    KEEPING_METHODS,
     UNKNOWN,
     Parameter,
     hands_on,
@@ -21,6 +19,7 @@ from smem_lsp.analysis.host.frame import NUMBER, PLACE, POINTERS, Address
 from smem_lsp.analysis.host.model import Tokens, Use
 from smem_lsp.analysis.host.order import DEFAULT, LEFT, LIVE, RELEASED, Outcome, Ref, State, Value
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.host_functions import endings, keeping_methods
 
 
 class Calls(Expressions):
@@ -35,7 +34,7 @@ class Calls(Expressions):
                 outcome = self._api(state, expr, name, api)
                 self.outcomes[self.tokens(expr)] = outcome
                 return outcome
-            if name in ENDS:
+            if name in endings():
                 self.dead = True
                 return None
             if "atomic" in name:  # somebody else may access it at the same time
@@ -104,7 +103,7 @@ class Calls(Expressions):
         for value in values:
             self.leave(state, value)
         variable = self.find(base.text) if isinstance(base, tree.Name) else None
-        if variable is not None and variable.several and callee.name in KEEPING_METHODS:
+        if variable is not None and variable.several and callee.name in keeping_methods():
             held = state.values.get(variable.number)
             return held if isinstance(held, Ref) and callee.name in ("at", "front", "back") else None
         self.leave(state, self.value(state, base) if callee.operator == "->" else self.place(state, base))

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from smem_lsp.analysis.host.api import api_of, handle_types, words_of_lifetimes
-from smem_lsp.analysis.host.callees import ENDS, is_plain, is_plain_method
+from smem_lsp.analysis.host.callees import is_plain, is_plain_method
 from smem_lsp.analysis.host.frame import Frame
 from smem_lsp.source import checkpoint
+from smem_lsp.syntax.host_functions import endings
 
 # what stands before a name that is declared
 _TYPES = frozenset(("NAME", "TYPE", "QUALIFIER", "STAR", "AMP", "AND_AND", "GT"))
@@ -41,7 +42,7 @@ class Places(Frame):
     def places(self) -> Sequence[int]:
         """Tokens that may do anything that is followed."""
         tokens = self.body.tokens
-        words = self._of_api | (ENDS & self.function.definition.body_words) | self.followed
+        words = self._of_api | (endings() & self.function.definition.body_words) | self.followed
         return [
             i
             for i, (kind, text) in enumerate(zip(tokens.kinds, tokens.texts))

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field
 from typing import Any
 
-from smem_lsp.analysis.host.callees import ENDS
 from smem_lsp.analysis.host.declarations import QUIET_WORDS, Declarations
 from smem_lsp.analysis.host.frame import NUMBER, PLACE, VALUE, Address, TooMuch
 from smem_lsp.analysis.host.model import Statement, Tokens
@@ -15,6 +14,7 @@ from smem_lsp.analysis.host.order import Ref, State, common_to, distinct
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.host_functions import endings
 
 _MOST_STATES = 24
 _MOST_TURNS = 5  # of a loop, until nothing new is seen
@@ -231,7 +231,7 @@ class Statements(Declarations):
         if isinstance(node, tree.JumpStatement):
             return True
         kinds, texts = self.body.tokens.kinds, self.body.tokens.texts
-        return kinds[node.lo : node.lo + 1] == ["THROW"] or texts[node.lo] in ("throw", *ENDS)
+        return kinds[node.lo : node.lo + 1] == ["THROW"] or texts[node.lo] in ("throw", *endings())
 
     def _switch(self, states: list[State], node: tree.Switch) -> list[State]:
         if not self._matters(node):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.elaborate import operators
-from smem_lsp.elaborate.results import returned_type
+from smem_lsp.elaborate.returned_types import returned_by_function
 from smem_lsp.lowering.body import methods, objects
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state import effects
@@ -44,7 +44,7 @@ def of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
         case tree.Call(callee=tree.Name() as callee) if scope.lookup(callee.text) is None:
             called = overloads.candidates(ctx, callee, expr, scope)
             if len(called) == 1:
-                return plain_type(returned_type(called[0].function, called[0].scope(ctx, {})))
+                return plain_type(returned_by_function(called[0].function, called[0].scope(ctx, {})))
         case tree.Call(callee=tree.Member(operator=".") as member):
             return _of_method(ctx, member.base, member.name, expr.arguments, expr, scope)
         case tree.Call(callee=tree.Name() as callee):
@@ -74,7 +74,7 @@ def _of_operator(
     fitting = overloads.by_type(ctx, fitting, call, scope)
     if len(fitting) != 1:
         return None
-    return plain_type(returned_type(fitting[0], overloads.Callee(fitting[0]).scope(ctx, {})))
+    return plain_type(returned_by_function(fitting[0], overloads.Callee(fitting[0]).scope(ctx, {})))
 
 
 def spelled(ctx: Context, symbol: str, at: tree.Expr) -> list[Function]:
@@ -99,4 +99,4 @@ def _of_method(
         return None
     found = objects.methods(ctx, record, name, at)
     method = methods.chosen(ctx, found, tree.Name(at.lo, at.hi, name), arguments, scope)
-    return None if method is None else plain_type(returned_type(method.function, method.record.scope))
+    return None if method is None else plain_type(returned_by_function(method.function, method.record.scope))

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from smem_lsp.elaborate import operators
 from smem_lsp.elaborate.initializers import parameter_list
-from smem_lsp.elaborate.results import returned_type
 from smem_lsp.elaborate.returned_types import returned_by_function, returned_by_lambda
 from smem_lsp.ir.nodes import (
     Access,
@@ -638,7 +637,7 @@ def body(
     texts = function.head.texts[: function.island.name - function.island.head]
     outcome.deduced = "auto" in texts or block is not ctx.at.body_of(function).statements
     if not outcome.deduced and mark in ("NAME", "GT", "SHIFT"):
-        outcome.record = objects.followed(returned_type(function, inner.constant_scope()))
+        outcome.record = objects.followed(returned_by_function(function, inner.constant_scope()))
         if outcome.record is not None:
             objects.make(ctx, constructors.unnamed(outcome.variable), outcome.record)
             ctx.inlining.made.add(outcome.variable)

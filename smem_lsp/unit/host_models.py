@@ -1,19 +1,23 @@
-"""Calls of libraries in host code that are known by their names."""
+"""Calls of libraries in host code: what their declarations name (``syntax/host_functions.py``), in numbers."""
 
 from __future__ import annotations
 
 import itertools
+import re
 from abc import abstractmethod
 from collections.abc import Sequence
 
 from smem_lsp.ir.host_terms import HostTerm, apply, constant, multiplied, named
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.ir.tensor_maps import ELEMENT_BYTES, PLAIN, TYPES
+from smem_lsp.semantics.entities import Functions
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.host_functions import launch_calls
 from smem_lsp.targets.every import MAX_THREADS, WARP_SIZE
-from smem_lsp.unit.host_expressions import ONE, PARTS
-from smem_lsp.unit.host_frames import LAUNCH_CALLS
+from smem_lsp.unit.host_callees import known_function
+from smem_lsp.unit.host_expressions import ONE
+from smem_lsp.unit.host_frames import GUARDS
 from smem_lsp.unit.host_lambdas import Lambdas
 from smem_lsp.unit.host_values import (
     Extents,
@@ -26,14 +30,15 @@ from smem_lsp.unit.host_values import (
     kernels_of,
     term_of,
 )
-from smem_lsp.unit.kernel_strings import KERNEL_GETTERS, kernel_called
+from smem_lsp.unit.kernel_strings import kernel_called
 from smem_lsp.unit.torch_dispatch import dispatched
 from smem_lsp.unit.variants import visited
 
-_ATTRIBUTES = frozenset(("cudaDeviceGetAttribute", "cuDeviceGetAttribute", "hipDeviceGetAttribute"))
-_ENDS = frozenset(
-    ("exit", "abort", "terminate", "quick_exit", "_Exit", "__builtin_trap", "__builtin_unreachable")
+MODELS = frozenset(
+    "extents launch get_kernel parts part minimum maximum block_size device_attribute ending".split()
 )
+"""Every ``model(...)`` and ``value(...)`` of a function that host code calls which has code here."""
+_LIMITS = {"minimum": "min", "maximum": "max"}
 
 
 class Library(Lambdas):
@@ -42,34 +47,18 @@ class Library(Lambdas):
     def library(self, path: Path, name: str, expr: tree.Call) -> tuple[HostValue | None] | None:
         """Calls whose meaning is known by their name; None: none of them."""
         given = expr.arguments
-        if name == "dim3":
-            return (self.extents(path, given) if given else Extents((ONE, ONE, ONE)),)
-        if name in LAUNCH_CALLS and len(given) >= 2:
-            self.api_launch(path, name, expr)
-            self.disturb(path)
-            return (None,)
-        if name in KERNEL_GETTERS and len(given) == 3:
-            self._look_up(path, given[0], given[2])
-            return (None,)
-        if name in PARTS:
-            return (Items(tuple(self.full(path, each) for each in given)),)
-        if name == "get" and len(given) == 1 and isinstance(expr.callee, tree.Name):
-            return (self._part(path, expr.callee, given[0]),)
-        if name in ("min", "max") and len(given) == 2:
-            return (self._least(path, name, expr),)
-        if name.startswith("cudaOccupancyMaxPotentialBlockSize") and len(given) >= 3:
-            self._occupancy(path, name, given)
-            return (None,)
-        if name in _ATTRIBUTES and len(given) == 3 and isinstance(given[1], tree.Name):
-            self._stored_at(path, given[0], named(given[1].text, self.frame.base + expr.lo + 1))
-            return (None,)
+        stub = known_function(name)
+        code = "" if stub is None else stub.argument("model") or stub.value
+        if (code in MODELS or re.fullmatch(GUARDS, name)) and self._is_own(expr.callee):
+            return None
+        if code in MODELS:
+            known = self._modelled(path, name, code, expr)
+            if known is not None:
+                return known
         if len(given) == 12 and isinstance(given[1], tree.Name) and given[1].text.startswith(TYPES):
             self._tensor_map(path, given)
             return (None,)
         if self.guard(path, name, given):
-            return (None,)
-        if name in _ENDS:
-            path.dead = True
             return (None,)
         kinds = dispatched(name, given)
         if kinds is not None:
@@ -80,6 +69,42 @@ class Library(Lambdas):
             self._visit(path, given[0], calls)
             return (None,)
         return None
+
+    def _is_own(self, callee: tree.Expr) -> bool:
+        """Is the function of a library that a name means one of the file's own?"""
+        if not isinstance(callee, tree.Name):
+            return True  # a method
+        if self.frame.find(callee.text)[1]:
+            return True
+        meaning = self.frame.scope.resolve(callee)
+        return isinstance(meaning, Functions) and any(decl.body is not None for decl, _ in meaning.overloads)
+
+    def _modelled(self, path: Path, name: str, model: str, expr: tree.Call) -> tuple[HostValue | None] | None:
+        """A call of a function whose declaration names what it does; None: it is no such call after all."""
+        given = expr.arguments
+        match model:
+            case "extents":
+                return (self.extents(path, given) if given else Extents((ONE, ONE, ONE)),)
+            case "launch" if len(given) >= 2 and name in launch_calls():
+                self.api_launch(path, name, expr)
+                self.disturb(path)
+            case "get_kernel" if len(given) == 3:
+                self._look_up(path, given[0], given[2])
+            case "parts":
+                return (Items(tuple(self.full(path, each) for each in given)),)
+            case "part" if len(given) == 1 and isinstance(expr.callee, tree.Name) and expr.callee.templated:
+                return (self._part(path, expr.callee, given[0]),)
+            case "minimum" | "maximum" if len(given) == 2:
+                return (self._least(path, _LIMITS[model], expr),)
+            case "block_size" if len(given) >= 3:
+                self._occupancy(path, name, given)
+            case "device_attribute" if len(given) == 3 and isinstance(given[1], tree.Name):
+                self._stored_at(path, given[0], named(given[1].text, self.frame.base + expr.lo + 1))
+            case "ending":
+                path.dead = True
+            case _:
+                return None
+        return (None,)
 
     def _tensor_map(self, path: Path, given: Sequence[tree.Expr]) -> None:
         """``cuTensorMapEncodeTiled(&map, type, rank, address, sizes, strides, box, steps, interleave, ...)``, whatever
