@@ -9,6 +9,7 @@ from smem_lsp.semantics import collect, type_of
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.types import BOOL, Record, Type, is_number, plain_type
 from smem_lsp.source import checkpoint
+from smem_lsp.source import record as record_
 from smem_lsp.source.queries import Query
 
 
@@ -57,10 +58,26 @@ def target(record: Record, decl: FunctionDecl) -> Type | None:
 _OF_TYPES = frozenset(("TYPE", "NAME", "QUALIFIER", "SCOPE", "TYPENAME", "TAG", "DECLTYPE"))
 
 
-def wanted(found: tuple[FunctionDecl, ...], record: Record, *, truth: bool) -> FunctionDecl | None:
-    """The one that is called; None: which one is not known. ``truth``: for a condition, which one to ``bool`` serves
-    best, and in which explicit ones count ([conv.general])."""
-    fitting = [decl for decl in found if truth or "explicit" not in decl.source.texts[slice(*decl.head)]]
-    exact = [decl for decl in fitting if truth and target(record, decl) == BOOL]
+@record_
+class Wanted:
+    """What an object is converted to. ``kind``: which number, None: any; ``truth``: whether it is 0, which explicit
+    conversions to ``bool`` tell, too ([conv.general]/4); ``explicit``: a cast asks."""
+
+    kind: Type | None = None
+    truth: bool = False
+    explicit: bool = False
+
+
+def wanted(found: tuple[FunctionDecl, ...], record: Record, asked: Wanted) -> FunctionDecl | None:
+    """The one that is called; None: which one is not known."""
+    kind = BOOL if asked.truth else plain_type(asked.kind)
+    fitting = [
+        decl
+        for decl in found
+        if asked.explicit
+        or "explicit" not in decl.source.texts[slice(*decl.head)]
+        or (asked.truth and target(record, decl) == BOOL)
+    ]
+    exact = [decl for decl in fitting if kind is not None and target(record, decl) == kind]
     left = exact or fitting
     return left[0] if len(left) == 1 else None

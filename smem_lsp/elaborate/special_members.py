@@ -133,6 +133,17 @@ def element_of(kind: Type | None) -> Type | None:
     return kind
 
 
+def takes_list(record: Record) -> bool:
+    """Has a class a constructor that takes a ``std::initializer_list`` alone ([dcl.init.list]/2)?"""
+    for decl in constructors(record):
+        parsed = decl.source.parse("parameters", *decl.list)
+        first = parsed[0] if isinstance(parsed, list) and parsed else None
+        if isinstance(first, tree.Declaration):
+            if any(each.text.rpartition("::")[2] == "initializer_list" for each in first.names):
+                return True
+    return False
+
+
 def inherits_constructors(record: Record) -> bool:
     """``using Base::Base;``: does a class take the constructors of a base for its own ([namespace.udecl])?"""
     names = {class_name(base) for base in bases_of(record) if base is not None}

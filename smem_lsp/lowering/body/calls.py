@@ -22,6 +22,7 @@ from smem_lsp.lowering.body import (
     stated_calls,
     temporaries,
     unknown_calls,
+    value_categories,
 )
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.callees.computing import called_to_compute
@@ -225,9 +226,13 @@ def _called_place(ctx: Context, expr: tree.Call, callee: tree.Expr, scope: Local
         reached = unknown_calls.hand_over(ctx, expr, scope, name, definitions)
         unknown_calls.passed_over(ctx, expr, definitions, scope)
         return ctx.lost_address(reached)
-    followed = class_operators.applied(ctx, base, "()", expr.arguments, expr, scope)
-    if followed is not None:
-        return followed
+    record = None if base.pointer or base.shape else objects.placed(base.kind)
+    if record is not None:
+        called = tree.Name(callee.lo, callee.hi, "operator()")
+        object_ = value_categories.given(ctx, callee, scope)
+        followed = methods.on(ctx, record, base, called, expr, scope, object_)
+        if followed is not None:
+            return followed
     return _not_followed(ctx, base, callee, name, expr, scope)
 
 

@@ -157,7 +157,7 @@ def _declare_local(
     elif reference and isinstance(result, Ref) and not result.pointer:
         scope.names[declarator.name] = View(ctx.frozen(result))
     elif reference and isinstance(result, Var) and result.index in ctx.variables.objects:
-        _declare_kept(ctx, declarator, result, scope)
+        _declare_kept(ctx, declaration, declarator, result, scope)
     else:
         variable, array = _new_local(ctx, declaration, declarator, scope)
         steady = reference and _is_steady(declaration, initializer, scope)
@@ -182,9 +182,15 @@ def _is_reference(
     return texts[first + 3 : first + 4] != [")"] or kind is None or isinstance(kind, Reference)
 
 
-def _declare_kept(ctx: Context, declarator: tree.Declarator, made: Var, scope: LocalScope) -> None:
+def _declare_kept(
+    ctx: Context,
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    made: Var,
+    scope: LocalScope,
+) -> None:
     """``const T& x = T();``: a reference keeps the object that is made for it ([class.temporary])."""
-    kept = constructors.unnamed(made.index)
+    kept = replace(constructors.unnamed(made.index), only_read="const" in declaration.words)
     record = ctx.variables.objects[made.index].record
     scope.names[declarator.name] = kept
     constants = scope.declare_constants()
@@ -303,8 +309,7 @@ def _initial(
     if "*" in declarator.pointers and not reference and not declarator.dims:
         result = expressions.address(ctx, initializer, scope)
     elif not reference and _is_number(declaration, declarator, scope):
-        converted = class_operators.as_number(ctx, initializer, scope)
-        result = expressions.operand(ctx, initializer, scope) if converted is None else converted
+        result = class_operators.as_number(ctx, initializer, scope, kind=_bound_type(declarator, scope))
     else:
         result = expressions.operand(ctx, initializer, scope)
     if reference or ("volatile" in declaration.words and not _is_number(declaration, declarator, scope)):
@@ -761,6 +766,9 @@ def _group(
     """The cooperative group that is declared, or None."""
     if isinstance(initializer, tree.Braces) and len(initializer.items) == 1:
         initializer = initializer.items[0]
+    named = type_of.specified(declaration.words, declaration.names, scope.constant_scope())
+    if isinstance(named, Record):  # a class that may hold a group
+        return None
     if initializer is not None:
         group = cooperative_groups.handle(ctx, initializer, scope)
         if group is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from smem_lsp.elaborate import conversion_functions
+from smem_lsp.elaborate.conversion_functions import Wanted
 from smem_lsp.elaborate.expression_types import computed_type, expression_type
 from smem_lsp.ir.nodes import AccessKind, Branch, Seq
 from smem_lsp.ir.tensor_maps import CLASSES
@@ -27,6 +29,7 @@ from smem_lsp.lowering.body import (
     implicit_calls,
     lifetimes,
     members,
+    objects,
     operator_calls,
     stored_targets,
     temporaries,
@@ -82,10 +85,8 @@ def value(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
 
 def number(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     """The value of an expression where only a number can stand."""
-    converted = class_operators.as_number(ctx, expr, scope)
-    if converted is not None:
-        return _as_value(ctx, converted, expr)
-    return _as_value(ctx, effects.number(load(ctx, operand(ctx, expr, scope), expr)), expr)
+    found = class_operators.as_number(ctx, expr, scope)
+    return _as_value(ctx, effects.number(load(ctx, found, expr)), expr)
 
 
 def copied(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
@@ -95,8 +96,7 @@ def copied(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
 
 def address(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
     """The value of an expression where an address is wanted."""
-    converted = class_operators.as_pointer(ctx, expr, scope)
-    return load(ctx, operand(ctx, expr, scope), expr, pointer=True) if converted is None else converted
+    return load(ctx, class_operators.as_pointer(ctx, expr, scope), expr, pointer=True)
 
 
 def _as_value(ctx: Context, loaded: Value | Ref, expr: tree.Expr) -> Value:
@@ -108,10 +108,7 @@ def _as_value(ctx: Context, loaded: Value | Ref, expr: tree.Expr) -> Value:
 
 def truth(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     """The value of an expression that is asked whether it is 0, or a null pointer: an address goes nowhere by that."""
-    converted = class_operators.as_number(ctx, expr, scope, truth=True)
-    if converted is not None:
-        return _as_value(ctx, converted, expr)
-    loaded = effects.number(load(ctx, operand(ctx, expr, scope), expr))
+    loaded = effects.number(load(ctx, class_operators.as_number(ctx, expr, scope, truth=True), expr))
     if isinstance(loaded, Ref) and loaded.pointer:
         return loaded.leads or ctx.out.fresh()
     return conversions.within_type(_as_value(ctx, loaded, expr), expr, scope)
@@ -319,12 +316,7 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
     if operator == ",":
         discard(ctx, expr.left, scope)
         return operand(ctx, expr.right, scope)
-    place = _of_operator(ctx, expr.left, scope)
-    if isinstance(place, Ref):
-        overloaded = class_operators.applied(ctx, place, operator, [expr.right], expr, scope)
-        if overloaded is not None:
-            return overloaded
-    left = load(ctx, place, expr.left)
+    left = load(ctx, _of_operator(ctx, expr.left, scope), expr.left)
     if operator in ("<<", ">>") and _may_be_object(left):
         meaning = scope.lookup(expr.left.text) if isinstance(expr.left, tree.Name) else None
         plain = isinstance(meaning, Variable) and meaning.plain
@@ -353,11 +345,12 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
 
 
 def _of_operator(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
-    """What an operator gets: an object of a thread is converted to an address or a number."""
-    converted = class_operators.as_pointer(ctx, expr, scope)
-    if converted is None:
-        converted = class_operators.as_number(ctx, expr, scope)
-    return operand(ctx, expr, scope) if converted is None else converted
+    """What an operator gets: an object is converted to an address or a number."""
+    found = effects.designated(ctx, expr, scope)
+    record = None if found is None or found.array else objects.seen_as(ctx, found)
+    if record is not None and conversion_functions.to_numbers(record):
+        return class_operators.as_number(ctx, expr, scope)
+    return class_operators.of_result(ctx, class_operators.as_pointer(ctx, expr, scope), expr, scope, Wanted())
 
 
 def _short_circuit(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value:
@@ -407,9 +400,6 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
         return overloaded
     base = _of_operator(ctx, expr.base, scope)
     if isinstance(base, Ref) and not base.pointer and not base.shape:
-        overloaded = class_operators.applied(ctx, base, "[]", [expr.index], expr, scope)
-        if overloaded is not None:
-            return overloaded
         converted = class_operators.of_shared(ctx, base, expr.base)
         base = base if converted is None else converted
     index = conversions.counted(number(ctx, expr.index, scope), expr.index, scope)
@@ -514,12 +504,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
         known = effects.pointed_to(expr.operand, scope)
         if known is not None:
             return _meaning(ctx, known, expr, scope)
-        place = _of_operator(ctx, expr.operand, scope)
-        if isinstance(place, Ref):
-            overloaded = class_operators.applied(ctx, place, "*", [], expr, scope)
-            if overloaded is not None:
-                return overloaded
-        target = load(ctx, place, expr.operand, pointer=True)
+        target = load(ctx, _of_operator(ctx, expr.operand, scope), expr.operand, pointer=True)
         if isinstance(target, Ref):
             ctx.follow(target)
             return target.place()
@@ -790,8 +775,7 @@ def _member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Value | Ref:
         return _meaning(ctx, held.members[expr.name], expr, scope)
     if isinstance(place, Ref):
         if expr.operator == "->":
-            pointer = class_operators.applied(ctx, place, "->", [], expr, scope)
-            place_loaded = load(ctx, place, base, pointer=True) if pointer is None else pointer
+            place_loaded = load(ctx, place, base, pointer=True)
             if not isinstance(place_loaded, Ref):
                 return ctx.out.fresh()
             ctx.follow(place_loaded)
@@ -863,15 +847,13 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
             ctx, arguments, scope, type_id.words[-1] if type_id.words else "a cast"
         )
         return ctx.out.fresh()
-    converted = None
-    if not type_id.pointers and type_id.words != ["void"]:
-        converted = class_operators.as_number(ctx, expr.operand, scope, truth=True)
-    if converted is not None:
-        inner = converted
-    elif "*" in type_id.pointers and "&" not in type_id.pointers:
+    if "*" in type_id.pointers and "&" not in type_id.pointers:
         inner = address(ctx, expr.operand, scope)
-    else:
+    elif type_id.pointers or type_id.words == ["void"]:
         inner = operand(ctx, expr.operand, scope)
+    else:
+        wanted = type_of.type_id(type_id, scope.constant_scope())
+        inner = class_operators.as_number(ctx, expr.operand, scope, kind=wanted, explicit=True)
     if isinstance(inner, Ref):
         inner_loaded = inner if "&" in type_id.pointers else load(ctx, inner, expr.operand)
         if not unknown_types.keeps_address(expr, scope):
@@ -955,8 +937,8 @@ def discard(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
         calls.unseen_macro(ctx, expr, scope)
         return
     result = operand(ctx, expr, scope)
-    if isinstance(result, Ref) and isinstance(expr, tree.Cast):
-        return
+    if isinstance(result, Ref) and (isinstance(expr, tree.Cast) or objects.placed(result.kind) is not None):
+        return  # what is not volatile is read by no expression whose value nobody uses ([expr.context]/2)
     if not isinstance(expr, (tree.Assign, tree.Unary, tree.PostfixStep)):
         load(ctx, result, expr)
 

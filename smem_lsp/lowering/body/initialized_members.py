@@ -19,9 +19,10 @@ from smem_lsp.lowering.body import (
     unknown_calls,
 )
 from smem_lsp.lowering.body.objects import Field
+from smem_lsp.lowering.library import cooperative_groups
 from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import LocalScope, Variable, View
+from smem_lsp.lowering.state.local_scope import Group, GroupKind, LocalScope, Variable, View
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.declarations import Source, split
 from smem_lsp.semantics.evaluate import evaluate_value
@@ -170,6 +171,12 @@ def _initialize_member(
     if not isinstance(member, Variable):
         return
     inner = ctx.variables.objects.get(member.index)
+    if inner is None and len(arguments) == 1 and field.type is None:
+        group = cooperative_groups.handle(ctx, arguments[0], scope)
+        if group is not None:
+            kept = any(word.split("::")[-1] in _OF_ONE_KIND for word in field.declaration.words)
+            own[field.name] = group if kept else Group(GroupKind.OTHER)
+            return
     if inner is not None:
         constructors.construct(ctx, member, inner.record, arguments, at, scope)
     elif not member.plain or member.array or len(arguments) > 1:
@@ -217,6 +224,9 @@ def _default_member(
     around.around = namespace_arrays.around(ctx, record.scope)
     with ctx.at.within(declaration_of_members(record.decl, field.where, offset)):
         _initialize_member(ctx, variable, field, arguments, initializer, LocalScope(around))
+
+
+_OF_ONE_KIND = ("thread_block", "thread_block_tile<>")  # whatever is assigned to them
 
 
 def _note_element(ctx: Context, field: Field, at: tree.Expr) -> None:

@@ -66,6 +66,7 @@ from smem_lsp.lowering.state.local_scope import (
 )
 from smem_lsp.lowering.state.places import Ref, join
 from smem_lsp.lowering.state.template_header import template_parameters
+from smem_lsp.semantics import type_of
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.evaluate import evaluate
@@ -216,7 +217,7 @@ def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     outcome = ctx.inlining.outcomes[-1]
     if outcome.record is not None:
         outcome.values += 1
-        constructors.give(ctx, constructors.unnamed(outcome.variable), outcome.record, expr, scope)
+        constructors.returned(ctx, constructors.unnamed(outcome.variable), outcome.record, expr, scope)
         return
     named = effects.designated(ctx, expr, scope) if outcome.reference else None
     if named is not None and named.index in ctx.variables.objects:
@@ -225,15 +226,13 @@ def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
         ctx.assign(outcome.variable, Var(named.index))
         return
     result: Value | Ref
-    converted = None
-    if not (outcome.pointer or outcome.reference or outcome.deduced):
-        converted = class_operators.as_number(ctx, expr, scope)
-    if converted is not None:
-        result = converted
-    elif outcome.pointer:
+    if outcome.pointer:
         result = expressions.address(ctx, expr, scope)
     else:
-        result = expressions.operand(ctx, expr, scope)
+        if outcome.number:
+            result = class_operators.as_number(ctx, expr, scope, kind=outcome.type)
+        else:
+            result = expressions.operand(ctx, expr, scope)
         if not outcome.reference:
             result = effects.assigned(effects.load(ctx, result, expr), outcome.type)
             if not isinstance(result, Ref):
@@ -374,13 +373,20 @@ def _bind_one(
     if parameter.pointer and not reference:
         result = expressions.address(ctx, argument, scope)
     else:
-        converted = None
-        if not reference and not _is_deduced(parameter, function):
-            converted = class_operators.as_number(ctx, argument, scope)
-        result = expressions.operand(ctx, argument, scope) if converted is None else converted
+        if reference or _is_deduced(parameter, function):
+            result = expressions.operand(ctx, argument, scope)
+        else:
+            kind = None
+            if parameter.declarator is not None:
+                kind = declarations.number_type(parameter.declarator, inner)
+            result = class_operators.as_number(ctx, argument, scope, kind=kind)
     if reference and isinstance(result, Ref) and not result.pointer:
         if parameter.name:
             inner.names[parameter.name] = View(ctx.frozen(result))
+        return
+    if reference and isinstance(result, Var) and result.index in ctx.variables.objects:
+        if parameter.name and parameter.declaration is not None:
+            inner.names[parameter.name] = _seen(ctx, constructors.unnamed(result.index), parameter, inner)
         return
     meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
     if reference and isinstance(meaning, Variable):
@@ -441,7 +447,7 @@ def _bind_object(
 ) -> bool:
     """An object whose members are followed, or the address of a local variable, is handed on."""
     stars = [pointer for pointer in parameter.pointers if pointer in ("*", "&", "&&")]
-    if function is None or parameter.declarator is None or (stars and not parameter.name):
+    if function is None or parameter.declarator is None or ("*" in stars and not parameter.name):
         return False
     if stars in (["*"], ["*", "*"]):
         pointed = objects.address_of(ctx, argument, scope)
@@ -453,9 +459,9 @@ def _bind_object(
     known = None if given is None else ctx.variables.objects.get(given.index)
     if parameter.reference:
         if given is None and stars in (["&"], ["&&"]):
-            given = temporaries.temporary(ctx, argument, scope)
+            given = _made_for_reference(ctx, parameter, argument, scope, inner)
             known = None if given is None else ctx.variables.objects.get(given.index)
-        if given is not None and known is not None:
+        if given is not None and known is not None and parameter.name:
             inner.names[parameter.name] = _seen(ctx, given, parameter, inner)
         return known is not None
     assert parameter.declaration is not None and parameter.declarator is not None
@@ -469,8 +475,21 @@ def _bind_object(
         constructors.give(ctx, made, record, argument, scope)
     lifetimes.begin_temporary(ctx, made, record, argument)
     if parameter.name:
-        inner.names[parameter.name] = made
+        inner.names[parameter.name] = replace(made, only_read="const" in parameter.words)
     return True
+
+
+def _made_for_reference(
+    ctx: Context, parameter: Parameter, argument: tree.Expr, scope: LocalScope, inner: LocalScope
+) -> Variable | None:
+    """The object that a reference is bound to because the argument makes it, or is converted to it ([dcl.init.ref]/5);
+    None: neither."""
+    assert parameter.declaration is not None and parameter.declarator is not None
+    made = temporaries.temporary(ctx, argument, scope)
+    if made is not None:
+        return made
+    kind = type_of.variable_type(parameter.declaration, parameter.declarator, inner.constant_scope())
+    return temporaries.for_reference(ctx, kind, argument, scope)
 
 
 def _seen(ctx: Context, variable: Variable, parameter: Parameter, inner: LocalScope) -> Variable:

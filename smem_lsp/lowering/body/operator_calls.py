@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from smem_lsp.elaborate import operators, special_members
 from smem_lsp.elaborate.special_members import Special, class_name
@@ -16,8 +17,10 @@ from smem_lsp.lowering.body import (
     inlining,
     methods,
     objects,
+    stored_targets,
     temporaries,
     unknown_calls,
+    value_categories,
 )
 from smem_lsp.lowering.callees import outward, overloads
 from smem_lsp.lowering.callees.overloads import Callee
@@ -34,8 +37,8 @@ from smem_lsp.syntax.parse import Function
 def call(
     ctx: Context, symbol: str, operands: Sequence[tree.Expr], expr: tree.Expr, scope: LocalScope
 ) -> Value | Ref | None:
-    """What ``a + b``, ``++a``, ``a[i]`` is where a function is called for it; None: it is the operator of the language,
-    or the class is one that is not followed."""
+    """What ``a + b``, ``++a``, ``a[i]`` is where a function is called for it, wherever its operands lie; None: it is
+    the operator of the language."""
     functions = expression_types.spelled(ctx, symbol, expr)
     if not functions:
         return None
@@ -47,7 +50,7 @@ def call(
                 _note_possible(ctx, symbol, functions, len(operands), expr)
             return None
     member = _member(ctx, symbol, operands, kinds[0], expr, scope)
-    if member is not None:
+    if member is not None or symbol in _MEMBERS_ONLY:
         return member
     free = operators.free_candidates(functions, records, ctx.at.unit.symbols.types)
     free = [each for each in free if overloads.takes(each, len(operands))]
@@ -92,27 +95,26 @@ def _member(
     expr: tree.Expr,
     scope: LocalScope,
 ) -> Value | Ref | None:
-    """The operator that the class of the first operand has; None: it has none, or the object is in memory."""
+    """The operator that the class of the first operand has; None: it has none."""
     if not isinstance(kind, Record):
         return None
-    found = objects.methods(ctx, kind, f"operator{symbol}", expr)
-    if found is None:
-        if any(inlining.tells(ctx, each) for each in expression_types.spelled(ctx, symbol, expr)):
-            implicit_calls.note(ctx, f"`operator{symbol}` of {class_name(kind)}", expr)
-        return None
     name = tree.Name(expr.lo, expr.hi, f"operator{symbol}")
-    method = methods.chosen(ctx, found, name, operands[1:], scope)
-    if method is None:
-        if any(inlining.tells(ctx, each.function) for each in found):
-            implicit_calls.note(ctx, f"`operator{symbol}` of {class_name(kind)}", expr)
+    called = tree.Call(expr.lo, expr.hi, name, list(operands[1:]))
+    implied = replace(value_categories.given(ctx, operands[0], scope), type=kind)
+    found = objects.methods(ctx, kind, name.text, expr)
+    if found is None:
+        spelled = expression_types.spelled(ctx, symbol, expr)
+        return _not_followed(ctx, spelled, target(ctx, kind, operands[0], scope), called, scope)
+    fitting = methods.fitting(ctx, found, name, operands[1:], scope, implied)
+    if not fitting:
         return None
     on = target(ctx, kind, operands[0], scope)
-    called = tree.Call(expr.lo, expr.hi, name, list(operands[1:]))
-    if methods.worth(ctx, method.function, on, called, scope):
+    method = methods.one_of(fitting)
+    if method is not None and methods.worth(ctx, method.function, on, called, scope):
         result = methods.run(ctx, method, on, name, called, scope)
         if result is not None:
             return result
-    return _not_followed(ctx, [method.function], on, called, scope)
+    return _not_followed(ctx, [each.function for each in fitting], on, called, scope)
 
 
 def target(ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope) -> methods.Target:
@@ -124,7 +126,14 @@ def target(ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope) -> 
     made = temporaries.temporary(ctx, expr, scope)
     if made is not None:
         return made
-    value = expressions.operand(ctx, expr, scope)
+    return not_placed(ctx, record, expressions.operand(ctx, expr, scope), expr, scope)
+
+
+def not_placed(
+    ctx: Context, record: Record, value: Value | Ref, expr: tree.Expr, scope: LocalScope
+) -> methods.Target:
+    """The object that an expression has come to. Of one that is not followed, in memory of any kind, a new one is taken
+    for it, of which nothing is known, and what it was is forgotten."""
     if isinstance(value, Ref) and not value.pointer and objects.placed(record) is not None:
         return value
     if isinstance(value, Var) and value.index in ctx.variables.objects:
@@ -134,6 +143,8 @@ def target(ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope) -> 
         ctx.escape(value, expr.lo, "used by an operator of its class")
         value = ctx.lost_address(value.bases)
     ctx.assign(variable.index, value)
+    ctx.outside.write(value)
+    stored_targets.forget_target(ctx, expr, scope)
     return variable
 
 
@@ -189,11 +200,10 @@ def assigned(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref 
     target = effects.designated(ctx, expr.target, scope)
     known = None if target is None or target.array else objects.of_variable(ctx, target)
     if target is None or known is None:
-        _note_unseen_assignment(ctx, expr, scope)
-        return None
+        return _assigned_unnamed(ctx, expr, scope)
     record = known.record
     if any(not special_members.is_defaulted(decl) for decl in special_members.assignments(record)):
-        return call(ctx, "=", (expr.target, expr.value), expr, scope)
+        return _by_operator(ctx, record, expr, scope)
     source = effects.designated(ctx, expr.value, scope)
     if source is None or not objects.alike(ctx, source, target):
         source = (
@@ -205,6 +215,28 @@ def assigned(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref 
             return None
     _copy(ctx, source, target, record, expr)
     return Var(target.index)
+
+
+def _by_operator(ctx: Context, record: Record, expr: tree.Assign, scope: LocalScope) -> Value | Ref | None:
+    """The assignment that a class declares; None: it is the one that it has by itself."""
+    found = call(ctx, "=", (expr.target, expr.value), expr, scope)
+    written = special_members.written(record, Special.ASSIGN)
+    if found is None and written:
+        _note_unseen(ctx, record, expr)
+    return found
+
+
+def _assigned_unnamed(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref | None:
+    """The same of an object whose members are not followed, or in memory, or that an expression makes."""
+    kind = expression_types.of(ctx, expr.target, scope)
+    if not isinstance(kind, Record):
+        if kind is None:
+            _note_possible(ctx, "=", expression_types.spelled(ctx, "=", expr), 2, expr)
+        return None
+    found = _by_operator(ctx, kind, expr, scope) if special_members.assignments(kind) else None
+    if found is None and special_members.runs_code(kind, Special.ASSIGN):
+        _note_unseen(ctx, kind, expr)
+    return found
 
 
 def _is_of(ctx: Context, expr: tree.Expr, record: Record, scope: LocalScope) -> bool:
@@ -259,13 +291,6 @@ def _assign_part(ctx: Context, source: Variable, target: Variable, record: Recor
 
 
 _ASSIGNED = "__assigned"  # a part of the object on the right side
-
-
-def _note_unseen_assignment(ctx: Context, expr: tree.Assign, scope: LocalScope) -> None:
-    """An object whose members are not followed, or in memory, is assigned."""
-    kind = expression_types.of(ctx, expr.target, scope)
-    if isinstance(kind, Record) and special_members.runs_code(kind, Special.ASSIGN):
-        _note_unseen(ctx, kind, expr)
 
 
 def _note_unseen(ctx: Context, record: Record, at: tree.Expr) -> None:

@@ -181,7 +181,7 @@ def designated(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Variable | N
             return found if isinstance(found, Variable) else None
         case tree.Unary() if expr.operator == "*":
             return pointed_to(expr.operand, scope)
-        case tree.Call(callee=tree.Name(text=text), arguments=[only]) if text in _SAME_OBJECT:
+        case tree.Call(callee=tree.Name(text=text), arguments=[only]) if text in SAME_OBJECT:
             return designated(ctx, only, scope)
         case tree.Cast() if expr.type.pointers in (["&"], ["&&"]):
             found = designated(ctx, expr.operand, scope)
@@ -189,8 +189,8 @@ def designated(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Variable | N
     return None
 
 
-# They return what they get ([forward]).
-_SAME_OBJECT = frozenset(("std::move", "std::forward", "cuda::std::move", "cuda::std::forward"))
+SAME_OBJECT = frozenset(("std::move", "std::forward", "cuda::std::move", "cuda::std::forward"))
+"""They return what they get ([forward])."""
 
 
 def member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Meaning | None:
