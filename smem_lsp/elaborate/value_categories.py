@@ -47,11 +47,13 @@ def may_bind(given: Given, binding: Binding, *, same: bool) -> bool:
     rvalue = not same or given.category in (Category.XVALUE, Category.PRVALUE)
     if binding.any_category:
         return binding.constant or not given.constant
+    if same and given.constant and not binding.constant:
+        return False
     if binding.reference == "&&":
         return rvalue or given.category is None
     if binding.constant:
         return True
-    return not rvalue and not (same and given.constant)
+    return not rvalue
 
 
 def preferred(given: Given, one: Binding, other: Binding) -> int | None:

@@ -76,6 +76,10 @@ struct Taken {
   __device__ void of() && { log_[28] = 1; }
 };
 struct HoldsTaken { Taken t; };
+struct HoldsStarts { Starts s; };
+namespace std { template <class T> struct initializer_list; }
+struct Listed { __device__ Listed(int, int) {} __device__ Listed(std::initializer_list<int>) { log_[32] = 1; } };
+struct Forever { int i = Forever().i; };
 __device__ Taken gives(Taken a) { return a; }
 __device__ Taken gives_back(int i) { return gives(Taken(i)); }
 __device__ void takes_either(const Taken&) { log_[24] = 1; }
@@ -85,6 +89,14 @@ struct Pair { __device__ Pair(int a, int b) { log_[29] = 1; } };
 __device__ void refers_to_pair(const Pair&) {}
 struct Wider { __device__ void map(int i) { log_[30] = 1; } };
 struct Narrows : Wider { using Wider::map; __device__ void map(int* p) { log_[31] = 1; } };
+template <class F> __device__ void twice(F f) { f(); f(); }
+struct Member {
+  int i;
+  __device__ void by_this() { auto f = [this] { log_[i] = 1; }; i = 4; f(); }
+};
+template <class T> struct is_lvalue { static constexpr int value = 0; };
+template <class T> struct is_lvalue<T&> { static constexpr int value = 1; };
+template <class T> __device__ int of_lvalue(T&& v) { return is_lvalue<T>::value; }
 template <int (*F)(int)> __device__ int calls_value() { return F(13); }
 template <class F> __device__ int calls_type(F f) { return f(14); }
 """
@@ -186,6 +198,28 @@ def written(*elements: int) -> list[str]:
         ("refers_to_from(3);", written(4, 3)),
         ("refers_to_pair({3, 5});", written(29)),
         ("Narrows d; d.map(3);", written(30)),
+        ("const From& f = 3; log_[5] = 1;", written(4, 5)),
+        ("const Pair& p = {3, 5};", written(29)),
+        # lambdas are objects: what they capture is copied where they are made, and ends with them
+        ("Copied c; auto f = [c] {};", written(2)),
+        ("Copied c; auto f = [&c] {}; f();", []),
+        ("Copied c; auto f = [=] { return c.n; }; f();", written(2)),
+        ("auto f = [e = Ends{5}] {}; log_[0] = 1;", [*written(0), "W log_ 20+4"]),
+        ("[e = Ends{5}] {}(); log_[0] = 1;", ["W log_ 20+4", *written(0)]),
+        ("Ends e{5}; auto f = [&g = e] { g.at = 6; }; f();", ["W log_ 20+4"]),
+        ("int i = 3; auto f = [j = i + 1] { log_[j] = 1; }; i = 7; f();", written(4)),
+        ("int i = 3; auto f = [&j = i] { log_[j] = 1; }; i = 7; f();", written(7)),
+        ("int i = 3; auto f = [i]() mutable { log_[i++] = 1; }; f(); f();", written(3, 4)),
+        ("int i = 3; auto f = [i]() mutable { log_[i++] = 1; }; twice(f); f();", written(3, 4, 3)),
+        ("Member m{3}; m.by_this();", written(4)),
+        ("auto f = [](From a) { log_[a.n] = 1; }; f(6);", written(4, 6)),
+        ("auto f = [](const From& a) { log_[a.n] = 1; }; f(6);", written(4, 6)),
+        ("Copied c; auto f = [](auto a) {}; f(c);", written(2)),
+        ("Copied c; auto f = [](auto& a) {}; f(c);", []),
+        ("auto f = [](int i) { return From(i); }; log_[f(6).n] = 1;", written(4, 6)),
+        ("Copied c; auto f = [&] { return c; }; f();", written(2)),
+        ("Copied c; auto f = [&]() -> Copied& { return c; }; f();", []),
+        ("Vec v{3}; log_[of_lvalue(v)] = 1; log_[of_lvalue(Vec{3})] = 1;", written(1, 0)),
     ],
 )
 def test_an_implicit_call_is_a_call(statements: str, expected: list[str]) -> None:
@@ -203,6 +237,10 @@ def test_an_implicit_call_is_a_call(statements: str, expected: list[str]) -> Non
         # of what an object is made of
         "struct Around { Ends e; }; Around a[2];",
         "struct Around { From f; Around() : f(1) {} }; new Around();",
+        "new HoldsStarts;",
+        "Listed l{1, 2};",
+        "Forever e;",
+        "struct Local { Starts s; }; Local l;",
         # of objects that lie in memory
         "struct Around { Given g; }; Around* c = (Around*)all; Around d{}; c[n] = d;",
     ],
@@ -230,6 +268,18 @@ def test_a_destructor_that_waits_orders_only_what_stands_behind_the_block() -> N
     read = "o[threadIdx.x] = s[63 - threadIdx.x];"
     assert "SMEM201" in codes(f"{before} {{ Waits w; {read} }}")
     assert "SMEM201" not in codes(f"{before} {{ Waits w; }} {read}")
+
+
+def test_a_member_that_is_a_group_waits_for_the_lanes_of_the_group() -> None:
+    held = (
+        "struct Held { cooperative_groups::thread_block_tile<16> g; __device__ void wait() { g.sync(); } };"
+    )
+    kernel = """__global__ void k(int* o) { __shared__ int s[64]; int t = threadIdx.x;
+        Held w{cooperative_groups::tiled_partition<16>(cooperative_groups::this_thread_block())};
+        s[t] = t; w.wait(); o[t] = s[t ^ OTHER]; }"""
+    for other, told in ((8, False), (16, True)):
+        text = f"{held}\n{kernel.replace('OTHER', str(other))}{LAUNCH.replace('(o, 1)', '(o)')}"
+        assert any(each.code in ("SMEM201", "SMEM205") for each in check(text).findings) == told
 
 
 def test_a_barrier_that_a_destructor_needs_is_not_offered_for_removal() -> None:

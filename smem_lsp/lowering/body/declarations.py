@@ -13,6 +13,7 @@ from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var
 from smem_lsp.lowering.body import (
     calls,
     class_operators,
+    closures,
     constructors,
     expression_types,
     expressions,
@@ -22,6 +23,7 @@ from smem_lsp.lowering.body import (
     lifetimes,
     objects,
     stored_targets,
+    temporaries,
     unknown_calls,
     unknown_types,
 )
@@ -106,6 +108,18 @@ def declare(
             _declare_local(ctx, declaration, declarator, scope)
             if "&" in declarator.pointers and ctx.at.function is ctx.at.kernel:
                 _name_part(ctx, declaration, position, scope, block, in_switch)
+
+
+def declare_captured(
+    ctx: Context, name: str, initializer: tree.Expr, scope: LocalScope, *, reference: bool
+) -> None:
+    """``[n = f()]`` of a lambda: a variable like that of ``auto n = f();``. ``scope``: what the lambda has."""
+    at = initializer.lo
+    marks = ["&"] if reference else []
+    declarator = tree.Declarator(at, at, name, -1, marks, [], [], False, False, initializer, "=")
+    declaration = tree.Declaration(at, initializer.hi, ["auto"], [declarator], at)
+    declare_constants(declaration, scope.declare_constants())
+    _declare_local(ctx, declaration, declarator, scope)
 
 
 def declare_names(ctx: Context, lo: int, scope: LocalScope) -> None:
@@ -230,7 +244,7 @@ def _declare_special(
     """Something else than a variable with a plain value: a lambda, a group, a constant, an object."""
     initializer = declarator.initializer
     if isinstance(initializer, tree.Lambda) and not declarator.pointers:
-        scope.names[declarator.name] = calls.closure_of(ctx, initializer, scope)
+        scope.names[declarator.name] = closures.named(ctx, initializer, scope)
         return True
     if isinstance(initializer, tree.Name | tree.Unary) and not declarator.dims:
         value = function_values.of(ctx, initializer, scope)
@@ -270,6 +284,14 @@ def _declare_special(
     if record is not None and declarator.name:
         constructors.declare(ctx, declaration, declarator, record, scope)
         return True
+    if declarator.pointers in (["&"], ["&&"]) and initializer is not None and declarator.name:
+        kind = type_of.variable_type(declaration, declarator, scope.constant_scope())
+        made = None
+        if "auto" not in declaration.words and effects.designated(ctx, initializer, scope) is None:
+            made = temporaries.for_reference(ctx, kind, initializer, scope)
+        if made is not None:
+            _declare_kept(ctx, declaration, declarator, Var(made.index), scope)
+            return True
     if not is_plain(ctx, declaration, declarator.pointers, scope):
         unseen = unknown_types.of_a_number(declaration, declarator, scope)
         if unseen is None:

@@ -116,8 +116,9 @@ def _called(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[tuple[Func
 def implied(ctx: Context, callee: tree.Member, scope: LocalScope) -> Given:
     """The object that a member function is called of."""
     if callee.operator == "->":
-        this = scope.lookup(callee.base.text) if isinstance(callee.base, tree.Name) else None
-        return Given(category=Category.LVALUE, constant=this.constant if isinstance(this, This) else None)
+        return Given(
+            category=Category.LVALUE, constant=value_categories.leads_to_constant(callee.base, scope)
+        )
     return value_categories.given(ctx, callee.base, scope)
 
 

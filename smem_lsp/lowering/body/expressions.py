@@ -25,6 +25,7 @@ from smem_lsp.ir.values import (
 from smem_lsp.lowering.body import (
     calls,
     class_operators,
+    closures,
     declarations,
     implicit_calls,
     lifetimes,
@@ -153,9 +154,7 @@ def operand(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
             size = evaluate(expr, scope.constant_scope())
             return ctx.out.fresh(uniform=True) if size is None else Const(size)
         case tree.Lambda():
-            escape_closure(
-                ctx, Closure(expr, ctx.at.base, scope, ctx.at.function), "a lambda that is passed on"
-            )
+            escape_closure(ctx, closures.unnamed(ctx, expr, scope), "a lambda that is passed on")
             return ctx.out.fresh()
         case tree.Braces():
             for item in expr.items:
@@ -925,7 +924,7 @@ def _opaque(ctx: Context, expr: tree.Opaque, scope: LocalScope) -> Value:
     for item in expr.operands:
         value(ctx, item, scope)
     if expr.kind in ("new", "delete"):
-        implicit_calls.allocation(ctx, expr)
+        implicit_calls.allocation(ctx, expr, scope)
     return ctx.out.fresh()
 
 

@@ -155,6 +155,8 @@ def run(
     parameters = overloads.parameters_of(function)
     if parameters is None or not inlining.room(ctx, function):
         return None
+    if isinstance(target, Ref) and objects.placed(method.record) is None:
+        return None  # where its members lie is not known
     if name.templated and not overloads.keeps_values(ctx, function, name):
         return None
     callee, constants = method.callee, scope.constant_scope()

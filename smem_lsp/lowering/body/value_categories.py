@@ -10,8 +10,9 @@ from smem_lsp.lowering.body import expression_types, inlining
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.callees.intrinsics import takes_values
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.effects import SAME_OBJECT, designated
+from smem_lsp.lowering.state.effects import SAME_OBJECT, designated, pointed_to
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope, This, Variable, View
+from smem_lsp.lowering.state.template_header import template_parameters
 from smem_lsp.semantics.types import Array, Pointer, Record, Reference, plain_type
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
@@ -82,8 +83,7 @@ def _of_name(ctx: Context, expr: tree.Name, scope: LocalScope) -> Given:
 
 def _of_member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Given:
     if expr.operator == "->":
-        this = scope.lookup(expr.base.text) if isinstance(expr.base, tree.Name) else None
-        return replace(_PLACE, constant=this.constant if isinstance(this, This) else None)
+        return replace(_PLACE, constant=leads_to_constant(expr.base, scope))
     base = _category(ctx, expr.base, scope)
     found = designated(ctx, expr, scope)
     own = Given(
@@ -93,6 +93,15 @@ def _of_member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Given:
     if found is not None and base.category is not Category.LVALUE and _is_reference(ctx, expr, scope):
         return _PLACE
     return own
+
+
+def leads_to_constant(pointer: tree.Expr, scope: LocalScope) -> bool | None:
+    """Is what an address leads to ``const``? None: not known."""
+    this = scope.lookup(pointer.text) if isinstance(pointer, tree.Name) else None
+    if isinstance(this, This):
+        return this.constant
+    found = pointed_to(pointer, scope)
+    return None if found is None else found.constant or found.only_read
 
 
 def _is_reference(ctx: Context, expr: tree.Member, scope: LocalScope) -> bool:
@@ -124,8 +133,22 @@ def _of_call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Given:
 
 def _returned(functions: Sequence[Function]) -> Given:
     """What functions return, if it is of one category ([expr.call]/13)."""
-    found = {_MARKS.get(inlining.result_mark(each), _UNKNOWN) for each in functions}
+    found = {_returned_by(each) for each in functions}
     return found.pop() if len(found) == 1 else _UNKNOWN
+
+
+def _returned_by(function: Function) -> Given:
+    """What a template parameter returns may be a reference itself."""
+    own = template_parameters(function)
+    words = function.head.texts[: function.island.name - function.island.head]
+    if "decltype" in words or "->" in function.definition.tokens.texts[: function.definition.island.body[0]]:
+        return _UNKNOWN
+    if not own.isdisjoint(words):
+        parameters = overloads.parameters_of(function) or ()
+        mark = inlining.result_mark(function)
+        if mark == "AND_AND" or any(overloads.takes_freely(each, function) for each in parameters):
+            return _UNKNOWN
+    return _MARKS.get(inlining.result_mark(function), _UNKNOWN)
 
 
 _MARKS = {

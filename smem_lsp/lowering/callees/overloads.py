@@ -483,7 +483,7 @@ def by_type(
         return viable
     kinds = [each.type for each in given]
     exact = [each for each in viable if _fits_exactly(ctx, each, kinds)]
-    if len(exact) == 1 and not any(_takes_freely(each) for each in viable):
+    if len(exact) == 1 and not any(_has_free(each) for each in viable):
         return exact
     return _best(ctx, _unconverted(ctx, viable, kinds), given, implied)
 
@@ -526,10 +526,14 @@ def _fits_exactly(ctx: Context, function: Function, kinds: Sequence[Type | None]
     return all(kind is not None and kind == asked for kind, asked in taken)
 
 
-def _takes_freely(function: Function) -> bool:
-    """Has it a parameter ``T&&`` of a template parameter, which takes whatever there is as it is?"""
-    bindings = [_binding(each, function) for each in parameters_of(function) or ()]
-    return any(each is not None and each.free for each in bindings)
+def _has_free(function: Function) -> bool:
+    return any(takes_freely(each, function) for each in parameters_of(function) or ())
+
+
+def takes_freely(parameter: Parameter, function: Function) -> bool:
+    """Is it a parameter ``T&&`` of a template parameter, which takes whatever there is as it is?"""
+    binding = _binding(parameter, function)
+    return binding is not None and binding.free
 
 
 def _binding(parameter: Parameter, function: Function) -> Binding | None:

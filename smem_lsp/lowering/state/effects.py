@@ -185,6 +185,9 @@ def designated(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Variable | N
             return designated(ctx, only, scope)
         case tree.Cast() if expr.type.pointers in (["&"], ["&&"]):
             found = designated(ctx, expr.operand, scope)
+            held = None if found is None else ctx.variables.objects.get(found.index)
+            if found is not None and held is not None and found.seen_as is None:
+                found = replace(found, seen_as=held.record)
             return None if found is None else _as_class(found, expr, scope)
     return None
 

@@ -92,12 +92,14 @@ class Group:
 
 @record
 class Closure:
-    """A named lambda; ``base``: what its token ranges are relative to in the body of ``function``."""
+    """A lambda; ``base``: what its token ranges are relative to in the body of ``function``; ``copies``: what it has
+    captured by copy."""
 
     node: tree.Lambda
     base: int
     scope: LocalScope
     function: Function
+    copies: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
