@@ -76,6 +76,15 @@ struct Taken {
   __device__ void of() && { log_[28] = 1; }
 };
 struct HoldsTaken { Taken t; };
+template <class T> __device__ int halves(T&& v) { T w = v; w /= 2; return 0; }
+__device__ void takes_number(const int& i) {}
+struct Only {
+  int n; __device__ explicit Only(int i) : n(i) {} __device__ Only(long i) : n(i + 4) { log_[33] = 1; }
+};
+struct Same { int n; __device__ bool operator==(int i) { n = i; return true; } };
+struct Mixed {
+  int n; Mixed& operator=(const Mixed&) = default; __device__ void operator=(int i) { log_[34] = 1; }
+};
 struct HoldsStarts { Starts s; };
 namespace std { template <class T> struct initializer_list; }
 struct Listed { __device__ Listed(int, int) {} __device__ Listed(std::initializer_list<int>) { log_[32] = 1; } };
@@ -198,8 +207,17 @@ def written(*elements: int) -> list[str]:
         ("refers_to_from(3);", written(4, 3)),
         ("refers_to_pair({3, 5});", written(29)),
         ("Narrows d; d.map(3);", written(30)),
-        ("const From& f = 3; log_[5] = 1;", written(4, 5)),
         ("const Pair& p = {3, 5};", written(29)),
+        ("const From& f = 3; log_[5] = 1;", written(4, 5)),
+        ("__shared__ Sets c[2]; takes_number(c[1]);", ["W c 4+4"]),
+        ("int i = 3; halves(i); log_[i] = 1;", written(1)),
+        ("Only o = 3; log_[o.n] = 1;", written(33, 7)),
+        ("Only o(3); log_[o.n] = 1;", written(3)),
+        # C++20 writes comparisons anew
+        ("__shared__ Same c[2]; bool b = c[1] != 3;", ["W c 4+4"]),
+        ("__shared__ Same c[2]; bool b = 3 == c[1];", ["W c 4+4"]),
+        # of what an implicit assignment is, and what is written beside it
+        ("Mixed a{1}, b{2}; a = b; a = 3;", written(34)),
         # lambdas are objects: what they capture is copied where they are made, and ends with them
         ("Copied c; auto f = [c] {};", written(2)),
         ("Copied c; auto f = [&c] {}; f();", []),

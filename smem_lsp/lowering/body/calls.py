@@ -17,6 +17,7 @@ from smem_lsp.lowering.body import (
     open_instances,
     operator_calls,
     stated_calls,
+    stored_targets,
     temporaries,
     unknown_calls,
     value_categories,
@@ -209,6 +210,8 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScop
     ctx.outside.hand_out(base)
     if isinstance(base, Var):
         effects.forget(ctx, base)
+    elif callee.operator == ".":
+        stored_targets.forget_target(ctx, callee.base, scope)
     definitions = _methods(ctx, callee, scope) or _of_type(ctx, callee.base, callee.name, expr, scope)
     inlining.note_returned(ctx, definitions, callee.name, expr.lo)
     reached = unknown_calls.hand_over(ctx, expr, scope, callee.name, definitions)

@@ -54,7 +54,10 @@ def declare(
         at = tree.Name(declarator.lo, declarator.hi, declarator.name)
         construct(ctx, variable, record, [], at, scope)
     else:
-        variable = given(ctx, declarator.name, record, declaration.words, initializer, scope)
+        implicit = declarator.style == "="
+        variable = given(
+            ctx, declarator.name, record, declaration.words, initializer, scope, implicit=implicit
+        )
     scope.names[declarator.name] = replace(variable, only_read="const" in declaration.words)
     scope.declare_constants()
     where = tree.Name(max(declarator.name_at, 0), max(declarator.name_at, 0) + 1, declarator.name)
@@ -75,13 +78,20 @@ def unnamed(index: int) -> Variable:
 
 
 def given(
-    ctx: Context, name: str, record: Record, words: list[str], expr: tree.Expr, scope: LocalScope
+    ctx: Context,
+    name: str,
+    record: Record,
+    words: list[str],
+    expr: tree.Expr,
+    scope: LocalScope,
+    *,
+    implicit: bool,
 ) -> Variable:
     """A new object with the value of an expression. What a function returns is that object itself: nothing is copied
-    ([class.copy.elision])."""
+    ([class.copy.elision]). ``implicit``: as in ``give``."""
     if not _is_made_anew(ctx, record, expr, scope):
         variable = new(ctx, name, record, words)
-        give(ctx, variable, record, expr, scope)
+        give(ctx, variable, record, expr, scope, implicit=implicit)
         return variable
     value = expressions.copied(ctx, expr, scope)
     made = unnamed(value.index) if isinstance(value, Var) and value.index in ctx.inlining.made else None
@@ -94,16 +104,24 @@ def given(
     return variable
 
 
-def give(ctx: Context, variable: Variable, record: Record, expr: tree.Expr, scope: LocalScope) -> None:
+def give(
+    ctx: Context,
+    variable: Variable,
+    record: Record,
+    expr: tree.Expr,
+    scope: LocalScope,
+    *,
+    implicit: bool = True,
+) -> None:
     """An object gets its first value from an expression: it is made by it, copied, or converted
-    ([dcl.init.general])."""
+    ([dcl.init.general]). ``implicit``: no explicit constructor converts it ([over.match.copy])."""
     arguments = _arguments(expr, record, scope)
     if arguments is not None:
         construct(ctx, variable, record, arguments, expr, scope)
     elif _is_made_anew(ctx, record, expr, scope):
         _take(ctx, variable, record, expressions.copied(ctx, expr, scope), expr, scope)
     else:
-        construct(ctx, variable, record, [expr], expr, scope)
+        construct(ctx, variable, record, [expr], expr, scope, implicit=implicit)
 
 
 def _is_made_anew(ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope) -> bool:
@@ -209,8 +227,10 @@ def construct(
     arguments: Sequence[tree.Expr],
     at: tree.Expr,
     scope: LocalScope,
+    *,
+    implicit: bool = False,
 ) -> None:
-    """Give a new object its value, whatever its constructor may be."""
+    """Give a new object its value, whatever its constructor may be. ``implicit``: as in ``give``."""
     ctx.assign(variable.index, ctx.out.fresh())
     if len(arguments) == 1 and not _is_listed(record, arguments, at):
         if value_categories.is_prvalue(ctx, arguments[0], record, scope):
@@ -227,7 +247,7 @@ def construct(
             return
         if _by_conversion(ctx, variable, record, arguments[0], scope):
             return
-    if in_sight(ctx, variable, record, arguments, at, scope):
+    if in_sight(ctx, variable, record, arguments, at, scope, implicit=implicit):
         return
     not_in_sight(ctx, record, at)
     reached = unknown_calls.pass_by_reference(ctx, arguments, scope, class_name(record))
@@ -324,8 +344,11 @@ def in_sight(
     arguments: Sequence[tree.Expr],
     at: tree.Expr,
     scope: LocalScope,
+    *,
+    implicit: bool = False,
 ) -> bool:
-    """Follow the constructor of a class, or its members where it has none; False: not in sight."""
+    """Follow the constructor of a class, or its members where it has none; False: not in sight. ``implicit``: as in
+    ``give``."""
     declared = special_members.constructors(record)
     if _is_listed(record, arguments, at):
         return False
@@ -335,7 +358,12 @@ def in_sight(
         return initialized_members.aggregate(ctx, variable, record, arguments, at, scope)
     if not arguments and any(_is_defaulted_default(decl) for decl in declared):
         return initialized_members.parts(ctx, variable, record, {}, at, scope)
-    written = [decl for decl in declared if not special_members.is_defaulted(decl)]
+    written = [
+        decl
+        for decl in declared
+        if not special_members.is_defaulted(decl)
+        and not (implicit and "explicit" in decl.source.texts[slice(*decl.head)])
+    ]
     called = tree.Name(at.lo, at.hi, class_name(record))
     found = objects.definitions(ctx, record, written, at)
     method = methods.chosen(ctx, found, called, arguments, scope)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Protocol
 
-from smem_lsp.elaborate import special_members
+from smem_lsp.elaborate import conversion_functions, special_members
 from smem_lsp.elaborate.expression_types import expression_type
 from smem_lsp.ir.nodes import AddressSpace, DeclarationSite, Name
 from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var
@@ -134,6 +134,10 @@ def declare_names(ctx: Context, lo: int, scope: LocalScope) -> None:
 def _declare_local(
     ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
 ) -> None:
+    if {"auto", "decltype", "&", "&&"}.isdisjoint((*declaration.words, *declarator.pointers)):
+        kind = type_of.variable_type(declaration, declarator, scope.constant_scope())
+        if isinstance(kind, Reference):  # `T x = y;` of a parameter that is `U&`
+            declarator = replace(declarator, pointers=[*declarator.pointers, "&"])
     if _declare_special(ctx, declaration, declarator, scope):
         return
     initializer = declarator.initializer
@@ -141,7 +145,7 @@ def _declare_local(
         initializer = initializer.items[0]
     if initializer is not None and (
         _binds_a_value(ctx, declaration, initializer, scope)
-        or makes_temporary(declarator, scope, initializer, scope)
+        or makes_temporary(ctx, declarator, scope, initializer, scope)
     ):
         declarator = replace(
             declarator, pointers=[each for each in declarator.pointers if each not in ("&", "&&")]
@@ -455,7 +459,7 @@ def _binds_a_value(
 
 
 def makes_temporary(
-    declarator: tree.Declarator, inner: LocalScope, given: tree.Expr, scope: LocalScope
+    ctx: Context, declarator: tree.Declarator, inner: LocalScope, given: tree.Expr, scope: LocalScope
 ) -> bool:
     """``const unsigned char& r = i;`` of an ``int``: the reference is bound to a number of its own ([dcl.init.ref]).
     ``inner``: where the reference is declared."""
@@ -463,6 +467,10 @@ def makes_temporary(
     if wanted is None or "*" in declarator.pointers or declarator.dims:
         return False
     found = scalar_of(expression_type(given, scope.constant_scope()))
+    if found is None and is_number(wanted):
+        record = expression_types.of(ctx, given, scope)
+        known = conversion_functions.to_numbers(record) if isinstance(record, Record) else ()
+        return bool(known) and not any(decl.name.endswith("&") for decl in known)
     return found is not None and is_number(found) and is_number(wanted) and found != wanted
 
 
@@ -648,7 +656,7 @@ def _bind_members(
         if bound is None or bound.index not in ctx.variables.objects:
             return False
     else:
-        bound = constructors.given(ctx, "", record, ["auto"], initializer, scope)
+        bound = constructors.given(ctx, "", record, ["auto"], initializer, scope, implicit=True)
         at = tree.Name(max(declarator.lo, 0), declarator.hi, "")
         lifetimes.begin(ctx, bound, record, at, scope)
     constants = scope.declare_constants()

@@ -44,6 +44,9 @@ def of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
             return None if record is None else _of_data(record, expr.name)
         case tree.Index() | tree.Binary() | tree.Unary() | tree.PostfixStep() | tree.Assign():
             return _of_operator(ctx, expr, scope)
+        case tree.Ternary():
+            one, other = of(ctx, expr.yes, scope), of(ctx, expr.no, scope)
+            return one if one == other else None
         case tree.Call():
             found_types = {returned(function, around) for function, around in _called(ctx, expr, scope)}
             return found_types.pop() if len(found_types) == 1 else None

@@ -394,7 +394,7 @@ def _bind_one(
         return
     reference = parameter.reference and not (
         parameter.declarator is not None
-        and declarations.makes_temporary(parameter.declarator, inner, argument, scope)
+        and declarations.makes_temporary(ctx, parameter.declarator, inner, argument, scope)
     )
     if parameter.pointer and not reference:
         result = expressions.address(ctx, argument, scope)

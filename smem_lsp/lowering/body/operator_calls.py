@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from smem_lsp.elaborate import operators, special_members
 from smem_lsp.elaborate.special_members import Special, class_name
-from smem_lsp.ir.values import Value, Var
+from smem_lsp.elaborate.virtual_functions import with_bases
+from smem_lsp.ir.values import Operator, Value, Var, operation
 from smem_lsp.lowering.body import (
     constructors,
     expression_types,
@@ -22,6 +23,7 @@ from smem_lsp.lowering.body import (
     unknown_calls,
     value_categories,
 )
+from smem_lsp.lowering.body.objects import Method
 from smem_lsp.lowering.callees import outward, overloads
 from smem_lsp.lowering.callees.overloads import Callee
 from smem_lsp.lowering.state import effects
@@ -41,7 +43,7 @@ def call(
     the operator of the language."""
     functions = expression_types.spelled(ctx, symbol, expr)
     if not functions:
-        return None
+        return _rewritten(ctx, symbol, operands, expr, scope)
     kinds = [expression_types.of(ctx, operand, scope) for operand in operands]
     records = [kind for kind in kinds if isinstance(kind, Record)]
     if not records:
@@ -57,7 +59,35 @@ def call(
     name = tree.Name(expr.lo, expr.hi, f"operator{symbol}")
     called = tree.Call(expr.lo, expr.hi, name, list(operands))
     free = overloads.by_type(ctx, free, called, scope)
-    return _free(ctx, free, called, name, scope) if free else None
+    if free:
+        return _free(ctx, free, called, name, scope)
+    return _rewritten(ctx, symbol, operands, expr, scope)
+
+
+def _rewritten(
+    ctx: Context, symbol: str, operands: Sequence[tree.Expr], expr: tree.Expr, scope: LocalScope
+) -> Value | Ref | None:
+    """``a != b`` by ``operator==``, ``a < b`` by ``operator<=>``, either with its operands in reverse order
+    ([over.match.oper]/3.4); None: no class has one."""
+    base = {"!=": "==", "==": "=="}.get(symbol, "<=>")
+    if symbol not in _COMPARISONS or not expression_types.spelled(ctx, base, expr):
+        return None
+    ways = [operands] if base != symbol else []
+    for each in (*ways, operands[::-1]):
+        if isinstance(expression_types.of(ctx, each[0], scope), Record):
+            found = _member(ctx, base, each, expression_types.of(ctx, each[0], scope), expr, scope)
+            if found is not None:
+                equal = effects.load(ctx, found, expr)
+                known = base == "==" and not isinstance(equal, Ref)
+                return _not(equal, symbol) if known and not isinstance(equal, Ref) else ctx.out.fresh()
+    return None
+
+
+_COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
+
+
+def _not(equal: Value, symbol: str) -> Value:
+    return operation(Operator.NOT, equal) if symbol == "!=" else equal
 
 
 _MEMBERS_ONLY = frozenset(("[]", "->", "="))  # no function outside of a class may be one ([over.oper])
@@ -98,10 +128,24 @@ def _member(
     """The operator that the class of the first operand has; None: it has none."""
     if not isinstance(kind, Record):
         return None
+    return _of_class(
+        ctx, symbol, operands, kind, objects.methods(ctx, kind, f"operator{symbol}", expr), expr, scope
+    )
+
+
+def _of_class(
+    ctx: Context,
+    symbol: str,
+    operands: Sequence[tree.Expr],
+    kind: Record,
+    found: Sequence[Method] | None,
+    expr: tree.Expr,
+    scope: LocalScope,
+) -> Value | Ref | None:
+    """The same, of which ``found`` are all; None: not all of them are in sight."""
     name = tree.Name(expr.lo, expr.hi, f"operator{symbol}")
     called = tree.Call(expr.lo, expr.hi, name, list(operands[1:]))
     implied = replace(value_categories.given(ctx, operands[0], scope), type=kind)
-    found = objects.methods(ctx, kind, name.text, expr)
     if found is None:
         spelled = expression_types.spelled(ctx, symbol, expr)
         return _not_followed(ctx, spelled, target(ctx, kind, operands[0], scope), called, scope)
@@ -202,8 +246,9 @@ def assigned(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref 
     if target is None or known is None:
         return _assigned_unnamed(ctx, expr, scope)
     record = known.record
-    if any(not special_members.is_defaulted(decl) for decl in special_members.assignments(record)):
-        return _by_operator(ctx, record, expr, scope)
+    written = _by_operator(ctx, record, expr, scope)
+    if written is not None:
+        return written
     source = effects.designated(ctx, expr.value, scope)
     if source is None or not objects.alike(ctx, source, target):
         source = (
@@ -218,12 +263,18 @@ def assigned(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref 
 
 
 def _by_operator(ctx: Context, record: Record, expr: tree.Assign, scope: LocalScope) -> Value | Ref | None:
-    """The assignment that a class declares; None: it is the one that it has by itself."""
-    found = call(ctx, "=", (expr.target, expr.value), expr, scope)
-    written = special_members.written(record, Special.ASSIGN)
-    if found is None and written:
-        _note_unseen(ctx, record, expr)
-    return found
+    """The assignment that somebody wrote for a class; None: it is the one that it has by itself."""
+    declared = [
+        each for each in special_members.assignments(record) if not special_members.is_defaulted(each)
+    ]
+    if not declared:
+        return None
+    kind = expression_types.of(ctx, expr.value, scope)
+    own = isinstance(kind, Record) and record in with_bases(kind)
+    if own and not special_members.written(record, Special.ASSIGN):
+        return None
+    found = objects.definitions(ctx, record, declared, expr)
+    return _of_class(ctx, "=", (expr.target, expr.value), record, found, expr, scope)
 
 
 def _assigned_unnamed(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref | None:
@@ -233,7 +284,7 @@ def _assigned_unnamed(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Val
         if kind is None:
             _note_possible(ctx, "=", expression_types.spelled(ctx, "=", expr), 2, expr)
         return None
-    found = _by_operator(ctx, kind, expr, scope) if special_members.assignments(kind) else None
+    found = _by_operator(ctx, kind, expr, scope)
     if found is None and special_members.runs_code(kind, Special.ASSIGN):
         _note_unseen(ctx, kind, expr)
     return found

@@ -57,7 +57,7 @@ def converted(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Variable | No
     if record is None:
         return None
     variable = constructors.new(ctx, "", record, expr.type.words)
-    constructors.give(ctx, variable, record, expr.operand, scope)
+    constructors.give(ctx, variable, record, expr.operand, scope, implicit=False)
     lifetimes.begin_temporary(ctx, variable, record, expr)
     ctx.inlining.made.add(variable.index)
     return variable

@@ -13,7 +13,8 @@ from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.effects import SAME_OBJECT, designated, pointed_to
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope, This, Variable, View
 from smem_lsp.lowering.state.template_header import template_parameters
-from smem_lsp.semantics.types import Array, Pointer, Record, Reference, plain_type
+from smem_lsp.semantics import type_of
+from smem_lsp.semantics.types import Array, Pointer, Record, Reference
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -25,7 +26,7 @@ _PLACE = Given(category=Category.LVALUE)
 
 def given(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Given:
     """The type of an expression, its value category, and whether it is ``const``."""
-    kind = plain_type(overloads.argument_type(ctx, expr, scope))
+    kind = overloads.given_type(ctx, expr, scope)
     if kind is None:
         kind = expression_types.of(ctx, expr, scope)
     return replace(_category(ctx, expr, scope), type=kind, null=overloads.is_null(expr))
@@ -61,7 +62,7 @@ def _category(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Given:
         case tree.Call():
             return _of_call(ctx, expr, scope)
         case tree.Cast():
-            return _of_cast(expr)
+            return _of_cast(expr, scope)
         case tree.Ternary():
             one, other = _category(ctx, expr.yes, scope), _category(ctx, expr.no, scope)
             return one if one == other else _UNKNOWN
@@ -158,14 +159,18 @@ _MARKS = {
 }
 
 
-def _of_cast(expr: tree.Cast) -> Given:
+def _of_cast(expr: tree.Cast, scope: LocalScope) -> Given:
     marks, constant = expr.type.pointers, "const" in expr.type.words
     if "auto" in expr.type.words or "decltype" in expr.type.words:
         return _UNKNOWN
     if marks == ["&"]:
         return Given(category=Category.LVALUE, constant=constant)
     if marks == ["&&"]:
-        return Given(category=Category.XVALUE, constant=constant)
+        kind = type_of.specified(expr.type.words, expr.type.names, scope.constant_scope())
+        if kind is None:
+            return _UNKNOWN
+        category = Category.LVALUE if isinstance(kind, Reference) else Category.XVALUE
+        return Given(category=category, constant=constant)
     return _UNKNOWN if {"&", "&&"} & set(marks) else _VALUE
 
 

@@ -468,7 +468,9 @@ def by_type(
     if not found:
         return found
     if len(found) == 1:
-        given = [_given_type(ctx, argument, scope) for argument in expr.arguments]
+        given = [
+            Given(given_type(ctx, argument, scope), null=is_null(argument)) for argument in expr.arguments
+        ]
         return [each for each in found if _is_viable(ctx, each, given, None)]
     given = [ctx.lower.given(ctx, argument, scope) for argument in expr.arguments]
     viable = [each for each in found if _is_viable(ctx, each, given, implied)]
@@ -488,8 +490,11 @@ def by_type(
     return _best(ctx, _unconverted(ctx, viable, kinds), given, implied)
 
 
-def _given_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Given:
-    return Given(plain_type(argument_type(ctx, argument, scope)), null=is_null(argument))
+def given_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type | None:
+    """The type of an argument, of which ``nullptr`` is an address of anything ([conv.ptr])."""
+    if isinstance(argument, tree.Number) and argument.text == "nullptr":
+        return Pointer(None)
+    return plain_type(argument_type(ctx, argument, scope))
 
 
 def is_null(expr: tree.Expr) -> bool:
