@@ -173,3 +173,23 @@ def test_conversions_to_numbers(members: str, asked: str | None, used: str | Non
     assert (None if found is None else found.name) == asked
     found = conversion_functions.wanted(known, record, Wanted())
     assert (None if found is None else found.name) == used
+
+
+@pytest.mark.parametrize(
+    ("members", "moved"),
+    [
+        ("", True),
+        ("T(const T&);", False),
+        ("T(const T&); T(T&&);", True),
+        ("T& operator=(const T&) = default;", False),
+        ("~T();", False),
+        ("T(int);", True),
+    ],
+)
+def test_which_classes_have_a_move_constructor(members: str, moved: bool) -> None:
+    assert special_members.moves(class_of(f"struct T {{ {members} }};"), Special.COPY) == moved
+
+
+def test_constructors_from_lists() -> None:
+    assert special_members.takes_list(class_of("struct T { T(int); T(std::initializer_list<int> l); };"))
+    assert not special_members.takes_list(class_of("struct T { T(int); };"))

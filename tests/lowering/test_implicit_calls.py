@@ -85,6 +85,12 @@ struct Same { int n; __device__ bool operator==(int i) { n = i; return true; } }
 struct Mixed {
   int n; Mixed& operator=(const Mixed&) = default; __device__ void operator=(int i) { log_[34] = 1; }
 };
+struct EndsTaken { Taken t; __device__ ~EndsTaken() {} };
+struct Moved {
+  int n; __device__ void operator=(const Moved&) { log_[35] = 1; } __device__ void operator=(Moved&&) { log_[36] = 1; }
+};
+struct HoldsMoved { Moved m; };
+__device__ void of_default(const From& = 3) {}
 struct HoldsStarts { Starts s; };
 namespace std { template <class T> struct initializer_list; }
 struct Listed { __device__ Listed(int, int) {} __device__ Listed(std::initializer_list<int>) { log_[32] = 1; } };
@@ -213,6 +219,11 @@ def written(*elements: int) -> list[str]:
         ("int i = 3; halves(i); log_[i] = 1;", written(1)),
         ("Only o = 3; log_[o.n] = 1;", written(33, 7)),
         ("Only o(3); log_[o.n] = 1;", written(3)),
+        # what is implicit moves, unless the class says how it is copied or ends
+        ("HoldsTaken a{Taken(1)}; HoldsTaken b((HoldsTaken&&)a);", written(23)),
+        ("EndsTaken a{Taken(1)}; EndsTaken b((EndsTaken&&)a);", written(22)),
+        ("HoldsMoved a, b; a = b; a = (HoldsMoved&&)b; a = HoldsMoved{};", written(35, 36, 36)),
+        ("of_default();", written(4)),
         # C++20 writes comparisons anew
         ("__shared__ Same c[2]; bool b = c[1] != 3;", ["W c 4+4"]),
         ("__shared__ Same c[2]; bool b = 3 == c[1];", ["W c 4+4"]),

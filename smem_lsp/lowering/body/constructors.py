@@ -313,6 +313,9 @@ def _copy(
             ctx.assign(target.index, ctx.lost_address(ctx.capture(source)))
         return
     objects.copy(ctx, source.index, target.index)
+    if not special_members.moves(record, Special.COPY):  # its parts are copied, too, whatever it is made from
+        scope = LocalScope(scope, {_REFERRED: source})
+        at = tree.Name(at.lo, at.hi, _REFERRED)
     for base in bases_of(record):
         checkpoint()
         if base is not None and special_members.runs_code(base, Special.COPY):

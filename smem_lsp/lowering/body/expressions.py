@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from smem_lsp.elaborate import conversion_functions
+from smem_lsp.elaborate import conversion_functions, special_members
 from smem_lsp.elaborate.conversion_functions import Wanted
 from smem_lsp.elaborate.expression_types import computed_type, expression_type
 from smem_lsp.ir.nodes import AccessKind, Branch, Seq
@@ -801,6 +801,7 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref
         yes = operand(ctx, expr.yes, scope)
     with ctx.out.collect() as otherwise, lifetimes.arm(ctx):
         no = operand(ctx, expr.no, scope)
+    _note_converted_arm(ctx, expr, yes, no)
     places = [arm for arm in (yes, no) if isinstance(arm, Ref) and not arm.pointer and not arm.shape]
     if len(places) == 2:  # an element of one or the other, to be read or written
         for item in (*then, *otherwise):
@@ -823,6 +824,16 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref
     one, other = conversions.in_common(one, other, (expr.yes, expr.no), scope)
     found = operation(Operator.CONDITIONAL, condition, one, other)
     return replace(join(refs).moved(None), loaded=found) if refs else found
+
+
+def _note_converted_arm(ctx: Context, expr: tree.Ternary, yes: Value | Ref, no: Value | Ref) -> None:
+    """One arm is an object and the other is none: either is converted ([expr.cond]/4)."""
+    held = [ctx.variables.objects.get(each.index) if isinstance(each, Var) else None for each in (yes, no)]
+    known = held[0] or held[1]
+    if known is not None and None in held:
+        record = known.record
+        written = [*special_members.constructors(record), *conversion_functions.to_numbers(record)]
+        implicit_calls.not_followed(ctx, written, f"what `?:` makes of {record.decl.name}", expr)
 
 
 def converted(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref:

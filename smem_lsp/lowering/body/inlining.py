@@ -78,7 +78,7 @@ from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type
-from smem_lsp.semantics.types import Pointer, Record, Reference, Type
+from smem_lsp.semantics.types import Pointer, Record, Reference, Type, plain_type
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function
 
@@ -643,7 +643,10 @@ def _bind_default(ctx: Context, parameter: Parameter, inner: LocalScope, functio
             _new_parameter(ctx, parameter, inner, ctx.out.fresh(), function)
         return
     number = evaluate(initializer, inner.constant_scope())
-    if number is not None or isinstance(initializer, tree.Number | tree.String):
+    assert parameter.declaration is not None and parameter.declarator is not None
+    kind = type_of.variable_type(parameter.declaration, parameter.declarator, inner.constant_scope())
+    plain = not isinstance(plain_type(kind), Record)
+    if plain and (number is not None or isinstance(initializer, tree.Number | tree.String)):
         if parameter.name:
             _new_parameter(ctx, parameter, inner, _constant_default(ctx, parameter, number, inner), function)
         return

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from smem_lsp.elaborate import operators, special_members
 from smem_lsp.elaborate.special_members import Special, class_name
+from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.ir.values import Operator, Value, Var, operation
 from smem_lsp.lowering.body import (
@@ -258,7 +259,9 @@ def assigned(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref 
             source = _converted(ctx, expr.value, record, scope)
         if source is None:
             return None
-    _copy(ctx, source, target, record, expr)
+    category = value_categories.given(ctx, expr.value, scope).category
+    moved = None if category is None else category is not Category.LVALUE
+    _copy(ctx, source, target, record, expr, moved=moved)
     return Var(target.index)
 
 
@@ -307,14 +310,19 @@ def _converted(ctx: Context, value: tree.Expr, record: Record, scope: LocalScope
     return made
 
 
-def _copy(ctx: Context, source: Variable, target: Variable, record: Record, at: tree.Expr) -> None:
-    """The assignment that a class has by itself: of each base and member that of its class ([class.copy.assign])."""
+def _copy(
+    ctx: Context, source: Variable, target: Variable, record: Record, at: tree.Expr, *, moved: bool | None
+) -> None:
+    """The assignment that a class has by itself: of each base and member that of its class ([class.copy.assign]).
+    ``moved``: what is assigned may be moved from; None: not known."""
     objects.copy(ctx, source.index, target.index)
+    if not special_members.moves(record, Special.ASSIGN):
+        moved = False
     if not special_members.runs_code(record, Special.ASSIGN):
         return
     for base in bases_of(record):
         if base is not None:
-            _assign_part(ctx, source, target, base, at)
+            _assign_part(ctx, source, target, base, at, moved=moved)
     into, out_of = (ctx.variables.objects[each.index].members for each in (target, source))
     for field in objects.fields(record) or ():
         kind = special_members.element_of(field.type)
@@ -322,22 +330,27 @@ def _copy(ctx: Context, source: Variable, target: Variable, record: Record, at: 
             continue
         one, other = out_of.get(field.name), into.get(field.name)
         if isinstance(one, Variable) and isinstance(other, Variable) and objects.alike(ctx, one, other):
-            _assign_part(ctx, one, other, kind, at)
+            _assign_part(ctx, one, other, kind, at, moved=moved)
         elif special_members.runs_code(kind, Special.ASSIGN):
             _note_unseen(ctx, kind, at)
 
 
-def _assign_part(ctx: Context, source: Variable, target: Variable, record: Record, at: tree.Expr) -> None:
+def _assign_part(
+    ctx: Context, source: Variable, target: Variable, record: Record, at: tree.Expr, *, moved: bool | None
+) -> None:
     written = special_members.written(record, Special.ASSIGN)
     if not written:
-        _copy(ctx, source, target, record, at)
+        _copy(ctx, source, target, record, at, moved=moved)
         return
     scope = LocalScope(names={_ASSIGNED: source}, constants=record.scope)
-    named = tree.Name(at.lo, at.hi, _ASSIGNED)
+    named: tree.Expr = tree.Name(at.lo, at.hi, _ASSIGNED)
+    if moved:
+        named = value_categories.moved(named)
     name = tree.Name(at.lo, at.hi, "operator=")
     called = tree.Call(at.lo, at.hi, name, [named])
     method = methods.chosen(ctx, objects.definitions(ctx, record, written, at), name, [named], scope)
-    if method is None or methods.run(ctx, method, target, name, called, scope) is None:
+    unsure = moved is None and len(written) > 1
+    if unsure or method is None or methods.run(ctx, method, target, name, called, scope) is None:
         implicit_calls.not_followed(ctx, written, f"the assignment of {class_name(record)}", at)
 
 
