@@ -9,11 +9,13 @@ from smem_lsp.semantics import collect, type_of
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.types import BOOL, Record, Type, is_number, plain_type
 from smem_lsp.source import checkpoint
+from smem_lsp.source import record as record_
 from smem_lsp.source.queries import Query
 
 
 def to_numbers(record: Record) -> tuple[FunctionDecl, ...]:
-    """The conversions of a class and its bases to numbers, of a constant one and its twin the first."""
+    """The conversions of a class and its bases to numbers, of a constant one and its twin the first; if there are none,
+    those of which it is not known to what they lead, a template for one."""
     return _TO_NUMBERS.of(record.scope.state.store, record, partial(_to_numbers, record))
 
 
@@ -22,14 +24,18 @@ _TO_NUMBERS = Query[Record, tuple[FunctionDecl, ...]]("conversions of a class to
 
 def _to_numbers(record: Record) -> tuple[FunctionDecl, ...]:
     found: dict[str, FunctionDecl] = {}
+    open_: dict[str, FunctionDecl] = {}
     for each in with_bases(record):
         for name, declared in collect.inside(each.decl).names.items():
             checkpoint()
             if name.startswith("operator"):
                 for decl in declared:
-                    if isinstance(decl, FunctionDecl) and is_number(target(each, decl)):
+                    kind = target(each, decl) if isinstance(decl, FunctionDecl) else None
+                    if isinstance(decl, FunctionDecl) and is_number(kind):
                         found.setdefault(name, decl)
-    return tuple(found.values())
+                    elif isinstance(decl, FunctionDecl) and kind is None and _is_conversion(decl):
+                        open_.setdefault(name, decl)
+    return tuple(found.values()) or tuple(open_.values())
 
 
 def to_class(record: Record, wanted: Record) -> tuple[FunctionDecl, ...]:
@@ -46,21 +52,45 @@ def to_class(record: Record, wanted: Record) -> tuple[FunctionDecl, ...]:
 
 def target(record: Record, decl: FunctionDecl) -> Type | None:
     """The type that a function of a class converts to; None: not known, or it is no conversion."""
-    first, last = decl.head
-    kinds = decl.source.kinds
-    at = next((i for i in range(first, last) if kinds[i] == "OPERATOR"), last)
-    if at + 1 >= last or kinds[at + 1] not in _OF_TYPES:
+    if not _is_conversion(decl):
         return None
-    return plain_type(type_of.spelled_type(decl.source, at + 1, last, record.scope))
+    return plain_type(type_of.spelled_type(decl.source, _operator_at(decl) + 1, decl.head[1], record.scope))
+
+
+def _is_conversion(decl: FunctionDecl) -> bool:
+    at, last = _operator_at(decl), decl.head[1]
+    return at + 1 < last and decl.source.kinds[at + 1] in _OF_TYPES
+
+
+def _operator_at(decl: FunctionDecl) -> int:
+    """Where ``operator`` stands in the head of a function; its end: nowhere."""
+    first, last = decl.head
+    return next((i for i in range(first, last) if decl.source.kinds[i] == "OPERATOR"), last)
 
 
 _OF_TYPES = frozenset(("TYPE", "NAME", "QUALIFIER", "SCOPE", "TYPENAME", "TAG", "DECLTYPE"))
 
 
-def wanted(found: tuple[FunctionDecl, ...], record: Record, *, truth: bool) -> FunctionDecl | None:
-    """The one that is called; None: which one is not known. ``truth``: for a condition, which one to ``bool`` serves
-    best, and in which explicit ones count ([conv.general])."""
-    fitting = [decl for decl in found if truth or "explicit" not in decl.source.texts[slice(*decl.head)]]
-    exact = [decl for decl in fitting if truth and target(record, decl) == BOOL]
+@record_
+class Wanted:
+    """What an object is converted to. ``kind``: which number, None: any; ``truth``: whether it is 0, which explicit
+    conversions to ``bool`` tell, too ([conv.general]/4); ``explicit``: a cast asks."""
+
+    kind: Type | None = None
+    truth: bool = False
+    explicit: bool = False
+
+
+def wanted(found: tuple[FunctionDecl, ...], record: Record, asked: Wanted) -> FunctionDecl | None:
+    """The one that is called; None: which one is not known."""
+    kind = BOOL if asked.truth else plain_type(asked.kind)
+    fitting = [
+        decl
+        for decl in found
+        if asked.explicit
+        or "explicit" not in decl.source.texts[slice(*decl.head)]
+        or (asked.truth and target(record, decl) == BOOL)
+    ]
+    exact = [decl for decl in fitting if kind is not None and target(record, decl) == kind]
     left = exact or fitting
-    return left[0] if len(left) == 1 else None
+    return left[0] if len(left) == 1 and is_number(target(record, left[0])) else None

@@ -133,6 +133,34 @@ def element_of(kind: Type | None) -> Type | None:
     return kind
 
 
+def moves(record: Record, special: Special) -> bool:
+    """Has a class a move constructor, or a move assignment, written or implicit ([class.copy.ctor]/8,
+    [class.copy.assign]/4)? One without copies from what may be moved from."""
+    made = [decl for decl in constructors(record) if _takes_own(record, decl)]
+    given = [decl for decl in assignments(record) if _takes_own(record, decl)]
+    own = made if special is Special.COPY else given
+    return any(map(_takes_rvalue, own)) or not (made or given or destructor(record))
+
+
+def _takes_rvalue(decl: FunctionDecl) -> bool:
+    parsed = decl.source.parse("parameters", *decl.list)
+    first = parsed[0] if isinstance(parsed, list) and parsed else None
+    if not isinstance(first, tree.Declaration) or not first.declarators:
+        return False
+    return "&&" in first.declarators[0].pointers
+
+
+def takes_list(record: Record) -> bool:
+    """Has a class a constructor that takes a ``std::initializer_list`` alone ([dcl.init.list]/2)?"""
+    for decl in constructors(record):
+        parsed = decl.source.parse("parameters", *decl.list)
+        first = parsed[0] if isinstance(parsed, list) and parsed else None
+        if isinstance(first, tree.Declaration):
+            if any(each.text.rpartition("::")[2] == "initializer_list" for each in first.names):
+                return True
+    return False
+
+
 def inherits_constructors(record: Record) -> bool:
     """``using Base::Base;``: does a class take the constructors of a base for its own ([namespace.udecl])?"""
     names = {class_name(base) for base in bases_of(record) if base is not None}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smem_lsp.elaborate import conversion_functions, special_members
+from smem_lsp.elaborate.conversion_functions import Wanted
 from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside
 from smem_lsp.elaborate.special_members import Special
 from smem_lsp.elaborate.virtual_functions import has_virtual_destructor, is_virtual
@@ -168,7 +169,27 @@ def test_a_function_is_virtual_where_a_base_says_so() -> None:
 def test_conversions_to_numbers(members: str, asked: str | None, used: str | None) -> None:
     record = class_of(f"struct B {{ {members} }}; struct T : B {{}};")
     known = conversion_functions.to_numbers(record)
-    found = conversion_functions.wanted(known, record, truth=True)
+    found = conversion_functions.wanted(known, record, Wanted(truth=True))
     assert (None if found is None else found.name) == asked
-    found = conversion_functions.wanted(known, record, truth=False)
+    found = conversion_functions.wanted(known, record, Wanted())
     assert (None if found is None else found.name) == used
+
+
+@pytest.mark.parametrize(
+    ("members", "moved"),
+    [
+        ("", True),
+        ("T(const T&);", False),
+        ("T(const T&); T(T&&);", True),
+        ("T& operator=(const T&) = default;", False),
+        ("~T();", False),
+        ("T(int);", True),
+    ],
+)
+def test_which_classes_have_a_move_constructor(members: str, moved: bool) -> None:
+    assert special_members.moves(class_of(f"struct T {{ {members} }};"), Special.COPY) == moved
+
+
+def test_constructors_from_lists() -> None:
+    assert special_members.takes_list(class_of("struct T { T(int); T(std::initializer_list<int> l); };"))
+    assert not special_members.takes_list(class_of("struct T { T(int); };"))

@@ -63,6 +63,55 @@ __device__ From by_value(int i) { return i; }
 __device__ int takes(From f) { return f.n; }
 __device__ void takes_copy(Copied c) {}
 __device__ void refers(Base& b) { log_[b.at(15)] = 1; }
+struct Sets { int v; __device__ operator int() { v = 1; return 1; } };
+struct Stores {
+  int* p; __device__ void operator=(int x) { *p = x; } __device__ operator int() const { return *p; }
+};
+struct Proxies { int v; __device__ Stores at() { return Stores{&v}; } };
+struct Taken {
+  int n; __device__ explicit Taken(int i) : n(i) {}
+  __device__ Taken(const Taken& t) : n(log(22)) {} __device__ Taken(Taken&& t) : n(log(23)) {}
+  __device__ static int log(int i) { log_[i] = 1; return i; }
+  __device__ void of() & { log_[26] = 1; } __device__ void of() const& { log_[27] = 1; }
+  __device__ void of() && { log_[28] = 1; }
+};
+struct HoldsTaken { Taken t; };
+template <class T> __device__ int halves(T&& v) { T w = v; w /= 2; return 0; }
+__device__ void takes_number(const int& i) {}
+struct Only {
+  int n; __device__ explicit Only(int i) : n(i) {} __device__ Only(long i) : n(i + 4) { log_[33] = 1; }
+};
+struct Same { int n; __device__ bool operator==(int i) { n = i; return true; } };
+struct Mixed {
+  int n; Mixed& operator=(const Mixed&) = default; __device__ void operator=(int i) { log_[34] = 1; }
+};
+struct EndsTaken { Taken t; __device__ ~EndsTaken() {} };
+struct Moved {
+  int n; __device__ void operator=(const Moved&) { log_[35] = 1; } __device__ void operator=(Moved&&) { log_[36] = 1; }
+};
+struct HoldsMoved { Moved m; };
+__device__ void of_default(const From& = 3) {}
+struct HoldsStarts { Starts s; };
+namespace std { template <class T> struct initializer_list; }
+struct Listed { __device__ Listed(int, int) {} __device__ Listed(std::initializer_list<int>) { log_[32] = 1; } };
+struct Forever { int i = Forever().i; };
+__device__ Taken gives(Taken a) { return a; }
+__device__ Taken gives_back(int i) { return gives(Taken(i)); }
+__device__ void takes_either(const Taken&) { log_[24] = 1; }
+__device__ void takes_either(Taken&&) { log_[25] = 1; }
+__device__ void refers_to_from(const From& f) { log_[f.n] = 1; }
+struct Pair { __device__ Pair(int a, int b) { log_[29] = 1; } };
+__device__ void refers_to_pair(const Pair&) {}
+struct Wider { __device__ void map(int i) { log_[30] = 1; } };
+struct Narrows : Wider { using Wider::map; __device__ void map(int* p) { log_[31] = 1; } };
+template <class F> __device__ void twice(F f) { f(); f(); }
+struct Member {
+  int i;
+  __device__ void by_this() { auto f = [this] { log_[i] = 1; }; i = 4; f(); }
+};
+template <class T> struct is_lvalue { static constexpr int value = 0; };
+template <class T> struct is_lvalue<T&> { static constexpr int value = 1; };
+template <class T> __device__ int of_lvalue(T&& v) { return is_lvalue<T>::value; }
 template <int (*F)(int)> __device__ int calls_value() { return F(13); }
 template <class F> __device__ int calls_type(F f) { return f(14); }
 """
@@ -138,6 +187,68 @@ def written(*elements: int) -> list[str]:
         ("Twice t; log_[t.plain(10)] = 0;", written(30)),
         ("Twice t; Base b = t; log_[b.at(10)] = 0;", written(10)),
         ("Mine m; log_[m.run(1)] = 0;", written(8)),
+        # of objects that lie in memory
+        ("__shared__ Asked c[64]; bool z = c[n];", ["R c 12+4", *written(5), "R c 12+4"]),
+        ("__shared__ Sets c[64]; int z = c[n];", ["W c 12+4"]),
+        ("__shared__ Sets c[64]; bool z = !c[n];", ["W c 12+4"]),
+        ("__shared__ Sets c[64]; log_[c[n]] = 0;", ["W c 12+4", *written(1)]),
+        ("__shared__ Given a, b; a = b;", [*written(3), "R b 0+4", "W a 0+4"]),
+        ("__shared__ Vec a[2]; a[1] += 4;", [*written(10), "X a 4+4"]),
+        ("__shared__ Proxies a[2]; a[1].at() = 4;", ["W a 4+4"]),
+        ("__shared__ Proxies a[2]; int i = a[1].at();", ["R a 4+4"]),
+        ("__shared__ Vec a; a;", []),
+        # which overload a value category means
+        ("Taken a(1); Taken b(a);", written(22)),
+        ("Taken a(1); Taken b((Taken&&)a);", written(23)),
+        ("Taken a(1); Taken b(static_cast<Taken&&>(a));", written(23)),
+        ("Taken b{Taken(1)};", []),
+        ("HoldsTaken h{Taken(1)};", []),
+        ("HoldsTaken h{Taken(1)}; HoldsTaken g(h);", written(22)),
+        ("HoldsTaken h{Taken(1)}; Taken b(static_cast<HoldsTaken&&>(h).t);", written(23)),
+        ("HoldsTaken h{Taken(1)}; HoldsTaken g(static_cast<HoldsTaken&&>(h));", written(23)),
+        ("Taken a = gives_back(1);", written(23)),
+        ("Taken a(1); takes_either(a); takes_either(Taken(2));", written(24, 25)),
+        ("Taken a(1); const Taken b(1); a.of(); b.of(); Taken(1).of();", written(26, 27, 28)),
+        # an argument is converted to what a reference is bound to
+        ("refers_to_from(3);", written(4, 3)),
+        ("refers_to_pair({3, 5});", written(29)),
+        ("Narrows d; d.map(3);", written(30)),
+        ("const Pair& p = {3, 5};", written(29)),
+        ("const From& f = 3; log_[5] = 1;", written(4, 5)),
+        ("__shared__ Sets c[2]; takes_number(c[1]);", ["W c 4+4"]),
+        ("int i = 3; halves(i); log_[i] = 1;", written(1)),
+        ("Only o = 3; log_[o.n] = 1;", written(33, 7)),
+        ("Only o(3); log_[o.n] = 1;", written(3)),
+        # what is implicit moves, unless the class says how it is copied or ends
+        ("HoldsTaken a{Taken(1)}; HoldsTaken b((HoldsTaken&&)a);", written(23)),
+        ("EndsTaken a{Taken(1)}; EndsTaken b((EndsTaken&&)a);", written(22)),
+        ("HoldsMoved a, b; a = b; a = (HoldsMoved&&)b; a = HoldsMoved{};", written(35, 36, 36)),
+        ("of_default();", written(4)),
+        # C++20 writes comparisons anew
+        ("__shared__ Same c[2]; bool b = c[1] != 3;", ["W c 4+4"]),
+        ("__shared__ Same c[2]; bool b = 3 == c[1];", ["W c 4+4"]),
+        # of what an implicit assignment is, and what is written beside it
+        ("Mixed a{1}, b{2}; a = b; a = 3;", written(34)),
+        # lambdas are objects: what they capture is copied where they are made, and ends with them
+        ("Copied c; auto f = [c] {};", written(2)),
+        ("Copied c; auto f = [&c] {}; f();", []),
+        ("Copied c; auto f = [=] { return c.n; }; f();", written(2)),
+        ("auto f = [e = Ends{5}] {}; log_[0] = 1;", [*written(0), "W log_ 20+4"]),
+        ("[e = Ends{5}] {}(); log_[0] = 1;", ["W log_ 20+4", *written(0)]),
+        ("Ends e{5}; auto f = [&g = e] { g.at = 6; }; f();", ["W log_ 20+4"]),
+        ("int i = 3; auto f = [j = i + 1] { log_[j] = 1; }; i = 7; f();", written(4)),
+        ("int i = 3; auto f = [&j = i] { log_[j] = 1; }; i = 7; f();", written(7)),
+        ("int i = 3; auto f = [i]() mutable { log_[i++] = 1; }; f(); f();", written(3, 4)),
+        ("int i = 3; auto f = [i]() mutable { log_[i++] = 1; }; twice(f); f();", written(3, 4, 3)),
+        ("Member m{3}; m.by_this();", written(4)),
+        ("auto f = [](From a) { log_[a.n] = 1; }; f(6);", written(4, 6)),
+        ("auto f = [](const From& a) { log_[a.n] = 1; }; f(6);", written(4, 6)),
+        ("Copied c; auto f = [](auto a) {}; f(c);", written(2)),
+        ("Copied c; auto f = [](auto& a) {}; f(c);", []),
+        ("auto f = [](int i) { return From(i); }; log_[f(6).n] = 1;", written(4, 6)),
+        ("Copied c; auto f = [&] { return c; }; f();", written(2)),
+        ("Copied c; auto f = [&]() -> Copied& { return c; }; f();", []),
+        ("Vec v{3}; log_[of_lvalue(v)] = 1; log_[of_lvalue(Vec{3})] = 1;", written(1, 0)),
     ],
 )
 def test_an_implicit_call_is_a_call(statements: str, expected: list[str]) -> None:
@@ -155,9 +266,11 @@ def test_an_implicit_call_is_a_call(statements: str, expected: list[str]) -> Non
         # of what an object is made of
         "struct Around { Ends e; }; Around a[2];",
         "struct Around { From f; Around() : f(1) {} }; new Around();",
+        "new HoldsStarts;",
+        "Listed l{1, 2};",
+        "Forever e;",
+        "struct Local { Starts s; }; Local l;",
         # of objects that lie in memory
-        "__shared__ Asked c[64]; if (c[n]) log_[30] = 0;",
-        "Asked* c = (Asked*)all; int z = *c;",
         "struct Around { Given g; }; Around* c = (Around*)all; Around d{}; c[n] = d;",
     ],
 )
@@ -184,6 +297,18 @@ def test_a_destructor_that_waits_orders_only_what_stands_behind_the_block() -> N
     read = "o[threadIdx.x] = s[63 - threadIdx.x];"
     assert "SMEM201" in codes(f"{before} {{ Waits w; {read} }}")
     assert "SMEM201" not in codes(f"{before} {{ Waits w; }} {read}")
+
+
+def test_a_member_that_is_a_group_waits_for_the_lanes_of_the_group() -> None:
+    held = (
+        "struct Held { cooperative_groups::thread_block_tile<16> g; __device__ void wait() { g.sync(); } };"
+    )
+    kernel = """__global__ void k(int* o) { __shared__ int s[64]; int t = threadIdx.x;
+        Held w{cooperative_groups::tiled_partition<16>(cooperative_groups::this_thread_block())};
+        s[t] = t; w.wait(); o[t] = s[t ^ OTHER]; }"""
+    for other, told in ((8, False), (16, True)):
+        text = f"{held}\n{kernel.replace('OTHER', str(other))}{LAUNCH.replace('(o, 1)', '(o)')}"
+        assert any(each.code in ("SMEM201", "SMEM205") for each in check(text).findings) == told
 
 
 def test_a_barrier_that_a_destructor_needs_is_not_offered_for_removal() -> None:

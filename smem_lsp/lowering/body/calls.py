@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import pairwise
-
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Op, Operator, Value, Var
 from smem_lsp.lowering.body import (
     class_operators,
+    closures,
     constructors,
     expressions,
     function_values,
     header_arrays,
-    implicit_calls,
     inlining,
-    lifetimes,
     methods,
     objects,
     open_instances,
+    operator_calls,
     stated_calls,
+    stored_targets,
     temporaries,
     unknown_calls,
+    value_categories,
 )
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.callees.computing import called_to_compute
@@ -50,12 +49,16 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
     """Lower one call."""
     callee = expr.callee
     if isinstance(callee, tree.Lambda):
-        return inlining.inline_lambda(ctx, closure_of(ctx, callee, scope), expr, scope)
+        return inlining.inline_lambda(ctx, closures.unnamed(ctx, callee, scope), expr, scope)
     if isinstance(callee, tree.Member):
         return _method(ctx, expr, callee, scope)
     if not isinstance(callee, tree.Name):
         known_function = function_values.of(ctx, callee, scope)
-        if known_function is not None:
+        object_ = effects.designated(ctx, callee, scope)
+        if object_ is not None and known_function is None:
+            operator = tree.Name(callee.lo, callee.hi, "operator()")
+            followed = methods.call_object(ctx, object_, expr, operator, scope)
+        elif known_function is not None:
             followed = function_values.call(ctx, known_function, expr, callee, scope)
         else:
             followed = temporaries.call_temporary(ctx, callee, expr, scope)
@@ -180,7 +183,10 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScop
         followed = methods.call(ctx, expr, callee, scope)
     if followed is not None:
         return followed
-    base = expressions.operand(ctx, callee.base, scope)
+    behind = None
+    if callee.operator == "->":
+        behind = operator_calls.call(ctx, "->", (callee.base,), callee.base, scope)
+    base = expressions.operand(ctx, callee.base, scope) if behind is None else behind
     if isinstance(base, Var) and callee.operator == ".":
         followed = methods.call_result(ctx, base, expr, callee, scope)
         if followed is not None:
@@ -204,6 +210,8 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScop
     ctx.outside.hand_out(base)
     if isinstance(base, Var):
         effects.forget(ctx, base)
+    elif callee.operator == ".":
+        stored_targets.forget_target(ctx, callee.base, scope)
     definitions = _methods(ctx, callee, scope) or _of_type(ctx, callee.base, callee.name, expr, scope)
     inlining.note_returned(ctx, definitions, callee.name, expr.lo)
     reached = unknown_calls.hand_over(ctx, expr, scope, callee.name, definitions)
@@ -225,9 +233,13 @@ def _called_place(ctx: Context, expr: tree.Call, callee: tree.Expr, scope: Local
         reached = unknown_calls.hand_over(ctx, expr, scope, name, definitions)
         unknown_calls.passed_over(ctx, expr, definitions, scope)
         return ctx.lost_address(reached)
-    followed = class_operators.applied(ctx, base, "()", expr.arguments, expr, scope)
-    if followed is not None:
-        return followed
+    record = None if base.pointer or base.shape else objects.placed(base.kind)
+    if record is not None:
+        called = tree.Name(callee.lo, callee.hi, "operator()")
+        object_ = value_categories.given(ctx, callee, scope)
+        followed = methods.on(ctx, record, base, called, expr, scope, object_)
+        if followed is not None:
+            return followed
     return _not_followed(ctx, base, callee, name, expr, scope)
 
 
@@ -293,59 +305,3 @@ def _is_virtual(record: Record) -> bool:
     if record.decl.body is None or collect.inside(record.decl).virtual:
         return True
     return any(base is None or _is_virtual(base) for base in bases_of(record))
-
-
-def _reaches_by_reference(ctx: Context, node: tree.Lambda) -> bool:
-    """``[&]``: whatever the body names is captured by reference."""
-    lo, hi = node.captures
-    captured = ctx.at.body.tokens.texts[ctx.at.base + lo : ctx.at.base + hi]
-    return captured[:1] == ["&"] and captured[1:2] in ([], [","])
-
-
-def closure_of(ctx: Context, node: tree.Lambda, scope: LocalScope) -> Closure:
-    """A lambda in ``scope``. Without ``[&]`` it would copy an array behind a reference, or not see it at all."""
-    texts = ctx.at.body.tokens.texts
-    lo, hi = ctx.at.base + node.captures[0], ctx.at.base + node.captures[1]
-    if "=" in texts[lo + 1 : hi]:  # [&r = b]: a name of its own
-        effects.name_buffers(ctx, lo, hi, scope, "captured under another name")
-    if node.parameters is not None:
-        first, last = ctx.at.base + node.parameters[0], ctx.at.base + node.parameters[1]
-        if "=" in texts[first:last]:
-            effects.name_buffers(ctx, first, last, scope, "a default argument")
-            if implicit_calls.are_telling(ctx, texts[first:last]):
-                implicit_calls.note(ctx, "a default argument of a lambda", node)
-    if not _reaches_by_reference(ctx, node):
-        lo, hi = ctx.at.base + node.body[0], ctx.at.base + node.body[1]
-        line = ctx.at.unit.source.line_number(ctx.at.body.site(lo, hi).start)
-        captures = ctx.at.body.tokens.texts[ctx.at.base + node.captures[0] : ctx.at.base + node.captures[1]]
-        outside, scope = scope, LocalScope(scope)
-        for text in dict.fromkeys(ctx.at.body.tokens.texts[lo:hi]):
-            meaning = outside.lookup(text)
-            if isinstance(meaning, Variable) and ("&", text) not in pairwise(captures):
-                _copy(ctx, text, meaning, scope)
-            if isinstance(meaning, BufferName):
-                why = f"is used in a lambda that captures by copy (line {line})"
-                if ctx.at.body.tokens.texts[ctx.at.base + node.captures[0]] != "=":
-                    why = f"is used in a lambda that does not capture it by reference (line {line})"
-                ctx.buffers.unreferable.setdefault(meaning.buffer, why)
-    return Closure(node, ctx.at.base, scope, ctx.at.function)
-
-
-def _copy(ctx: Context, name: str, variable: Variable, scope: LocalScope) -> None:
-    """A variable of the lambda's own, with the value of now."""
-    if variable.array or variable.constant:
-        return
-    if variable.index in ctx.variables.objects:
-        at, named = tree.Name(0, 1, name), LocalScope(scope, {name: variable})
-        made = scope.names[name] = constructors.copied(ctx, variable, name, at, named)
-        lifetimes.begin(ctx, made, ctx.variables.objects[made.index].record, at, scope.parent or scope)
-        return
-    copied = ctx.variables.declare(name)
-    if variable.index in ctx.variables.hiding:
-        ctx.variables.hiding[copied] = ctx.variables.hiding[variable.index]
-    pointed = ctx.pointed(variable)
-    if pointed is not None:
-        ctx.alias(copied, pointed)
-    else:
-        ctx.assign(copied, Var(variable.index))
-    scope.names[name] = replace(variable, index=copied)

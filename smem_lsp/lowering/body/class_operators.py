@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from smem_lsp.elaborate import conversion_functions
+from smem_lsp.elaborate.conversion_functions import Wanted
 from smem_lsp.elaborate.special_members import class_name
-from smem_lsp.ir.values import Value
+from smem_lsp.ir.nodes import AccessKind
+from smem_lsp.ir.values import Const, Value, Var
 from smem_lsp.lowering.body import (
+    constructors,
     expression_types,
+    expressions,
     implicit_calls,
     methods,
     objects,
     open_instances,
-    temporaries,
+    operator_calls,
+    value_categories,
 )
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
@@ -24,86 +30,122 @@ from smem_lsp.semantics import collect
 from smem_lsp.semantics.declarations import ClassDecl, FunctionDecl, Range, Source
 from smem_lsp.semantics.entities import Template
 from smem_lsp.semantics.scope import bases_of
-from smem_lsp.semantics.types import Record, plain_type
+from smem_lsp.semantics.types import Record, Type, plain_type
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 
-_IN_MEMORY = (tree.Index, tree.Unary, tree.Member)
-_OBJECTS = (tree.Name, tree.Member, tree.Unary, tree.Call, tree.Cast)  # all that may be an object of a thread
+_MAY_BE_PLACES = (tree.Index, tree.Member, tree.Unary, tree.Call)
 
 
-def as_pointer(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref | None:
-    """The address that an object of a thread is converted to by an ``operator T*`` of its class; None: not known."""
-    if not isinstance(expr, _OBJECTS):
-        return None
-    designated = effects.designated(ctx, expr, scope)
-    if designated is not None:
-        known = objects.of_variable(ctx, designated)
-        record = None if known is None else known.record
-        if record is None and (designated.plain or designated.array):
-            return None
-    else:
-        record = temporaries.made(expr, scope) if temporaries.is_quiet(expr) else None
-    if record is None:
-        return open_instances.converted(ctx, expr, scope)
-    name = _to_pointer(conversions(record) or ())
-    if name is None:
-        return None
-    variable = temporaries.temporary(ctx, expr, scope) if designated is None else designated
-    return None if variable is None else _call(ctx, record, variable, name, (), expr, scope)
-
-
-def as_number(ctx: Context, expr: tree.Expr, scope: LocalScope, *, truth: bool = False) -> Value | Ref | None:
-    """What an object of a thread is converted to where a number is wanted ([class.conv.fct]); None: it is none, or its
-    class has no such conversion. ``truth``: it is asked whether it is 0."""
-    record = _class_of(ctx, expr, scope) if isinstance(expr, _OBJECTS) else None
-    if record is None and isinstance(expr, _IN_MEMORY):
-        _note_unseen_conversion(ctx, expr, scope)
-        return None
-    known = () if record is None else conversion_functions.to_numbers(record)
-    if record is None or not known:
-        return None
-    wanted = conversion_functions.wanted(known, record, truth=truth)
-    found = effects.designated(ctx, expr, scope)
-    target = temporaries.temporary(ctx, expr, scope) if found is None else found
-    result = None
-    if wanted is not None and target is not None:
-        result = _call(ctx, record, target, wanted.name, (), expr, scope)
-    if result is None:
-        what = f"the conversion of {class_name(record)}"
-        reached = target is not None and bool(ctx.points_to.of_name(target))
-        implicit_calls.not_followed(ctx, known, what, expr, reached=reached)
-        return ctx.out.fresh()
-    return effects.load(ctx, result, expr)
-
-
-def _note_unseen_conversion(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
-    """Objects in memory are converted by functions that are not followed."""
-    if isinstance(expr, tree.Unary) and expr.operator != "*":
-        return
-    kind = expression_types.of(ctx, expr, scope)
-    known = conversion_functions.to_numbers(kind) if isinstance(kind, Record) else ()
-    if isinstance(kind, Record) and known:
-        implicit_calls.not_followed(ctx, known, f"the conversion of {class_name(kind)}", expr)
-
-
-def _class_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Record | None:
+def as_pointer(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
+    """An expression where an address is wanted: an object is converted by an ``operator T*`` of its class."""
     found = effects.designated(ctx, expr, scope)
     if found is not None:
-        return None if found.array else objects.seen_as(ctx, found)
-    return temporaries.made(expr, scope)
+        known = None if found.plain or found.array else objects.seen_as(ctx, found)
+        converted = None
+        if known is not None:
+            converted = _to_pointer(ctx, known, found, expr, scope)
+        elif not (found.plain or found.array):
+            converted = open_instances.converted(ctx, expr, scope)
+        return expressions.operand(ctx, expr, scope) if converted is None else converted
+    if isinstance(expr, tree.Call | tree.Cast):
+        start = open_instances.converted(ctx, expr, scope)
+        if start is not None:
+            return start
+    result = expressions.operand(ctx, expr, scope)
+    held = _object(ctx, result)
+    converted = None if held is None else _to_pointer(ctx, *held, expr, scope)
+    return result if converted is None else converted
+
+
+def _to_pointer(
+    ctx: Context, record: Record, target: methods.Target, expr: tree.Expr, scope: LocalScope
+) -> Value | Ref | None:
+    name = _named_pointer(conversions(record) or ())
+    return None if name is None else _call(ctx, record, target, name, expr, scope)
+
+
+def as_number(
+    ctx: Context,
+    expr: tree.Expr,
+    scope: LocalScope,
+    *,
+    kind: Type | None = None,
+    truth: bool = False,
+    explicit: bool = False,
+) -> Value | Ref:
+    """An expression where a number is wanted: an object is converted by its class ([class.conv.fct]). ``kind``: which
+    number, if it is known; ``truth``: it is asked whether it is 0; ``explicit``: a cast asks."""
+    found = effects.designated(ctx, expr, scope)
+    if found is not None:
+        record = None if found.array else objects.seen_as(ctx, found)
+        known = () if record is None else conversion_functions.to_numbers(record)
+        if record is None or not known:
+            return expressions.operand(ctx, expr, scope)
+        return _to_number(ctx, record, found, expr, scope, Wanted(kind, truth, explicit))
+    return of_result(ctx, expressions.operand(ctx, expr, scope), expr, scope, Wanted(kind, truth, explicit))
+
+
+def of_result(
+    ctx: Context, result: Value | Ref, expr: tree.Expr, scope: LocalScope, wanted: Wanted
+) -> Value | Ref:
+    """What an expression has come to, where a number is wanted: itself, unless it is an object."""
+    held = _object(ctx, result)
+    if held is None and not isinstance(result, Ref | Const) and isinstance(expr, _MAY_BE_PLACES):
+        if isinstance(expr, tree.Unary) and expr.operator != "*":
+            return result
+        kind = expression_types.of(ctx, expr, scope)
+        if isinstance(kind, Record) and conversion_functions.to_numbers(kind):
+            held = kind, operator_calls.not_placed(ctx, kind, result, expr, scope)
+    if held is None or not conversion_functions.to_numbers(held[0]):
+        return result
+    return _to_number(ctx, *held, expr, scope, wanted)
+
+
+def _object(ctx: Context, result: Value | Ref) -> tuple[Record, methods.Target] | None:
+    """The object that an expression has come to, and its class; None: it is none, or not known to be one."""
+    if isinstance(result, Var):
+        held = ctx.variables.objects.get(result.index)
+        return None if held is None else (held.record, constructors.unnamed(result.index))
+    if isinstance(result, Ref) and not (result.pointer or result.shape or result.loaded is not None):
+        record = objects.placed(result.kind)
+        return None if record is None else (record, result)
+    return None
+
+
+def _to_number(
+    ctx: Context,
+    record: Record,
+    target: methods.Target,
+    expr: tree.Expr,
+    scope: LocalScope,
+    wanted: Wanted,
+) -> Value | Ref:
+    known = conversion_functions.to_numbers(record)
+    decl = conversion_functions.wanted(known, record, wanted)
+    result = None if decl is None else _call(ctx, record, target, decl.name, expr, scope)
+    if result is not None:
+        return effects.load(ctx, result, expr)
+    if isinstance(target, Ref):
+        ctx.access(target, AccessKind.UPDATE, expr.lo, expr.hi, plain=True)
+    reached = isinstance(target, Ref) or bool(ctx.points_to.of_name(target))
+    implicit_calls.not_followed(ctx, known, f"the conversion of {class_name(record)}", expr, reached=reached)
+    return ctx.out.fresh()
 
 
 def of_shared(ctx: Context, place: Ref, expr: tree.Expr) -> Value | Ref | None:
     """What an object in shared memory is converted to where it is no copy that is wanted; None: it is read as it is."""
     record = plain_type(place.kind)
-    known = conversions(record) if isinstance(record, Record) else ()
-    if not isinstance(record, Record) or not known:
+    if not isinstance(record, Record):
         return None
-    name = known[0] if len(known) == 1 else _to_pointer(known)
+    around = LocalScope(constants=ctx.around.file_constants)
+    known = conversions(record)
+    numbers = conversion_functions.to_numbers(record)
+    if not known:
+        return _to_number(ctx, record, place, expr, around, Wanted()) if numbers else None
+    name = known[0] if len(known) == 1 else _named_pointer(known)
     if name is not None and objects.placed(record) is not None:
-        around = LocalScope(constants=ctx.around.file_constants)
-        found = _call(ctx, record, place, name, (), expr, around)
+        found = _call(ctx, record, place, name, expr, around)
         if found is not None:
             return found
     ctx.escape(place, expr.lo, "converted to what is not followed")
@@ -162,21 +204,6 @@ def _classes(name: str, scope: LocalScope) -> Iterator[ClassDecl]:
                 yield decl
 
 
-def applied(
-    ctx: Context,
-    place: Ref,
-    operator: str,
-    arguments: Sequence[tree.Expr],
-    expr: tree.Expr,
-    scope: LocalScope,
-) -> Value | Ref | None:
-    """What an operator of its class makes of an object in shared memory; None: it has none that is followed."""
-    record = objects.placed(place.kind)
-    if record is None or place.shape or place.pointer:
-        return None
-    return _call(ctx, record, place, f"operator{operator}", arguments, expr, scope)
-
-
 def conversions(record: Record) -> tuple[str, ...] | None:
     """The names of the conversions of a class and its bases to what may be, or hold, an address; None: not all of them
     are in sight."""
@@ -202,20 +229,15 @@ def _gives_address(record: Record, name: str) -> bool:
 
 
 def _call(
-    ctx: Context,
-    record: Record,
-    target: methods.Target,
-    name: str,
-    arguments: Sequence[tree.Expr],
-    expr: tree.Expr,
-    scope: LocalScope,
+    ctx: Context, record: Record, target: methods.Target, name: str, expr: tree.Expr, scope: LocalScope
 ) -> Value | Ref | None:
     called = tree.Name(expr.lo, expr.hi, name)
-    call = tree.Call(expr.lo, expr.hi, called, list(arguments))
-    return methods.on(ctx, record, target, called, call, scope)
+    call = tree.Call(expr.lo, expr.hi, called, [])
+    implied = replace(value_categories.given(ctx, expr, scope), type=record)
+    return methods.on(ctx, record, target, called, call, scope, implied)
 
 
-def _to_pointer(names: Sequence[str]) -> str | None:
+def _named_pointer(names: Sequence[str]) -> str | None:
     """The one conversion to a pointer, of a const one and its twin the other."""
     pointers = [name for name in names if name.endswith("*")]
     found = [name for name in pointers if not name.startswith("operatorconst")] or pointers

@@ -9,7 +9,9 @@ from dataclasses import replace
 from smem_lsp.elaborate import conversion_functions, special_members
 from smem_lsp.elaborate.initializers import member_initializers
 from smem_lsp.elaborate.special_members import Special, class_name
+from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.elaborate.virtual_functions import with_bases
+from smem_lsp.ir.nodes import Branch, Seq
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.body import (
     declarations,
@@ -17,18 +19,19 @@ from smem_lsp.lowering.body import (
     expressions,
     implicit_calls,
     initialized_members,
+    inlining,
     lifetimes,
     methods,
     objects,
     operator_calls,
     unknown_calls,
+    value_categories,
 )
 from smem_lsp.lowering.library.values import made_by
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import LocalScope, Variable
+from smem_lsp.lowering.state.local_scope import Boundary, LocalScope, Variable
 from smem_lsp.semantics.declarations import FunctionDecl
-from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Record, plain_type
 from smem_lsp.source import checkpoint
@@ -51,8 +54,11 @@ def declare(
         at = tree.Name(declarator.lo, declarator.hi, declarator.name)
         construct(ctx, variable, record, [], at, scope)
     else:
-        variable = given(ctx, declarator.name, record, declaration.words, initializer, scope)
-    scope.names[declarator.name] = variable
+        implicit = declarator.style == "="
+        variable = given(
+            ctx, declarator.name, record, declaration.words, initializer, scope, implicit=implicit
+        )
+    scope.names[declarator.name] = replace(variable, only_read="const" in declaration.words)
     scope.declare_constants()
     where = tree.Name(max(declarator.name_at, 0), max(declarator.name_at, 0) + 1, declarator.name)
     lifetimes.begin(ctx, variable, record, where, scope)
@@ -72,13 +78,20 @@ def unnamed(index: int) -> Variable:
 
 
 def given(
-    ctx: Context, name: str, record: Record, words: list[str], expr: tree.Expr, scope: LocalScope
+    ctx: Context,
+    name: str,
+    record: Record,
+    words: list[str],
+    expr: tree.Expr,
+    scope: LocalScope,
+    *,
+    implicit: bool,
 ) -> Variable:
     """A new object with the value of an expression. What a function returns is that object itself: nothing is copied
-    ([class.copy.elision])."""
+    ([class.copy.elision]). ``implicit``: as in ``give``."""
     if not _is_made_anew(ctx, record, expr, scope):
         variable = new(ctx, name, record, words)
-        give(ctx, variable, record, expr, scope)
+        give(ctx, variable, record, expr, scope, implicit=implicit)
         return variable
     value = expressions.copied(ctx, expr, scope)
     made = unnamed(value.index) if isinstance(value, Var) and value.index in ctx.inlining.made else None
@@ -91,16 +104,24 @@ def given(
     return variable
 
 
-def give(ctx: Context, variable: Variable, record: Record, expr: tree.Expr, scope: LocalScope) -> None:
+def give(
+    ctx: Context,
+    variable: Variable,
+    record: Record,
+    expr: tree.Expr,
+    scope: LocalScope,
+    *,
+    implicit: bool = True,
+) -> None:
     """An object gets its first value from an expression: it is made by it, copied, or converted
-    ([dcl.init.general])."""
+    ([dcl.init.general]). ``implicit``: no explicit constructor converts it ([over.match.copy])."""
     arguments = _arguments(expr, record, scope)
     if arguments is not None:
         construct(ctx, variable, record, arguments, expr, scope)
     elif _is_made_anew(ctx, record, expr, scope):
         _take(ctx, variable, record, expressions.copied(ctx, expr, scope), expr, scope)
     else:
-        construct(ctx, variable, record, [expr], expr, scope)
+        construct(ctx, variable, record, [expr], expr, scope, implicit=implicit)
 
 
 def _is_made_anew(ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope) -> bool:
@@ -108,11 +129,13 @@ def _is_made_anew(ctx: Context, record: Record, expr: tree.Expr, scope: LocalSco
     a constructor."""
     if _arguments(expr, record, scope) is not None or effects.designated(ctx, expr, scope) is not None:
         return False
-    kind = plain_type(evaluate_value(expr, scope.constant_scope()).type)
-    in_memory = isinstance(expr, tree.Index | tree.Member | tree.Unary | tree.Name)
-    if in_memory and special_members.written(record, Special.COPY):
-        return False
-    return kind is None or kind == record
+    kind = expression_types.of(ctx, expr, scope)
+    if kind is None:
+        return True
+    places = isinstance(expr, tree.Index | tree.Member | tree.Unary | tree.Name)
+    if places and special_members.written(record, Special.COPY):
+        return value_categories.is_prvalue(ctx, expr, record, scope)
+    return kind == record
 
 
 def _take(
@@ -129,11 +152,39 @@ def _take(
         objects.copy(ctx, source.index, variable.index)
         lifetimes.elide(ctx, source)
     else:
-        named = tree.Name(expr.lo, expr.hi, _REFERRED)
+        named: tree.Expr = tree.Name(expr.lo, expr.hi, _REFERRED)
+        if value_categories.given(ctx, expr, scope).category is Category.XVALUE:
+            named = value_categories.moved(named)
         _copy(ctx, source, variable, record, named, LocalScope(scope, {_REFERRED: source}))
 
 
 _REFERRED = "__referred"  # an object that a function gives a reference to
+
+
+def returned(ctx: Context, variable: Variable, record: Record, expr: tree.Expr, scope: LocalScope) -> None:
+    """A function returns an object by value. A parameter is moved from; so is a local variable, or it is the very
+    object that is returned, as the compiler likes ([class.copy.elision]/1, /3)."""
+    own = scope.owner(expr.text) if isinstance(expr, tree.Name) else None
+    source = effects.designated(ctx, expr, scope)
+    if own is None or source is None or not objects.alike(ctx, source, variable):
+        give(ctx, variable, record, expr, scope)
+        return
+    if own.boundary is Boundary.FUNCTION:
+        give(ctx, variable, record, value_categories.moved(expr), scope)
+        return
+    if not special_members.runs_code(record, Special.COPY):
+        give(ctx, variable, record, expr, scope)
+    else:
+        point, perhaps = ctx.out.next_point(), ctx.out.fresh(uniform=True)
+        with ctx.out.collect() as made:
+            give(ctx, variable, record, value_categories.moved(expr), scope)
+        with ctx.out.collect() as elided:
+            objects.copy(ctx, source.index, variable.index)
+        where = ctx.at.span(expr.lo, expr.hi), ctx.at.line(expr.lo)
+        ctx.out.emit(Branch(point, perhaps, inlining.doubtful(made), Seq(tuple(elided)), *where))
+    if special_members.runs_code(record, Special.DESTROY):
+        ended = special_members.all_written(record, Special.DESTROY)
+        implicit_calls.not_followed(ctx, ended, f"whether {class_name(record)} is copied", expr)
 
 
 def copied(ctx: Context, variable: Variable, name: str, at: tree.Expr, scope: LocalScope) -> Variable:
@@ -176,21 +227,50 @@ def construct(
     arguments: Sequence[tree.Expr],
     at: tree.Expr,
     scope: LocalScope,
+    *,
+    implicit: bool = False,
 ) -> None:
-    """Give a new object its value, whatever its constructor may be."""
+    """Give a new object its value, whatever its constructor may be. ``implicit``: as in ``give``."""
     ctx.assign(variable.index, ctx.out.fresh())
-    if len(arguments) == 1:
+    if len(arguments) == 1 and not _is_listed(record, arguments, at):
+        if value_categories.is_prvalue(ctx, arguments[0], record, scope):
+            _elide(ctx, variable, record, arguments[0], scope)
+            return
         source = effects.designated(ctx, arguments[0], scope)
         if source is not None and _is_made_from(ctx, source, record):
             _copy(ctx, source, variable, record, arguments[0], scope)
             return
+        kind = expression_types.of(ctx, arguments[0], scope)
+        bases = with_bases(kind) if isinstance(kind, Record) else ()
+        if record in bases and not special_members.written(record, Special.COPY):
+            _take(ctx, variable, record, expressions.copied(ctx, arguments[0], scope), arguments[0], scope)
+            return
         if _by_conversion(ctx, variable, record, arguments[0], scope):
             return
-    if in_sight(ctx, variable, record, arguments, at, scope):
+    if in_sight(ctx, variable, record, arguments, at, scope, implicit=implicit):
         return
     not_in_sight(ctx, record, at)
     reached = unknown_calls.pass_by_reference(ctx, arguments, scope, class_name(record))
     ctx.assign(variable.index, ctx.lost_address(reached))
+
+
+def _elide(ctx: Context, variable: Variable, record: Record, expr: tree.Expr, scope: LocalScope) -> None:
+    """What makes an object makes this very one: nothing is copied ([dcl.init.general]/16.6.1)."""
+    arguments = _arguments(expr, record, scope)
+    if arguments is not None:
+        construct(ctx, variable, record, arguments, expr, scope)
+    else:
+        _take(ctx, variable, record, expressions.copied(ctx, expr, scope), expr, scope)
+
+
+def _is_listed(record: Record, arguments: Sequence[tree.Expr], at: tree.Expr) -> bool:
+    """Does a constructor from a ``std::initializer_list`` get the arguments, which stand in braces
+    ([over.match.list])?"""
+    braces = at.operand if isinstance(at, tree.Cast) and at.style == "functional" else at
+    if not isinstance(braces, tree.Braces) or not arguments or len(braces.items) != len(arguments):
+        return False
+    own = all(one is other for one, other in zip(braces.items, arguments))
+    return own and special_members.takes_list(record)
 
 
 def _by_conversion(
@@ -204,7 +284,8 @@ def _by_conversion(
     target = operator_calls.target(ctx, kind, expr, scope)
     called = tree.Name(expr.lo, expr.hi, known[0].name)
     call = tree.Call(expr.lo, expr.hi, called, [])
-    result = methods.on(ctx, kind, target, called, call, scope) if len(known) == 1 else None
+    implied = value_categories.given(ctx, expr, scope)
+    result = methods.on(ctx, kind, target, called, call, scope, implied) if len(known) == 1 else None
     if isinstance(result, Var):
         _take(ctx, variable, record, result, expr, scope)
     else:
@@ -232,6 +313,9 @@ def _copy(
             ctx.assign(target.index, ctx.lost_address(ctx.capture(source)))
         return
     objects.copy(ctx, source.index, target.index)
+    if not special_members.moves(record, Special.COPY):  # its parts are copied, too, whatever it is made from
+        scope = LocalScope(scope, {_REFERRED: source})
+        at = tree.Name(at.lo, at.hi, _REFERRED)
     for base in bases_of(record):
         checkpoint()
         if base is not None and special_members.runs_code(base, Special.COPY):
@@ -263,16 +347,26 @@ def in_sight(
     arguments: Sequence[tree.Expr],
     at: tree.Expr,
     scope: LocalScope,
+    *,
+    implicit: bool = False,
 ) -> bool:
-    """Follow the constructor of a class, or its members where it has none; False: not in sight."""
+    """Follow the constructor of a class, or its members where it has none; False: not in sight. ``implicit``: as in
+    ``give``."""
     declared = special_members.constructors(record)
+    if _is_listed(record, arguments, at):
+        return False
     if arguments and special_members.inherits_constructors(record):
         return _inherited(ctx, variable, record, arguments, at, scope)
     if not declared:
         return initialized_members.aggregate(ctx, variable, record, arguments, at, scope)
     if not arguments and any(_is_defaulted_default(decl) for decl in declared):
         return initialized_members.parts(ctx, variable, record, {}, at, scope)
-    written = [decl for decl in declared if not special_members.is_defaulted(decl)]
+    written = [
+        decl
+        for decl in declared
+        if not special_members.is_defaulted(decl)
+        and not (implicit and "explicit" in decl.source.texts[slice(*decl.head)])
+    ]
     called = tree.Name(at.lo, at.hi, class_name(record))
     found = objects.definitions(ctx, record, written, at)
     method = methods.chosen(ctx, found, called, arguments, scope)

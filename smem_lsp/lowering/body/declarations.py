@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Protocol
 
-from smem_lsp.elaborate import special_members
+from smem_lsp.elaborate import conversion_functions, special_members
 from smem_lsp.elaborate.expression_types import expression_type
 from smem_lsp.ir.nodes import AddressSpace, DeclarationSite, Name
 from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var
 from smem_lsp.lowering.body import (
     calls,
     class_operators,
+    closures,
     constructors,
     expression_types,
     expressions,
@@ -22,6 +23,7 @@ from smem_lsp.lowering.body import (
     lifetimes,
     objects,
     stored_targets,
+    temporaries,
     unknown_calls,
     unknown_types,
 )
@@ -108,6 +110,18 @@ def declare(
                 _name_part(ctx, declaration, position, scope, block, in_switch)
 
 
+def declare_captured(
+    ctx: Context, name: str, initializer: tree.Expr, scope: LocalScope, *, reference: bool
+) -> None:
+    """``[n = f()]`` of a lambda: a variable like that of ``auto n = f();``. ``scope``: what the lambda has."""
+    at = initializer.lo
+    marks = ["&"] if reference else []
+    declarator = tree.Declarator(at, at, name, -1, marks, [], [], False, False, initializer, "=")
+    declaration = tree.Declaration(at, initializer.hi, ["auto"], [declarator], at)
+    declare_constants(declaration, scope.declare_constants())
+    _declare_local(ctx, declaration, declarator, scope)
+
+
 def declare_names(ctx: Context, lo: int, scope: LocalScope) -> None:
     """A declaration of the body, from token ``lo`` to its `;`, that is about types: typedef, using, a class."""
     hi = lo
@@ -120,6 +134,10 @@ def declare_names(ctx: Context, lo: int, scope: LocalScope) -> None:
 def _declare_local(
     ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
 ) -> None:
+    if {"auto", "decltype", "&", "&&"}.isdisjoint((*declaration.words, *declarator.pointers)):
+        kind = type_of.variable_type(declaration, declarator, scope.constant_scope())
+        if isinstance(kind, Reference):  # `T x = y;` of a parameter that is `U&`
+            declarator = replace(declarator, pointers=[*declarator.pointers, "&"])
     if _declare_special(ctx, declaration, declarator, scope):
         return
     initializer = declarator.initializer
@@ -127,7 +145,7 @@ def _declare_local(
         initializer = initializer.items[0]
     if initializer is not None and (
         _binds_a_value(ctx, declaration, initializer, scope)
-        or makes_temporary(declarator, scope, initializer, scope)
+        or makes_temporary(ctx, declarator, scope, initializer, scope)
     ):
         declarator = replace(
             declarator, pointers=[each for each in declarator.pointers if each not in ("&", "&&")]
@@ -157,7 +175,7 @@ def _declare_local(
     elif reference and isinstance(result, Ref) and not result.pointer:
         scope.names[declarator.name] = View(ctx.frozen(result))
     elif reference and isinstance(result, Var) and result.index in ctx.variables.objects:
-        _declare_kept(ctx, declarator, result, scope)
+        _declare_kept(ctx, declaration, declarator, result, scope)
     else:
         variable, array = _new_local(ctx, declaration, declarator, scope)
         steady = reference and _is_steady(declaration, initializer, scope)
@@ -182,9 +200,15 @@ def _is_reference(
     return texts[first + 3 : first + 4] != [")"] or kind is None or isinstance(kind, Reference)
 
 
-def _declare_kept(ctx: Context, declarator: tree.Declarator, made: Var, scope: LocalScope) -> None:
+def _declare_kept(
+    ctx: Context,
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    made: Var,
+    scope: LocalScope,
+) -> None:
     """``const T& x = T();``: a reference keeps the object that is made for it ([class.temporary])."""
-    kept = constructors.unnamed(made.index)
+    kept = replace(constructors.unnamed(made.index), only_read="const" in declaration.words)
     record = ctx.variables.objects[made.index].record
     scope.names[declarator.name] = kept
     constants = scope.declare_constants()
@@ -224,7 +248,7 @@ def _declare_special(
     """Something else than a variable with a plain value: a lambda, a group, a constant, an object."""
     initializer = declarator.initializer
     if isinstance(initializer, tree.Lambda) and not declarator.pointers:
-        scope.names[declarator.name] = calls.closure_of(ctx, initializer, scope)
+        scope.names[declarator.name] = closures.named(ctx, initializer, scope)
         return True
     if isinstance(initializer, tree.Name | tree.Unary) and not declarator.dims:
         value = function_values.of(ctx, initializer, scope)
@@ -264,6 +288,14 @@ def _declare_special(
     if record is not None and declarator.name:
         constructors.declare(ctx, declaration, declarator, record, scope)
         return True
+    if declarator.pointers in (["&"], ["&&"]) and initializer is not None and declarator.name:
+        kind = type_of.variable_type(declaration, declarator, scope.constant_scope())
+        made = None
+        if "auto" not in declaration.words and effects.designated(ctx, initializer, scope) is None:
+            made = temporaries.for_reference(ctx, kind, initializer, scope)
+        if made is not None:
+            _declare_kept(ctx, declaration, declarator, Var(made.index), scope)
+            return True
     if not is_plain(ctx, declaration, declarator.pointers, scope):
         unseen = unknown_types.of_a_number(declaration, declarator, scope)
         if unseen is None:
@@ -303,8 +335,7 @@ def _initial(
     if "*" in declarator.pointers and not reference and not declarator.dims:
         result = expressions.address(ctx, initializer, scope)
     elif not reference and _is_number(declaration, declarator, scope):
-        converted = class_operators.as_number(ctx, initializer, scope)
-        result = expressions.operand(ctx, initializer, scope) if converted is None else converted
+        result = class_operators.as_number(ctx, initializer, scope, kind=_bound_type(declarator, scope))
     else:
         result = expressions.operand(ctx, initializer, scope)
     if reference or ("volatile" in declaration.words and not _is_number(declaration, declarator, scope)):
@@ -428,7 +459,7 @@ def _binds_a_value(
 
 
 def makes_temporary(
-    declarator: tree.Declarator, inner: LocalScope, given: tree.Expr, scope: LocalScope
+    ctx: Context, declarator: tree.Declarator, inner: LocalScope, given: tree.Expr, scope: LocalScope
 ) -> bool:
     """``const unsigned char& r = i;`` of an ``int``: the reference is bound to a number of its own ([dcl.init.ref]).
     ``inner``: where the reference is declared."""
@@ -436,6 +467,10 @@ def makes_temporary(
     if wanted is None or "*" in declarator.pointers or declarator.dims:
         return False
     found = scalar_of(expression_type(given, scope.constant_scope()))
+    if found is None and is_number(wanted):
+        record = expression_types.of(ctx, given, scope)
+        known = conversion_functions.to_numbers(record) if isinstance(record, Record) else ()
+        return bool(known) and not any(decl.name.endswith("&") for decl in known)
     return found is not None and is_number(found) and is_number(wanted) and found != wanted
 
 
@@ -621,7 +656,7 @@ def _bind_members(
         if bound is None or bound.index not in ctx.variables.objects:
             return False
     else:
-        bound = constructors.given(ctx, "", record, ["auto"], initializer, scope)
+        bound = constructors.given(ctx, "", record, ["auto"], initializer, scope, implicit=True)
         at = tree.Name(max(declarator.lo, 0), declarator.hi, "")
         lifetimes.begin(ctx, bound, record, at, scope)
     constants = scope.declare_constants()
@@ -761,6 +796,9 @@ def _group(
     """The cooperative group that is declared, or None."""
     if isinstance(initializer, tree.Braces) and len(initializer.items) == 1:
         initializer = initializer.items[0]
+    named = type_of.specified(declaration.words, declaration.names, scope.constant_scope())
+    if isinstance(named, Record):  # a class that may hold a group
+        return None
     if initializer is not None:
         group = cooperative_groups.handle(ctx, initializer, scope)
         if group is not None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.elaborate import operators
+from smem_lsp.elaborate import operators as operator_functions
 from smem_lsp.elaborate.returned_types import returned_by_function
-from smem_lsp.lowering.body import methods, objects
+from smem_lsp.elaborate.value_categories import Category, Given
+from smem_lsp.lowering.body import methods, objects, value_categories
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, This, View
-from smem_lsp.semantics.types import Pointer, Record, Type, plain_type
+from smem_lsp.semantics import type_of
+from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.types import Array, Pointer, Record, Type, plain_type
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -35,68 +38,164 @@ def of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
         case tree.Unary(operator="*", operand=tree.Name(text="this")):
             this = scope.lookup("this")
             return this.record if isinstance(this, This) else None
-        case tree.Index():
-            return _of_operator(ctx, "[]", (expr.base, expr.index), expr, scope)
-        case tree.Binary():
-            return _of_operator(ctx, expr.operator, (expr.left, expr.right), expr, scope)
-        case tree.Unary():
-            return _of_operator(ctx, expr.operator, (expr.operand,), expr, scope)
-        case tree.Call(callee=tree.Name() as callee) if scope.lookup(callee.text) is None:
-            called = overloads.candidates(ctx, callee, expr, scope)
-            if len(called) == 1:
-                return plain_type(returned_by_function(called[0].function, called[0].scope(ctx, {})))
-        case tree.Call(callee=tree.Member(operator=".") as member):
-            return _of_method(ctx, member.base, member.name, expr.arguments, expr, scope)
-        case tree.Call(callee=tree.Name() as callee):
-            return _of_method(ctx, callee, "operator()", expr.arguments, expr, scope)
+        case tree.Member():
+            record = _class_of_member(ctx, expr, scope)
+            return None if record is None else _of_data(record, expr.name)
+        case tree.Index() | tree.Binary() | tree.Unary() | tree.PostfixStep() | tree.Assign():
+            return _of_operator(ctx, expr, scope)
+        case tree.Ternary():
+            one, other = of(ctx, expr.yes, scope), of(ctx, expr.no, scope)
+            return one if one == other else None
+        case tree.Call():
+            found_types = {returned(function, around) for function, around in _called(ctx, expr, scope)}
+            return found_types.pop() if len(found_types) == 1 else None
     return None
 
 
-def _of_operator(
-    ctx: Context, symbol: str, operands: Sequence[tree.Expr], expr: tree.Expr, scope: LocalScope
-) -> Type | None:
-    kinds = [of(ctx, operand, scope) for operand in operands]
-    first = kinds[0]
-    if symbol in ("[]", "*") and isinstance(first, Pointer):
-        return plain_type(first.target)
-    if not any(isinstance(kind, Record) for kind in kinds):
-        return None
-    if isinstance(first, Record):
-        found = _of_method(ctx, operands[0], f"operator{symbol}", operands[1:], expr, scope)
-        if found is not None:
-            return found
-    free = operators.free_candidates(
-        spelled(ctx, symbol, expr), [k for k in kinds if isinstance(k, Record)], ctx.at.unit.symbols.types
-    )
-    name = tree.Name(expr.lo, expr.hi, f"operator{symbol}")
-    fitting = [each for each in free if overloads.takes(each, len(operands))]
-    call = tree.Call(expr.lo, expr.hi, name, list(operands))
-    fitting = overloads.by_type(ctx, fitting, call, scope)
-    if len(fitting) != 1:
-        return None
-    return plain_type(returned_by_function(fitting[0], overloads.Callee(fitting[0]).scope(ctx, {})))
+def returned(function: Function, scope: Scope) -> Type | None:
+    """The type of what a call returns, without references and qualifiers; None: it is deduced, or not known."""
+    return plain_type(returned_by_function(function, scope))
 
 
-def spelled(ctx: Context, symbol: str, at: tree.Expr) -> list[Function]:
-    """All functions in sight that are spelled ``operator<symbol>``."""
-    name = operators.island_name(symbol)
-    if name not in ctx.helpers and name not in ctx.at.unit.header_functions:
+def _class_of_member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Record | None:
+    """The class that a member is looked up in."""
+    kind = of(ctx, expr.base, scope)
+    if expr.operator == "->":
+        kind = plain_type(kind.target) if isinstance(kind, Pointer) else None
+    return kind if isinstance(kind, Record) else None
+
+
+def _of_data(record: Record, name: str) -> Type | None:
+    kinds = [plain_type(field.type) for field in objects.fields(record) or () if field.name == name]
+    return kinds[0] if len(kinds) == 1 else None
+
+
+def is_reference_member(record: Record, name: str) -> bool:
+    """Is it a member that is declared as a reference?"""
+    return any(field.reference for field in objects.fields(record) or () if field.name == name)
+
+
+def is_type(callee: tree.Name, scope: LocalScope) -> bool:
+    """Does ``T(...)`` make an object or a number of a type that is named?"""
+    if scope.lookup(callee.text) is not None:
+        return False
+    constants = scope.constant_scope()
+    return type_of.named(callee, constants) is not None
+
+
+# ---- calls -----------------------------------------------------------------------------------------------------------
+
+
+def called(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[Function]:
+    """The functions that a call may mean, all of them; empty when they are not in sight."""
+    return [function for function, _ in _called(ctx, expr, scope)]
+
+
+def _called(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[tuple[Function, Scope]]:
+    """The same, each with the scope of its class or file."""
+    callee = expr.callee
+    if isinstance(callee, tree.Member):
+        record = _class_of_member(ctx, callee, scope)
+        object_ = implied(ctx, callee, scope)
+        return _method(ctx, record, callee.name, expr.arguments, expr, scope, object_)
+    if isinstance(callee, tree.Name) and scope.lookup(callee.text) is None:
+        this = scope.lookup("this")
+        if isinstance(this, This) and "::" not in callee.text:
+            own = Given(this.record, Category.LVALUE, this.constant)
+            found = _method(ctx, this.record, callee.text, expr.arguments, expr, scope, own)
+            if found:
+                return found
+        functions = overloads.candidates(ctx, callee, expr, scope)
+        return [(each.function, each.scope(ctx, {})) for each in functions]
+    record_type = of(ctx, callee, scope)
+    if not isinstance(record_type, Record):
         return []
-    found = overloads.functions_named(ctx, name, tree.Name(at.lo, at.hi, name))
-    return [each for each in found if operators.symbol_of(each) == symbol]
+    object_ = value_categories.given(ctx, callee, scope)
+    return _method(ctx, record_type, "operator()", expr.arguments, expr, scope, object_)
 
 
-def _of_method(
+def implied(ctx: Context, callee: tree.Member, scope: LocalScope) -> Given:
+    """The object that a member function is called of."""
+    if callee.operator == "->":
+        return Given(
+            category=Category.LVALUE, constant=value_categories.leads_to_constant(callee.base, scope)
+        )
+    return value_categories.given(ctx, callee.base, scope)
+
+
+def _method(
     ctx: Context,
-    object_: tree.Expr,
+    record: Record | None,
     name: str,
     arguments: Sequence[tree.Expr],
     at: tree.Expr,
     scope: LocalScope,
-) -> Type | None:
-    record = of(ctx, object_, scope)
-    if not isinstance(record, Record):
-        return None
+    object_: Given,
+) -> list[tuple[Function, Scope]]:
+    if record is None:
+        return []
     found = objects.methods(ctx, record, name, at)
-    method = methods.chosen(ctx, found, tree.Name(at.lo, at.hi, name), arguments, scope)
-    return None if method is None else plain_type(returned_by_function(method.function, method.record.scope))
+    method = methods.chosen(ctx, found, tree.Name(at.lo, at.hi, name), arguments, scope, object_)
+    return [] if method is None else [(method.function, method.record.scope)]
+
+
+# ---- operators -------------------------------------------------------------------------------------------------------
+
+
+def _of_operator(ctx: Context, expr: value_categories.Operation, scope: LocalScope) -> Type | None:
+    symbol, operands = value_categories.operands_of(expr)
+    kinds = [of(ctx, operand, scope) for operand in operands]
+    first = kinds[0]
+    if symbol in ("[]", "*") and isinstance(first, Pointer | Array):
+        return plain_type(first.target if isinstance(first, Pointer) else first.element)
+    found = _operators(ctx, symbol, operands, kinds, expr, scope)
+    if found:
+        return returned(*found[0]) if len(found) == 1 else None
+    if symbol == "=":
+        return first
+    return Pointer(first) if symbol == "&" and isinstance(first, Record) else None
+
+
+def operators(
+    ctx: Context,
+    symbol: str,
+    operands: Sequence[tree.Expr],
+    kinds: Sequence[Type | None],
+    expr: tree.Expr,
+    scope: LocalScope,
+) -> list[Function]:
+    """The functions that an operator may call; empty: none, or they are not in sight. ``kinds``: of its operands."""
+    return [function for function, _ in _operators(ctx, symbol, operands, kinds, expr, scope)]
+
+
+def _operators(
+    ctx: Context,
+    symbol: str,
+    operands: Sequence[tree.Expr],
+    kinds: Sequence[Type | None],
+    expr: tree.Expr,
+    scope: LocalScope,
+) -> list[tuple[Function, Scope]]:
+    records = [kind for kind in kinds if isinstance(kind, Record)]
+    if not records:
+        return []
+    if isinstance(kinds[0], Record):
+        object_ = value_categories.given(ctx, operands[0], scope)
+        found = _method(ctx, kinds[0], f"operator{symbol}", operands[1:], expr, scope, object_)
+        if found:
+            return found
+    free = operator_functions.free_candidates(spelled(ctx, symbol, expr), records, ctx.at.unit.symbols.types)
+    name = tree.Name(expr.lo, expr.hi, f"operator{symbol}")
+    fitting = [each for each in free if overloads.takes(each, len(operands))]
+    call = tree.Call(expr.lo, expr.hi, name, list(operands))
+    fitting = overloads.by_type(ctx, fitting, call, scope)
+    return [(each, overloads.Callee(each).scope(ctx, {})) for each in fitting]
+
+
+def spelled(ctx: Context, symbol: str, at: tree.Expr) -> list[Function]:
+    """All functions in sight that are spelled ``operator<symbol>``."""
+    name = operator_functions.island_name(symbol)
+    if name not in ctx.helpers and name not in ctx.at.unit.header_functions:
+        return []
+    found = overloads.functions_named(ctx, name, tree.Name(at.lo, at.hi, name))
+    return [each for each in found if operator_functions.symbol_of(each) == symbol]

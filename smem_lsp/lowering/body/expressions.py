@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from smem_lsp.elaborate import conversion_functions, special_members
+from smem_lsp.elaborate.conversion_functions import Wanted
 from smem_lsp.elaborate.expression_types import computed_type, expression_type
 from smem_lsp.ir.nodes import AccessKind, Branch, Seq
 from smem_lsp.ir.tensor_maps import CLASSES
@@ -25,9 +27,12 @@ from smem_lsp.ir.values import (
 from smem_lsp.lowering.body import (
     calls,
     class_operators,
+    closures,
     declarations,
+    implicit_calls,
     lifetimes,
     members,
+    objects,
     operands,
     operator_calls,
     stored_targets,
@@ -84,10 +89,8 @@ def value(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
 
 def number(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     """The value of an expression where only a number can stand."""
-    converted = class_operators.as_number(ctx, expr, scope)
-    if converted is not None:
-        return _as_value(ctx, converted, expr)
-    return _as_value(ctx, effects.number(load(ctx, operand(ctx, expr, scope), expr)), expr)
+    found = class_operators.as_number(ctx, expr, scope)
+    return _as_value(ctx, effects.number(load(ctx, found, expr)), expr)
 
 
 def copied(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
@@ -97,8 +100,7 @@ def copied(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
 
 def address(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
     """The value of an expression where an address is wanted."""
-    converted = class_operators.as_pointer(ctx, expr, scope)
-    return load(ctx, operand(ctx, expr, scope), expr, pointer=True) if converted is None else converted
+    return load(ctx, class_operators.as_pointer(ctx, expr, scope), expr, pointer=True)
 
 
 def _as_value(ctx: Context, loaded: Value | Ref, expr: tree.Expr) -> Value:
@@ -110,10 +112,7 @@ def _as_value(ctx: Context, loaded: Value | Ref, expr: tree.Expr) -> Value:
 
 def truth(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     """The value of an expression that is asked whether it is 0, or a null pointer: an address goes nowhere by that."""
-    converted = class_operators.as_number(ctx, expr, scope, truth=True)
-    if converted is not None:
-        return _as_value(ctx, converted, expr)
-    loaded = effects.number(load(ctx, operand(ctx, expr, scope), expr))
+    loaded = effects.number(load(ctx, class_operators.as_number(ctx, expr, scope, truth=True), expr))
     if isinstance(loaded, Ref) and loaded.pointer:
         return loaded.leads or ctx.out.fresh()
     return conversions.within_type(_as_value(ctx, loaded, expr), expr, scope)
@@ -273,12 +272,7 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
     if operator == ",":
         discard(ctx, expr.left, scope)
         return operand(ctx, expr.right, scope)
-    place = _of_operator(ctx, expr.left, scope)
-    if isinstance(place, Ref):
-        overloaded = class_operators.applied(ctx, place, operator, [expr.right], expr, scope)
-        if overloaded is not None:
-            return overloaded
-    left = load(ctx, place, expr.left)
+    left = load(ctx, _of_operator(ctx, expr.left, scope), expr.left)
     if operator in ("<<", ">>") and _may_be_object(left):
         meaning = scope.lookup(expr.left.text) if isinstance(expr.left, tree.Name) else None
         plain = isinstance(meaning, Variable) and meaning.plain
@@ -307,11 +301,12 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
 
 
 def _of_operator(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
-    """What an operator gets: an object of a thread is converted to an address or a number."""
-    converted = class_operators.as_pointer(ctx, expr, scope)
-    if converted is None:
-        converted = class_operators.as_number(ctx, expr, scope)
-    return operand(ctx, expr, scope) if converted is None else converted
+    """What an operator gets: an object is converted to an address or a number."""
+    found = effects.designated(ctx, expr, scope)
+    record = None if found is None or found.array else objects.seen_as(ctx, found)
+    if record is not None and conversion_functions.to_numbers(record):
+        return class_operators.as_number(ctx, expr, scope)
+    return class_operators.of_result(ctx, class_operators.as_pointer(ctx, expr, scope), expr, scope, Wanted())
 
 
 def _short_circuit(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value:
@@ -361,9 +356,6 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
         return overloaded
     base = _of_operator(ctx, expr.base, scope)
     if isinstance(base, Ref) and not base.pointer and not base.shape:
-        overloaded = class_operators.applied(ctx, base, "[]", [expr.index], expr, scope)
-        if overloaded is not None:
-            return overloaded
         converted = class_operators.of_shared(ctx, base, expr.base)
         base = base if converted is None else converted
     index = conversions.counted(number(ctx, expr.index, scope), expr.index, scope)
@@ -468,12 +460,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
         known = effects.pointed_to(expr.operand, scope)
         if known is not None:
             return _meaning(ctx, known, expr, scope)
-        place = _of_operator(ctx, expr.operand, scope)
-        if isinstance(place, Ref):
-            overloaded = class_operators.applied(ctx, place, "*", [], expr, scope)
-            if overloaded is not None:
-                return overloaded
-        target = load(ctx, place, expr.operand, pointer=True)
+        target = load(ctx, _of_operator(ctx, expr.operand, scope), expr.operand, pointer=True)
         if isinstance(target, Ref):
             ctx.follow(target)
             return target.place()
@@ -744,8 +731,7 @@ def _member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Value | Ref:
         return _meaning(ctx, held.members[expr.name], expr, scope)
     if isinstance(place, Ref):
         if expr.operator == "->":
-            pointer = class_operators.applied(ctx, place, "->", [], expr, scope)
-            place_loaded = load(ctx, place, base, pointer=True) if pointer is None else pointer
+            place_loaded = load(ctx, place, base, pointer=True)
             if not isinstance(place_loaded, Ref):
                 return ctx.out.fresh()
             ctx.follow(place_loaded)
@@ -772,6 +758,7 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref
         yes = operand(ctx, expr.yes, scope)
     with ctx.out.collect() as otherwise, lifetimes.arm(ctx):
         no = operand(ctx, expr.no, scope)
+    _note_converted_arm(ctx, expr, yes, no)
     places = [arm for arm in (yes, no) if isinstance(arm, Ref) and not arm.pointer and not arm.shape]
     if len(places) == 2:  # an element of one or the other, to be read or written
         for item in (*then, *otherwise):
@@ -796,6 +783,16 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref
     return replace(join(refs).moved(None), loaded=found) if refs else found
 
 
+def _note_converted_arm(ctx: Context, expr: tree.Ternary, yes: Value | Ref, no: Value | Ref) -> None:
+    """One arm is an object and the other is none: either is converted ([expr.cond]/4)."""
+    held = [ctx.variables.objects.get(each.index) if isinstance(each, Var) else None for each in (yes, no)]
+    known = held[0] or held[1]
+    if known is not None and None in held:
+        record = known.record
+        written = [*special_members.constructors(record), *conversion_functions.to_numbers(record)]
+        implicit_calls.not_followed(ctx, written, f"what `?:` makes of {record.decl.name}", expr)
+
+
 def converted(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref:
     """``T(x)`` of a type that is a name."""
     named = tree.TypeId(callee.lo, callee.hi, [callee.text], [], [], [callee])
@@ -817,15 +814,13 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
             ctx, arguments, scope, type_id.words[-1] if type_id.words else "a cast"
         )
         return ctx.out.fresh()
-    converted = None
-    if not type_id.pointers and type_id.words != ["void"]:
-        converted = class_operators.as_number(ctx, expr.operand, scope, truth=True)
-    if converted is not None:
-        inner = converted
-    elif "*" in type_id.pointers and "&" not in type_id.pointers:
+    if "*" in type_id.pointers and "&" not in type_id.pointers:
         inner = address(ctx, expr.operand, scope)
-    else:
+    elif type_id.pointers or type_id.words == ["void"]:
         inner = operand(ctx, expr.operand, scope)
+    else:
+        wanted = type_of.type_id(type_id, scope.constant_scope())
+        inner = class_operators.as_number(ctx, expr.operand, scope, kind=wanted, explicit=True)
     if isinstance(inner, Ref):
         inner_loaded = inner if "&" in type_id.pointers else load(ctx, inner, expr.operand)
         if not unknown_types.keeps_address(expr, scope):
@@ -915,7 +910,7 @@ def _size(ctx: Context, expr: tree.SizeOf, scope: LocalScope) -> Value:
 
 
 def _lambda(ctx: Context, expr: tree.Lambda, scope: LocalScope) -> Value:
-    escape_closure(ctx, Closure(expr, ctx.at.base, scope, ctx.at.function), "a lambda that is passed on")
+    escape_closure(ctx, closures.unnamed(ctx, expr, scope), "a lambda that is passed on")
     return ctx.out.fresh()
 
 
@@ -931,8 +926,8 @@ def discard(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
         calls.unseen_macro(ctx, expr, scope)
         return
     result = operand(ctx, expr, scope)
-    if isinstance(result, Ref) and isinstance(expr, tree.Cast):
-        return
+    if isinstance(result, Ref) and (isinstance(expr, tree.Cast) or objects.placed(result.kind) is not None):
+        return  # what is not volatile is read by no expression whose value nobody uses ([expr.context]/2)
     if not isinstance(expr, (tree.Assign, tree.Unary, tree.PostfixStep)):
         load(ctx, result, expr)
 

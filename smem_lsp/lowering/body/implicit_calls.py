@@ -10,6 +10,7 @@ from smem_lsp.lowering.body import objects
 from smem_lsp.lowering.callees import library_names
 from smem_lsp.lowering.callees.telling_functions import name_telling
 from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.semantics import collect
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.types import Record
@@ -33,12 +34,16 @@ def note(ctx: Context, what: str, at: tree.Expr) -> None:
     ctx.may_synchronise()
 
 
-def allocation(ctx: Context, expr: tree.Opaque) -> None:
+def allocation(ctx: Context, expr: tree.Opaque, scope: LocalScope) -> None:
     """``new T(...)`` runs a constructor of the class that it names, ``delete`` a destructor of any class."""
     first, last = ctx.at.base + expr.lo, ctx.at.base + expr.hi
     words = ctx.at.body.tokens.texts[first:last]
     if expr.kind == "new":
-        if are_telling(ctx, words):
+        constants = scope.constant_scope()
+        named = (constants.resolve(tree.Name(0, 0, word)) for word in words if word[:1].isidentifier())
+        if are_telling(ctx, words) or any(
+            makes_telling(ctx, each) for each in named if isinstance(each, Record)
+        ):
             note(ctx, "what `new` makes", expr)
         return
     for function in ctx.at.unit.all_functions:

@@ -11,22 +11,26 @@ from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.ir.values import Const
 from smem_lsp.lowering.body import (
     constructors,
+    expression_types,
     expressions,
     implicit_calls,
+    inlining,
     namespace_arrays,
     objects,
     stored_targets,
     unknown_calls,
 )
 from smem_lsp.lowering.body.objects import Field
+from smem_lsp.lowering.library import cooperative_groups
 from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import LocalScope, Variable, View
+from smem_lsp.lowering.state.local_scope import Group, GroupKind, LocalScope, Variable, View
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.declarations import Source, split
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.scope import bases_of
-from smem_lsp.semantics.types import Record
+from smem_lsp.semantics.types import Array, Record, plain_type
+from smem_lsp.semantics.types import Sequence as FixedSequence
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 
@@ -129,13 +133,28 @@ def aggregate(
         return parts(ctx, variable, record, {}, at, scope)
     if record.decl.bases is not None or len(arguments) > len(known):
         return False
-    if any(isinstance(argument, tree.Assign | tree.Braces) for argument in arguments):
+    if any(isinstance(argument, tree.Assign) for argument in arguments):
+        return False
+    if any(_takes_several(ctx, field, each, scope) for field, each in zip(known, arguments)):
         return False
     for field, argument in zip(known, arguments):
-        _initialize_member(ctx, variable, field, [argument], argument, scope)
+        given = argument.items if isinstance(argument, tree.Braces) else [argument]
+        _initialize_member(ctx, variable, field, given, argument, scope)
     for field in known[len(arguments) :]:
         _default_member(ctx, variable, record, field, at, scope)
     return True
+
+
+def _takes_several(ctx: Context, field: Field, argument: tree.Expr, scope: LocalScope) -> bool:
+    """May a member take what follows, too, because braces around its parts are left out ([dcl.init.aggr]/16)?"""
+    if isinstance(argument, tree.Braces):
+        return False
+    kind = plain_type(field.type)
+    if field.reference or "*" in field.declarator.pointers:
+        return False
+    if isinstance(kind, Record) and not special_members.constructors(kind):
+        return expression_types.of(ctx, argument, scope) != kind
+    return isinstance(kind, Array | FixedSequence) or bool(field.declarator.dims)
 
 
 def _initialize_member(
@@ -170,6 +189,12 @@ def _initialize_member(
     if not isinstance(member, Variable):
         return
     inner = ctx.variables.objects.get(member.index)
+    if inner is None and len(arguments) == 1 and field.type is None:
+        group = cooperative_groups.handle(ctx, arguments[0], scope)
+        if group is not None:
+            kept = any(word.split("::")[-1] in _OF_ONE_KIND for word in field.declaration.words)
+            own[field.name] = group if kept else Group(GroupKind.OTHER)
+            return
     if inner is not None:
         constructors.construct(ctx, member, inner.record, arguments, at, scope)
     elif not member.plain or member.array or len(arguments) > 1:
@@ -215,8 +240,18 @@ def _default_member(
     around = objects.inside(ctx, record, variable)
     around.constants = record.scope
     around.around = namespace_arrays.around(ctx, record.scope)
-    with ctx.at.within(declaration_of_members(record.decl, field.where, offset)):
+    declared = declaration_of_members(record.decl, field.where, offset)
+    if not inlining.room(ctx, declared):
+        written = special_members.all_constructors(record)
+        what = f"the value of {field.name} of {class_name(record)}"
+        implicit_calls.not_followed(ctx, written, what, at, reached=True)
+        ctx.assign(member.index, ctx.out.fresh())
+        return
+    with ctx.at.within(declared):
         _initialize_member(ctx, variable, field, arguments, initializer, LocalScope(around))
+
+
+_OF_ONE_KIND = ("thread_block", "thread_block_tile<>")  # whatever is assigned to them
 
 
 def _note_element(ctx: Context, field: Field, at: tree.Expr) -> None:

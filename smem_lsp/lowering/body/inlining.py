@@ -7,11 +7,13 @@ loop that runs once; out of an inner loop it sets a flag that leaves the outer o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 
 from smem_lsp.elaborate import operators
 from smem_lsp.elaborate.initializers import parameter_list
 from smem_lsp.elaborate.returned_types import returned_by_function, returned_by_lambda
+from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
@@ -27,10 +29,11 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.ir.values import Const, Operator, Value, Var, operation
 from smem_lsp.lowering.body import (
-    calls,
     class_operators,
+    closures,
     constructors,
     declarations,
+    expression_types,
     expressions,
     forward_jumps,
     function_values,
@@ -42,6 +45,7 @@ from smem_lsp.lowering.body import (
     stored_targets,
     temporaries,
     unknown_calls,
+    value_categories,
 )
 from smem_lsp.lowering.callees import library_names, outward, overloads
 from smem_lsp.lowering.callees.overloads import Callee, Parameter
@@ -65,14 +69,15 @@ from smem_lsp.lowering.state.local_scope import (
 )
 from smem_lsp.lowering.state.places import Ref, join
 from smem_lsp.lowering.state.template_header import template_parameters
+from smem_lsp.semantics import type_of
 from smem_lsp.semantics.deduction import bind_call
-from smem_lsp.semantics.entities import Argument
+from smem_lsp.semantics.entities import Argument, TypedConstant
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type
-from smem_lsp.semantics.types import Type
+from smem_lsp.semantics.types import Pointer, Record, Reference, Type, plain_type
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function
 
@@ -213,9 +218,12 @@ def inline(
 def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """``return expr;`` of a body that is inlined."""
     outcome = ctx.inlining.outcomes[-1]
+    if outcome.deduced and not (outcome.reference or outcome.pointer or outcome.values or outcome.refs):
+        if outcome.record is None:
+            _return_object(ctx, outcome, objects.followed(expression_types.of(ctx, expr, scope)))
     if outcome.record is not None:
         outcome.values += 1
-        constructors.give(ctx, constructors.unnamed(outcome.variable), outcome.record, expr, scope)
+        constructors.returned(ctx, constructors.unnamed(outcome.variable), outcome.record, expr, scope)
         return
     named = effects.designated(ctx, expr, scope) if outcome.reference else None
     if named is not None and named.index in ctx.variables.objects:
@@ -224,15 +232,13 @@ def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
         ctx.assign(outcome.variable, Var(named.index))
         return
     result: Value | Ref
-    converted = None
-    if not (outcome.pointer or outcome.reference or outcome.deduced):
-        converted = class_operators.as_number(ctx, expr, scope)
-    if converted is not None:
-        result = converted
-    elif outcome.pointer:
+    if outcome.pointer:
         result = expressions.address(ctx, expr, scope)
     else:
-        result = expressions.operand(ctx, expr, scope)
+        if outcome.number:
+            result = class_operators.as_number(ctx, expr, scope, kind=outcome.type)
+        else:
+            result = expressions.operand(ctx, expr, scope)
         if not outcome.reference:
             result = effects.assigned(effects.load(ctx, result, expr), outcome.type)
             if not isinstance(result, Ref):
@@ -327,7 +333,26 @@ def template_arguments(
     explicit = [constants.argument(each) for each in spelled or ()] if handed is None else handed
     given = [overloads.argument_type(ctx, argument, scope) for argument in expr.arguments]
     bound = bind_call(function, explicit, given, ctx.around.file_constants)
-    return None if bound is None else {p.name: a for p, a in zip(parameters, bound) if p.name}
+    if bound is None:
+        return None
+    found = {p.name: a for p, a in zip(parameters, bound) if p.name}
+    spelled_names = {p.name for p, _ in zip(parameters, explicit)}
+    for parameter, argument in zip(overloads.parameters_of(function) or (), expr.arguments):
+        if overloads.takes_freely(parameter, function) and parameter.words[0] not in spelled_names:
+            _deduce_freely(ctx, found, parameter.words[0], argument, scope)
+    return found
+
+
+def _deduce_freely(
+    ctx: Context, found: dict[str, Argument], name: str, argument: tree.Expr, scope: LocalScope
+) -> None:
+    """The argument of ``T&&`` is a reference where it is an lvalue ([temp.deduct.call]/3)."""
+    kind = found.get(name)
+    category = value_categories.given(ctx, argument, scope).category
+    if category is Category.LVALUE and isinstance(kind, Type):
+        found[name] = Reference(kind)
+    elif category is None:
+        found[name] = None
 
 
 def bind(
@@ -368,18 +393,25 @@ def _bind_one(
         return
     reference = parameter.reference and not (
         parameter.declarator is not None
-        and declarations.makes_temporary(parameter.declarator, inner, argument, scope)
+        and declarations.makes_temporary(ctx, parameter.declarator, inner, argument, scope)
     )
     if parameter.pointer and not reference:
         result = expressions.address(ctx, argument, scope)
     else:
-        converted = None
-        if not reference and not _is_deduced(parameter, function):
-            converted = class_operators.as_number(ctx, argument, scope)
-        result = expressions.operand(ctx, argument, scope) if converted is None else converted
+        if reference or _is_deduced(parameter, function):
+            result = expressions.operand(ctx, argument, scope)
+        else:
+            kind = None
+            if parameter.declarator is not None:
+                kind = declarations.number_type(parameter.declarator, inner)
+            result = class_operators.as_number(ctx, argument, scope, kind=kind)
     if reference and isinstance(result, Ref) and not result.pointer:
         if parameter.name:
             inner.names[parameter.name] = View(ctx.frozen(result))
+        return
+    if reference and isinstance(result, Var) and result.index in ctx.variables.objects:
+        if parameter.name and parameter.declaration is not None:
+            inner.names[parameter.name] = _seen(ctx, constructors.unnamed(result.index), parameter, inner)
         return
     meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
     if reference and isinstance(meaning, Variable):
@@ -440,7 +472,7 @@ def _bind_object(
 ) -> bool:
     """An object whose members are followed, or the address of a local variable, is handed on."""
     stars = [pointer for pointer in parameter.pointers if pointer in ("*", "&", "&&")]
-    if function is None or parameter.declarator is None or (stars and not parameter.name):
+    if parameter.declarator is None or ("*" in stars and (function is None or not parameter.name)):
         return False
     if stars in (["*"], ["*", "*"]):
         pointed = objects.address_of(ctx, argument, scope)
@@ -452,13 +484,17 @@ def _bind_object(
     known = None if given is None else ctx.variables.objects.get(given.index)
     if parameter.reference:
         if given is None and stars in (["&"], ["&&"]):
-            given = temporaries.temporary(ctx, argument, scope)
+            given = _made_for_reference(ctx, parameter, argument, scope, inner)
             known = None if given is None else ctx.variables.objects.get(given.index)
-        if given is not None and known is not None:
+        if given is not None and known is not None and parameter.name:
             inner.names[parameter.name] = _seen(ctx, given, parameter, inner)
         return known is not None
     assert parameter.declaration is not None and parameter.declarator is not None
     record = objects.record_of(parameter.declaration, parameter.declarator, inner.constant_scope())
+    if parameter.words == ["auto"] and not parameter.pointers:
+        record = objects.followed(expression_types.of(ctx, argument, scope))
+        if record is not None and parameter.name:
+            inner.declare_constants().bound[parameter.name] = TypedConstant(record)
     if record is None:
         return False
     if given is not None and known is not None and known.record == record:
@@ -468,8 +504,21 @@ def _bind_object(
         constructors.give(ctx, made, record, argument, scope)
     lifetimes.begin_temporary(ctx, made, record, argument)
     if parameter.name:
-        inner.names[parameter.name] = made
+        inner.names[parameter.name] = replace(made, only_read="const" in parameter.words)
     return True
+
+
+def _made_for_reference(
+    ctx: Context, parameter: Parameter, argument: tree.Expr, scope: LocalScope, inner: LocalScope
+) -> Variable | None:
+    """The object that a reference is bound to because the argument makes it, or is converted to it ([dcl.init.ref]/5);
+    None: neither."""
+    assert parameter.declaration is not None and parameter.declarator is not None
+    made = temporaries.temporary(ctx, argument, scope)
+    if made is not None:
+        return made
+    kind = type_of.variable_type(parameter.declaration, parameter.declarator, inner.constant_scope())
+    return temporaries.for_reference(ctx, kind, argument, scope)
 
 
 def _seen(ctx: Context, variable: Variable, parameter: Parameter, inner: LocalScope) -> Variable:
@@ -503,15 +552,16 @@ def _bind_handle(
 ) -> bool:
     """A lambda or a cooperative group that is handed on."""
     if isinstance(argument, tree.Lambda):
-        closure = calls.closure_of(ctx, argument, scope)
+        closure = closures.unnamed(ctx, argument, scope)
         if parameter.name:
             inner.names[parameter.name] = closure
         return True
     if isinstance(argument, tree.Name):
         meaning = scope.lookup(argument.text)
         if isinstance(meaning, Closure):
+            given = meaning if parameter.reference else closures.passed(ctx, meaning, argument)
             if parameter.name:
-                inner.names[parameter.name] = meaning
+                inner.names[parameter.name] = given
             return True
     known = function_values.of(ctx, argument, scope)
     if known is not None and parameter.name and function is not None:
@@ -528,9 +578,9 @@ def _bind_handle(
 
 def _is_plain(ctx: Context, parameter: Parameter, function: Function | None, inner: LocalScope) -> bool:
     """Is the argument just copied? A parameter of class type has a constructor that may do anything with it."""
-    if parameter.declarator is None or function is None:
+    if parameter.declarator is None or (function is None and "auto" in parameter.words):
         return True
-    with ctx.at.within(function):
+    with nullcontext() if function is None else ctx.at.within(function):
         pointers = parameter.declarator.pointers
         # what the class binds is seen in the body, what the call binds where it stands
         return any(declarations.is_plain(ctx, parameter, pointers, scope) for scope in (inner, None))
@@ -592,7 +642,10 @@ def _bind_default(ctx: Context, parameter: Parameter, inner: LocalScope, functio
             _new_parameter(ctx, parameter, inner, ctx.out.fresh(), function)
         return
     number = evaluate(initializer, inner.constant_scope())
-    if number is not None or isinstance(initializer, tree.Number | tree.String):
+    assert parameter.declaration is not None and parameter.declarator is not None
+    kind = type_of.variable_type(parameter.declaration, parameter.declarator, inner.constant_scope())
+    plain = not isinstance(plain_type(kind), Record)
+    if plain and (number is not None or isinstance(initializer, tree.Number | tree.String)):
         if parameter.name:
             _new_parameter(ctx, parameter, inner, _constant_default(ctx, parameter, number, inner), function)
         return
@@ -632,21 +685,16 @@ def body(
     span = ctx.at.span(expr.lo, expr.hi)
     point = ctx.out.next_point()
     ctx.out.reserve(2)  # for flags
-    mark = result_mark(function)
-    outcome = Outcome(ctx.variables.declare("result"), mark == "AMP", mark == "STAR")
-    texts = function.head.texts[: function.island.name - function.island.head]
-    outcome.deduced = "auto" in texts or block is not ctx.at.body_of(function).statements
-    if not outcome.deduced and mark in ("NAME", "GT", "SHIFT"):
-        outcome.record = objects.followed(returned_by_function(function, inner.constant_scope()))
-        if outcome.record is not None:
-            objects.make(ctx, constructors.unnamed(outcome.variable), outcome.record)
-            ctx.inlining.made.add(outcome.variable)
+    of_lambda = block is not ctx.at.body_of(function).statements
+    outcome = _outcome_of_lambda(ctx, kind) if of_lambda else _outcome(ctx, function)
+    if not outcome.deduced and not of_lambda and result_mark(function) in ("NAME", "GT", "SHIFT"):
+        _return_object(ctx, outcome, objects.followed(returned_by_function(function, inner.constant_scope())))
     ctx.inlining.depth += 1
     ctx.inlining.outcomes.append(outcome)
     labels, ctx.inlining.labels = ctx.inlining.labels, ()
     again, ctx.inlining.again = ctx.inlining.again, {}
     with ctx.at.within(function), ctx.out.collect() as emitted, ctx.breaking(""):
-        whole = block is ctx.at.body.statements  # else of a lambda
+        whole = not of_lambda
         outcome.type = returned_by_function(function, inner.constant_scope()) if whole else kind
         if not outcome.pointer:
             ctx.variables.readings[outcome.variable] = conversions.reading_of(outcome.type)
@@ -669,6 +717,32 @@ def body(
         return Var(outcome.variable) if outcome.values else ctx.out.fresh()
     known = join(outcome.refs)
     return known if not outcome.values else known.moved(None)
+
+
+def _outcome(ctx: Context, function: Function) -> Outcome:
+    mark = result_mark(function)
+    outcome = Outcome(ctx.variables.declare("result"), mark == "AMP", mark == "STAR")
+    texts = function.head.texts[: function.island.name - function.island.head]
+    outcome.deduced = "auto" in texts
+    return outcome
+
+
+def _outcome_of_lambda(ctx: Context, kind: Type | None) -> Outcome:
+    """``kind``: the type that stands behind ``->``; None: it is deduced, or not known."""
+    reference, pointer = isinstance(kind, Reference), isinstance(kind, Pointer)
+    outcome = Outcome(ctx.variables.declare("result"), reference, pointer)
+    outcome.deduced = kind is None
+    if not reference:
+        _return_object(ctx, outcome, objects.followed(kind))
+    return outcome
+
+
+def _return_object(ctx: Context, outcome: Outcome, record: Record | None) -> None:
+    """What is returned is an object of this class, whose members are followed."""
+    if record is not None:
+        outcome.record = record
+        objects.make(ctx, constructors.unnamed(outcome.variable), record)
+        ctx.inlining.made.add(outcome.variable)
 
 
 def called_name(function: Function) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from smem_lsp.elaborate.special_members import class_name
+from smem_lsp.elaborate.value_categories import Category, Given
 from smem_lsp.elaborate.virtual_functions import is_virtual, with_bases
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.body import (
@@ -52,13 +53,15 @@ def _called(
     name = _method_name(callee)
     qualifier, _, last = callee.name.rpartition("::")
     if not qualifier:
-        return on(ctx, record, target, name, expr, scope)
+        object_ = expression_types.implied(ctx, callee, scope)
+        return on(ctx, record, target, name, expr, scope, object_)
     of = qualifier.rpartition("::")[2]
     base = next((each for each in with_bases(record) if class_name(each) == of), None)
     if base is None:
         return None
     name = replace(name, text=last)
-    method = chosen(ctx, objects.methods(ctx, base, last, expr), name, expr.arguments, scope)
+    found = objects.methods(ctx, base, last, expr)
+    method = chosen(ctx, found, name, expr.arguments, scope, expression_types.implied(ctx, callee, scope))
     return None if method is None else run(ctx, method, target, name, expr, scope)
 
 
@@ -91,7 +94,8 @@ def call_shared(
         return None
     if callee.operator == "->":
         place = place.place()
-    return on(ctx, record, replace(place, pointer=False), _method_name(callee), expr, scope)
+    object_ = expression_types.implied(ctx, callee, scope)
+    return on(ctx, record, replace(place, pointer=False), _method_name(callee), expr, scope, object_)
 
 
 def call_own(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref | None:
@@ -99,7 +103,8 @@ def call_own(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope
     this = scope.lookup("this")
     if not isinstance(this, This) or "::" in callee.text:
         return None
-    return on(ctx, this.record, this.target, callee, expr, scope)
+    object_ = Given(this.record, Category.LVALUE, this.constant)
+    return on(ctx, this.record, this.target, callee, expr, scope, object_)
 
 
 def call_object(
@@ -110,17 +115,26 @@ def call_object(
     if known is None:
         return None
     name = tree.Name(callee.lo, callee.hi, "operator()")
-    return on(ctx, variable.seen_as or known.record, variable, name, expr, scope)
+    record = variable.seen_as or known.record
+    object_ = Given(record, Category.LVALUE, variable.constant or variable.only_read)
+    return on(ctx, record, variable, name, expr, scope, object_)
 
 
 def on(
-    ctx: Context, record: Record, target: Target, name: tree.Name, expr: tree.Call, scope: LocalScope
+    ctx: Context,
+    record: Record,
+    target: Target,
+    name: tree.Name,
+    expr: tree.Call,
+    scope: LocalScope,
+    implied: Given,
 ) -> Value | Ref | None:
     """The body of a method of a class; None: not in sight, of no matter, or one of several. ``record``: the class that
-    the object is used as."""
+    the object is used as; ``implied``: what is known of the object."""
     if isinstance(target, Variable) and is_virtual(record, name.text):
         record = ctx.variables.objects[target.index].record
-    method = chosen(ctx, objects.methods(ctx, record, name.text, expr), name, expr.arguments, scope)
+    found = objects.methods(ctx, record, name.text, expr)
+    method = chosen(ctx, found, name, expr.arguments, scope, implied)
     if method is None or not worth(ctx, method.function, target, expr, scope):
         return None
     return run(ctx, method, target, name, expr, scope)
@@ -141,6 +155,8 @@ def run(
     parameters = overloads.parameters_of(function)
     if parameters is None or not inlining.room(ctx, function):
         return None
+    if isinstance(target, Ref) and objects.placed(method.record) is None:
+        return None  # where its members lie is not known
     if name.templated and not overloads.keeps_values(ctx, function, name):
         return None
     callee, constants = method.callee, scope.constant_scope()
@@ -151,7 +167,8 @@ def run(
     bound = inlining.template_arguments(ctx, function, name, expr, scope, handed)
     if bound is None:
         return None
-    outer = objects.inside(ctx, method.record, target)
+    constant = overloads.implied_binding(function).constant
+    outer = objects.inside(ctx, method.record, target, constant=constant)
     outer.constants = callee.scope(ctx, bound)
     outer.around = namespace_arrays.around(ctx, outer.constants)
     inner = LocalScope(outer, constants=outer.constants.child(), boundary=Boundary.FUNCTION)
@@ -161,7 +178,7 @@ def run(
         if before is not None:
             before(inner)
             if isinstance(target, Variable):
-                outer.names.update(objects.members_of(ctx, target, method.record))
+                outer.names.update(objects.members_of(ctx, target, method.record, constant=constant))
         return inlining.body(ctx, function, ctx.at.body_of(function).statements, inner, expr)
 
 
@@ -171,22 +188,48 @@ def chosen(
     name: tree.Name,
     arguments: Sequence[tree.Expr],
     scope: LocalScope,
+    implied: Given | None = None,
 ) -> Method | None:
-    """The one of several overloads that a call means; None where that is not certain."""
-    fitting = [m for m in found or () if overloads.takes(m.function, len(arguments))]
+    """The one of several overloads that a call means; None where that is not certain. ``implied``: the object that it
+    is called of; None: it comes into being."""
+    return one_of(fitting(ctx, found, name, arguments, scope, implied))
+
+
+def fitting(
+    ctx: Context,
+    found: Sequence[Method] | None,
+    name: tree.Name,
+    arguments: Sequence[tree.Expr],
+    scope: LocalScope,
+    implied: Given | None = None,
+) -> list[Method]:
+    """The overloads that a call may mean."""
+    taking = [m for m in found or () if overloads.takes(m.function, len(arguments))]
     if name.templated:
-        fitting = [m for m in fitting if m.function.island.template]
-    if len(fitting) > 1:
-        call = tree.Call(name.lo, name.hi, name, list(arguments))
-        left = overloads.by_type(ctx, [m.function for m in fitting], call, scope, of_one_class=True)
-        fitting = [m for m in fitting if m.function in left]
-    bodies = {(_but_for_const(m.function), m.function.name) for m in fitting}
-    return fitting[0] if len(bodies) == 1 else None  # of a const method and its twin either
+        taking = [m for m in taking if m.function.island.template]
+    call = tree.Call(name.lo, name.hi, name, list(arguments))
+    functions = [m.function for m in taking]
+    left = overloads.by_type(ctx, functions, call, scope, of_one_class=True, implied=implied)
+    return [m for m in taking if m.function in left]
+
+
+def one_of(found: Sequence[Method]) -> Method | None:
+    """The only one of several overloads, or of a const method and its twin either; None: not certain."""
+    return found[0] if len({_but_for_const(m.function) for m in found}) == 1 else None
 
 
 def _but_for_const(function: Function) -> tuple[str, ...]:
-    """The words of a body: a const method says in its casts what its twin does not."""
-    return tuple(text for text in function.definition.body.texts if text != "const")
+    """The words of a function, its member initializers among them: a const method says in its type and its casts what
+    its twin does not."""
+    definition = function.definition
+    head = definition.head.texts[: definition.island.name - definition.island.head]
+    words = (*head, *definition.tokens.texts[definition.island.name : definition.island.body[1]])
+    return tuple(text for text in words if text not in _OF_TWINS)
+
+
+_OF_TWINS = frozenset(
+    ("const", "&", "__device__", "__host__", "__forceinline__", "inline", "constexpr", "noexcept")
+)
 
 
 def worth(ctx: Context, function: Function, target: Target, expr: tree.Call, scope: LocalScope) -> bool:

@@ -204,6 +204,7 @@ def _member(field: Field, index: int) -> Variable:
         kind=kind,
         of_class="" if declarator.pointers else declarations.class_name(words),
         type=number if isinstance(number, Scalar | Enum) else None,
+        only_read="const" in words and not declarator.pointers,
     )
 
 
@@ -409,21 +410,35 @@ def is_conversion(name: str) -> bool:
     return target != name and target[:1].isidentifier() and target.endswith(("*", "&"))
 
 
-def inside(ctx: Context, record: Record, target: Variable | Ref) -> LocalScope:
-    """The names of the members of an object, for the body of a method. The object is a variable or in shared memory."""
-    scope = LocalScope(names={"this": This(record, target)})
+def inside(ctx: Context, record: Record, target: Variable | Ref, *, constant: bool = False) -> LocalScope:
+    """The names of the members of an object, for the body of a method. The object is a variable or in shared memory.
+    ``constant``: the method is ``const``."""
+    scope = LocalScope(names={"this": This(record, target, constant)})
     if isinstance(target, Variable):
-        scope.names.update(members_of(ctx, target, record))
+        scope.names.update(members_of(ctx, target, record, constant=constant))
     else:
         for field in fields(record) or ():
             scope.names[field.name] = View(members.member_of(ctx, target, field.name))
     return scope
 
 
-def members_of(ctx: Context, variable: Variable, record: Record) -> dict[str, Meaning]:
-    """The members of an object that its class, or this base of it, has."""
+def members_of(
+    ctx: Context, variable: Variable, record: Record, *, constant: bool = False
+) -> dict[str, Meaning]:
+    """The members of an object that its class, or this base of it, has. ``constant``: as a ``const`` method sees
+    them."""
     known = ctx.variables.objects[variable.index].members
-    return {each.name: known[each.name] for each in fields(record) or ()}
+    found = {each.name: known[each.name] for each in fields(record) or ()}
+    if constant:
+        for each in fields(record) or ():
+            member = found[each.name]
+            if (
+                isinstance(member, Variable)
+                and not each.reference
+                and "mutable" not in each.declaration.words
+            ):
+                found[each.name] = replace(member, only_read=True)
+    return found
 
 
 def seen_as(ctx: Context, variable: Variable) -> Record | None:
@@ -441,6 +456,8 @@ def as_declared(
 ) -> Variable:
     """An object behind a reference or a pointer, whose class is what is declared, perhaps a base of its own."""
     known = ctx.variables.objects.get(variable.index)
+    if known is not None and "const" in declaration.words:
+        variable = replace(variable, only_read=True)
     if known is None or "auto" in declaration.words:
         return variable
     record = plain_type(type_of.specified(declaration.words, declaration.names, constants))

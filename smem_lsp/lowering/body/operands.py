@@ -38,7 +38,7 @@ def _operands(ctx: Context, expr: tree.Opaque, scope: LocalScope) -> Value:
 
 def _allocation(ctx: Context, expr: tree.Opaque, scope: LocalScope) -> Value:
     made = _run(ctx, expr.operands, scope)
-    implicit_calls.allocation(ctx, expr)
+    implicit_calls.allocation(ctx, expr, scope)
     return made
 
 

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from smem_lsp.elaborate import operators, special_members
 from smem_lsp.elaborate.special_members import Special, class_name
-from smem_lsp.ir.values import Value, Var
+from smem_lsp.elaborate.value_categories import Category
+from smem_lsp.elaborate.virtual_functions import with_bases
+from smem_lsp.ir.values import Operator, Value, Var, operation
 from smem_lsp.lowering.body import (
     constructors,
     expression_types,
@@ -16,9 +19,12 @@ from smem_lsp.lowering.body import (
     inlining,
     methods,
     objects,
+    stored_targets,
     temporaries,
     unknown_calls,
+    value_categories,
 )
+from smem_lsp.lowering.body.objects import Method
 from smem_lsp.lowering.callees import outward, overloads
 from smem_lsp.lowering.callees.overloads import Callee
 from smem_lsp.lowering.state import effects
@@ -34,11 +40,11 @@ from smem_lsp.syntax.parse import Function
 def call(
     ctx: Context, symbol: str, operands: Sequence[tree.Expr], expr: tree.Expr, scope: LocalScope
 ) -> Value | Ref | None:
-    """What ``a + b``, ``++a``, ``a[i]`` is where a function is called for it; None: it is the operator of the language,
-    or the class is one that is not followed."""
+    """What ``a + b``, ``++a``, ``a[i]`` is where a function is called for it, wherever its operands lie; None: it is
+    the operator of the language."""
     functions = expression_types.spelled(ctx, symbol, expr)
     if not functions:
-        return None
+        return _rewritten(ctx, symbol, operands, expr, scope)
     kinds = [expression_types.of(ctx, operand, scope) for operand in operands]
     records = [kind for kind in kinds if isinstance(kind, Record)]
     if not records:
@@ -47,14 +53,42 @@ def call(
                 _note_possible(ctx, symbol, functions, len(operands), expr)
             return None
     member = _member(ctx, symbol, operands, kinds[0], expr, scope)
-    if member is not None:
+    if member is not None or symbol in _MEMBERS_ONLY:
         return member
     free = operators.free_candidates(functions, records, ctx.at.unit.symbols.types)
     free = [each for each in free if overloads.takes(each, len(operands))]
     name = tree.Name(expr.lo, expr.hi, f"operator{symbol}")
     called = tree.Call(expr.lo, expr.hi, name, list(operands))
     free = overloads.by_type(ctx, free, called, scope)
-    return _free(ctx, free, called, name, scope) if free else None
+    if free:
+        return _free(ctx, free, called, name, scope)
+    return _rewritten(ctx, symbol, operands, expr, scope)
+
+
+def _rewritten(
+    ctx: Context, symbol: str, operands: Sequence[tree.Expr], expr: tree.Expr, scope: LocalScope
+) -> Value | Ref | None:
+    """``a != b`` by ``operator==``, ``a < b`` by ``operator<=>``, either with its operands in reverse order
+    ([over.match.oper]/3.4); None: no class has one."""
+    base = {"!=": "==", "==": "=="}.get(symbol, "<=>")
+    if symbol not in _COMPARISONS or not expression_types.spelled(ctx, base, expr):
+        return None
+    ways = [operands] if base != symbol else []
+    for each in (*ways, operands[::-1]):
+        if isinstance(expression_types.of(ctx, each[0], scope), Record):
+            found = _member(ctx, base, each, expression_types.of(ctx, each[0], scope), expr, scope)
+            if found is not None:
+                equal = effects.load(ctx, found, expr)
+                known = base == "==" and not isinstance(equal, Ref)
+                return _not(equal, symbol) if known and not isinstance(equal, Ref) else ctx.out.fresh()
+    return None
+
+
+_COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
+
+
+def _not(equal: Value, symbol: str) -> Value:
+    return operation(Operator.NOT, equal) if symbol == "!=" else equal
 
 
 _MEMBERS_ONLY = frozenset(("[]", "->", "="))  # no function outside of a class may be one ([over.oper])
@@ -92,27 +126,40 @@ def _member(
     expr: tree.Expr,
     scope: LocalScope,
 ) -> Value | Ref | None:
-    """The operator that the class of the first operand has; None: it has none, or the object is in memory."""
+    """The operator that the class of the first operand has; None: it has none."""
     if not isinstance(kind, Record):
         return None
-    found = objects.methods(ctx, kind, f"operator{symbol}", expr)
-    if found is None:
-        if any(inlining.tells(ctx, each) for each in expression_types.spelled(ctx, symbol, expr)):
-            implicit_calls.note(ctx, f"`operator{symbol}` of {class_name(kind)}", expr)
-        return None
+    return _of_class(
+        ctx, symbol, operands, kind, objects.methods(ctx, kind, f"operator{symbol}", expr), expr, scope
+    )
+
+
+def _of_class(
+    ctx: Context,
+    symbol: str,
+    operands: Sequence[tree.Expr],
+    kind: Record,
+    found: Sequence[Method] | None,
+    expr: tree.Expr,
+    scope: LocalScope,
+) -> Value | Ref | None:
+    """The same, of which ``found`` are all; None: not all of them are in sight."""
     name = tree.Name(expr.lo, expr.hi, f"operator{symbol}")
-    method = methods.chosen(ctx, found, name, operands[1:], scope)
-    if method is None:
-        if any(inlining.tells(ctx, each.function) for each in found):
-            implicit_calls.note(ctx, f"`operator{symbol}` of {class_name(kind)}", expr)
+    called = tree.Call(expr.lo, expr.hi, name, list(operands[1:]))
+    implied = replace(value_categories.given(ctx, operands[0], scope), type=kind)
+    if found is None:
+        spelled = expression_types.spelled(ctx, symbol, expr)
+        return _not_followed(ctx, spelled, target(ctx, kind, operands[0], scope), called, scope)
+    fitting = methods.fitting(ctx, found, name, operands[1:], scope, implied)
+    if not fitting:
         return None
     on = target(ctx, kind, operands[0], scope)
-    called = tree.Call(expr.lo, expr.hi, name, list(operands[1:]))
-    if methods.worth(ctx, method.function, on, called, scope):
+    method = methods.one_of(fitting)
+    if method is not None and methods.worth(ctx, method.function, on, called, scope):
         result = methods.run(ctx, method, on, name, called, scope)
         if result is not None:
             return result
-    return _not_followed(ctx, [method.function], on, called, scope)
+    return _not_followed(ctx, [each.function for each in fitting], on, called, scope)
 
 
 def target(ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope) -> methods.Target:
@@ -124,7 +171,14 @@ def target(ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope) -> 
     made = temporaries.temporary(ctx, expr, scope)
     if made is not None:
         return made
-    value = expressions.operand(ctx, expr, scope)
+    return not_placed(ctx, record, expressions.operand(ctx, expr, scope), expr, scope)
+
+
+def not_placed(
+    ctx: Context, record: Record, value: Value | Ref, expr: tree.Expr, scope: LocalScope
+) -> methods.Target:
+    """The object that an expression has come to. Of one that is not followed, in memory of any kind, a new one is taken
+    for it, of which nothing is known, and what it was is forgotten."""
     if isinstance(value, Ref) and not value.pointer and objects.placed(record) is not None:
         return value
     if isinstance(value, Var) and value.index in ctx.variables.objects:
@@ -134,6 +188,8 @@ def target(ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope) -> 
         ctx.escape(value, expr.lo, "used by an operator of its class")
         value = ctx.lost_address(value.bases)
     ctx.assign(variable.index, value)
+    ctx.outside.write(value)
+    stored_targets.forget_target(ctx, expr, scope)
     return variable
 
 
@@ -189,11 +245,11 @@ def assigned(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref 
     target = effects.designated(ctx, expr.target, scope)
     known = None if target is None or target.array else objects.of_variable(ctx, target)
     if target is None or known is None:
-        _note_unseen_assignment(ctx, expr, scope)
-        return None
+        return _assigned_unnamed(ctx, expr, scope)
     record = known.record
-    if any(not special_members.is_defaulted(decl) for decl in special_members.assignments(record)):
-        return call(ctx, "=", (expr.target, expr.value), expr, scope)
+    written = _by_operator(ctx, record, expr, scope)
+    if written is not None:
+        return written
     source = effects.designated(ctx, expr.value, scope)
     if source is None or not objects.alike(ctx, source, target):
         source = (
@@ -203,8 +259,38 @@ def assigned(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref 
             source = _converted(ctx, expr.value, record, scope)
         if source is None:
             return None
-    _copy(ctx, source, target, record, expr)
+    category = value_categories.given(ctx, expr.value, scope).category
+    moved = None if category is None else category is not Category.LVALUE
+    _copy(ctx, source, target, record, expr, moved=moved)
     return Var(target.index)
+
+
+def _by_operator(ctx: Context, record: Record, expr: tree.Assign, scope: LocalScope) -> Value | Ref | None:
+    """The assignment that somebody wrote for a class; None: it is the one that it has by itself."""
+    declared = [
+        each for each in special_members.assignments(record) if not special_members.is_defaulted(each)
+    ]
+    if not declared:
+        return None
+    kind = expression_types.of(ctx, expr.value, scope)
+    own = isinstance(kind, Record) and record in with_bases(kind)
+    if own and not special_members.written(record, Special.ASSIGN):
+        return None
+    found = objects.definitions(ctx, record, declared, expr)
+    return _of_class(ctx, "=", (expr.target, expr.value), record, found, expr, scope)
+
+
+def _assigned_unnamed(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref | None:
+    """The same of an object whose members are not followed, or in memory, or that an expression makes."""
+    kind = expression_types.of(ctx, expr.target, scope)
+    if not isinstance(kind, Record):
+        if kind is None:
+            _note_possible(ctx, "=", expression_types.spelled(ctx, "=", expr), 2, expr)
+        return None
+    found = _by_operator(ctx, kind, expr, scope)
+    if found is None and special_members.runs_code(kind, Special.ASSIGN):
+        _note_unseen(ctx, kind, expr)
+    return found
 
 
 def _is_of(ctx: Context, expr: tree.Expr, record: Record, scope: LocalScope) -> bool:
@@ -224,14 +310,19 @@ def _converted(ctx: Context, value: tree.Expr, record: Record, scope: LocalScope
     return made
 
 
-def _copy(ctx: Context, source: Variable, target: Variable, record: Record, at: tree.Expr) -> None:
-    """The assignment that a class has by itself: of each base and member that of its class ([class.copy.assign])."""
+def _copy(
+    ctx: Context, source: Variable, target: Variable, record: Record, at: tree.Expr, *, moved: bool | None
+) -> None:
+    """The assignment that a class has by itself: of each base and member that of its class ([class.copy.assign]).
+    ``moved``: what is assigned may be moved from; None: not known."""
     objects.copy(ctx, source.index, target.index)
+    if not special_members.moves(record, Special.ASSIGN):
+        moved = False
     if not special_members.runs_code(record, Special.ASSIGN):
         return
     for base in bases_of(record):
         if base is not None:
-            _assign_part(ctx, source, target, base, at)
+            _assign_part(ctx, source, target, base, at, moved=moved)
     into, out_of = (ctx.variables.objects[each.index].members for each in (target, source))
     for field in objects.fields(record) or ():
         kind = special_members.element_of(field.type)
@@ -239,33 +330,31 @@ def _copy(ctx: Context, source: Variable, target: Variable, record: Record, at: 
             continue
         one, other = out_of.get(field.name), into.get(field.name)
         if isinstance(one, Variable) and isinstance(other, Variable) and objects.alike(ctx, one, other):
-            _assign_part(ctx, one, other, kind, at)
+            _assign_part(ctx, one, other, kind, at, moved=moved)
         elif special_members.runs_code(kind, Special.ASSIGN):
             _note_unseen(ctx, kind, at)
 
 
-def _assign_part(ctx: Context, source: Variable, target: Variable, record: Record, at: tree.Expr) -> None:
+def _assign_part(
+    ctx: Context, source: Variable, target: Variable, record: Record, at: tree.Expr, *, moved: bool | None
+) -> None:
     written = special_members.written(record, Special.ASSIGN)
     if not written:
-        _copy(ctx, source, target, record, at)
+        _copy(ctx, source, target, record, at, moved=moved)
         return
     scope = LocalScope(names={_ASSIGNED: source}, constants=record.scope)
-    named = tree.Name(at.lo, at.hi, _ASSIGNED)
+    named: tree.Expr = tree.Name(at.lo, at.hi, _ASSIGNED)
+    if moved:
+        named = value_categories.moved(named)
     name = tree.Name(at.lo, at.hi, "operator=")
     called = tree.Call(at.lo, at.hi, name, [named])
     method = methods.chosen(ctx, objects.definitions(ctx, record, written, at), name, [named], scope)
-    if method is None or methods.run(ctx, method, target, name, called, scope) is None:
+    unsure = moved is None and len(written) > 1
+    if unsure or method is None or methods.run(ctx, method, target, name, called, scope) is None:
         implicit_calls.not_followed(ctx, written, f"the assignment of {class_name(record)}", at)
 
 
 _ASSIGNED = "__assigned"  # a part of the object on the right side
-
-
-def _note_unseen_assignment(ctx: Context, expr: tree.Assign, scope: LocalScope) -> None:
-    """An object whose members are not followed, or in memory, is assigned."""
-    kind = expression_types.of(ctx, expr.target, scope)
-    if isinstance(kind, Record) and special_members.runs_code(kind, Special.ASSIGN):
-        _note_unseen(ctx, kind, expr)
 
 
 def _note_unseen(ctx: Context, record: Record, at: tree.Expr) -> None:

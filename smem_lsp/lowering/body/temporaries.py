@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from smem_lsp.elaborate import special_members
+from smem_lsp.elaborate.value_categories import Category, Given
+from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.ir.values import Value
-from smem_lsp.lowering.body import constructors, lifetimes, methods, objects
+from smem_lsp.lowering.body import constructors, expression_types, lifetimes, methods, objects
 from smem_lsp.lowering.library.values import made_by
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import type_of
-from smem_lsp.semantics.types import Record
+from smem_lsp.semantics.types import Record, Type
 from smem_lsp.syntax import tree
 
 
@@ -26,6 +29,25 @@ def temporary(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Variable | No
     return variable
 
 
+def for_reference(ctx: Context, kind: Type | None, expr: tree.Expr, scope: LocalScope) -> Variable | None:
+    """The object that is made where a reference to type ``kind`` is bound to an expression of another type
+    ([dcl.init.ref]/5.4); None: it is bound to the expression itself, or not followed."""
+    record = objects.followed(kind)
+    if record is None:
+        return None
+    if not isinstance(expr, tree.Braces):
+        given = expression_types.of(ctx, expr, scope)
+        if given is None or (isinstance(given, Record) and record in with_bases(given)):
+            return None
+        if not isinstance(given, Record) and not special_members.constructors(record):
+            return None
+    variable = constructors.new(ctx, "", record, [record.decl.name])
+    constructors.give(ctx, variable, record, expr, scope)
+    lifetimes.begin_temporary(ctx, variable, record, expr)
+    ctx.inlining.made.add(variable.index)
+    return variable
+
+
 def converted(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Variable | None:
     """The object that a cast to a class makes ([expr.static.cast]); None: a cast to another type, or not followed."""
     found = temporary(ctx, expr, scope)
@@ -35,7 +57,7 @@ def converted(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Variable | No
     if record is None:
         return None
     variable = constructors.new(ctx, "", record, expr.type.words)
-    constructors.give(ctx, variable, record, expr.operand, scope)
+    constructors.give(ctx, variable, record, expr.operand, scope, implicit=False)
     lifetimes.begin_temporary(ctx, variable, record, expr)
     ctx.inlining.made.add(variable.index)
     return variable
@@ -55,7 +77,8 @@ def call_temporary(ctx: Context, made: tree.Expr, expr: tree.Call, scope: LocalS
     if variable is None:
         return None
     name = tree.Name(made.lo, made.hi, "operator()")
-    return methods.on(ctx, ctx.variables.objects[variable.index].record, variable, name, expr, scope)
+    record = ctx.variables.objects[variable.index].record
+    return methods.on(ctx, record, variable, name, expr, scope, Given(record, Category.PRVALUE, False))
 
 
 def is_quiet(expr: tree.Expr) -> bool:

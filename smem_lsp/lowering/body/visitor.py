@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from smem_lsp.elaborate.value_categories import Given
 from smem_lsp.ir.values import Value
-from smem_lsp.lowering.body import class_operators, expressions, unknown_calls
+from smem_lsp.lowering.body import class_operators, expressions, unknown_calls, value_categories
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
@@ -27,6 +28,9 @@ class Visitor:
 
     def converted(self, ctx: Context, place: Ref, expr: tree.Expr) -> Value | Ref | None:
         return class_operators.of_shared(ctx, place, expr)
+
+    def given(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> Given:
+        return value_categories.given(ctx, expr, scope)
 
     def lend(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
         unknown_calls.lend(ctx, expr, scope)

@@ -12,10 +12,13 @@ from functools import partial
 
 from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside
 from smem_lsp.elaborate.packs import expanded
+from smem_lsp.elaborate.value_categories import Binding, Given, may_bind, preferred
+from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
 from smem_lsp.lowering.state.template_header import template_parameters
 from smem_lsp.semantics import type_of
+from smem_lsp.semantics.arithmetic import literal
 from smem_lsp.semantics.declarations import Declared, FunctionDecl
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument, Functions
@@ -459,31 +462,119 @@ _STANDS_FOR = Query[tuple[_Identity, _Identity], Sequence[Argument] | None](
 
 
 def by_type(
-    ctx: Context, found: list[Function], expr: tree.Call, scope: LocalScope, *, of_one_class: bool = False
+    ctx: Context,
+    found: list[Function],
+    expr: tree.Call,
+    scope: LocalScope,
+    *,
+    of_one_class: bool = False,
+    implied: Given | None = None,
 ) -> list[Function]:
-    """Without the overloads that the types of the arguments rule out; one that fits exactly takes all.
-    ``of_one_class``: they are members of one instance of a class."""
-    if len(found) < 2:
+    """Without the overloads that the arguments rule out ([over.match.viable]); one that fits best takes all. Where what
+    is left are several, which of them is called is not known. ``of_one_class``: they are members of one instance of a
+    class; ``implied``: the object that they are called of."""
+    if not found:
         return found
-    given = [plain_type(argument_type(ctx, argument, scope)) for argument in expr.arguments]
-    left: list[Function] = []
-    exact: list[Function] = []
-    for function in found:
-        checkpoint()
-        wanted = _parameter_types(ctx, function)
-        if any(_never(kind, asked) for kind, asked in zip(given, wanted)):
-            continue
-        left.append(function)
-        if all(kind is not None and kind == asked for kind, asked in zip(given, wanted)):
-            exact.append(function)
-    around = {function.enclosing for function in left}
+    if len(found) == 1:
+        given = [
+            Given(given_type(ctx, argument, scope), null=is_null(argument)) for argument in expr.arguments
+        ]
+        return [each for each in found if _is_viable(ctx, each, given, None)]
+    given = [ctx.lower.given(ctx, argument, scope) for argument in expr.arguments]
+    viable = [each for each in found if _is_viable(ctx, each, given, implied)]
+    if len(viable) < 2:
+        return viable
+    around = {function.enclosing for function in viable}
     overloads = len(around) == 1 and not any(
         name in ctx.at.unit.symbols.types for each in around for name in each
     )
     # functions of several namespaces or of several specialisations of a class do not compete
     if not (overloads or of_one_class):
-        return left
-    return exact if len(exact) == 1 else _best(ctx, _unconverted(ctx, left, given), given)
+        return viable
+    kinds = [each.type for each in given]
+    exact = [each for each in viable if _fits_exactly(ctx, each, kinds)]
+    if len(exact) == 1 and not any(_has_free(each) for each in viable):
+        return exact
+    return _best(ctx, _unconverted(ctx, viable, kinds), given, implied)
+
+
+def given_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type | None:
+    """The type of an argument, of which ``nullptr`` is an address of anything ([conv.ptr])."""
+    if isinstance(argument, tree.Number) and argument.text == "nullptr":
+        return Pointer(None)
+    return plain_type(argument_type(ctx, argument, scope))
+
+
+def is_null(expr: tree.Expr) -> bool:
+    """Is it a null pointer constant ([conv.ptr]/1)?"""
+    return isinstance(expr, tree.Number) and literal(expr.text).n == 0
+
+
+def _is_viable(ctx: Context, function: Function, given: Sequence[Given], implied: Given | None) -> bool:
+    """May a function be called with these arguments?"""
+    checkpoint()
+    if implied is not None and not may_bind(implied, implied_binding(function), same=True):
+        return False
+    taken = zip(given, _parameter_types(ctx, function), parameters_of(function) or ())
+    return all(_takes(each, asked, parameter, function) for each, asked, parameter in taken)
+
+
+def _takes(given: Given, wanted: Type | None, parameter: Parameter, function: Function) -> bool:
+    if _never(given.type, wanted) and not (given.null and isinstance(wanted, Pointer)):
+        return False
+    bound = _binding(parameter, function)
+    if bound is None or not _is_value(given.type) or not _is_value(wanted):
+        return True
+    bases = with_bases(given.type) if isinstance(given.type, Record) else [given.type]
+    return may_bind(given, bound, same=wanted in bases)
+
+
+def _is_value(kind: Type | None) -> bool:
+    """Is it a type of numbers or a class, of which it is known whether two are the same?"""
+    return isinstance(kind, Record) or is_number(kind)
+
+
+def _fits_exactly(ctx: Context, function: Function, kinds: Sequence[Type | None]) -> bool:
+    taken = zip(kinds, _parameter_types(ctx, function))
+    return all(kind is not None and kind == asked for kind, asked in taken)
+
+
+def _has_free(function: Function) -> bool:
+    return any(takes_freely(each, function) for each in parameters_of(function) or ())
+
+
+def takes_freely(parameter: Parameter, function: Function) -> bool:
+    """Is it a parameter ``T&&`` of a template parameter, which takes whatever there is as it is?"""
+    binding = _binding(parameter, function)
+    return binding is not None and binding.free
+
+
+def _binding(parameter: Parameter, function: Function) -> Binding | None:
+    """How a parameter takes what it gets; None: not known."""
+    marks = [each for each in parameter.pointers if each in ("*", "&", "&&")]
+    if marks not in ([], ["&"], ["&&"]):
+        return None if {"&", "&&"} & set(marks) else Binding()
+    own = parameter.words
+    free = marks == ["&&"] and len(own) == 1 and (own[0] == "auto" or own[0] in template_parameters(function))
+    return Binding(marks[0] if marks else "", "const" in own, free)
+
+
+def implied_binding(function: Function) -> Binding:
+    """How a member function takes the object that it is called of ([over.match.funcs.general]/4); one that is static
+    takes any."""
+    definition = function.definition
+    island, texts = definition.island, definition.tokens.texts
+    if "static" in function.head.texts:
+        return Binding()
+    behind = list(texts[island.parameters[1] + 1 : island.body[0]])
+    words = behind[: next((at for at, each in enumerate(behind) if each not in _QUALIFIERS), len(behind))]
+    constant = "const" in words
+    if "&&" in words:
+        return Binding("&&", constant)
+    return Binding("&", constant) if "&" in words else Binding("&", constant, any_category=True)
+
+
+_QUALIFIERS = frozenset(("const", "volatile", "&", "&&", "noexcept"))
 
 
 def _unconverted(ctx: Context, found: list[Function], given: Sequence[Type | None]) -> list[Function]:
@@ -512,42 +603,77 @@ def _takes_all(function: Function, count: int) -> bool:
     )
 
 
-def _best(ctx: Context, found: list[Function], given: Sequence[Type | None]) -> list[Function]:
+def _best(
+    ctx: Context, found: list[Function], given: Sequence[Given], implied: Given | None
+) -> list[Function]:
     """The one that no other one takes any argument better than ([over.match.best]); all where that is not known."""
-    rows: list[list[int]] = []
     for function in found:
         checkpoint()
-        ranks = [
-            _rank(kind, asked, parameter)
-            for kind, asked, parameter in zip(
-                given, _parameter_types(ctx, function), parameters_of(function) or ()
-            )
-        ]
-        if function.definition.island.template or None in ranks:
-            return found
-        rows.append([rank for rank in ranks if rank is not None])
-    for function, row in zip(found, rows):
-        others = [other for other in rows if other is not row]
-        if all(row != other and all(a <= b for a, b in zip(row, other)) for other in others):
+        better = [_compared(ctx, function, other, given, implied) for other in found if other is not function]
+        if all(each is True for each in better):
             return [function]
     return found
 
 
-def _rank(given: Type | None, wanted: Type | None, parameter: Parameter) -> int | None:
-    """How an argument becomes a parameter: 0 as it is, 1 promoted, 2 converted ([over.ics.scs]); None: not known."""
-    given, wanted = plain_type(given), plain_type(wanted)
+def _compared(
+    ctx: Context, one: Function, other: Function, given: Sequence[Given], implied: Given | None
+) -> bool | None:
+    """Is one function better than another one: for no argument worse, and for one better? None: not known."""
+    if is_template(one) or is_template(other):
+        return None
+    orders: list[int | None] = []
+    if implied is not None:
+        orders.append(preferred(implied, implied_binding(one), implied_binding(other)))
+    for each, *pair in zip(given, _asked(ctx, one), _asked(ctx, other)):
+        orders.append(_order(each, *pair))
+    if any(order is None or order > 0 for order in orders):
+        return None if None in orders else False
+    return any(order is not None and order < 0 for order in orders)
+
+
+_Asked = tuple[Type | None, Binding | None]
+
+
+def _asked(ctx: Context, function: Function) -> list[_Asked]:
+    parameters = parameters_of(function) or ()
+    return [
+        (plain_type(kind), _binding(each, function))
+        for kind, each in zip(_parameter_types(ctx, function), parameters)
+    ]
+
+
+def _order(given: Given, one: _Asked, other: _Asked) -> int | None:
+    """Which of two parameters takes an argument better; as in ``preferred``."""
+    ranks = [_rank(given.type, kind) for kind, _ in (one, other)]
+    if ranks[0] is None or ranks[1] is None:
+        return 0 if one == other else None
+    if ranks[0] != ranks[1]:
+        return ranks[0] - ranks[1]
+    if one[0] != other[0]:
+        return None if ranks[0] > _CONVERTED else 0
+    return None if one[1] is None or other[1] is None else preferred(given, one[1], other[1])
+
+
+_CONVERTED, _DERIVED, _MADE = 2, 3, 4
+
+
+def _rank(given: Type | None, wanted: Type | None) -> int | None:
+    """How an argument becomes a parameter: 0 as it is, 1 promoted, 2 converted, 3 seen as a base of its class, 4 by a
+    function ([over.ics.scs], [over.best.ics]); None: not known."""
     if given is None or wanted is None:
         return None
     if given == wanted:
         return 0
-    if parameter.reference and "const" not in parameter.words:
-        return None
+    if isinstance(wanted, Record):
+        if isinstance(given, Record) and wanted in with_bases(given):
+            return _DERIVED
+        return _MADE if is_number(given) else None
     if not (isinstance(given, Scalar) and isinstance(wanted, Scalar)):  # an enumeration, for one
         return None
     if not (is_number(given) and is_number(wanted)):
         return None
     small = given.kind in ("bool", "int") and given.rank < INT.rank
-    return 1 if (small and wanted == INT) or (given == FLOAT and wanted == DOUBLE) else 2
+    return 1 if (small and wanted == INT) or (given == FLOAT and wanted == DOUBLE) else _CONVERTED
 
 
 def argument_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type | None:

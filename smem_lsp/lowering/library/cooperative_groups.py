@@ -8,6 +8,7 @@ from smem_lsp.ir.nodes import BarrierKind, Branch, Seq
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Value, operation
 from smem_lsp.lowering.callees.library_names import group_exchanges, group_kind
 from smem_lsp.lowering.library import barriers
+from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Group, GroupKind, LocalScope
 from smem_lsp.lowering.state.places import Ref
@@ -43,6 +44,9 @@ def handle(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Group | None:
     if isinstance(expr, tree.Name):
         meaning = scope.lookup(expr.text)
         return meaning if isinstance(meaning, Group) else None
+    if isinstance(expr, tree.Member):
+        member = effects.member(ctx, expr, scope)
+        return member if isinstance(member, Group) else None
     if isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name):
         name = expr.callee.text.split("::")[-1]
         kind = group_kind(name)

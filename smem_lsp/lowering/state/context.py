@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
+from smem_lsp.elaborate.value_categories import Given
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
@@ -45,7 +46,7 @@ from smem_lsp.lowering.state.position import Position
 from smem_lsp.lowering.state.variables import Declared, Variables
 from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Qualified, Record, Scalar, Type, plain_type
+from smem_lsp.semantics.types import Qualified, Record, Scalar, Type, is_number, plain_type
 from smem_lsp.source import Span
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
@@ -75,6 +76,13 @@ class Outcome:
     record: Record | None = None
     objects: list[int] = field(default_factory=list)
     deduced: bool = False
+
+    @property
+    def number(self) -> bool:
+        """May what is returned become a number of a type that is declared?"""
+        if self.pointer or self.reference or self.deduced:
+            return False
+        return self.type is None or is_number(self.type)
 
 
 @dataclass
@@ -137,6 +145,9 @@ class Lowering(Protocol):
 
     def converted(self, ctx: Context, place: Ref, expr: tree.Expr) -> Value | Ref | None:
         """What an object in shared memory is converted to by its class; None: it is read as it is."""
+
+    def given(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> Given:
+        """What is known of an expression that is handed on: its type and its value category."""
 
     def lend(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
         """Something is bound to what ``expr`` is, and may be changed through that."""

@@ -181,16 +181,19 @@ def designated(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Variable | N
             return found if isinstance(found, Variable) else None
         case tree.Unary() if expr.operator == "*":
             return pointed_to(expr.operand, scope)
-        case tree.Call(callee=tree.Name(text=text), arguments=[only]) if text in _SAME_OBJECT:
+        case tree.Call(callee=tree.Name(text=text), arguments=[only]) if text in SAME_OBJECT:
             return designated(ctx, only, scope)
         case tree.Cast() if expr.type.pointers in (["&"], ["&&"]):
             found = designated(ctx, expr.operand, scope)
+            held = None if found is None else ctx.variables.objects.get(found.index)
+            if found is not None and held is not None and found.seen_as is None:
+                found = replace(found, seen_as=held.record)
             return None if found is None else _as_class(found, expr, scope)
     return None
 
 
-# They return what they get ([forward]).
-_SAME_OBJECT = frozenset(("std::move", "std::forward", "cuda::std::move", "cuda::std::forward"))
+SAME_OBJECT = frozenset(("std::move", "std::forward", "cuda::std::move", "cuda::std::forward"))
+"""They return what they get ([forward])."""
 
 
 def member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Meaning | None:

@@ -8,9 +8,9 @@ from dataclasses import field
 
 from smem_lsp.ir.values import Value
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.semantics.entities import Functions
+from smem_lsp.semantics.entities import Functions, TypedConstant
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Record, Type
+from smem_lsp.semantics.types import Record, Reference, Type
 from smem_lsp.source import record
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
@@ -92,12 +92,14 @@ class Group:
 
 @record
 class Closure:
-    """A named lambda; ``base``: what its token ranges are relative to in the body of ``function``."""
+    """A lambda; ``base``: what its token ranges are relative to in the body of ``function``; ``copies``: what it has
+    captured by copy."""
 
     node: tree.Lambda
     base: int
     scope: LocalScope
     function: Function
+    copies: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +111,12 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class This:
-    """``this`` in a method of ``record``: of a local object, or of one in shared memory."""
+    """``this`` in a method of ``record``: of a local object, or of one in shared memory. ``constant``: the method is
+    ``const``."""
 
     record: Record
     target: Variable | Ref
+    constant: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +194,18 @@ class LocalScope:
         while scope is not None:
             yield scope
             scope = scope.parent
+
+    def owner(self, name: str) -> LocalScope | None:
+        """The block, or the parameters, of this very function that declares an object of that name; None: it is
+        declared elsewhere, or as a reference."""
+        for each in self.outwards():
+            if name in each.names:
+                known = None if each.constants is None else each.constants.bound.get(name)
+                reference = isinstance(known, TypedConstant) and isinstance(known.type, Reference)
+                return None if reference else each
+            if each.boundary is Boundary.FUNCTION:
+                break
+        return None
 
     def constant_scope(self) -> Scope:
         scope: LocalScope | None = self

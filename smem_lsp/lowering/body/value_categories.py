@@ -1,0 +1,217 @@
+"""The value category of an expression ([basic.lval]), where functions decide it, too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from smem_lsp.elaborate.value_categories import Category, Given
+from smem_lsp.lowering.body import expression_types, inlining
+from smem_lsp.lowering.callees import overloads
+from smem_lsp.lowering.callees.intrinsics import takes_values
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.effects import SAME_OBJECT, designated, pointed_to
+from smem_lsp.lowering.state.local_scope import BufferName, LocalScope, This, Variable, View
+from smem_lsp.lowering.state.template_header import template_parameters
+from smem_lsp.semantics import type_of
+from smem_lsp.semantics.types import Array, Pointer, Record, Reference
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
+
+_UNKNOWN = Given()
+_VALUE = Given(category=Category.PRVALUE, constant=False)
+_PLACE = Given(category=Category.LVALUE)
+
+
+def given(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Given:
+    """The type of an expression, its value category, and whether it is ``const``."""
+    kind = overloads.given_type(ctx, expr, scope)
+    if kind is None:
+        kind = expression_types.of(ctx, expr, scope)
+    return replace(_category(ctx, expr, scope), type=kind, null=overloads.is_null(expr))
+
+
+def moved(expr: tree.Expr) -> tree.Expr:
+    """An expression as an xvalue."""
+    return tree.Call(expr.lo, expr.hi, tree.Name(expr.lo, expr.lo, "std::move"), [expr])
+
+
+def is_prvalue(ctx: Context, expr: tree.Expr, record: Record, scope: LocalScope) -> bool:
+    """Does an expression make an object of this very class?"""
+    if isinstance(expr, tree.Braces) or designated(ctx, expr, scope) is not None:
+        return False
+    if _category(ctx, expr, scope).category is not Category.PRVALUE:
+        return False
+    return expression_types.of(ctx, expr, scope) == record
+
+
+def _category(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Given:
+    checkpoint()
+    match expr:
+        case tree.Name():
+            return _of_name(ctx, expr, scope)
+        case tree.Number() | tree.Lambda() | tree.SizeOf():
+            return _VALUE
+        case tree.String():
+            return Given(category=Category.LVALUE, constant=True)
+        case tree.Assign() | tree.Unary() | tree.Binary() | tree.PostfixStep() | tree.Index():
+            return _of_operator(ctx, expr, scope)
+        case tree.Member():
+            return _of_member(ctx, expr, scope)
+        case tree.Call():
+            return _of_call(ctx, expr, scope)
+        case tree.Cast():
+            return _of_cast(expr, scope)
+        case tree.Ternary():
+            one, other = _category(ctx, expr.yes, scope), _category(ctx, expr.no, scope)
+            return one if one == other else _UNKNOWN
+    return _UNKNOWN
+
+
+def _of_name(ctx: Context, expr: tree.Name, scope: LocalScope) -> Given:
+    match scope.lookup(expr.text):
+        case Variable() as variable:
+            return Given(category=Category.LVALUE, constant=variable.constant or variable.only_read)
+        case BufferName() as name:
+            return Given(category=Category.LVALUE, constant="const" in ctx.buffers[name.buffer].qualifiers)
+        case View():
+            return _PLACE
+        case This():
+            return _VALUE
+    return _UNKNOWN
+
+
+def _of_member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Given:
+    if expr.operator == "->":
+        return replace(_PLACE, constant=leads_to_constant(expr.base, scope))
+    base = _category(ctx, expr.base, scope)
+    found = designated(ctx, expr, scope)
+    own = Given(
+        category=Category.XVALUE if base.category is Category.PRVALUE else base.category,
+        constant=base.constant,
+    )
+    if found is not None and base.category is not Category.LVALUE and _is_reference(ctx, expr, scope):
+        return _PLACE
+    return own
+
+
+def leads_to_constant(pointer: tree.Expr, scope: LocalScope) -> bool | None:
+    """Is what an address leads to ``const``? None: not known."""
+    this = scope.lookup(pointer.text) if isinstance(pointer, tree.Name) else None
+    if isinstance(this, This):
+        return this.constant
+    found = pointed_to(pointer, scope)
+    return None if found is None else found.constant or found.only_read
+
+
+def _is_reference(ctx: Context, expr: tree.Member, scope: LocalScope) -> bool:
+    """Is it a member that is declared as a reference?"""
+    record = expression_types.of(ctx, expr.base, scope)
+    return isinstance(record, Record) and expression_types.is_reference_member(record, expr.name)
+
+
+def _of_call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Given:
+    callee = expr.callee
+    if isinstance(callee, tree.Name) and callee.text in SAME_OBJECT and len(expr.arguments) == 1:
+        only = _category(ctx, expr.arguments[0], scope)
+        if callee.text.endswith("move"):
+            return replace(only, category=Category.XVALUE)
+        spelled = callee.arguments[-1] if callee.arguments else None
+        kind = scope.constant_scope().argument(spelled[0]) if spelled else None
+        if kind is None:
+            return _UNKNOWN
+        return only if isinstance(kind, Reference) else replace(only, category=Category.XVALUE)
+    functions = expression_types.called(ctx, expr, scope)
+    if functions:
+        return _returned(functions)
+    if isinstance(callee, tree.Name) and (
+        takes_values(callee.text) or expression_types.is_type(callee, scope)
+    ):
+        return _VALUE
+    return _UNKNOWN
+
+
+def _returned(functions: Sequence[Function]) -> Given:
+    """What functions return, if it is of one category ([expr.call]/13)."""
+    found = {_returned_by(each) for each in functions}
+    return found.pop() if len(found) == 1 else _UNKNOWN
+
+
+def _returned_by(function: Function) -> Given:
+    """What a template parameter returns may be a reference itself."""
+    own = template_parameters(function)
+    words = function.head.texts[: function.island.name - function.island.head]
+    if "decltype" in words or "->" in function.definition.tokens.texts[: function.definition.island.body[0]]:
+        return _UNKNOWN
+    if not own.isdisjoint(words):
+        parameters = overloads.parameters_of(function) or ()
+        mark = inlining.result_mark(function)
+        if mark == "AND_AND" or any(overloads.takes_freely(each, function) for each in parameters):
+            return _UNKNOWN
+    return _MARKS.get(inlining.result_mark(function), _UNKNOWN)
+
+
+_MARKS = {
+    "AMP": _PLACE,
+    "AND_AND": Given(category=Category.XVALUE),
+    **dict.fromkeys(("NAME", "TYPE", "GT", "SHIFT", "STAR"), _VALUE),
+}
+
+
+def _of_cast(expr: tree.Cast, scope: LocalScope) -> Given:
+    marks, constant = expr.type.pointers, "const" in expr.type.words
+    if "auto" in expr.type.words or "decltype" in expr.type.words:
+        return _UNKNOWN
+    if marks == ["&"]:
+        return Given(category=Category.LVALUE, constant=constant)
+    if marks == ["&&"]:
+        kind = type_of.specified(expr.type.words, expr.type.names, scope.constant_scope())
+        if kind is None:
+            return _UNKNOWN
+        category = Category.LVALUE if isinstance(kind, Reference) else Category.XVALUE
+        return Given(category=category, constant=constant)
+    return _UNKNOWN if {"&", "&&"} & set(marks) else _VALUE
+
+
+Operation = tree.Assign | tree.Unary | tree.Binary | tree.PostfixStep | tree.Index
+
+
+def _of_operator(ctx: Context, expr: Operation, scope: LocalScope) -> Given:
+    """An operator of the language, or the function that is called for it."""
+    symbol, operands = operands_of(expr)
+    kinds = [expression_types.of(ctx, operand, scope) for operand in operands]
+    if None in kinds or any(isinstance(kind, Record) for kind in kinds):
+        functions = expression_types.operators(ctx, symbol, operands, kinds, expr, scope)
+        if functions:
+            return _returned(functions)
+        if None in kinds and expression_types.spelled(ctx, symbol, expr):
+            return _UNKNOWN
+    match expr:
+        case tree.Binary(operator=","):
+            return _category(ctx, expr.right, scope)
+        case tree.Index():
+            base = _category(ctx, expr.base, scope)
+            return (
+                base if isinstance(kinds[0], Array) else _PLACE if isinstance(kinds[0], Pointer) else _UNKNOWN
+            )
+        case tree.Assign() | tree.Unary(operator="*"):
+            return _PLACE
+        case tree.Unary(operator="++" | "--"):
+            return _category(ctx, expr.operand, scope)
+    return _VALUE
+
+
+def operands_of(expr: Operation) -> tuple[str, tuple[tree.Expr, ...]]:
+    """The symbol of an operator, and what it is applied to."""
+    match expr:
+        case tree.Assign():
+            return expr.operator, (expr.target, expr.value)
+        case tree.Binary():
+            return expr.operator, (expr.left, expr.right)
+        case tree.Index():
+            return "[]", (expr.base, expr.index)
+        case tree.PostfixStep():
+            return expr.operator, (expr.operand, tree.Number(expr.hi - 1, expr.hi, "0"))
+        case tree.Unary():
+            return expr.operator, (expr.operand,)
