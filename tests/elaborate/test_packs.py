@@ -97,6 +97,7 @@ template <class T> __device__ int last(T t) { return t; }
 template <class T, class... R> __device__ int last(T t, R... r) { return last(r...); }
 template <class... A> __device__ int count(A... a) { return sizeof...(A); }
 template <class F, class... A> __device__ void call(F f, A... a) { f(a...); }
+template <class F, class... A> __device__ void pass(F f, A&&... a) { f(static_cast<A&&>(a)...); }
 template <class... A> __device__ int narrow(A... a) { return ((unsigned char)a + ...); }
 """
 
@@ -113,6 +114,7 @@ template <class... A> __device__ int narrow(A... a) { return ((unsigned char)a +
         ("s[last({})] = t;", ("t, 3", "3, t")),
         ("s[t / count({})] = t;", ("1, 2", "1")),
         ("call([&](int i, int j) {{ s[i] = j; }}, {});", ("t / 2, t", "t, t")),
+        ("pass([&](int i, int j) {{ s[i] = j; }}, {});", ("t / 2, t", "t, t")),
         ("s[narrow({})] = t;", ("t * 8", "t")),
     ],
 )

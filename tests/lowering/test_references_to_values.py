@@ -64,3 +64,17 @@ def test_what_is_not_known_to_be_a_value_is_none() -> None:
     declared = "const int* p = &n; const int& t = *p;"
     assert _verdict(declared, "t", "n") != "racy"
     assert _verdict(declared, "t", "t", "n = 255 - n;") != "race-free"
+
+
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [
+        ("int x = n; int t = static_cast<int&&>(x);", "race-free"),
+        ("int x = n; int t = static_cast<int&&>(x) / 2;", "racy"),
+        ("int t = n; static_cast<int&>(t) /= 2;", "undecided"),  # a write through a cast is not followed
+        ("int t = n; int& r = static_cast<int&>(t); r /= 2;", "undecided"),
+        ("float x = n; int t = reinterpret_cast<int&>(x);", "undecided"),
+    ],
+)
+def test_a_reference_of_its_own_type_has_the_value(declared: str, expected: str) -> None:
+    assert _verdict(declared, "t", "n", between="__syncthreads();") == expected

@@ -832,7 +832,7 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
         kind = type_of.type_id(type_id, scope.constant_scope())
         return Const(0) if not expr.operand.items and is_number(kind) else ctx.out.fresh()
     if "&" in type_id.pointers or "&&" in type_id.pointers:
-        return ctx.out.fresh()
+        return inner if _is_of_its_type(ctx, expr, scope) else ctx.out.fresh()
     if type_id.pointers:  # the same address
         if "volatile" in type_id.words:
             ctx.outside.signal(inner)
@@ -843,6 +843,17 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
     if kind is None:
         return Op(Operator.CAST, (inner,))
     return conversions.assigned(inner, expr.operand, kind, scope)
+
+
+def _is_of_its_type(ctx: Context, expr: tree.Cast, scope: LocalScope) -> bool:
+    """``static_cast<int&&>(i)``: does a reference of a number have its type, and so its value?"""
+    of = expr.type
+    plain = tree.TypeId(
+        of.lo, of.hi, of.words, [each for each in of.pointers if each not in ("&", "&&")], [], of.names
+    )
+    wanted = plain_type(type_of.type_id(plain, scope.constant_scope()))
+    given = plain_type(overloads.argument_type(ctx, expr.operand, scope))
+    return is_number(wanted) and wanted == given
 
 
 def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) -> Value | Ref:
