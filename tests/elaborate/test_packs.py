@@ -98,6 +98,14 @@ template <class T, class... R> __device__ int last(T t, R... r) { return last(r.
 template <class... A> __device__ int count(A... a) { return sizeof...(A); }
 template <class F, class... A> __device__ void call(F f, A... a) { f(a...); }
 template <class F, class... A> __device__ void pass(F f, A&&... a) { f(static_cast<A&&>(a)...); }
+struct Rows {
+  int* p;
+  template <class... A> __device__ void put(A... a) { ((p[a] = threadIdx.x), ...); }
+  template <class... A> __device__ int operator()(A... a) const { return (a + ...); }
+  __device__ int end(int i) const { return i; }
+  template <class T, class... A> __device__ int end(T t, A... a) const { return end(a...); }
+};
+struct Counted { int n; template <class... A> __device__ Counted(A... a) : n(sizeof...(a)) {} };
 template <class... A> __device__ int narrow(A... a) { return ((unsigned char)a + ...); }
 """
 
@@ -115,6 +123,10 @@ template <class... A> __device__ int narrow(A... a) { return ((unsigned char)a +
         ("s[t / count({})] = t;", ("1, 2", "1")),
         ("call([&](int i, int j) {{ s[i] = j; }}, {});", ("t / 2, t", "t, t")),
         ("pass([&](int i, int j) {{ s[i] = j; }}, {});", ("t / 2, t", "t, t")),
+        ("Rows r{{s}}; r.put({});", ("t / 2", "t")),
+        ("Rows r{{s}}; s[r({}) / 2] = t;", ("t, 1", "t, t")),
+        ("Rows r{{s}}; s[r.end({})] = t;", ("t, 1, 3", "1, 3, t")),
+        ("Counted c({}); s[t / c.n] = t;", ("1, 2", "1")),
         ("s[narrow({})] = t;", ("t * 8", "t")),
     ],
 )
