@@ -386,21 +386,22 @@ class Statements(Declarations):
             symbol = term.symbol
             assert symbol is not None
             path.store(variable, (), Number(term), self.fresh())
-            if not self._ends_at_choice(path, variable.name, lo, hi):
+            grows = operator in ("*=", "<<=")
+            if not self._ends_at_choice(path, variable.name, lo, hi, ("<", "<=") if grows else (">", ">=")):
                 path.unfollowed |= {symbol}
             self.power_of_two(path, symbol)
-            grows = operator in ("*=", "<<=")
             path.learn(Comparison(term, ">=" if grows else "<=", constant(n)))
 
-    def _ends_at_choice(self, path: Path, name: str, lo: int, hi: int) -> bool:
-        """Does a loop go on while ``name`` is less than a number that somebody chooses, and for no other reason?"""
+    def _ends_at_choice(self, path: Path, name: str, lo: int, hi: int, goes_on: tuple[str, ...]) -> bool:
+        """Does a loop go on while ``name`` is less, or more, than a number that somebody chooses, and for no other
+        reason?"""
         kinds, texts = self.frame.body.tokens.kinds[lo:hi], self.frame.body.tokens.texts[lo:hi]
         if not {"BREAK", "RETURN", "GOTO", "AND_AND", "QUESTION"}.isdisjoint(kinds):
             return False
         bounds = [
             texts[at + 2]
             for at in range(len(texts) - 3)
-            if texts[at] == name and texts[at + 1] in ("<", "<=") and texts[at + 3] in (")", ";")
+            if texts[at] == name and texts[at + 1] in goes_on and texts[at + 3] in (")", ";")
         ]
         found, _ = self.frame.find(bounds[0]) if len(bounds) == 1 else (None, False)
         value = None if found is None else path.read(found, (), found.name)
