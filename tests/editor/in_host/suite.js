@@ -309,12 +309,18 @@ test('what a setting names is refused with the reason, and the next choice taken
 test('a server that ends again and again is given up', async () => {
   const document = await open('smooth.cu');
   await vscode.commands.executeCommand('smem.restart');
-  await finding(document);
+  const { range } = await finding(document);
+  const answers = async () => {
+    const hovers = await vscode.commands.executeCommand('vscode.executeHoverProvider', document.uri, range.start);
+    return hovers.length > 0;
+  };
   const ended = new Set();
   for (let crash = 0; crash < 5; crash += 1) {
     const pid = await until('a server', () => servers().find((each) => !ended.has(each)));
+    await until('an answer', answers); // one that ends before it has begun is a start that failed
     ended.add(pid);
     process.kill(Number(pid), 'SIGKILL');
+    await until('its end', async () => !(await answers()) || servers().some((each) => !ended.has(each)));
   }
   await until('no server', () => servers().length === 0);
   await vscode.commands.executeCommand('smem.restart');
