@@ -9,6 +9,7 @@ from smem_lsp.semantics.collect import collect
 from smem_lsp.semantics.declarations import Source
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.types import Array, Pointer
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body
@@ -43,6 +44,10 @@ def declare_parameters(parameters: Iterable[tree.Declaration], constants: Scope)
         for declarator in declaration.declarators:
             if declarator.name:
                 declare_type(declaration, declarator, constants)
+                kind = constants.bound[declarator.name]
+                if isinstance(kind, TypedConstant) and isinstance(kind.type, Array):  # [dcl.fct]/5
+                    if not declarator.nested and "&" not in declarator.pointers:
+                        constants.bound[declarator.name] = TypedConstant(Pointer(kind.type.element), None)
 
 
 def declare_type(declaration: tree.Declaration, declarator: tree.Declarator, constants: Scope) -> None:

@@ -315,3 +315,62 @@ def test_a_barrier_that_a_destructor_needs_is_not_offered_for_removal() -> None:
     body = "{ Ends e{1}; } __syncthreads(); o[threadIdx.x] = log_[63 - threadIdx.x];"
     assert "SMEM204" not in codes(body)
     assert "SMEM103" not in codes(body)
+
+
+_ELSEWHERE = """
+struct Base {
+  int i;
+  __device__ Base(int t) { i = at(t); }
+  __device__ virtual int at(int t) { return t / 2; }
+  __device__ virtual int by(int t, int d = 2) { return t / d; }
+};
+struct Derived : Base {
+  __device__ Derived(int t) : Base(t) {}
+  __device__ int at(int t) override { return t; }
+  __device__ int by(int t, int d = 1) override { return t / d; }
+};
+struct Row { int* p; __device__ operator int() const { return *p; } };
+struct Rows { int* s; __device__ Row operator[](int i) const { return {s + i}; } };
+template <class T> constexpr int width = 2;
+template <> constexpr int width<char> = 1;
+__device__ int size(int a[64]) { return sizeof(a) / sizeof(int); }
+__device__ int whole(int (&a)[64]) { return sizeof(a) / sizeof(int); }
+__global__ void k(int* o) {{
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  {statements}
+}}
+void host(int* o) {{ k<<<1, 64>>>(o); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("statements", "expected"),
+    [
+        # while its base is made, an object is one of the base ([class.cdtor])
+        ("Derived d(t); s[d.i] = t;", "racy"),
+        ("Derived d(t); s[d.at(t)] = t;", "race-free"),
+        # default arguments are those of the class that it is seen as ([dcl.fct.default])
+        ("Derived d(t); Base& b = d; s[b.by(t)] = t;", "undecided"),
+        ("Derived d(t); Base& b = d; s[b.by(t, 1)] = t;", "race-free"),
+        ("Derived d(t); s[d.by(t)] = t;", "race-free"),
+        # what `auto` takes from an operator is an object
+        ("s[t] = t; Rows v{s}; auto r = v[63 - t]; __syncthreads(); o[t] = r;", "race-free"),
+        ("s[t] = t; Rows v{s}; auto r = v[63 - t]; o[t] = r;", "racy"),
+        # which specialization of a variable template is meant is not known
+        ("s[t / width<char>] = t;", "undecided"),
+        # an array as a parameter is a pointer ([dcl.fct])
+        ("s[t % size(s)] = t;", "racy"),
+        ("s[t % whole(s)] = t;", "race-free"),
+    ],
+)
+def test_what_the_standard_says_elsewhere(statements: str, expected: str) -> None:
+    above, _, below = _ELSEWHERE.partition("__global__")
+    text = above + ("__global__" + below).replace("{{", "{").replace("}}", "}").replace(
+        "{statements}", statements
+    )
+    report = check(text)
+    (kernel,) = report.kernels
+    assert kernel.verdict is not None
+    assert kernel.verdict.kind.value == expected
+    assert "SMEM204" not in {each.code for each in report.findings}

@@ -283,7 +283,11 @@ def _declare_special(
     record = None
     if not {"constexpr", "static"} & set(declaration.words):
         record = objects.record_of(declaration, declarator, scope.constant_scope())
-    if record is None and "auto" in declaration.words and isinstance(initializer, tree.Call | tree.Binary):
+    if (
+        record is None
+        and "auto" in declaration.words
+        and isinstance(initializer, tree.Call | tree.Binary | tree.Index | tree.Unary)
+    ):
         record = _deduced_class(ctx, declaration, declarator, initializer, scope)
     if record is not None and declarator.name:
         constructors.declare(ctx, declaration, declarator, record, scope)

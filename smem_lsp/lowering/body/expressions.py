@@ -212,6 +212,8 @@ def _constant_name(ctx: Context, name: str, scope: LocalScope) -> Value:
     for outer in scope.constant_scope().outwards():
         declared = outer.own(name)
         variables = [found for found, _ in declared if isinstance(found, VariableDecl)]
+        if any(each.parameters is not None for each in variables):
+            return ctx.out.fresh(uniform=True)  # of a template: which specialization it is is not known
         if variables and len(variables) == len(declared) and all(map(_never_changes, variables)):
             pointer = any("*" in found.source.texts[slice(*found.range)] for found in variables)
             return Sym(f"::{name}*" if pointer else f"::{name}")

@@ -132,13 +132,27 @@ def on(
 ) -> Value | Ref | None:
     """The body of a method of a class; None: not in sight, of no matter, or one of several. ``record``: the class that
     the object is used as; ``implied``: what is known of the object."""
+    seen_as = record
     if isinstance(target, Variable) and is_virtual(record, name.text):
         record = ctx.variables.objects[target.index].record
+    if record != seen_as and any(map(_makes_or_ends, ctx.at.stack)):
+        return None  # what it is until its own constructor begins is not followed ([class.cdtor])
     found = objects.methods(ctx, record, name.text, expr)
     method = chosen(ctx, found, name, expr.arguments, scope, implied)
+    if method is not None and record != seen_as:
+        taken = overloads.parameters_of(method.function)
+        if taken is None or len(taken) != len(expr.arguments):
+            return None  # the defaults are those of the class that it is seen as ([dcl.fct.default])
     if method is None or not worth(ctx, method.function, target, expr, scope):
         return None
     return run(ctx, method, target, name, expr, scope)
+
+
+def _makes_or_ends(function: Function) -> bool:
+    """Is it a constructor or a destructor?"""
+    path = overloads.path_of(function)
+    name = function.definition.island.name
+    return path[-1:] == (function.name,) or function.definition.tokens.texts[name - 1 : name] == ["~"]
 
 
 def run(
