@@ -502,6 +502,10 @@ def _declarator_name(source: Source, lo: int, hi: int) -> str:
             break
         if kind == "NAME":
             name = source.texts[i]
+            close = angle_close(source, i + 1, hi) if i + 1 < hi and source.kinds[i + 1] == "LT" else None
+            if close is not None:
+                i = close + 1
+                continue
         elif kind == "ATTRIBUTE":
             i = min(max(i + 1, source.after(i + 1) if i + 1 < hi else hi), hi)
             continue

@@ -329,6 +329,22 @@ struct Derived : Base {
   __device__ int at(int t) override { return t; }
   __device__ int by(int t, int d = 1) override { return t / d; }
 };
+struct Steady { __device__ virtual int at(int t) const { return t / 2; } };
+struct Other : Steady { __device__ int at(int t) { return t; } };
+struct Waiting { __device__ virtual void step() {} };
+struct Phantom : Waiting { __device__ void step() const { __syncthreads(); } };
+struct Starting {
+  int i;
+  __device__ Starting(int t) : i(t) { begin(); }
+  __device__ virtual void begin() { i /= 2; }
+};
+struct Inherits : Starting { using Starting::Starting; __device__ void begin() override {} };
+struct Own { int i; __device__ Own(int t) : i(t) {} __device__ Own(const Own& o) : i(o.i / 2) {} };
+struct Owner : Own { __device__ Owner(int t) : Own(t) {} };
+__device__ int of(Owner o) { return o.i; }
+struct Last { __device__ Last() {} __device__ ~Last() { __syncthreads(); } };
+template <class T> constexpr int step = 1;
+template <class T> constexpr int step<T*> = 2;
 struct Row { int* p; __device__ operator int() const { return *p; } };
 struct Rows { int* s; __device__ Row operator[](int i) const { return {s + i}; } };
 template <class T> constexpr int width = 2;
@@ -357,8 +373,19 @@ void host(int* o) {{ k<<<1, 64>>>(o); }}
         # what `auto` takes from an operator is an object
         ("s[t] = t; Rows v{s}; auto r = v[63 - t]; __syncthreads(); o[t] = r;", "race-free"),
         ("s[t] = t; Rows v{s}; auto r = v[63 - t]; o[t] = r;", "racy"),
+        # what overrides has the same signature ([class.virtual])
+        ("Other d; Steady& b = d; s[b.at(t)] = t;", "racy"),
+        ("Phantom d; Waiting& b = d; s[t] = t; b.step(); o[t] = s[63 - t];", "racy"),
+        ("Inherits d(t); s[d.i] = t;", "racy"),
+        # an implicit copy copies its bases as they say ([class.copy.ctor])
+        ("Owner a(t); Owner b = a; s[b.i] = t;", "racy"),
+        ("Owner a(t); s[of(a)] = t;", "racy"),
+        # what could be a declaration is one ([stmt.ambig])
+        ("s[t] = t; Last(y); o[t] = s[63 - t];", "racy"),
+        ("s[t] = t; { Last(y); } o[t] = s[63 - t];", "race-free"),
         # which specialization of a variable template is meant is not known
         ("s[t / width<char>] = t;", "undecided"),
+        ("s[t / step<int*>] = t;", "undecided"),
         # an array as a parameter is a pointer ([dcl.fct])
         ("s[t % size(s)] = t;", "racy"),
         ("s[t % whole(s)] = t;", "race-free"),

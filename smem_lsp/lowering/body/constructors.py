@@ -159,6 +159,7 @@ def _take(
 
 
 _REFERRED = "__referred"  # an object that a function gives a reference to
+_PART = "__part"  # the base of the object that another one is made from
 
 
 def returned(ctx: Context, variable: Variable, record: Record, expr: tree.Expr, scope: LocalScope) -> None:
@@ -319,8 +320,11 @@ def _copy(
     for base in bases_of(record):
         checkpoint()
         if base is not None and special_members.runs_code(base, Special.COPY):
-            if not in_sight(ctx, target, base, [at], at, scope):
+            part = tree.Name(at.lo, at.hi, _PART)
+            within = LocalScope(scope, {_PART: replace(source, seen_as=base)})
+            if not in_sight(ctx, target, base, [part], part, within):
                 not_in_sight(ctx, base, at)
+                ctx.assign(target.index, ctx.lost_address(ctx.capture(source)))
     for field in initialized_members.own_fields(record):
         member = ctx.variables.objects[target.index].members[field.name]
         kind = special_members.element_of(field.type)
@@ -331,6 +335,7 @@ def _copy(
             _copy(ctx, given, member, kind, tree.Member(at.lo, at.hi, at, ".", field.name), scope)
         else:
             not_in_sight(ctx, kind, at)
+            ctx.assign(target.index, ctx.lost_address(ctx.capture(source)))
 
 
 def not_in_sight(ctx: Context, record: Record, at: tree.Expr) -> None:

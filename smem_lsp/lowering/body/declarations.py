@@ -35,6 +35,7 @@ from smem_lsp.lowering.library import (
     cutlass_barriers,
     wmma,
 )
+from smem_lsp.lowering.library.values import made_by
 from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import (
@@ -895,3 +896,18 @@ def _statement_span(ctx: Context) -> Span | None:
     if first < 0 or last < 0:
         return None
     return Span(first, last + 1)
+
+
+def in_parentheses(ctx: Context, expr: tree.Call | tree.Cast, scope: LocalScope) -> bool:
+    """``Lock(x);``: what could be a declaration is one, of a variable x ([stmt.ambig])."""
+    record = temporaries.made(expr, scope)
+    _, arguments = made_by(expr)
+    if record is None or len(arguments) != 1:
+        return False
+    (named,) = arguments
+    if not isinstance(named, tree.Name) or "::" in named.text or named.templated or named.text == "this":
+        return False
+    declarator = tree.Declarator(named.lo, named.hi, named.text, named.lo, [], [], [], False, True, None, "")
+    declaration = tree.Declaration(expr.lo, expr.hi, [record.decl.name], [declarator], named.lo)
+    constructors.declare(ctx, declaration, declarator, record, scope)
+    return True

@@ -933,8 +933,12 @@ def _call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
 
 def discard(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """An expression whose value nobody uses: ``(void)a;`` reads nothing, ``T(a);`` runs a constructor."""
-    if isinstance(expr, tree.Call | tree.Cast) and temporaries.temporary(ctx, expr, scope) is not None:
-        return
+    if isinstance(expr, tree.Call | tree.Cast):
+        if (
+            declarations.in_parentheses(ctx, expr, scope)
+            or temporaries.temporary(ctx, expr, scope) is not None
+        ):
+            return
     if isinstance(expr, tree.Name) and _is_undeclared(expr, scope):
         calls.unseen_macro(ctx, expr, scope)
         return

@@ -132,27 +132,62 @@ def on(
 ) -> Value | Ref | None:
     """The body of a method of a class; None: not in sight, of no matter, or one of several. ``record``: the class that
     the object is used as; ``implied``: what is known of the object."""
-    seen_as = record
-    if isinstance(target, Variable) and is_virtual(record, name.text):
-        record = ctx.variables.objects[target.index].record
-    if record != seen_as and any(map(_makes_or_ends, ctx.at.stack)):
-        return None  # what it is until its own constructor begins is not followed ([class.cdtor])
-    found = objects.methods(ctx, record, name.text, expr)
-    method = chosen(ctx, found, name, expr.arguments, scope, implied)
-    if method is not None and record != seen_as:
-        taken = overloads.parameters_of(method.function)
-        if taken is None or len(taken) != len(expr.arguments):
-            return None  # the defaults are those of the class that it is seen as ([dcl.fct.default])
+    method = chosen(ctx, objects.methods(ctx, record, name.text, expr), name, expr.arguments, scope, implied)
+    if method is not None and isinstance(target, Variable) and is_virtual(record, name.text):
+        made_as = ctx.variables.objects[target.index].record
+        this = scope.lookup("this")
+        if isinstance(this, This) and isinstance(this.target, Variable) and this.target.index == target.index:
+            made_as = _made_by_now(ctx, made_as)
+        if made_as != record:
+            method = _overrider(ctx, method, made_as, len(expr.arguments), expr)
     if method is None or not worth(ctx, method.function, target, expr, scope):
         return None
     return run(ctx, method, target, name, expr, scope)
 
 
-def _makes_or_ends(function: Function) -> bool:
-    """Is it a constructor or a destructor?"""
-    path = overloads.path_of(function)
-    name = function.definition.island.name
-    return path[-1:] == (function.name,) or function.definition.tokens.texts[name - 1 : name] == ["~"]
+def _overrider(ctx: Context, method: Method, made_as: Record, count: int, expr: tree.Expr) -> Method | None:
+    """The function of the class that an object was made as which overrides a virtual one: of the same name, parameter
+    types and ``const`` ([class.virtual]/2); None: not known."""
+    found = objects.methods(ctx, made_as, method.function.name, expr)
+    if found is None:
+        return None
+    wanted = _signature(method.function)
+    alike = [each for each in found if _signature(each.function) == wanted]
+    if len(alike) == 1:
+        if alike[0].function is not method.function and wanted is not None and len(wanted[0]) != count:
+            return None  # the defaults are those of the class that it is seen as ([dcl.fct.default])
+        return alike[0]
+    if alike or wanted is None or any(_may_be(_signature(each.function), wanted) for each in found):
+        return None
+    return method
+
+
+_Signature = tuple[tuple[tuple[str, ...], ...], bool]
+
+
+def _signature(function: Function) -> _Signature | None:
+    """The types of the parameters as they are spelled, and whether it is ``const``; None: of a template."""
+    parameters = overloads.parameters_of(function)
+    if parameters is None or overloads.is_template(function):
+        return None
+    island, texts = function.definition.island, function.definition.tokens.texts
+    types = tuple((*each.words, *each.pointers) for each in parameters)
+    return types, "const" in texts[island.parameters[1] : island.body[0]]
+
+
+def _may_be(other: _Signature | None, wanted: _Signature) -> bool:
+    """May it be the same, spelled otherwise?"""
+    return other is not None and other[1] == wanted[1] and len(other[0]) == len(wanted[0])
+
+
+def _made_by_now(ctx: Context, record: Record) -> Record:
+    """What an object is while a constructor or destructor of a base runs: one of this base ([class.cdtor]/4)."""
+    for function in reversed(ctx.at.stack):
+        of = overloads.path_of(function)[-1:]
+        name = function.definition.island.name
+        if of == (function.name,) or function.definition.tokens.texts[name - 1 : name] == ["~"]:
+            return next((each for each in with_bases(record) if (class_name(each),) == of), record)
+    return record
 
 
 def run(
