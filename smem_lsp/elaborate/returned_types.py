@@ -45,6 +45,8 @@ def _declaration(function: Function) -> _Declaration:
     operator = "OPERATOR" in source.kinds[: island.name]
     name = source.kinds.index("OPERATOR") if operator else island.name
     head = _behind_header(source, name), _name_begins(source, name)
+    if operator and source.kinds[name + 1] in ("TYPE", "NAME", "QUALIFIER", "TYPENAME", "SCOPE"):
+        head = name + 1, island.parameters[0] - 1  # the type that a conversion function is named after
     return source, head, (island.parameters[1] + 1, island.body[0] - 1)
 
 

@@ -342,6 +342,7 @@ struct Inherits : Starting { using Starting::Starting; __device__ void begin() o
 struct Own { int i; __device__ Own(int t) : i(t) {} __device__ Own(const Own& o) : i(o.i / 2) {} };
 struct Owner : Own { __device__ Owner(int t) : Own(t) {} };
 __device__ int of(Owner o) { return o.i; }
+struct Asks { int v; __device__ operator bool() const { return v; } };
 struct Last { __device__ Last() {} __device__ ~Last() { __syncthreads(); } };
 template <class T> constexpr int step = 1;
 template <class T> constexpr int step<T*> = 2;
@@ -377,6 +378,9 @@ void host(int* o) {{ k<<<1, 64>>>(o); }}
         ("Other d; Steady& b = d; s[b.at(t)] = t;", "racy"),
         ("Phantom d; Waiting& b = d; s[t] = t; b.step(); o[t] = s[63 - t];", "racy"),
         ("Inherits d(t); s[d.i] = t;", "racy"),
+        # what a conversion function returns is converted to its type
+        ("Asks a{t}; s[a + 1] = t;", "racy"),
+        ("Asks a{t}; int i = a; s[i] = t;", "racy"),
         # an implicit copy copies its bases as they say ([class.copy.ctor])
         ("Owner a(t); Owner b = a; s[b.i] = t;", "racy"),
         ("Owner a(t); s[of(a)] = t;", "racy"),
