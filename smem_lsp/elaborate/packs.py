@@ -189,9 +189,10 @@ def _without_packs(part: list[_Token], names: frozenset[str], elements: int) -> 
 def _around(part: Sequence[_Token], at: int) -> tuple[int, int]:
     """What stands in the innermost brackets around a token, or in the angle brackets of a list that it ends."""
     lo, depth = at, 0
-    angle = 1 if part[at + 1 : at + 2] and set(part[at + 1].text) == {">"} else 0
-    if angle or (part[at + 1 : at + 2] and part[at + 1].kind == "NAME" and _declares_types(part, at)):
-        angle = 1
+    behind = part[at + 1] if at + 1 < len(part) else None
+    closes = behind is not None and set(behind.text) == {">"}
+    declares = behind is not None and behind.kind == "NAME" and part[0].kind == "TEMPLATE"  # <class... T
+    angle = int(closes or declares)
     while lo > 0:
         kind = part[lo - 1].kind
         if kind in _CLOSING:
@@ -222,17 +223,14 @@ def _around(part: Sequence[_Token], at: int) -> tuple[int, int]:
     return lo, hi
 
 
-def _declares_types(part: Sequence[_Token], at: int) -> bool:
-    """``template <class... T``, ``template <int... N``"""
-    return any(each.kind == "TEMPLATE" for each in part[:at]) and part[0].kind == "TEMPLATE"
-
-
 def _is_fold(part: Sequence[_Token], at: int, lo: int, hi: int) -> bool:
     """Does an operator stand beside it, and no list? ``(..., a)`` is one, ``f(a, ...)`` no call."""
     if not (lo and part[lo - 1].kind == "LP" and hi < len(part) and part[hi].kind == "RP"):
         return False
-    if at == lo or part[at - 1].kind == "COMMA":
-        return at + 1 < hi or part[at - 1].kind == "COMMA"
+    if at == lo:
+        return at + 1 < hi
+    if part[at - 1].kind == "COMMA":
+        return True
     return (part[at + 1].kind not in ("COMMA", "RP", "NAME") and at + 1 < hi) or _is_operator(part[at - 1])
 
 
@@ -253,7 +251,7 @@ def _fold(inside: list[_Token], at: int, names: frozenset[str], elements: int) -
         raise _Unclear
     pattern, first = (right, left) if mentioned[1] else (left, right)
     operands = [_of_element(pattern, names, element) for element in range(elements)]
-    from_left = bool(mentioned[1])  # ((init op a0) op a1), else (a0 op (a1 op init))
+    from_left = mentioned[1]  # ((init op a0) op a1), else (a0 op (a1 op init))
     if first:
         operands = [first, *operands] if from_left else [*operands, first]
     if not operands:

@@ -121,7 +121,6 @@ POINTS = WHOLE_POINTS | {"float/()"}
 _FOLDED = _ARITHMETIC - BIT_FUNCTIONS.keys()
 _NATURAL = frozenset("+ * / % & | ^ << >> min max".split())  # not negative if no operand is
 _TRUTH = frozenset("< <= > >= == != && || !".split())
-_NEVER_NEGATIVE = _TRUTH | BIT_FUNCTIONS.keys()
 _BUILTIN = ("blockIdx.", "blockDim.", "gridDim.")
 SHUFFLES = frozenset(f"__shfl{which}_sync()" for which in ("", "_up", "_down", "_xor"))
 _FROM_ONE_LANE = "__shfl_sync()"  # the others may look at lanes that a warp with fewer threads does not have

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from smem_lsp.elaborate.packs import expanded
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.elaborate.value_categories import Category, Given
 from smem_lsp.elaborate.virtual_functions import is_virtual, with_bases
@@ -254,17 +253,18 @@ def fitting(
     implied: Given | None = None,
 ) -> list[Method]:
     """The overloads that a call may mean; one without a pack is more special."""
-    count = len(arguments)
-    made = [(each, expanded(each.function, count)) for each in found or ()]
-    packs = [replace(each, function=function) for each, function in made if function is not None]
-    taking = [*(m for m in found or () if overloads.takes(m.function, count)), *packs]
+    taking = [
+        replace(each, function=function)
+        for each in found or ()
+        for function in overloads.made_for([each.function], len(arguments))
+    ]
     if name.templated:
         taking = [m for m in taking if m.function.island.template]
     call = tree.Call(name.lo, name.hi, name, list(arguments))
     functions = [m.function for m in taking]
     left = overloads.by_type(ctx, functions, call, scope, of_one_class=True, implied=implied)
-    meant = [m for m in taking if m.function in left]
-    return [m for m in meant if m not in packs] or meant
+    left = overloads.without_packs(left, [each.function for each in found or ()])
+    return [m for m in taking if m.function in left]
 
 
 def one_of(found: Sequence[Method]) -> Method | None:

@@ -7,7 +7,7 @@ all threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 
 from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside
@@ -140,7 +140,7 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     if name in ctx.at.unit.header_functions and not any(f.number < 0 for f in found):
         if not _are_all_defined(callee, scope):
             return []  # a header declares it, and what it is stands elsewhere
-    found, made = _fitting(found, len(expr.arguments))
+    named, found = found, made_for(found, len(expr.arguments))
     if callee.text.startswith("::") and not qualifiers:
         found = [each for each in found if not each.enclosing] or found
     else:
@@ -159,7 +159,7 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     given = None if spelled is None else [constants.argument(each) for each in spelled]
     found = _specialised(ctx, given, found, expr, scope)
     found = by_type(ctx, found, expr, scope)
-    found = [each for each in found if each not in made] or found  # without a pack it is more special
+    found = without_packs(found, named)
     if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
         return []
     if around is not None and len(found) == 1 and _declares(around, found[0]):
@@ -306,10 +306,16 @@ def functions_named(ctx: Context, name: str, where: tree.Name) -> list[Function]
     return [*ctx.helpers.get(name, ()), *ctx.at.unit.header_definitions(name, offset)]
 
 
-def _fitting(functions: Sequence[Function], count: int) -> tuple[list[Function], list[Function]]:
-    """(those that can be called with so many arguments, those of them that a pack takes a part of)"""
-    made = [each for each in (expanded(function, count) for function in functions) if each is not None]
-    return [*(each for each in functions if takes(each, count)), *made], made
+def made_for(functions: Iterable[Function], count: int) -> list[Function]:
+    """Those that can be called with so many arguments; of one with a pack what the compiler makes for them."""
+    made = (each if takes(each, count) else expanded(each, count) for each in functions)
+    return [each for each in made if each is not None]
+
+
+def without_packs(found: list[Function], declared: Collection[Function]) -> list[Function]:
+    """Those of ``made_for`` that are ``declared`` so, if there are any: they are more special than what a pack is
+    made into ([temp.deduct.partial])."""
+    return [each for each in found if each in declared] or found
 
 
 def takes(function: Function, count: int) -> bool:

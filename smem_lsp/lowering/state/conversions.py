@@ -122,11 +122,7 @@ def counted(value: Value, expr: tree.Expr, scope: LocalScope) -> Value:
     if kind is None or not is_integer(kind):
         return value
     cut = _wrapped(value, kind)
-    return (
-        cut
-        if cut is not value or kind.signed
-        else Op(Operator.ADD, (value, Const(0)), reading=reading_of(kind))
-    )
+    return cut if cut is not value or kind.signed else _read_as(value, kind)
 
 
 def reading_of(kind: Type | None) -> Reading:
@@ -223,8 +219,12 @@ def _integer(value: Value, given: Scalar | None, wanted: Scalar) -> Value:
     cut = _wrapped(_signed_full(value, wanted), wanted)
     if bits_of(given) <= bits_of(wanted) or isinstance(cut, Const) or not _may_leave(cut):
         return cut
-    # Whoever reads it cuts it, where it is known what is free in it.
-    return Op(Operator.ADD, (cut, Const(0)), reading=reading_of(wanted))
+    return _read_as(cut, wanted)
+
+
+def _read_as(value: Value, kind: Scalar) -> Value:
+    """A number that is read as one of this type: who knows what is free in it cuts it, or names what must not wrap."""
+    return Op(Operator.ADD, (value, Const(0)), reading=reading_of(kind))
 
 
 def within_type(value: Value, expr: tree.Expr, scope: LocalScope) -> Value:
