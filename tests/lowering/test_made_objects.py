@@ -40,7 +40,7 @@ def test_a_constructor_is_followed(statement: str) -> None:
     assert kind(PLAIN, "__syncthreads();", statement) is VerdictKind.RACE_FREE
 
 
-@pytest.mark.parametrize("statement", ["Sum<int>(out);", "Sum<int> s(out);"])
+@pytest.mark.parametrize("statement", ["Sum<int>(&out[0]);", "Sum<int> s(out);"])
 def test_one_that_is_not_followed_leaves_no_proof(statement: str) -> None:
     assert kind(OPEN, "", statement) is not VerdictKind.RACE_FREE
 
