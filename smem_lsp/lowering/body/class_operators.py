@@ -81,7 +81,8 @@ def as_number(
         record = None if found.array else objects.seen_as(ctx, found)
         known = () if record is None else conversion_functions.to_numbers(record)
         if record is None or not known:
-            return expressions.operand(ctx, expr, scope)
+            result = expressions.operand(ctx, expr, scope)
+            return result if record is not None else _of_unknown_type(ctx, result, expr, scope)
         return _to_number(ctx, record, found, expr, scope, Wanted(kind, truth, explicit))
     return of_result(ctx, expressions.operand(ctx, expr, scope), expr, scope, Wanted(kind, truth, explicit))
 
@@ -97,9 +98,21 @@ def of_result(
         kind = expression_types.of(ctx, expr, scope)
         if isinstance(kind, Record) and conversion_functions.to_numbers(kind):
             held = kind, operator_calls.not_placed(ctx, kind, result, expr, scope)
-    if held is None or not conversion_functions.to_numbers(held[0]):
+    if held is None:
+        return _of_unknown_type(ctx, result, expr, scope)
+    if not conversion_functions.to_numbers(held[0]):
         return result
     return _to_number(ctx, *held, expr, scope, wanted)
+
+
+def _of_unknown_type(ctx: Context, result: Value | Ref, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
+    """The number of what may be an object that leads to shared memory: its class may read there to make one."""
+    if isinstance(result, Ref) or not ctx.points_to.may_point_to(result):
+        return result
+    if expression_types.of(ctx, expr, scope) is not None:
+        return result
+    implicit_calls.note(ctx, f"what {effects.words(ctx, expr)} is converted to", expr)
+    return ctx.out.fresh()
 
 
 def _object(ctx: Context, result: Value | Ref) -> tuple[Record, methods.Target] | None:

@@ -139,11 +139,13 @@ def _declare_local(
         kind = type_of.variable_type(declaration, declarator, scope.constant_scope())
         if isinstance(kind, Reference):  # `T x = y;` of a parameter that is `U&`
             declarator = replace(declarator, pointers=[*declarator.pointers, "&"])
-    if _declare_special(ctx, declaration, declarator, scope):
-        return
     initializer = declarator.initializer
     if isinstance(initializer, tree.Braces) and len(initializer.items) == 1 and not declarator.dims:
         initializer = initializer.items[0]
+    if "auto" in declaration.words and declarator.style == "{" and initializer is not None:
+        declarator = replace(declarator, initializer=initializer, style="(")  # [dcl.type.auto.deduct]/3
+    if _declare_special(ctx, declaration, declarator, scope):
+        return
     if initializer is not None and (
         _binds_a_value(ctx, declaration, initializer, scope)
         or makes_temporary(ctx, declarator, scope, initializer, scope)
@@ -177,6 +179,9 @@ def _declare_local(
         scope.names[declarator.name] = View(ctx.frozen(result))
     elif reference and isinstance(result, Var) and result.index in ctx.variables.objects:
         _declare_kept(ctx, declaration, declarator, result, scope)
+    elif _is_made_object(ctx, declaration, declarator, result):
+        assert isinstance(result, Var)
+        _declare_kept(ctx, declaration, declarator, result, scope)
     else:
         variable, array = _new_local(ctx, declaration, declarator, scope)
         steady = reference and _is_steady(declaration, initializer, scope)
@@ -201,6 +206,16 @@ def _is_reference(
     return texts[first + 3 : first + 4] != [")"] or kind is None or isinstance(kind, Reference)
 
 
+def _is_made_object(
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, result: Value | Ref | None
+) -> bool:
+    """Is ``auto x = f();`` the object itself that the initializer has made ([class.copy.elision])?"""
+    if declarator.pointers or declarator.dims or not {"auto", "decltype"}.intersection(declaration.words):
+        return False
+    held = result.index if isinstance(result, Var) else None
+    return held in ctx.inlining.made and held in ctx.variables.objects and "static" not in declaration.words
+
+
 def _declare_kept(
     ctx: Context,
     declaration: tree.Declaration,
@@ -208,7 +223,8 @@ def _declare_kept(
     made: Var,
     scope: LocalScope,
 ) -> None:
-    """``const T& x = T();``: a reference keeps the object that is made for it ([class.temporary])."""
+    """``const T& x = T();``: a reference keeps the object that is made for it ([class.temporary]); the same of a
+    variable that is that object."""
     kept = replace(constructors.unnamed(made.index), only_read="const" in declaration.words)
     record = ctx.variables.objects[made.index].record
     scope.names[declarator.name] = kept
@@ -287,7 +303,7 @@ def _declare_special(
     if (
         record is None
         and "auto" in declaration.words
-        and isinstance(initializer, tree.Call | tree.Binary | tree.Index | tree.Unary)
+        and isinstance(initializer, tree.Call | tree.Binary | tree.Index | tree.Unary | tree.Ternary)
     ):
         record = _deduced_class(ctx, declaration, declarator, initializer, scope)
     if record is not None and declarator.name:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from smem_lsp.elaborate import conversion_functions, special_members
+from smem_lsp.elaborate import conversion_functions
 from smem_lsp.elaborate.conversion_functions import Wanted
 from smem_lsp.elaborate.expression_types import computed_type, expression_type
 from smem_lsp.ir.nodes import AccessKind, Branch, Seq
@@ -28,8 +28,8 @@ from smem_lsp.lowering.body import (
     calls,
     class_operators,
     closures,
+    conditionals,
     declarations,
-    implicit_calls,
     lifetimes,
     members,
     objects,
@@ -56,7 +56,7 @@ from smem_lsp.lowering.state.local_scope import (
     Variable,
     View,
 )
-from smem_lsp.lowering.state.places import Ref, choose, join
+from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.arithmetic import literal
 from smem_lsp.semantics.declarations import VariableDecl
@@ -751,50 +751,6 @@ def _member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Value | Ref:
     return Op(Operator.MEMBER, (place,), expr.name)
 
 
-def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref:
-    condition = truth(ctx, expr.condition, scope)
-    if isinstance(condition, Const):  # only the live arm exists
-        return operand(ctx, expr.yes if condition.n else expr.no, scope)
-    point = ctx.out.next_point()
-    with ctx.out.collect() as then, lifetimes.arm(ctx):
-        yes = operand(ctx, expr.yes, scope)
-    with ctx.out.collect() as otherwise, lifetimes.arm(ctx):
-        no = operand(ctx, expr.no, scope)
-    _note_converted_arm(ctx, expr, yes, no)
-    places = [arm for arm in (yes, no) if isinstance(arm, Ref) and not arm.pointer and not arm.shape]
-    if len(places) == 2:  # an element of one or the other, to be read or written
-        for item in (*then, *otherwise):
-            ctx.out.emit(item)
-        return choose(condition, *places)
-    with ctx.out.collect() as late:
-        yes = load(ctx, yes, expr.yes)
-    then += late
-    with ctx.out.collect() as late:
-        no = load(ctx, no, expr.no)
-    otherwise += late
-    if then or otherwise:
-        where = ctx.at.span(expr.lo, expr.hi), ctx.at.line(expr.lo)
-        branch = Branch(point, condition, Seq(tuple(then)), Seq(tuple(otherwise)), *where)
-        ctx.out.emit(branch)
-    refs = [arm for arm in (yes, no) if isinstance(arm, Ref)]
-    one, other = effects.number(yes), effects.number(no)
-    if isinstance(one, Ref) or isinstance(other, Ref):
-        return choose(condition, *refs) if len(refs) == 2 else refs[0].moved(None)
-    one, other = conversions.in_common(one, other, (expr.yes, expr.no), scope)
-    found = operation(Operator.CONDITIONAL, condition, one, other)
-    return replace(join(refs).moved(None), loaded=found) if refs else found
-
-
-def _note_converted_arm(ctx: Context, expr: tree.Ternary, yes: Value | Ref, no: Value | Ref) -> None:
-    """One arm is an object and the other is none: either is converted ([expr.cond]/4)."""
-    held = [ctx.variables.objects.get(each.index) if isinstance(each, Var) else None for each in (yes, no)]
-    known = held[0] or held[1]
-    if known is not None and None in held:
-        record = known.record
-        written = [*special_members.constructors(record), *conversion_functions.to_numbers(record)]
-        implicit_calls.not_followed(ctx, written, f"what `?:` makes of {record.decl.name}", expr)
-
-
 def converted(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref:
     """``T(x)`` of a type that is a name."""
     named = tree.TypeId(callee.lo, callee.hi, [callee.text], [], [], [callee])
@@ -988,7 +944,7 @@ MEANINGS: Mapping[type[tree.Expr], Callable[[Context, Any, LocalScope], Value | 
         tree.PostfixStep: _postfix_step,
         tree.Binary: _binary,
         tree.Assign: _assign,
-        tree.Ternary: _ternary,
+        tree.Ternary: conditionals.ternary,
         tree.Call: _call,
         tree.Launch: operands.launch,
         tree.Index: _index,

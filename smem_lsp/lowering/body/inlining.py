@@ -331,7 +331,7 @@ def template_arguments(
     if spelled and any(isinstance(each, tree.Opaque) for each in spelled):  # an expanded pack
         return dict.fromkeys(parameter.name for parameter in parameters)
     explicit = [constants.argument(each) for each in spelled or ()] if handed is None else handed
-    given = [overloads.argument_type(ctx, argument, scope) for argument in expr.arguments]
+    given = [_argument_type(ctx, argument, scope) for argument in expr.arguments]
     bound = bind_call(function, explicit, given, ctx.around.file_constants)
     if bound is None:
         return None
@@ -341,6 +341,11 @@ def template_arguments(
         if overloads.takes_freely(parameter, function) and parameter.words[0] not in spelled_names:
             _deduce_freely(ctx, found, parameter.words[0], argument, scope)
     return found
+
+
+def _argument_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type | None:
+    kind = overloads.argument_type(ctx, argument, scope)
+    return expression_types.of(ctx, argument, scope) if kind is None else kind
 
 
 def _deduce_freely(
