@@ -8,7 +8,13 @@ from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.function_scope import parameters_of, qualifiers_of
-from smem_lsp.semantics.specialization import is_specialization, spelled_arguments
+from smem_lsp.semantics.specialization import (
+    class_arguments,
+    is_specialization,
+    spelled_argument,
+    spelled_arguments,
+)
+from smem_lsp.semantics.template_arguments import same
 from smem_lsp.semantics.types import Record
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
@@ -19,9 +25,9 @@ Shape = tuple[tuple[str, ...], ...]  # the words of each parameter, its name and
 
 def defined_outside(record: Record, decl: FunctionDecl, named: Iterable[Function]) -> Function | None:
     """The definition of a member that its class only declares; None: not in sight, or not the only one that it may be.
-    ``named``: functions that are spelled with the name of the member."""
-    found = [each for each in named if _belongs(record, decl, each)]
-    if any(is_specialization(each) or spelled_arguments(each) for each in found):
+    ``named``: functions that are spelled with the name of the member; what specializes it is not among the answers."""
+    found = [each for each in named if not is_specialization(each) and _belongs(record, decl, each)]
+    if any(map(spelled_arguments, found)):
         return None  # of one instance of the class alone
     if len(found) > 1:
         wanted = _shape(decl.source.parse("parameters", *decl.list))
@@ -30,6 +36,33 @@ def defined_outside(record: Record, decl: FunctionDecl, named: Iterable[Function
         constant = _is_constant(decl.source.texts, decl.list[1])
         found = [each for each in found if _is_constant_function(each) == constant]
     return found[0] if len(found) == 1 else None
+
+
+def specializations(record: Record, named: Iterable[Function]) -> list[tuple[Function, bool]]:
+    """The explicit specializations of members of a class that may be of this instance of it ([temp.expl.spec]), and
+    whether they surely are. ``named``: as in ``defined_outside``."""
+    found = []
+    for function in named:
+        checkpoint()
+        if is_specialization(function) and qualifiers_of(function)[-1:] == [class_name(record)]:
+            own = _is_of_instance(record, function)
+            if own is not False:
+                found.append((function, own is True))
+    return found
+
+
+def _is_of_instance(record: Record, function: Function) -> bool | None:
+    """None: not certain, or a member template is specialized, too."""
+    around, own = record.scope.parent, record.decl.parameters or ()
+    spelled = class_arguments(function)
+    if around is None or not own or len(spelled) != len(own):
+        return None
+    outer = around.parent or around
+    arguments = [spelled_argument(function, where, outer) for where in spelled]
+    answers = [same(around.bound.get(each.name), given) for each, given in zip(own, arguments)]
+    if False in answers:
+        return False
+    return True if all(answers) and "template" not in function.head.texts[1:] else None
 
 
 def arguments_of_class(record: Record, function: Function) -> tuple[Argument, ...]:

@@ -312,11 +312,7 @@ class Scope:
         if decl.bases is None:
             return []
         found: list[tuple[Declared, Scope]] = []
-        parameters = {p.name for p in decl.parameters or ()}
-        for start, end in split(decl.source, *decl.bases, angles=True):
-            if not qualified and parameters & set(decl.source.texts[start:end]):
-                continue
-            base = base_of(self.record, (start, end))
+        for base in bases_of(self.record, qualified=qualified):
             if base is None:
                 return None
             own = base.scope.own(name) or base.scope.inherited(name, qualified=True)
@@ -574,11 +570,13 @@ def enumerator_value(decl: Enumerator, scope: Scope) -> TypedConstant:
     return TypedConstant(scope.enum(decl.enum), scope.semantics.enum_values(decl.enum, scope).get(decl.name))
 
 
-def bases_of(record: Record) -> list[Record | None]:
-    """The base classes; None for one that is unknown or virtual."""
+def bases_of(record: Record, *, qualified: bool = True) -> list[Record | None]:
+    """The base classes; None for one that is unknown or virtual. ``qualified``: also those that depend on the template
+    parameters of the class, where a name alone is not looked up ([temp.dep])."""
     decl = record.decl
     where = () if decl.bases is None else split(decl.source, *decl.bases, angles=True)
-    return [base_of(record, each) for each in where]
+    own = frozenset[str]() if qualified else {each.name for each in decl.parameters or ()}
+    return [base_of(record, (lo, hi)) for lo, hi in where if own.isdisjoint(decl.source.texts[lo:hi])]
 
 
 def base_of(record: Record, where: tuple[int, int]) -> Record | None:

@@ -10,6 +10,7 @@ from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Type
+from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.parse import Function
@@ -29,6 +30,22 @@ def spelled_arguments(function: Function) -> Sequence[Range]:
     if head.kinds[at : at + 1] != ["LT"]:
         return ()
     return _SPELLED.of(function.definition.store, at, lambda: tuple(_spelled(_source(function), at)))
+
+
+def class_arguments(function: Function) -> Sequence[Range]:
+    """Where the head of ``template <> int Tile<char>::load(int)`` spells the arguments of the class."""
+    head, island = function.definition.head, function.definition.island
+    end = (
+        head.kinds.index("OPERATOR") if "OPERATOR" in head.kinds[: island.name] else island.name - island.head
+    )
+    if head.kinds[end - 1 : end] != ["SCOPE"]:
+        return ()
+    source = _source(function)
+    for at in range(end - 2, -1, -1):
+        checkpoint()
+        if head.kinds[at] == "LT" and angle_close(source, at, end) == end - 2:
+            return tuple(_spelled(source, at))
+    return ()
 
 
 _SPELLED = Query[int, Sequence[Range]]("where a specialization spells its arguments")

@@ -405,6 +405,10 @@ def _bind_one(
     else:
         if reference or _is_deduced(parameter, function):
             result = expressions.operand(ctx, argument, scope)
+            if not reference and isinstance(result, Var) and result.index in ctx.inlining.made:
+                if result.index in ctx.variables.objects:  # it is this very object ([class.copy.elision])
+                    inner.names[parameter.name] = constructors.unnamed(result.index)
+                    return
         else:
             kind = None
             if parameter.declarator is not None:

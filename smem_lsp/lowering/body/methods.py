@@ -104,7 +104,7 @@ def call_own(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope
     if not isinstance(this, This) or "::" in callee.text:
         return None
     object_ = Given(this.record, Category.LVALUE, this.constant)
-    return on(ctx, this.record, this.target, callee, expr, scope, object_)
+    return on(ctx, this.record, this.target, callee, expr, scope, object_, qualified=False)
 
 
 def call_object(
@@ -128,10 +128,13 @@ def on(
     expr: tree.Call,
     scope: LocalScope,
     implied: Given,
+    *,
+    qualified: bool = True,
 ) -> Value | Ref | None:
     """The body of a method of a class; None: not in sight, of no matter, or one of several. ``record``: the class that
-    the object is used as; ``implied``: what is known of the object."""
-    method = chosen(ctx, objects.methods(ctx, record, name.text, expr), name, expr.arguments, scope, implied)
+    the object is used as; ``implied``: what is known of the object; ``qualified``: as in ``bases_of``."""
+    found = objects.methods(ctx, record, name.text, expr, qualified=qualified)
+    method = chosen(ctx, found, name, expr.arguments, scope, implied)
     if method is not None and isinstance(target, Variable) and is_virtual(record, name.text):
         made_as = ctx.variables.objects[target.index].record
         this = scope.lookup("this")

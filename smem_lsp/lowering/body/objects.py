@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside
+from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside, specializations
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.ir.values import Var
@@ -254,8 +254,11 @@ class Method:
         return Callee(self.function, self.record.scope, arguments or None)
 
 
-def methods(ctx: Context, record: Record, name: str, where: tree.Expr, depth: int = 0) -> list[Method] | None:
-    """The methods of that name with a body, of the class or else of its bases; None where some are not in sight."""
+def methods(
+    ctx: Context, record: Record, name: str, where: tree.Expr, depth: int = 0, *, qualified: bool = True
+) -> list[Method] | None:
+    """The methods of that name with a body, of the class or else of its bases; None where some are not in sight.
+    ``qualified``: as in ``bases_of``."""
     declared = [decl for decl, scope in record.scope.own(name) if scope is record.scope]
     own = [decl for decl in declared if isinstance(decl, FunctionDecl)]
     used = any(isinstance(decl, UsingDecl) for decl in declared)
@@ -266,7 +269,7 @@ def methods(ctx: Context, record: Record, name: str, where: tree.Expr, depth: in
     inherited = definitions(ctx, record, own, where)  # those of the bases join them ([namespace.udecl])
     if inherited is None:
         return None
-    for base in bases_of(record):
+    for base in bases_of(record, qualified=qualified or used):
         more = None if base is None else methods(ctx, base, name, where, depth + 1)
         if more is None:
             return None
@@ -278,6 +281,11 @@ def definitions(
     ctx: Context, record: Record, declared: Sequence[FunctionDecl], where: tree.Expr
 ) -> list[Method] | None:
     """The definitions of functions that a class declares; None where one is not in sight."""
+    if declared:
+        special = specializations(record, _named(ctx, declared[0].name, where))
+        if special:
+            certain = len(special) == len(declared) == 1 and special[0][1]
+            return [Method(special[0][0], record)] if certain else None
     found = [_function(ctx, record, decl, where) for decl in declared]
     known = [Method(function, record) for function in found if function is not None]
     return known if len(known) == len(declared) else None
@@ -329,19 +337,26 @@ def _undefined(classes: Sequence[Declared], method: str) -> int | None:
 
 def _function(ctx: Context, record: Record, decl: FunctionDecl, where: tree.Expr) -> Function | None:
     """The definition that a declaration in a class is, or that stands outside of the class."""
-    name = _island_name(decl.name)
-    offset = ctx.at.body.site(ctx.at.base + where.lo, ctx.at.base + where.hi).start
-    in_headers = ctx.at.unit.header_definitions(name, offset)
     if decl.body is None:
-        return defined_outside(record, decl, (*ctx.helpers.get(name, ()), *in_headers))
+        return defined_outside(record, decl, _named(ctx, decl.name, where))
     if is_of_header(ctx, decl.source):
-        for function in in_headers:
+        for function in _in_headers(ctx, decl.name, where):
             if function.island.body[0] - BEHIND == decl.body[0]:
                 return function
         return None
     alike = headed_alike(ctx, decl)
     found = alike[0] if len(alike) == 1 else _in_order(record, decl, alike)
     return found if found is not None and found.enclosing[-1:] == (class_name(record),) else None
+
+
+def _named(ctx: Context, name: str, where: tree.Expr) -> tuple[Function, ...]:
+    """The functions of the file and its headers that have a name."""
+    return (*ctx.helpers.get(_island_name(name), ()), *_in_headers(ctx, name, where))
+
+
+def _in_headers(ctx: Context, name: str, where: tree.Expr) -> Sequence[Function]:
+    offset = ctx.at.body.site(ctx.at.base + where.lo, ctx.at.base + where.hi).start
+    return ctx.at.unit.header_definitions(_island_name(name), offset)
 
 
 def is_of_header(ctx: Context, source: Source) -> bool:
@@ -417,9 +432,22 @@ def inside(ctx: Context, record: Record, target: Variable | Ref, *, constant: bo
     if isinstance(target, Variable):
         scope.names.update(members_of(ctx, target, record, constant=constant))
     else:
-        for field in fields(record) or ():
+        for field in _named_alone(record):
             scope.names[field.name] = View(members.member_of(ctx, target, field.name))
     return scope
+
+
+def _named_alone(record: Record) -> Sequence[Field]:
+    """The data members that a name alone means inside a class: not those of bases that depend on its template
+    parameters ([temp.dep]), unless a ``using`` names them."""
+    found = fields(record) or ()
+    if not record.decl.parameters or record.decl.bases is None:
+        return found
+    bases = [base for base in bases_of(record, qualified=False) if base is not None]
+    seen = [record.scope, *(each.scope for base in bases for each in with_bases(base))]
+    return [
+        field for field in found if any(each is field.home for each in seen) or record.scope.own(field.name)
+    ]
 
 
 def members_of(
@@ -428,9 +456,10 @@ def members_of(
     """The members of an object that its class, or this base of it, has. ``constant``: as a ``const`` method sees
     them."""
     known = ctx.variables.objects[variable.index].members
-    found = {each.name: known[each.name] for each in fields(record) or ()}
+    named = _named_alone(record)
+    found = {each.name: known[each.name] for each in named}
     if constant:
-        for each in fields(record) or ():
+        for each in named:
             member = found[each.name]
             if (
                 isinstance(member, Variable)

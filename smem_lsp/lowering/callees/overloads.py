@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 
-from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside
+from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside, specializations
 from smem_lsp.elaborate.packs import expanded
 from smem_lsp.elaborate.value_categories import Binding, Given, may_bind, preferred
 from smem_lsp.elaborate.virtual_functions import with_bases
@@ -146,10 +146,14 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     else:
         found = _in_scope(ctx, found, qualifiers)
     if "::" not in callee.text:
-        found = _not_hidden(ctx, found, expr, scope)
+        found = _not_hidden(ctx, _declared_in_front(ctx, found, expr, scope), expr, scope)
     around = _class_of(callee, scope)
     if around is not None:
         declared = list(_functions(around.scope.own(name)))
+        special = specializations(around, named)
+        if special:
+            certain = len(special) == len(declared) == 1 and special[0][1]
+            return [Callee(special[0][0], around.scope)] if certain else []
         if any(each.body is None for each in declared):
             return _defined_outside(ctx, around, declared, found, expr, scope)
         found = [f for f in found if f.enclosing[-1:] == (around.decl.name.rpartition("::")[2],)]
@@ -247,6 +251,30 @@ def _in_scope(ctx: Context, found: list[Function], qualifiers: list[str]) -> lis
 def path_of(function: Function) -> tuple[str, ...]:
     """The namespaces and classes that a function belongs to, wherever it is defined."""
     return (*function.enclosing, *qualifiers_of(function))
+
+
+def _declared_in_front(
+    ctx: Context, found: list[Function], expr: tree.Call, scope: LocalScope
+) -> list[Function]:
+    """Without the functions that are declared behind the one that calls ([basic.lookup.unqual]), if others are in
+    front. Those of a class are seen in all of it, and a template finds functions of the namespaces of its arguments
+    where it is used ([temp.dep.candidate])."""
+    here = ctx.at.function
+    at = here.number, here.first_token
+    late = [f for f in found if (f.number, f.first_token) > at and not _is_member(ctx, f)]
+    if not late or len(late) == len(found):
+        return found
+    declared = ctx.around.file_constants.inside(late[0].enclosing).own(late[0].name)
+    if any(each.body is None for each in _functions(declared)):
+        return found  # perhaps in front
+    if is_template(here) or _is_member(ctx, here):
+        if not all(_is_of_no_namespace(argument_type(ctx, each, scope)) for each in expr.arguments):
+            return found
+    return [f for f in found if f not in late]
+
+
+def _is_member(ctx: Context, function: Function) -> bool:
+    return not ctx.at.unit.symbols.types.isdisjoint(path_of(function))
 
 
 def _not_hidden(ctx: Context, found: list[Function], expr: tree.Call, scope: LocalScope) -> list[Function]:
