@@ -77,6 +77,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
         if folder in SLOW_FOLDERS:
             item.add_marker(pytest.mark.slow)
+    items.sort(key=_long, reverse=True)  # one that begins last keeps a process busy when the others are done
+
+
+def _long(item: pytest.Item) -> int:
+    """The seconds that a test states, of those that take a quarter of a minute and more."""
+    slow = item.get_closest_marker("slow")
+    seconds = 0 if slow is None else int(slow.kwargs.get("seconds", 0))
+    return seconds if seconds >= 15 else 0
 
 
 def _case(item: pytest.Item) -> turns.Case:
