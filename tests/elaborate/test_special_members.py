@@ -6,7 +6,7 @@ import pytest
 
 from smem_lsp.elaborate import conversion_functions, special_members
 from smem_lsp.elaborate.conversion_functions import Wanted
-from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside
+from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside, specializations
 from smem_lsp.elaborate.special_members import Special
 from smem_lsp.elaborate.virtual_functions import has_virtual_destructor, is_virtual
 from smem_lsp.semantics.declarations import FunctionDecl
@@ -125,12 +125,22 @@ def test_members_that_are_defined_outside_of_their_class(
     assert outside(text, name) == bodies
 
 
-def test_a_definition_for_one_instance_alone_stands_for_none() -> None:
-    text = (
+@pytest.mark.parametrize("argument, found", [("1", []), ("2", [("2 ;", True)]), ("x", [("2 ;", False)])])
+def test_a_definition_for_one_instance_alone_is_none_of_the_others(
+    argument: str, found: list[tuple[str, bool]]
+) -> None:
+    unit, scope = read(
         "template <int N> struct B { void f(); }; template <> void B<2>::f() { 2; }"
-        " template <int N> void B<N>::f() { 1; } using T = B<1>;"
+        f" template <int N> void B<N>::f() {{ 1; }} using T = B<{argument}>;"
     )
-    assert outside(text, "f") == [None]
+    record = scope.meaning(("T",), (None,))
+    assert isinstance(record, Record)
+    special = specializations(record, unit.functions)
+    assert [(" ".join(each.body.tokens.texts), certain) for each, certain in special] == found
+    (decl,) = (decl for decl, _ in record.scope.own("f"))
+    assert isinstance(decl, FunctionDecl)
+    general = defined_outside(record, decl, unit.functions)
+    assert general is not None and general.body.tokens.texts == ["1", ";"]
 
 
 def test_template_parameters_may_have_other_names_outside() -> None:

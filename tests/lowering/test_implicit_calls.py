@@ -227,6 +227,9 @@ def written(*elements: int) -> list[str]:
         # C++20 writes comparisons anew
         ("__shared__ Same c[2]; bool b = c[1] != 3;", ["W c 4+4"]),
         ("__shared__ Same c[2]; bool b = 3 == c[1];", ["W c 4+4"]),
+        # either arm makes the object that the whole makes
+        ("n ? Ends{1} : Ends{2}; log_[0] = 1;", ["W log_ 20+4", *written(0)]),
+        ("auto f = n ? From(6) : From(7); log_[f.n] = 1;", written(4, 6)),
         # of what an implicit assignment is, and what is written beside it
         ("Mixed a{1}, b{2}; a = b; a = 3;", written(34)),
         # lambdas are objects: what they capture is copied where they are made, and ends with them
@@ -262,7 +265,6 @@ def test_an_implicit_call_is_a_call(statements: str, expected: list[str]) -> Non
         "Ends* p = new Ends{1}; delete p;",
         "int (*t[2])(int) = {logged, with_default}; t[n](3);",
         "int (*f)(int) = logged; if (n) f = with_default; f(13);",
-        "n ? Ends{1} : Ends{2};",
         # of what an object is made of
         "struct Around { Ends e; }; Around a[2];",
         "struct Around { From f; Around() : f(1) {} }; new Around();",

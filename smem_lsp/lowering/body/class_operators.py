@@ -106,13 +106,12 @@ def of_result(
 
 
 def _of_unknown_type(ctx: Context, result: Value | Ref, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
-    """The number of what may be an object that leads to shared memory: its class may read there to make one."""
-    if isinstance(result, Ref) or not ctx.points_to.may_point_to(result):
-        return result
-    if expression_types.of(ctx, expr, scope) is not None:
-        return result
-    implicit_calls.note(ctx, f"what {effects.words(ctx, expr)} is converted to", expr)
-    return ctx.out.fresh()
+    """The number of what may be an object that leads to shared memory: its class may read there to make one. What a
+    call that is not followed does is told with the call."""
+    reached = ctx.points_to.may_point_to(result) if isinstance(result, Var) else frozenset()
+    if reached - ctx.points_to.escaped and expression_types.of(ctx, expr, scope) is None:
+        implicit_calls.note(ctx, f"what {effects.words(ctx, expr)} is converted to", expr)
+    return result
 
 
 def _object(ctx: Context, result: Value | Ref) -> tuple[Record, methods.Target] | None:

@@ -140,6 +140,7 @@ CALL = "__device__ void call(float* p, int i) { put(p, i); }"
         (f"{OUTER} namespace y {{ {INNER} {CALL} }}", ["W a 24+4"]),
         (f"{OUTER} namespace y {{ namespace z {{ {CALL} }} }} using y::z::call;", ["W a 12+4"]),
         (f"{OUTER} namespace y {{ {INNER} {CALL.replace('put(p', '::put(p')} }}", ["W a 12+4"]),
+        (f"{OUTER} namespace y {{ {CALL} {INNER} }}", ["W a 12+4"]),  # behind the call
         (f"{OUTER} namespace y {{ {INNER} namespace z {{ {CALL} }} using z::call; }}", ["W a 24+4"]),
         (f"{OUTER} namespace y {{ template <class T> {INNER.replace('float', 'T')} {CALL} }}", ["W a 24+4"]),
     ],
@@ -159,7 +160,6 @@ def test_a_function_of_a_header_hides_those_around_it() -> None:
 @pytest.mark.parametrize(
     "above",
     [
-        f"{OUTER} namespace y {{ {CALL} {INNER} }}",  # behind the call
         f"{OUTER} namespace y {{ using ::put; {INNER.replace('float*', 'const float*')} {CALL} }}",
         f"{OUTER} {OUTER_OF_V} namespace y {{ template <class T> __device__ void put(T x, int i) {{ x.p[0] = 1; }}"
         " __device__ void call(float* p, int i) { V v; v.p = p; put(v, i); } }",  # its class is of the outer one
