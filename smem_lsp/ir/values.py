@@ -153,6 +153,7 @@ class Unknown:
     access: int | None = None  # what was read by the access at this point
     escaped: bool = False  # the variable that gets it may change at any time from now on
     own: bool = False  # an address of memory that only its thread has, and that holds no addresses
+    call: str = ""  # the function that gives it and is not followed, as it is spelled
 
 
 Value = Const | Thread | Sym | Var | Op | Unknown

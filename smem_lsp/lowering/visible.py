@@ -516,7 +516,7 @@ class _Numbers:
 
     def unknown(self, value: Unknown) -> Unknown:
         access = None if value.access is None else self.point(value.access)
-        return Unknown(self.key(value.key), value.uniform, access, value.escaped, value.own)
+        return Unknown(self.key(value.key), value.uniform, access, value.escaped, value.own, value.call)
 
     def key(self, old: int) -> int:
         return self.keys.setdefault(old, len(self.keys) + 1)

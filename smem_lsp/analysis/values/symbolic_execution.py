@@ -561,7 +561,7 @@ class _Walk:
         access = value.access
         level = Level.BLOCK if value.uniform or access is not None else Level.THREAD
         origin = "call" if access is None else "load"
-        made = self.table.opaque(origin, level=level, key=value.key, access=access)
+        made = self.table.opaque(origin, level=level, key=value.key, access=access, call=value.call)
         if access is not None:
             self.loads[access] = made
         if value.own:

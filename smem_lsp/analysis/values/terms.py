@@ -96,7 +96,7 @@ class Opaque(Term):
     ``sources``: the terms it depends on; it is as uniform as the least uniform of them, unless ``level`` says less.
     ``access``: for a shared load, the point of the access; ``steady``: it is loaded from memory that the kernel does
     not change, at the address that the sources say; ``lasting``: nor does it through any other pointer; ``one_of``: it
-    is one of the first so many sources.
+    is one of the first so many sources; ``call``: the function that gives it, as it is spelled.
     """
 
     key: int = 0
@@ -106,6 +106,7 @@ class Opaque(Term):
     steady: bool = False
     lasting: bool = False
     one_of: int = 0
+    call: str = ""
 
 
 Carrier = LoopVar | Opaque
@@ -242,6 +243,7 @@ class Table:
         steady: bool = False,
         lasting: bool = False,
         one_of: int = 0,
+        call: str = "",
     ) -> Term:
         """A new unknown value, at least at ``level``; with ``key``, the existing one of that key."""
         checkpoint()
@@ -259,6 +261,7 @@ class Table:
             steady=steady,
             lasting=lasting,
             one_of=one_of,
+            call=call,
         )
         for source in sources:
             made.level = max(made.level, source.level)

@@ -216,7 +216,7 @@ def _not_followed(
     unknown_calls.passed_over(ctx, called, functions, scope)
     if isinstance(target, Variable):
         ctx.points_to.add(target.index, reached)
-    return ctx.lost_address(held | reached)
+    return ctx.lost_address(held | reached, call=name)
 
 
 def _free(

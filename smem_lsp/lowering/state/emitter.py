@@ -65,11 +65,17 @@ class Emitter:
         return _Collecting(self)
 
     def fresh(
-        self, *, uniform: bool = False, access: int | None = None, escaped: bool = False, own: bool = False
+        self,
+        *,
+        uniform: bool = False,
+        access: int | None = None,
+        escaped: bool = False,
+        own: bool = False,
+        call: str = "",
     ) -> Unknown:
         """A value that is not known and equal to no other."""
         self._keys += 1
-        return Unknown(self._keys, uniform, access, escaped, own)
+        return Unknown(self._keys, uniform, access, escaped, own, call)
 
     def assign(self, variable: int, value: Value, reading: Reading = Reading.UNKNOWN) -> None:
         self.emit(Assign(self.next_point(), variable, value, reading))
