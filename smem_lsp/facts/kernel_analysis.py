@@ -405,7 +405,7 @@ class KernelAnalysis(Passes):
         """The blocks for which it is shown: named ones, every one above some size, or else only one that was tried. A
         condition was solved for in that one. Where code in sight that is not followed computes the block, what is not
         shown for every block of two threads may be shown for none that is launched."""
-        of_block = isinstance(shown, Race) and bool(shown.condition) and not shown.any_block
+        of_block = isinstance(shown, Race) and shown.condition is not None and not shown.any_block
         named, doubtful = shown.ground.named, self.kernel.doubtful_blocks
         if named and doubtful and not shown.ground.all_named:
             if all(each.source == "launch" and each.dims in doubtful for each in named):

@@ -342,8 +342,8 @@ class KernelFacts:
         likely = isinstance(shown, Race | MissingLane) and shown.data
         likely = likely or (isinstance(shown, MissingLane) and shown.tail)
         likely = likely or (isinstance(shown, Overrun) and self._another_block_may_do(shown))
-        when = shown.condition if isinstance(shown, Race | MissingLane) else ""
-        return ground.graded(self.kernel, self.ground(shown), severity, likely=likely, when=when)
+        under = shown.condition if isinstance(shown, Race | MissingLane) else None
+        return ground.graded(self.kernel, self.ground(shown), severity, likely=likely, under=under)
 
     def _another_block_may_do(self, shown: Overrun) -> bool:
         """Is there a block that somebody names, or a launch with one that is not known, for which it is not shown?"""

@@ -17,6 +17,7 @@ from benchmarks.runner.figures import counted
 from benchmarks.runner.programs import numbered, pooled
 
 from smem_lsp.engine import check
+from smem_lsp.rules.decision_words import when
 
 BATCH = 100
 
@@ -66,7 +67,7 @@ def shown(seed: int) -> Iterator[Told]:
             for each in verdict.decisions:
                 yield f"  {each.first.line} {each.second.line} {each.answer.value} {each.witness}"
         for race in told(facts):
-            yield f"told: lines {race.first.line} and {race.second.line}, block {race.dims} {race.condition}"
+            yield f"told: lines {race.first.line} and {race.second.line}, block {race.dims} {when(race.condition)}"
     for launch, found in watched(kernel, kernel.launches(random.Random(seed), 14)).shown:
         yield from (f"{said(conflict)}: {launch.words()}" for conflict in found)
     tally = Tally()

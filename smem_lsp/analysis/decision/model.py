@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
+from smem_lsp.analysis.decision.size_sets import SizeCondition
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.ir.nodes import Access, Dims
@@ -52,8 +53,8 @@ class Witness:
 class Decision:
     """``first`` and ``second``: the accesses; ``lanes``: two lanes of one warp, else threads of different warps;
     ``back``: the second one in a later turn of a loop; ``reason``: why it is not decided; ``condition``: for which
-    parameters it happens, in words: "when n ≥ 33", "for some n and m"; "": for all that keep both accesses inside the
-    buffer; ``any_block``: which does not depend on the block; ``calls``: names of what would have to order them."""
+    parameters it happens; None: for all that keep both accesses inside the buffer; ``any_block``: which does not depend
+    on the block; ``calls``: names of what would have to order them."""
 
     first: Access
     second: Access
@@ -62,7 +63,7 @@ class Decision:
     back: bool = False
     witness: Witness | None = None
     reason: str = ""
-    condition: str = ""
+    condition: SizeCondition | None = None
     any_block: bool = False
     calls: tuple[str, ...] = ()
 
