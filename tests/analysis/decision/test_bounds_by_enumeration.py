@@ -21,7 +21,7 @@ from smem_lsp.analysis.decision.model import Answer, Decision
 from smem_lsp.analysis.decision.size_sets import Relation, SizeCondition, SizeSet, for_some
 from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Access
-from smem_lsp.rules.decision_words import bare, when
+from smem_lsp.rules.decision_words import when
 from smem_lsp.rules.model import Finding
 
 _LINE_OF_FIRST = 4
@@ -254,30 +254,3 @@ def test_what_is_not_solved_on_another_way_leaves_a_bound_that_is_enough() -> No
     assert when(at_least(bound, under(None, Answer.UNDECIDED)).condition) == "when n ≥ 65"
     assert when(either(enough, under(one_of(from_on(70)))).condition) == "for all n ≥ 65, perhaps for others"
     assert when(either(enough, under(one_of(from_on(33)))).condition) == "when n ≥ 33"
-
-
-@pytest.mark.parametrize(
-    ("condition", "words"),
-    [
-        (one_of(from_on(3)), "when n ≥ 3"),
-        (one_of(SizeSet(True, ("n",), Relation.UP_TO, (3,))), "when n ≤ 3"),
-        (one_of(SizeSet(True, ("n",), Relation.OTHER, (3,))), "when n ≠ 3"),
-        (one_of(SizeSet(True, ("n",), Relation.WITHIN, (3, 3))), "when n is 3"),
-        (one_of(SizeSet(True, ("n",), Relation.NO_MULTIPLE, (2, 3))), "when n - 3 is odd"),
-        (one_of(SizeSet(True, ("n",), Relation.NO_MULTIPLE, (32, 0))), "when n is no multiple of 32"),
-        (
-            one_of(SizeSet(True, ("n",), Relation.MULTIPLE, (32, 0), 129)),
-            "when n is below 129 and a multiple of 32",
-        ),
-        (one_of(SizeSet(False, ("n",), Relation.FROM, (3,))), "for some n ≥ 3"),
-        (for_some(["n", "m"]), "for some m and n"),
-        (
-            SizeCondition((), (("x", ("A", "B")), ("y", ("C",)))),
-            "when blockDim.x is A and B and blockDim.y is C",
-        ),
-        (SizeCondition((from_on(3),), (("x", ("A",)),)), "when n ≥ 3, when blockDim.x is A"),
-    ],
-)
-def test_conditions_in_words(condition: SizeCondition, words: str) -> None:
-    assert when(condition) == words
-    assert words in (bare(condition), f"when {bare(condition)}")
