@@ -110,14 +110,14 @@ def brief_words(now: Combination, then: Combination) -> str:
     """The same without the layouts: ``32,768 B, 4 → 3 blocks``."""
     pairs = list(zip(now.targets, then.targets))
     changed = (pair for pair in pairs if pair[0].blocks_merged != pair[1].blocks_merged)
-    return f"{then.declared or 0:,} B{_blocks(next(changed, pairs[0])).partition('/SM')[0]}"
+    return f"{then.declared or 0:,} B{_blocks(next(changed, pairs[0]), brief=True)}"
 
 
-def _blocks(pair: Sequence[TargetFit]) -> str:
+def _blocks(pair: Sequence[TargetFit], *, brief: bool = False) -> str:
     now, then = pair
     if then.blocks_merged is None or now.blocks_merged is None:
         return ""
     most = "≤ " if then.registers is None else ""
-    if now.blocks_merged == then.blocks_merged:
-        return f", same {most}{then.blocks_merged} blocks/SM ({then.arch})"
-    return f", {now.blocks_merged} → {most}{then.blocks_merged} blocks/SM ({then.arch})"
+    where = "" if brief else f"/SM ({then.arch})"
+    before = "same" if now.blocks_merged == then.blocks_merged else f"{now.blocks_merged} →"
+    return f", {before} {most}{then.blocks_merged} blocks{where}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from smem_lsp.analysis.decision.either import some_of
 from smem_lsp.analysis.decision.model import Answer, Decision, Verdict, VerdictKind
 from smem_lsp.analysis.decision.routes import ALL_COPIES
+from smem_lsp.analysis.decision.size_sets import SizeCondition, for_some
 from smem_lsp.analysis.decision.verdict import Judge
 from smem_lsp.analysis.execution.program import NOTHING_ADDED, Added
 from smem_lsp.analysis.hazards.handed_memory import memory_of_block
@@ -81,20 +81,21 @@ def _under_condition(flow: DataFlow, verdicts: Verdicts, race: Race, decision: D
     """``race``, which a run shows for parameters that it chose, under the condition that was solved for. The threads
     are then those that meet at its bound, as a run with the witness shows it; without one the condition says only that
     there are such parameters."""
-    solved = replace(race, condition=decision.condition, any_block=decision.any_block)
-    if not decision.condition or decision.condition.startswith("for some"):
+    condition = decision.condition
+    solved = replace(race, condition=condition, any_block=decision.any_block)
+    if condition is None or not condition.is_solved:
         return solved
     replay = Replay(
         flow.kernel, flow.values, flow.control, verdicts, judge_of(flow, verdicts, race.dims).valid
     )
-    found = next(replay.races([replace(decision, condition="")], race.ground), None)
+    found = next(replay.races([replace(decision, condition=None)], race.ground), None)
     if found is not None and found.lanes == race.lanes:
-        ground = _where_alike(flow, race, decision.condition)
+        ground = _where_alike(flow, race, condition)
         return replace(solved, byte=found.byte, threads=_in_order(race, found), ground=ground)
-    return replace(solved, condition=some_of(decision.condition), any_block=False)
+    return replace(solved, condition=for_some(condition.sets[0].names), any_block=False)
 
 
-def _where_alike(flow: DataFlow, race: Race, condition: str) -> Ground:
+def _where_alike(flow: DataFlow, race: Race, condition: SizeCondition) -> Ground:
     """The blocks for which a race is shown, without those in which the same accesses race under another condition than
     in the first one."""
     ground, verdicts = race.ground, dict(flow.judged)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from smem_lsp.analysis.decision.size_sets import SizeCondition
 from smem_lsp.analysis.execution.program import NONE_RACE_FREE
 from smem_lsp.analysis.hazards.every_block import proved_grounds
 from smem_lsp.analysis.hazards.model import Hazards, Race
@@ -17,7 +18,7 @@ from smem_lsp.facts.data_flow import DataFlow
 from smem_lsp.facts.decided import decide_races
 from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Exchange, Jump, Kernel, Loop, Node, Seq, walk
 from smem_lsp.ir.values import Op, Operator, Sym, Value
-from smem_lsp.source import checkpoint, listed
+from smem_lsp.source import checkpoint
 from smem_lsp.source.regex import regex
 
 # `N`, `Tile::rows`, a product of such, with a few more elements for the banks
@@ -92,11 +93,14 @@ def races_in_implied_blocks(flow: DataFlow, sizes: Sizes) -> tuple[Race, ...]:
     decide_races(flow, found)
     shown = Hazards(races=tuple(race for race in found[0] if not (race.untold or race.data)))
     grounds = proved_grounds(flow.kernel, flow.values, flow.control, flow.verdicts, shown, NONE_RACE_FREE)
-    when = "when " + listed([f"blockDim.{axis} is {listed(texts)}" for axis, texts in sizes.items()])
     return tuple(
-        replace(
-            race, ground=grounds[race.key], condition=f"{race.condition}, {when}" if race.condition else when
-        )
+        replace(race, ground=grounds[race.key], condition=_in_blocks(race.condition, sizes))
         for race in shown.races
         if race.key in grounds
     )
+
+
+def _in_blocks(condition: SizeCondition | None, sizes: Sizes) -> SizeCondition:
+    """What holds in the blocks that arrays are written for."""
+    blocks = tuple((axis, tuple(texts)) for axis, texts in sizes.items())
+    return replace(condition or SizeCondition(()), blocks=blocks)

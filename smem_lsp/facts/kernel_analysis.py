@@ -87,7 +87,7 @@ from smem_lsp.facts.term_purposes import TermPurposes, purposes_in_terms
 from smem_lsp.facts.terms import TermLayout
 from smem_lsp.ir.nesting import bounded, flattened
 from smem_lsp.ir.nodes import AddressSpace, Dims, Kernel
-from smem_lsp.source import OutOfBudget, plural
+from smem_lsp.source import OutOfBudget
 from smem_lsp.targets.every import MAX_THREADS
 
 
@@ -405,7 +405,7 @@ class KernelAnalysis(Passes):
         """The blocks for which it is shown: named ones, every one above some size, or else only one that was tried. A
         condition was solved for in that one. Where code in sight that is not followed computes the block, what is not
         shown for every block of two threads may be shown for none that is launched."""
-        of_block = isinstance(shown, Race) and bool(shown.condition) and not shown.any_block
+        of_block = isinstance(shown, Race) and shown.condition is not None and not shown.any_block
         named, doubtful = shown.ground.named, self.kernel.doubtful_blocks
         if named and doubtful and not shown.ground.all_named:
             if all(each.source == "launch" and each.dims in doubtful for each in named):
@@ -562,16 +562,12 @@ class KernelAnalysis(Passes):
         }
         return {dims: need for dims, need in found.items() if need is not None}
 
-    @run_once("bounds of the block", tuple[str, ...](), needs=_is_followed)
-    def bounds_from_indices(self) -> tuple[str, ...]:
-        """What indices say of the block, in words."""
+    @run_once("bounds of the block", tuple[tuple[str, int, str], ...](), needs=_is_followed)
+    def bounds_from_indices(self) -> tuple[tuple[str, int, str], ...]:
+        """What indices say of the block: per axis the most threads, and the array that none of them leaves."""
         found = evidence(self.flow.kernel, self.flow.values, self.flow.control)
-        limits = [(axis, most, found.sources[axis]) for axis, most in zip("xyz", found.upper, strict=True)]
-        return tuple(
-            f"at most {plural(most, 'thread')} in {axis}, if no index leaves `{array.partition(' at line ')[0]}`"
-            for axis, most, array in limits
-            if "[" in array
-        )
+        bounded = [(axis, most) for axis, most in zip("xyz", found.upper) if axis in found.arrays]
+        return tuple((axis, most, found.arrays[axis]) for axis, most in bounded)
 
     def in_bounds(self, shape: BlockShape | None) -> bool:
         """Is it proved of every access that it stays inside its buffer, in blocks of one shape? None: in all."""

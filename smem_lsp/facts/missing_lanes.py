@@ -21,7 +21,13 @@ def decided_lanes(flow: DataFlow) -> tuple[MissingLane, ...]:
         ground = Ground() if shape is None else Ground(named=(shape,))
         lanes = (
             MissingLane(
-                each.node, each.thread, each.other, ground, bool(each.condition), each.condition, each.data
+                each.node,
+                each.thread,
+                each.other,
+                ground,
+                each.condition is not None,
+                each.condition,
+                each.data,
             )
             for each in lanes_missing(judge)
         )

@@ -71,7 +71,7 @@ def _passed(
     asked = asks_for_bytes(unit.source)
     for launch in launches:
         checkpoint()
-        place = asked.removeprefix(": ") or _counted(unit, kernel, launch)
+        place = asked or _counted(unit, kernel, launch)
         found = place if isinstance(place, str) else change(place)
         if isinstance(found, str):
             still.append(f"the launch at {launch.place} still passes its bytes: {found}")

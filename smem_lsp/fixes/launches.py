@@ -69,7 +69,9 @@ def fewer_bytes(unit: TranslationUnit, kernel: str, launches: Sequence[LaunchSit
         why = "" if count is None else _held_back(unit, kernel, count, counts)
         if count is None or count.text is None or why:
             bytes_ = "its bytes" if launch.dynamic_bytes is None else f"{launch.dynamic_bytes:,} B"
-            still.append(f"the launch at {launch.place} still passes {bytes_}{why or asked}")
+            still.append(
+                f"the launch at {launch.place} still passes {bytes_}{why or (asked and f': {asked}')}"
+            )
             continue
         edits[count.span] = TextEdit(count.span, count.text)
         constants |= count.constants
@@ -88,7 +90,7 @@ def asks_for_bytes(source: SourceText) -> str:
     """Why no launch may pass other bytes, in words: a kernel reads how many there are (PTX ISA, "Special Registers").
     Empty: none does."""
     found = _BYTES_REGISTER.search(source.text)
-    return "" if found is None else f": line {source.line_number(found.start())} asks how many there are"
+    return "" if found is None else f"line {source.line_number(found.start())} asks how many there are"
 
 
 def _held_back(unit: TranslationUnit, kernel: str, count: _Count, counts: Sequence[_Count | None]) -> str:

@@ -54,9 +54,7 @@ def _fix(remedy: MoveTermRanges, at: CheckedKernel) -> Fix:
     plan = found.plan
     passed = fewer_bytes_in_terms(unit, function_of(facts.kernel, unit), launches, plan)
     assumptions = _assumed(found.natural | passed.natural, fits=found.fits)
-    assumptions += [
-        words for words in map(str, facts.assumptions(plan.candidate)) if not words.startswith("checked for")
-    ]
+    assumptions += map(str, facts.assumptions(plan.candidate, of_instance=False))
     assumptions += conditional_words(facts, unit.source)
     if not launches:
         less = spelled(plan.saved)

@@ -70,6 +70,11 @@ def element(facts: KernelFacts, access: Access, byte: int) -> Words:
     return said(f"`{name}`", *((" in ", whole) if shares_its_name(facts, buffer) else ()))
 
 
+def has_element(facts: KernelFacts, access: Access, byte: int) -> bool:
+    """Is it an element of the buffer that ``access`` touches at ``byte``?"""
+    return next(_names(facts, facts.kernel.buffers[access.buffer], access, byte), None) is not None
+
+
 def _names(facts: KernelFacts, buffer: Buffer, access: Access, byte: int) -> Iterator[str]:
     """From the best name to one that will do."""
     if access.part is not None and access.part.stand_in is not None:

@@ -41,7 +41,7 @@ from smem_lsp.rules.ground import Grade
 from smem_lsp.rules.model import Severity
 from smem_lsp.rules.suppressions import Suppressions
 from smem_lsp.rules.words import Words, said
-from smem_lsp.source import SourceText, Span, listed
+from smem_lsp.source import SourceText, Span, listed, plural
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import TranslationUnit
 from smem_lsp.targets.every import STATIC_LIMIT
@@ -160,7 +160,10 @@ class KernelFacts:
     @property
     def bounds_from_indices(self) -> tuple[str, ...]:
         """What indices say of the block, in words: ``at most 256 threads in x, if no index leaves `s[256]`."""
-        return self.analysis.bounds_from_indices
+        return tuple(
+            f"at most {plural(most, 'thread')} in {axis}, if no index leaves `{array}`"
+            for axis, most, array in self.analysis.bounds_from_indices
+        )
 
     @property
     def unwritten(self) -> frozenset[int]:
@@ -299,12 +302,12 @@ class KernelFacts:
         """The same kernel with the ranges of a buffer in its place."""
         return replace(self, kernel=divided.partition.applied(self.kernel), instead=divided.layouts)
 
-    def assumptions(self, candidate: Candidate) -> tuple[Words, ...]:
-        """What a plan rests on, in words for titles."""
+    def assumptions(self, candidate: Candidate, *, of_instance: bool = True) -> tuple[Words, ...]:
+        """What a plan rests on, in words for titles. ``of_instance``: that it was checked for one, too."""
         kernel = self.kernel
         found = [said(reason) for reason in kernel.hidden]
         found += [said(f"{name} is not in sight") for name in kernel.unseen]
-        if kernel.instance is not None and (kernel.siblings or kernel.more_instances):
+        if of_instance and kernel.instance is not None and (kernel.siblings or kernel.more_instances):
             found.insert(0, said(f"checked for {kernel.instance}"))
         if candidate.assumes_shape:
             found[:0] = *self.shape_assumption, *self._room_assumption
@@ -342,8 +345,8 @@ class KernelFacts:
         likely = isinstance(shown, Race | MissingLane) and shown.data
         likely = likely or (isinstance(shown, MissingLane) and shown.tail)
         likely = likely or (isinstance(shown, Overrun) and self._another_block_may_do(shown))
-        when = shown.condition if isinstance(shown, Race | MissingLane) else ""
-        return ground.graded(self.kernel, self.ground(shown), severity, likely=likely, when=when)
+        under = shown.condition if isinstance(shown, Race | MissingLane) else None
+        return ground.graded(self.kernel, self.ground(shown), severity, likely=likely, under=under)
 
     def _another_block_may_do(self, shown: Overrun) -> bool:
         """Is there a block that somebody names, or a launch with one that is not known, for which it is not shown?"""

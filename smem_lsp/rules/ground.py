@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from smem_lsp.analysis.decision.size_sets import SizeCondition
 from smem_lsp.analysis.values.block_shape import BlockShape, Ground
 from smem_lsp.ir.nodes import Context, Dims, Kernel, LaunchSite
+from smem_lsp.rules.decision_words import when
 from smem_lsp.rules.model import Severity
 from smem_lsp.rules.words import Line, Words, said
 from smem_lsp.source import plural
@@ -33,20 +35,20 @@ def graded(
     *,
     likely: bool = False,
     whatever_inputs: bool = False,
-    when: str = "",
+    under: SizeCondition | None = None,
 ) -> Grade:
     """``severity``: the highest; ``likely``: data or sizes decide, too; ``whatever_inputs``: what is shown for every
-    block above some size is shown for all inputs, too; ``when``: the condition that was solved for, in words."""
+    block above some size is shown for all inputs, too; ``under``: the condition that was solved for."""
     every = ground.above == 0 or (whatever_inputs and ground.covers_most)
-    proved = (ground.is_certain or every) and not (likely or when)
+    proved = (ground.is_certain or every) and not (likely or under is not None)
     most = Severity.INFO
     if proved:
         most = max(severity, Severity.WARNING) if kernel.uncalled else severity
     elif ground.named or ground.covers_most:
         most = Severity.WARNING
     words = condition(kernel, ground)
-    if when:
-        words += f", {when}"
+    if under is not None:
+        words += f", {when(under)}"
     return Grade(max(severity, most), "proved" if proved else "likely", words)
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from smem_lsp.analysis.decision.model import Answer, Decision, Undecided, Verdict, VerdictKind
+from smem_lsp.analysis.decision.reasons import Assumption, Reason, ReasonKind
 from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.hazards.replayed import not_shown
 from smem_lsp.analysis.values.block_shape import most_threads
@@ -20,27 +21,25 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.ir.shift import moved_words
 from smem_lsp.rules import ground, racing
+from smem_lsp.rules.decision_words import assumed, why
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Severity
 from smem_lsp.rules.words import ended
 from smem_lsp.source import listed, plural, record
 from smem_lsp.targets.every import MAX_BLOCK
 
-IN_BOUNDS = "no index leaves its buffer"
 AS_PASSED = "parameters are what the launches in sight pass"
-_BY_ANSWER = {Answer.DATA: "data decide", Answer.SIZES: "parameters decide"}
 _FLOW = ("data flow", "verdict")  # the analyses that it needs
 _OUTSIDE = "an index leaves its buffer"
 _UNFOLLOWED = "code in sight computes the block of this launch, and is not followed"
 _UNREAD = "not all files that include it are read: they are too many"
-_IN_STEP = "not known whether lanes of one warp run in step"
-_NOT_FOLLOWED = "a race, unless what is not understood orders it"
 _MISSED = "lanes that its mask names do not come here"
 
 
 @record
-class Reason:
-    """Why a kernel is undecided. ``pairs``: of accesses that it leaves open; 0: all of them, whatever they are."""
+class StatedReason:
+    """Why a kernel is undecided, in words. ``pairs``: of accesses that it leaves open; 0: all of them, whatever they
+    are."""
 
     line: int  # 1-based, where the kernel stands now
     words: str
@@ -61,7 +60,7 @@ class KernelVerdict:
     assumes: tuple[str, ...] = ()
     pairs: int = 0
     apart: int = 0
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[StatedReason, ...] = ()
     races: tuple[str, ...] = ()
 
     @property
@@ -123,13 +122,13 @@ def verdict_kind(facts: KernelFacts) -> VerdictKind:
     return _kind(races, reasons)
 
 
-def _kind(races: Sequence[Race], reasons: Sequence[Reason]) -> VerdictKind:
+def _kind(races: Sequence[Race], reasons: Sequence[StatedReason]) -> VerdictKind:
     return VerdictKind.RACY if races else VerdictKind.UNDECIDED if reasons else VerdictKind.RACE_FREE
 
 
 def _against(
     facts: KernelFacts, verdicts: Sequence[Verdict]
-) -> tuple[list[Race], list[Reason], list[Reason]]:
+) -> tuple[list[Race], list[StatedReason], list[StatedReason]]:
     """What speaks against a proof: races, accesses outside of their buffers and lanes that a barrier misses, and all
     reasons, those among them."""
     outside, races = [*_outside(facts), *_missed(facts)], _races(facts, verdicts)
@@ -169,43 +168,43 @@ def _key(decision: Decision) -> tuple[int, int, bool]:
     return decision.first.point, decision.second.point, decision.lanes
 
 
-def _stopped(facts: KernelFacts) -> Iterator[Reason]:
+def _stopped(facts: KernelFacts) -> Iterator[StatedReason]:
     why = dict.fromkeys(ended(each.why) for each in facts.analysis.stopped if each.what in _FLOW)
     for each in why or (ended(Why.EFFORT),):
-        yield Reason(facts.kernel.line, each)
+        yield StatedReason(facts.kernel.line, each)
 
 
-def _outside(facts: KernelFacts) -> Iterator[Reason]:
+def _outside(facts: KernelFacts) -> Iterator[StatedReason]:
     """Accesses that are shown to leave their buffers, where a proof would take for granted that none does."""
     for each in facts.hazards.overruns:
         if facts.ground(each).is_certain:
-            yield Reason(_line(facts, each.access.line), _OUTSIDE)
+            yield StatedReason(_line(facts, each.access.line), _OUTSIDE)
 
 
-def _not_looked_at(facts: KernelFacts, verdicts: Sequence[Verdict]) -> Iterator[Reason]:
+def _not_looked_at(facts: KernelFacts, verdicts: Sequence[Verdict]) -> Iterator[StatedReason]:
     """Files that may launch it and are not read, functions with shared memory that are not followed, and launches in
     sight with blocks that were not looked at."""
     kernel = facts.kernel
     if MORE_CONTEXTS in kernel.left_out:
-        yield Reason(kernel.line, _UNREAD)
+        yield StatedReason(kernel.line, _UNREAD)
     for name in dict.fromkeys(buffer.function for buffer in kernel.helper_bytes):
-        yield Reason(kernel.line, f"`{name}` is not followed")
+        yield StatedReason(kernel.line, f"`{name}` is not followed")
     left = _other_launches(kernel, verdicts)
     if left:
         site, more = left[0], f", and of {len(left) - 1:,} more," if len(left) > 1 else ""
         line = kernel.line if site.path is not None else site.line
-        yield Reason(line, f"the block of this launch{more} is not looked at")
+        yield StatedReason(line, f"the block of this launch{more} is not looked at")
 
 
 def _unfollowed(
     facts: KernelFacts, verdicts: Sequence[Verdict], told: Collection[frozenset[int]]
-) -> Iterator[Reason]:
+) -> Iterator[StatedReason]:
     """The launch whose block would have to be known to tell a race."""
     open_ = (each for verdict in verdicts if not verdict.blocks for each in verdict.decisions)
     races = (frozenset((each.first.point, each.second.point)) for each in open_ if each.answer.is_race)
     if any(pair not in told for pair in races):
         for site in facts.kernel.unfollowed_launches[:1]:
-            yield Reason(facts.kernel.line if site.path is not None else site.line, _UNFOLLOWED)
+            yield StatedReason(facts.kernel.line if site.path is not None else site.line, _UNFOLLOWED)
 
 
 def _other_launches(kernel: Kernel, verdicts: Sequence[Verdict]) -> list[LaunchSite]:
@@ -219,7 +218,7 @@ def _other_launches(kernel: Kernel, verdicts: Sequence[Verdict]) -> list[LaunchS
 
 def _undecided(
     facts: KernelFacts, verdicts: Sequence[Verdict], told: Collection[frozenset[int]]
-) -> list[Reason]:
+) -> list[StatedReason]:
     """The reasons, each once a line: those that leave every pair open first, then by how many pairs they do. ``told``:
     pairs of points of which a race is told."""
     open_ = {
@@ -233,15 +232,14 @@ def _undecided(
     ordered = [*((each, 0) for each in whole), *blocked.most_common()]
     found: dict[tuple[int, str], int] = {}
     for each, pairs in ordered:
-        words = each.reason if facts.moves is None else moved_words(each.reason, facts.moves)
-        found.setdefault((_line(facts, each.line), words), pairs)
-    return [Reason(line, words, pairs) for (line, words), pairs in found.items()]
+        found.setdefault((_line(facts, each.line), _words(facts, each.reason)), pairs)
+    return [StatedReason(line, words, pairs) for (line, words), pairs in found.items()]
 
 
-def _missed(facts: KernelFacts) -> Iterator[Reason]:
+def _missed(facts: KernelFacts) -> Iterator[StatedReason]:
     """Barriers of a warp to which not all lanes of their mask come."""
     for line in _missing(facts, Barrier):
-        yield Reason(line, _MISSED)
+        yield StatedReason(line, _MISSED)
 
 
 def _missing(facts: KernelFacts, kind: type[Barrier | Exchange]) -> Iterator[int]:
@@ -250,17 +248,21 @@ def _missing(facts: KernelFacts, kind: type[Barrier | Exchange]) -> Iterator[int
     yield from (_line(facts, node.line) for node in found.values() if isinstance(node, kind))
 
 
+def _words(facts: KernelFacts, reason: Reason) -> str:
+    words = why(reason)
+    moves = facts.moves if reason.kind is ReasonKind.NOT_READ else None
+    return words if moves is None else moved_words(words, moves)
+
+
 def _reason(facts: KernelFacts, decision: Decision, *, named: bool) -> Undecided:
-    if not decision.answer.is_race:
-        return Undecided(
-            decision.second.line, decision.reason or _BY_ANSWER.get(decision.answer, "not decided")
-        )
-    if not racing.followed(facts):
-        return Undecided(decision.second.line, _NOT_FOLLOWED)
-    if decision.answer is Answer.LIKELY:
-        return Undecided(decision.second.line, _BY_ANSWER[Answer.DATA])
-    on_nvidia = facts.kernel.dialect.nvidia
-    return Undecided(decision.second.line, not_shown(decision, named=named) if on_nvidia else _IN_STEP)
+    reason = decision.why
+    if reason is None and not racing.followed(facts):
+        reason = Reason(ReasonKind.NOT_FOLLOWED)
+    elif reason is None and decision.answer is Answer.LIKELY:
+        reason = Reason(ReasonKind.DATA)
+    elif reason is None and not facts.kernel.dialect.nvidia:
+        reason = Reason(ReasonKind.IN_STEP)
+    return Undecided(decision.second.line, reason or not_shown(decision, named=named))
 
 
 def _line(facts: KernelFacts, line: int) -> int:
@@ -323,7 +325,7 @@ def _assumed(facts: KernelFacts, verdicts: Sequence[Verdict]) -> Iterator[str]:
     """What a proof takes for granted, in words."""
     analysis = facts.analysis
     for each in verdicts:
-        yield from each.assumes
+        yield from map(assumed, each.assumes)
         yield from facts.kernel.assumed
     for line in _missing(facts, Exchange):  # it orders nothing, but what it gives may decide
         yield f"all lanes that its mask names come to line {line}"
@@ -333,4 +335,4 @@ def _assumed(facts: KernelFacts, verdicts: Sequence[Verdict]) -> Iterator[str]:
     if analysis.launched_flow is not analysis.flow:
         yield AS_PASSED
     if not all(analysis.in_bounds(shape) for each in verdicts for shape in each.blocks or (None,)):
-        yield IN_BOUNDS
+        yield assumed(Assumption())

@@ -8,6 +8,7 @@ from itertools import chain
 from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Elsewhere, Kernel, Loop, Node, Seq, walk
 from smem_lsp.rules import racing
+from smem_lsp.rules.decision_words import when
 from smem_lsp.rules.elements import element
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding
@@ -49,7 +50,7 @@ def race_steps(facts: KernelFacts, finding: Finding) -> RaceSteps | None:
     return RaceSteps(
         f"{facts.kernel.name}: {racing.hazard(race)}",
         (f"thread {first}", f"thread {second}"),
-        f"of a {block} block{' ' + race.condition if race.condition else ''}",
+        " ".join(filter(None, (f"of a {block} block", when(race.condition)))),
         tuple(_steps(facts, race, back=back)),
     )
 

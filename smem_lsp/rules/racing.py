@@ -9,6 +9,7 @@ from smem_lsp.analysis.decision.model import Witness
 from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarrier
 from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Loop, Place, walk
+from smem_lsp.rules.decision_words import bare
 from smem_lsp.rules.elements import element, named, purpose_of, reference_of
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import DataValue, Finding, InsertBarrier, Note, Severity
@@ -156,7 +157,7 @@ def numbers(race: Race) -> dict[str, DataValue]:
         "thread_second": race.threads[1],
         "byte": race.byte,
     }
-    return {**found, "condition": race.condition.removeprefix("when ")} if race.condition else found
+    return {**found, "condition": bare(race.condition)} if race.condition is not None else found
 
 
 def sizes(witness: Witness) -> dict[str, DataValue]:

@@ -101,7 +101,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
             _severity(found),
             whatever_inputs=True,
             likely=found.data or (found.ground.above or 0) > found.ground.warp,
-            when=found.condition,
+            under=found.condition,
         )
         yield Finding(
             "SMEM203",

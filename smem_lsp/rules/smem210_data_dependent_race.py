@@ -78,6 +78,7 @@ from smem_lsp.analysis.values.block_shape import BlockShape, Ground
 from smem_lsp.facts.data_dependence import Decides
 from smem_lsp.ir.nodes import Access, AccessKind, walk
 from smem_lsp.rules import ground, racing
+from smem_lsp.rules.decision_words import when
 from smem_lsp.rules.elements import named
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import DataValue, Finding, Severity, kernel_rule
@@ -200,15 +201,14 @@ def _message(facts: KernelFacts, decision: Decision, first: Access, second: Acce
             ),
         )
     if decision.calls:
-        return (
-            words
-            + f" unless {_calls(decision.calls)} a barrier{decision.condition and ', '}{decision.condition}"
-        )
+        under = f", {when(decision.condition)}" if decision.condition is not None else ""
+        return words + f" unless {_calls(decision.calls)} a barrier{under}"
     if decision.answer is Answer.SIZES and decision.witness is not None:
         values = [
             f"{name} = {number}" for name, number in sorted(decision.witness.sizes.items()) if "." not in name
         ]
-        solved = "" if decision.condition.startswith("for some") else f"{decision.condition}, "
+        condition = decision.condition
+        solved = f"{when(condition)}, " if condition is not None and condition.is_solved else ""
         return words + f": {solved}for {listed(values)}, say"
     kinds = {decides[access.point] for access in (first, second) if access.point in decides}
     if not kinds:  # several threads store one value

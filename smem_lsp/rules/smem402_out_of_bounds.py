@@ -59,7 +59,7 @@ from smem_lsp.analysis.hazards.model import Overrun
 from smem_lsp.analysis.storage.dynamic_need import Touched
 from smem_lsp.ir.nodes import Access, LaunchSite, walk
 from smem_lsp.rules import racing
-from smem_lsp.rules.elements import element
+from smem_lsp.rules.elements import element, has_element
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.ground import dims_words, place_of
 from smem_lsp.rules.launch_bytes import bytes_together, highest_used, is_misplaced, lowest_used
@@ -130,7 +130,7 @@ def _in_dynamic_memory(
 def _finding(facts: KernelFacts, overrun: Overrun, access: Access) -> Finding:
     buffer = facts.kernel.buffers[access.buffer]
     place = element(facts, access, overrun.byte)
-    if str(place).startswith("byte") or None in buffer.dims:
+    if None in buffer.dims or not has_element(facts, access, overrun.byte):
         ends = f"it has {buffer.bytes:,} bytes"
     elif len(buffer.dims) == 1:
         ends = f"it has {plural(buffer.dims[0] or 0, 'element')}"

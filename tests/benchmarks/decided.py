@@ -17,6 +17,7 @@ from benchmarks.runner.figures import counted
 from benchmarks.runner.programs import numbered, pooled
 
 from smem_lsp.engine import check
+from smem_lsp.rules.decision_words import when, why
 
 BATCH = 100
 
@@ -62,11 +63,11 @@ def shown(seed: int) -> Iterator[Told]:
         for verdict in facts.analysis.verdicts:
             dims = ", ".join(str(shape.dims) for shape in verdict.blocks) or f"every block in {verdict.axes}"
             yield f"{verdict.kind.value} for {dims}; pairs {verdict.pairs}, apart {verdict.apart}"
-            yield from (f"  line {reason.line}: {reason.reason}" for reason in verdict.reasons)
+            yield from (f"  line {reason.line}: {why(reason.reason)}" for reason in verdict.reasons)
             for each in verdict.decisions:
                 yield f"  {each.first.line} {each.second.line} {each.answer.value} {each.witness}"
         for race in told(facts):
-            yield f"told: lines {race.first.line} and {race.second.line}, block {race.dims} {race.condition}"
+            yield f"told: lines {race.first.line} and {race.second.line}, block {race.dims} {when(race.condition)}"
     for launch, found in watched(kernel, kernel.launches(random.Random(seed), 14)).shown:
         yield from (f"{said(conflict)}: {launch.words()}" for conflict in found)
     tally = Tally()

@@ -15,6 +15,8 @@ from benchmarks.runner.declared import Told, Wrong, benchmark
 from benchmarks.runner.figures import counted
 from benchmarks.runner.programs import numbered
 
+from smem_lsp.rules.decision_words import why
+
 
 @benchmark()
 def measure(
@@ -41,5 +43,5 @@ def one(seed: int) -> Iterator[Told]:
     kernel = drawn(seed)
     yield numbered(kernel.text)
     for each in decided(kernel):
-        yield f"{each.first.line} {each.second.line} {each.answer.value} {each.reason} {each.witness}"
+        yield f"{each.first.line} {each.second.line} {each.answer.value} {why(each.reason)} {each.witness}"
     yield from (Wrong(wrong) for _, wrong in judge([seed]).wrong)

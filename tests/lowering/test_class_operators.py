@@ -9,6 +9,7 @@ from lowering.interpret import Run
 
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import check
+from smem_lsp.rules.decision_words import why
 
 CLASSES = """
 template <typename T, int N> struct Array {
@@ -146,4 +147,4 @@ def test_one_of_several_specialisations_may_reach_shared_memory(made: str) -> No
     text = f"{classes}template <typename T> __global__ void k(T* out, int n) {{ {body} }}\n"
     (verdict,) = check(text).facts[0].analysis.verdicts
     assert verdict.kind is VerdictKind.UNDECIDED
-    assert "what Special reaches is not followed" in verdict.reasons[0].reason
+    assert "what Special reaches is not followed" in why(verdict.reasons[0].reason)

@@ -37,7 +37,6 @@ class Reached:
 
 
 ALL = Parted(Reach.ALL)
-_OPEN = "not proved that all threads come to this barrier"
 
 
 @dataclass(slots=True)
@@ -163,7 +162,7 @@ class BarrierJudge:
     def at(self, site: Site, fork: Fork) -> Parted:
         """What is decided at one fork."""
         reach = self.agreed(fork)
-        undecided = Parted(Reach.UNDECIDED, fork, reason=_OPEN)
+        undecided = Parted(Reach.UNDECIDED, fork)
         if reach is not Reach.UNDECIDED:
             return Parted(reach, fork)
         if not fork.known or fork.hides(site.node) or not self.may_tell(site, fork):
@@ -208,7 +207,7 @@ class BarrierJudge:
         found = question.solve(meant, TO_PROVE)
         if found.outcome is solver.Outcome.NONE:
             return None
-        undecided = Parted(Reach.UNDECIDED, fork, wait.barrier, reason=_OPEN)
+        undecided = Parted(Reach.UNDECIDED, fork, wait.barrier)
         if found.outcome is not solver.Outcome.SOME or Origin.UNKNOWN in question.origin:
             return undecided
         if wait.later and not self.runs_again(fork, wait):
@@ -233,7 +232,7 @@ class BarrierJudge:
         jumps = (each for each in walk(loop.body) if isinstance(each, Jump))
         ends = any(each.kind is not JumpKind.CONTINUE for each in jumps)
         if ends or not waits(fork)[0][0].later:  # where they wait first may be meant for this barrier
-            return Parted(Reach.UNDECIDED, fork, wait.barrier, reason=_OPEN)
+            return Parted(Reach.UNDECIDED, fork, wait.barrier)
 
         def settled(found: Parted) -> Parted | None:
             assert found.witness is not None
@@ -245,7 +244,7 @@ class BarrierJudge:
         asked = [(question, [*meant, early]), (question, meant)]
         found = for_sizes(self.asker, asked, wait.barrier, settled)
         known = found.reach is Reach.DIVERGES or self.asker.dims is None
-        return found if known else Parted(Reach.UNDECIDED, fork, wait.barrier, reason=_OPEN)
+        return found if known else Parted(Reach.UNDECIDED, fork, wait.barrier)
 
     def in_later_turns(self, site: Site, fork: Fork, wait: Wait) -> Iterator[Asked]:
         """The same question about later turns of a loop."""

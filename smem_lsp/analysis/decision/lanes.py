@@ -15,6 +15,7 @@ from smem_lsp.analysis.decision.comers import come
 from smem_lsp.analysis.decision.forks import Fork, Site, is_idle, sites
 from smem_lsp.analysis.decision.formulas import Formula, either
 from smem_lsp.analysis.decision.parting import DATA, TO_PROVE, Asked, ForkQuestion, Parted, Reach, for_sizes
+from smem_lsp.analysis.decision.size_sets import SizeCondition
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.values.terms import Const, Level
 from smem_lsp.ir.nodes import Barrier, BarrierKind, Exchange
@@ -26,12 +27,12 @@ _ALL_LANES = 0xFFFFFFFF
 @record
 class LaneMissing:
     """``thread`` comes to the operation ``node``, and ``other``, whose lane the mask names, goes another way.
-    ``condition``: for which values of a parameter, in words; "": for all; ``data``: loaded values decide."""
+    ``condition``: for which values of a parameter; None: for all; ``data``: loaded values decide."""
 
     node: Barrier | Exchange
     thread: int
     other: int
-    condition: str = ""
+    condition: SizeCondition | None = None
     data: bool = False
 
 
@@ -76,7 +77,7 @@ def _missing(judge: BarrierJudge, site: Site, mask: int) -> LaneMissing | None:
             here = come(asker, site.node, found)
             if here is None or witness.threads[0] not in here or witness.threads[1] in here:
                 return None
-        condition = "" if found.condition is None else found.condition.words
+        condition = None if found.sizes is None else found.sizes.condition
         return LaneMissing(site.node, *witness.threads, condition, found.reach is Reach.DATA)
     return None
 

@@ -15,6 +15,7 @@ from smem_lsp.analysis.decision.comers import come
 from smem_lsp.analysis.decision.forks import Site
 from smem_lsp.analysis.decision.parting import Parted, Reach
 from smem_lsp.analysis.decision.question import Asker
+from smem_lsp.analysis.decision.size_sets import SizeCondition
 from smem_lsp.analysis.threads.block_shape import evidence
 from smem_lsp.analysis.threads.divergence import samples_for
 from smem_lsp.analysis.values.block_shape import NO_GROUND, BlockShape, Ground, most_threads
@@ -31,7 +32,7 @@ _ORDINARY = 256  # threads of a block like any other
 class Mispaired:
     """``dims``: a block in which threads ``inside`` reach the barrier (none: it is not known which do) while thread
     ``outside`` goes on to the one at line ``other``. ``decision`` parts them; ``condition``: for which values of a
-    parameter, in words; "": for all; ``sizes``: of the example; ``from_on``: it holds for all from some number on;
+    parameter; None: for all; ``sizes``: of the example; ``from_on``: it holds for all from some number on;
     ``data``: loaded values decide; ``ground``: the blocks that show it."""
 
     barrier: Barrier
@@ -41,7 +42,7 @@ class Mispaired:
     other: Barrier
     dims: Dims
     ground: Ground
-    condition: str = ""
+    condition: SizeCondition | None = None
     sizes: Mapping[str, int] = field(default_factory=dict)
     from_on: bool = True
     data: bool = False
@@ -136,7 +137,7 @@ def _shown(judge: BarrierJudge, site: Site, found: Parted, ground: Ground) -> Mi
             outside = apart
     elif asker.of.kernel.dialect.warp_size is None:
         return None
-    condition = "" if found.condition is None else found.condition.words
+    condition = None if found.sizes is None else found.sizes.condition
     return Mispaired(
         site.node,
         fork.node,
@@ -147,7 +148,7 @@ def _shown(judge: BarrierJudge, site: Site, found: Parted, ground: Ground) -> Mi
         ground,
         condition,
         witness.sizes,
-        found.condition is None or found.condition.from_on,
+        found.sizes is None or found.sizes.from_on,
         found.reach is Reach.DATA,
     )
 
@@ -175,5 +176,10 @@ def joined(found: Sequence[Sequence[Mispaired]]) -> tuple[Mispaired, ...]:
     )
 
 
-def _rank(each: Mispaired) -> tuple[int, str]:
-    return 0 if each.data else 1 if not each.from_on else 2 if each.condition else 3, each.condition
+def _rank(each: Mispaired) -> tuple[int, tuple[object, ...]]:
+    """Of two that are as bad, one is told: by a convention, which compares digits and not numbers."""
+    sets = () if each.condition is None else each.condition.sets
+    ordered = tuple(
+        (one.exact, one.names, one.relation, tuple(map(str, (*one.numbers, one.below)))) for one in sets
+    )
+    return 0 if each.data else 1 if not each.from_on else 2 if sets else 3, ordered

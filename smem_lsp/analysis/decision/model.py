@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
+from smem_lsp.analysis.decision.reasons import Assumption, Reason, ReasonKind
+from smem_lsp.analysis.decision.size_sets import SizeCondition
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.ir.nodes import Access, Dims
@@ -52,8 +54,8 @@ class Witness:
 class Decision:
     """``first`` and ``second``: the accesses; ``lanes``: two lanes of one warp, else threads of different warps;
     ``back``: the second one in a later turn of a loop; ``reason``: why it is not decided; ``condition``: for which
-    parameters it happens, in words: "when n ≥ 33", "for some n and m"; "": for all that keep both accesses inside the
-    buffer; ``any_block``: which does not depend on the block; ``calls``: names of what would have to order them."""
+    parameters it happens; None: for all that keep both accesses inside the buffer; ``any_block``: which does not depend
+    on the block; ``calls``: names of what would have to order them."""
 
     first: Access
     second: Access
@@ -61,10 +63,18 @@ class Decision:
     lanes: bool = False
     back: bool = False
     witness: Witness | None = None
-    reason: str = ""
-    condition: str = ""
+    reason: Reason | None = None
+    condition: SizeCondition | None = None
     any_block: bool = False
     calls: tuple[str, ...] = ()
+
+    @property
+    def why(self) -> Reason | None:
+        """Why it is open; None: it is safe, or a race."""
+        return self.reason or _BY_ANSWER.get(self.answer)
+
+
+_BY_ANSWER = {Answer.DATA: Reason(ReasonKind.DATA), Answer.SIZES: Reason(ReasonKind.SIZES)}
 
 
 @record
@@ -72,7 +82,7 @@ class Undecided:
     """Why something about an access is not known."""
 
     line: int
-    reason: str
+    reason: Reason
 
 
 class VerdictKind(Enum):
@@ -85,14 +95,14 @@ class VerdictKind(Enum):
 class Verdict:
     """Of the shared memory of a kernel. ``blocks``: those that it is about; none: every block, or (``most``) every one
     of so many threads at most in x, y and z. ``pairs`` of accesses were asked about, ``apart`` of them are safe;
-    ``assumes``: what a proof takes for granted, in words; ``reasons``: why it is undecided, the most limiting first."""
+    ``assumes``: what a proof takes for granted; ``reasons``: why it is undecided, the most limiting first."""
 
     kind: VerdictKind
     blocks: tuple[BlockShape, ...] = ()
     axes: str = "x"
     pairs: int = 0
     apart: int = 0
-    assumes: tuple[str, ...] = ()
+    assumes: tuple[Assumption, ...] = ()
     reasons: tuple[Undecided, ...] = ()
     decisions: tuple[Decision, ...] = ()  # but those that are safe
     most: Dims | None = None

@@ -16,13 +16,8 @@ from smem_lsp.analysis.decision.formulas import Expression, Formula, both, eithe
 from smem_lsp.analysis.decision.loaded_values import Made, inputs_of
 from smem_lsp.analysis.decision.model import Witness
 from smem_lsp.analysis.decision.question import Asker
-from smem_lsp.analysis.decision.size_conditions import (
-    About,
-    SizeCondition,
-    condition_on,
-    for_some,
-    is_parameter,
-)
+from smem_lsp.analysis.decision.size_conditions import About, SolvedSizes, condition_on, is_parameter
+from smem_lsp.analysis.decision.size_sets import for_some
 from smem_lsp.analysis.decision.unknowns import Origin, Turns
 from smem_lsp.analysis.decision.witnesses import witness_of
 from smem_lsp.analysis.values.terms import Term
@@ -51,16 +46,15 @@ class Reach(IntEnum):
 @record
 class Parted:
     """What is decided of one fork in front of a barrier. ``other``: where those wait who do not come, perhaps the
-    barrier itself, a turn later; ``witness``: a thread that comes, and one that does not; ``condition``: for which
-    parameters; ``turns``: of the loops around the barrier, in the witness; ``reason``: why it is not decided."""
+    barrier itself, a turn later; ``witness``: a thread that comes, and one that does not; ``sizes``: for which
+    parameters; None: for all; ``turns``: of the loops around the barrier, in the witness."""
 
     reach: Reach
     fork: Fork | None = None
     other: Barrier | None = None
     witness: Witness | None = None
-    condition: SizeCondition | None = None
+    sizes: SolvedSizes | None = None
     turns: Mapping[int, int] = field(default_factory=dict)
-    reason: str = ""
 
 
 @dataclass(slots=True)
@@ -250,11 +244,11 @@ def for_sizes(
     names = [name for name in sizes if is_parameter(name)]
     places = {} if names else _first_block(asker, sizes)
 
-    def shown(reach: Reach, given: Mapping[str, int], condition: SizeCondition | None) -> Parted | None:
+    def shown(reach: Reach, given: Mapping[str, int], solved: SolvedSizes | None) -> Parted | None:
         for question, formulas in asked:
             found = question.witness(formulas, given)
             if found is not None:
-                shown = Parted(reach, question.fork, other, found[0], condition, found[1])
+                shown = Parted(reach, question.fork, other, found[0], solved, found[1])
                 example = shown if settled is None else settled(shown)
                 if example is not None:
                     return example
@@ -274,7 +268,7 @@ def for_sizes(
     for name in names if settled is None else ():
         choices = usual[: _LARGE if len(names) > 1 else 1]
         others = [{each: n for each, n in given.items() if each != name} for given in choices]
-        told = {
+        told = [
             condition_on(
                 asker,
                 [question.about(name, formulas, each) for question, formulas in asked],
@@ -283,22 +277,19 @@ def for_sizes(
                 whole=question.whole(name, each),
             )
             for each in others
-        }
-        condition = next(iter(told))
-        if condition is None or None in told:
+        ]
+        solved = told[0]
+        if solved is None or None in told:
             continue
-        at = {**others[0], name: condition.example}
-        if len(told) > 1 or not condition.exact:
-            some = some or shown(Reach.CONDITION, at, _for_some(names, condition.example))
+        at = {**others[0], name: solved.example}
+        if len(set(told)) > 1 or not solved.exact:
+            open_ = SolvedSizes(for_some(names), solved.example, from_on=False)
+            some = some or shown(Reach.CONDITION, at, open_)
             continue
-        if not condition.words:
+        if solved.condition is None:
             return shown(Reach.DIVERGES, at, None) or undecided
-        return shown(Reach.CONDITION, at, condition) or undecided
+        return shown(Reach.CONDITION, at, solved) or undecided
     return some or undecided
-
-
-def _for_some(names: Iterable[str], example: int) -> SizeCondition:
-    return SizeCondition(for_some(names), example, from_on=False, exact=False)
 
 
 def _whole_blocks(

@@ -12,13 +12,8 @@ from smem_lsp.analysis.decision.formulas import Expression, Formula, both, for_n
 from smem_lsp.analysis.decision.meeting import Meeting
 from smem_lsp.analysis.decision.model import Answer, Witness
 from smem_lsp.analysis.decision.reply import Reply
-from smem_lsp.analysis.decision.size_conditions import (
-    About,
-    SizeCondition,
-    condition_on,
-    for_some,
-    is_parameter,
-)
+from smem_lsp.analysis.decision.size_conditions import About, SolvedSizes, condition_on, is_parameter
+from smem_lsp.analysis.decision.size_sets import Relation, SizeCondition, SizeSet, for_some
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import NotTaken
 from smem_lsp.analysis.decision.witnesses import witness_of
@@ -75,10 +70,10 @@ class RaceSizes(Meeting):
         if len(names) == 1:
             found = self.condition_on(names[0], formulas, apart)
             if found is not None and found.from_on:
-                return self.when(found.words, names[0], found.example, formulas, origin)
+                return self.when(found.condition, names[0], found.example, formulas, origin)
             if found is not None:
                 large = everything[names[0]] >= _LARGE * threads_of(self.encoder.dims)
-                return self.undecided(names, origin, self.witness([*formulas, large], {}), found.words)
+                return self.undecided(names, origin, self.witness([*formulas, large], {}), found.condition)
         if not names:
             witness = self.witness(formulas, self.places())
             return Reply(Answer.SIZES, origin) if witness is None else Reply(Answer.RACE, origin, (), witness)
@@ -106,11 +101,15 @@ class RaceSizes(Meeting):
         return kept
 
     def undecided(
-        self, names: Iterable[str], origin: Origin, shown: Witness | None = None, words: str = ""
+        self,
+        names: Iterable[str],
+        origin: Origin,
+        shown: Witness | None = None,
+        condition: SizeCondition | None = None,
     ) -> Reply:
         """They meet for some sizes. ``shown``: such ones that nobody needs to avoid, as a pitch below the width of a
-        row, or two arrays in one place, are avoided; ``words``: for which."""
-        return Reply(Answer.SIZES, origin, (), shown, words or for_some(names))
+        row, or two arrays in one place, are avoided; ``condition``: for which."""
+        return Reply(Answer.SIZES, origin, (), shown, condition or for_some(names))
 
     def is_conditional(self) -> bool:
         """Do threads come to both accesses for some sizes, but not on this way, because the block runs a barrier or
@@ -166,15 +165,15 @@ class RaceSizes(Meeting):
         if self.runs_no_turn():
             return self.undecided(names, origin)
         deciding = sorted(self.deciding().intersection(names)) or names
-        conditions = [self.condition_on(name, formulas, apart) for name in deciding]
-        solved = [(name, each) for name, each in zip(deciding, conditions) if each is not None]
+        every = [self.condition_on(name, formulas, apart) for name in deciding]
+        solved = [(name, each) for name, each in zip(deciding, every) if each is not None]
         if not solved:
             return self.undecided(deciding, origin)
-        name, condition = next((each for each in solved if each[1].exact), solved[0])
-        words = condition.words or f"when {name} ≠ 0"
-        if not condition.exact and len(deciding) > 1:
-            words = for_some(deciding)
-        found = self.when(words, name, condition.example, formulas, origin)
+        name, sizes = next((each for each in solved if each[1].exact), solved[0])
+        condition = sizes.condition or SizeCondition((SizeSet(True, (name,), Relation.OTHER, (0,)),))
+        if not sizes.exact and len(deciding) > 1:
+            condition = for_some(deciding)
+        found = self.when(condition, name, sizes.example, formulas, origin)
         return replace(found, any_block=self.is_for_any_block(names))
 
     def is_for_any_block(self, names: Iterable[str]) -> bool:
@@ -192,15 +191,22 @@ class RaceSizes(Meeting):
             isinstance(p, Sym) and p.name in names for t in rest for p in parts_of(t)
         )
 
-    def when(self, words: str, name: str, example: int, formulas: list[Formula], origin: Origin) -> Reply:
+    def when(
+        self,
+        condition: SizeCondition | None,
+        name: str,
+        example: int,
+        formulas: list[Formula],
+        origin: Origin,
+    ) -> Reply:
         """The accesses meet under a condition, for ``example`` for one."""
         witness = self.witness([*formulas, *self.at_least(1)], {name: example})
         if witness is None:
             return Reply(Answer.UNDECIDED, origin)
-        answer = Answer.CONDITION if words else Answer.RACE
-        return Reply(answer, origin, (), witness, condition=words)
+        answer = Answer.RACE if condition is None else Answer.CONDITION
+        return Reply(answer, origin, (), witness, condition=condition)
 
-    def condition_on(self, name: str, formulas: list[Formula], apart: list[Formula]) -> SizeCondition | None:
+    def condition_on(self, name: str, formulas: list[Formula], apart: list[Formula]) -> SolvedSizes | None:
         asker, encoder = self.asker, self.encoder
         if asker.dims is None:
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from smem_lsp.analysis.decision.model import Answer, Witness
+from smem_lsp.analysis.decision.size_sets import SizeCondition
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.source import record
@@ -11,13 +12,13 @@ from smem_lsp.source import record
 @record
 class Reply:
     """``origin``: which freedom the answer makes use of; ``unknown``: what of the two is not followed; ``condition``:
-    for which parameters they meet, in words; ``any_block``: that does not depend on the block."""
+    for which parameters they meet; ``any_block``: that does not depend on the block."""
 
     answer: Answer
     origin: Origin = Origin.NOTHING
     unknown: tuple[Term, ...] = ()
     witness: Witness | None = None
-    condition: str = ""
+    condition: SizeCondition | None = None
     any_block: bool = False
     out_of_effort: bool = False
     no_solver: bool = False  # none is installed

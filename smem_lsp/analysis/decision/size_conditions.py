@@ -1,8 +1,8 @@
-"""For which values of one parameter something is possible, in words that are solved for.
+"""For which values of one parameter something is possible: a set of them that is solved for.
 
-What is possible for a value is a question with all other unknowns open: ``possible(n)``. Words say it exactly if no
-value outside of them makes it possible, and none inside of them rules it out: "there is an n inside of them for which
-no values of the others fulfil the formulas" is one more question, with quantifiers, that has to have no answer.
+What is possible for a value is a question with all other unknowns open: ``possible(n)``. A set says it exactly if no
+value outside of it makes it possible, and none inside of it rules it out: "there is an n in the set for which no values
+of the others fulfil the formulas" is one more question, with quantifiers, that has to have no answer.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from smem_lsp.analysis.decision.formulas import (
     number,
     truth,
 )
+from smem_lsp.analysis.decision.size_sets import Relation, SizeCondition, SizeSet
 from smem_lsp.analysis.decision.witnesses import is_any_number
 from smem_lsp.ir.nodes import Dims
-from smem_lsp.source import listed, record
+from smem_lsp.source import record
 from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
 from smem_lsp.targets.every import WARP_SIZE
@@ -50,15 +51,18 @@ Values = Callable[[Expression], Formula]
 
 
 @record
-class SizeCondition:
-    """``words``: "when n ≥ 33", "when n is no multiple of 256"; "": for all that are at least 1. ``example``: a value;
-    ``from_on``: it holds for all from some number on; ``exact``: for these and for no others, else for some of them,
-    "for some n ≥ 2", with ``from_on`` for all from there on that were tried."""
+class SolvedSizes:
+    """``condition``: for which it is possible; None: for all that are at least 1. ``example``: a value; ``from_on``: it
+    holds for all from some number on; where the condition is not solved, for all from there on that were tried."""
 
-    words: str
+    condition: SizeCondition | None
     example: int
     from_on: bool
-    exact: bool = True
+
+    @property
+    def exact(self) -> bool:
+        """Is it possible for these, and for no others?"""
+        return self.condition is None or self.condition.is_solved
 
 
 @record
@@ -74,7 +78,7 @@ class About:
 
 def condition_on(
     asker: Asker, asked: Sequence[About], dims: Dims, *, sampled: bool = False, whole: int | None = None
-) -> SizeCondition | None:
+) -> SolvedSizes | None:
     """The values of a parameter for which one of the questions can be answered with yes; None: none, or it is not
     known. ``dims``: the block; ``sampled``: that all of them can is tried for some, not proved; ``whole``: one that
     ends with a block, where that is known."""
@@ -106,39 +110,38 @@ class _Projection:
         sizes = first.encoder.sizes.items()
         self.name = next(name for name, each in sizes if each.text == first.size.text)
 
-    def condition(self) -> SizeCondition | None:
+    def condition(self) -> SolvedSizes | None:
         bounds = [self._least(each) for each in self.asked]
         least = min((each for each in bounds if each is not None), default=None)
         if least is None:
             return None
         missed = self.missed(lambda _: truth(True))
         if missed is None:
-            return SizeCondition("", least, from_on=True)
+            return SolvedSizes(None, least, from_on=True)
         return self._exactly(least, missed) or self._some(least)
 
-    def _exactly(self, least: int, missed: int | bool) -> SizeCondition | None:
+    def _exactly(self, least: int, missed: int | bool) -> SolvedSizes | None:
         """``missed``: a value for which it is not possible; True: it is not known whether there is one."""
-        name = self.name
         if missed is not True and missed > least and self.missed(lambda n: n.differs(missed)) is None:
-            return SizeCondition(f"when {name} ≠ {missed}", least, from_on=False)
+            return SolvedSizes(self._values(Relation.OTHER, missed), least, from_on=False)
         after = (least, least + 1, least + 2, 2 * least, 2 * least + 1, 4 * least)
         if least > 1 and self.missed(lambda n: n >= least, after) is None:
-            return SizeCondition(f"when {name} ≥ {least}", least, from_on=True)
+            return SolvedSizes(self._values(Relation.FROM, least), least, from_on=True)
         most = self._most(least)
         if most is not None:
             within = (least, least + 1, least + 2, (least + most) // 2, most - 2, most - 1, most)
             if self.missed(lambda n: both(n >= least, n <= most), within) is None:
-                return SizeCondition(self._from_to(least, most), least, from_on=False)
+                return SolvedSizes(self._from_to(least, most), least, from_on=False)
         for factor in self._factors():
-            for words, values in _of_factor(factor, self.whole % factor):
-                found = self._of_these(factor, words, values, least, most)
+            for relation, values in _of_factor(factor, self.whole % factor):
+                found = self._of_these(factor, relation, values, least, most)
                 if found is not None:
                     return found
         return None
 
     def _of_these(
-        self, factor: int, words: str, values: Values, least: int, most: int | None
-    ) -> SizeCondition | None:
+        self, factor: int, relation: Relation, values: Values, least: int, most: int | None
+    ) -> SolvedSizes | None:
         """All of them, perhaps up to the greatest."""
         if self.possible(lambda n: negated(values(n))) is not False:
             return None
@@ -146,31 +149,33 @@ class _Projection:
         near = [ends + n for n in (factor - 1, factor, factor + 1, 3 * factor + factor // 2)]
         near += [ends + n for n in (64 * factor + 1, 100 * factor - 1)]
         if self.missed(values, near) is None:
-            return SizeCondition(f"when {self._subject(factor)}{words}", least, from_on=False)
-        if most is None or self.whole % factor:
+            return SolvedSizes(self._values(relation, factor, ends), least, from_on=False)
+        if most is None or ends:
             return None
         if self.missed(lambda n: both(values(n), n <= most), (*near, most)) is not None:
             return None
-        return SizeCondition(f"when {self.name} is below {most + 1} and {words}", least, from_on=False)
+        return SolvedSizes(self._values(relation, factor, ends, below=most + 1), least, from_on=False)
 
-    def _subject(self, factor: int) -> str:
-        ends = self.whole % factor
-        return f"{self.name} - {ends} is " if ends else f"{self.name} is "
+    def _values(self, relation: Relation, *numbers: int, exact: bool = True, below: int = 0) -> SizeCondition:
+        return SizeCondition((SizeSet(exact, (self.name,), relation, numbers, below),))
 
-    def _some(self, least: int) -> SizeCondition:
+    def _some(self, least: int) -> SolvedSizes:
         """For some values, of which not more is known than from where on, or up to where."""
         most = self._most(least)
-        bound = f" ≥ {least}" if least > 1 else "" if most is None else f" ≤ {most}"
+        if least > 1:
+            condition = self._values(Relation.FROM, least, exact=False)
+        elif most is not None:
+            condition = self._values(Relation.UP_TO, most, exact=False)
+        else:
+            condition = self._values(Relation.ANY, exact=False)
         more = {least + 1, least + 2, 2 * least, 2 * least + 1, 4 * least}
         from_on = not any(self._is_missed(n) for n in sorted(more.union(_PROBES)) if n > least)
-        return SizeCondition(f"for some {self.name}{bound}", least, from_on, exact=False)
+        return SolvedSizes(condition, least, from_on)
 
-    def _from_to(self, least: int, most: int) -> str:
-        if most == least:
-            return f"when {self.name} is {least}"
-        if least == 1 and self.possible(lambda n: n.equals(0), least=0):
-            return f"when {self.name} ≤ {most}"
-        return f"when {self.name} is {least} to {most}"
+    def _from_to(self, least: int, most: int) -> SizeCondition:
+        if most > least == 1 and self.possible(lambda n: n.equals(0), least=0):
+            return self._values(Relation.UP_TO, most)
+        return self._values(Relation.WITHIN, least, most)
 
     def possible(self, values: Values, *, least: int = 1) -> bool | None:
         """Is it for one of these?"""
@@ -250,11 +255,6 @@ class _Projection:
         yield from dict.fromkeys((*usual, *more))
 
 
-def for_some(names: Iterable[str]) -> str:
-    """``for some n and m``: what depends on sizes in a way that is not solved."""
-    return f"for some {listed(sorted(names))}"
-
-
 def is_parameter(name: str) -> bool:
     """Of the kernel, or a member of one: no place in the grid."""
     return not name.startswith(("blockIdx.", "gridDim."))
@@ -271,8 +271,7 @@ def _above(bound: int, n: Expression, *more: Formula) -> Formula:
     return both(n > bound, *more)
 
 
-def _of_factor(factor: int, rest: int) -> Iterator[tuple[str, Values]]:
+def _of_factor(factor: int, rest: int) -> Iterator[tuple[Relation, Values]]:
     """Numbers that are no multiple where ``rest`` is taken from them, and those that are."""
-    odd, even = (f"no multiple of {factor}", f"a multiple of {factor}") if factor > 2 else ("odd", "even")
-    yield odd, lambda n: _above(rest, n, (n % factor).differs(rest))
-    yield even, lambda n: _above(rest, n, (n % factor).equals(rest))
+    yield Relation.NO_MULTIPLE, lambda n: _above(rest, n, (n % factor).differs(rest))
+    yield Relation.MULTIPLE, lambda n: _above(rest, n, (n % factor).equals(rest))

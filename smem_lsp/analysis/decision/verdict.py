@@ -23,6 +23,7 @@ from smem_lsp.analysis.decision.orderings import (
 )
 from smem_lsp.analysis.decision.parting import Reach
 from smem_lsp.analysis.decision.question import Asker
+from smem_lsp.analysis.decision.reasons import Assumption, Reason, ReasonKind
 from smem_lsp.analysis.decision.reply import Reply
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import SAME_TURN, Open, Pair, Way, in_order
@@ -45,7 +46,7 @@ from smem_lsp.ir.nodes import (
     Proxy,
 )
 from smem_lsp.ir.values import Const, Sym
-from smem_lsp.source import Span, checkpoint, listed
+from smem_lsp.source import Span, checkpoint
 from smem_lsp.source.record import dataclass
 
 _MOST = 160_000  # meetings of the accesses of a kernel, as ``Followed`` counts them
@@ -62,7 +63,7 @@ _MOST_HARD = 6  # pairs too hard, behind which others most likely are, too
 _LEAST_OF_BARRIERS = 150_000
 _OF_BARRIERS = 240_000  # effort about the barriers of a kernel
 _OF_PLACES = 240_000  # about the places of a kernel with many accesses
-TOO_HARD = "too hard within the budget"
+_TOO_HARD = Reason(ReasonKind.TOO_HARD)
 
 
 @dataclass(slots=True)
@@ -122,7 +123,7 @@ class Judge:
                 return
             if asked is None or (each.first.point, each.second.point) in asked:
                 decision = decide(self.asker, each)
-                hard += decision.reason == TOO_HARD
+                hard += decision.reason == _TOO_HARD
                 settled = (
                     asked is None and not to_tell and decision.answer in (Answer.UNDECIDED, Answer.PRESUMED)
                 )
@@ -183,22 +184,20 @@ class Judge:
         kernel = self.of.kernel
         reasons = list(_incomplete(self.of, self.barriers))
         if self.is_too_large:
-            reasons.append(Undecided(kernel.line, "too many pairs of accesses to shared memory"))
+            reasons.append(Undecided(kernel.line, Reason(ReasonKind.MANY_PAIRS)))
         unsafe = [each for each in decisions if not each.answer.is_safe]
-        reasons += _reasons(unsafe)
+        reasons += [Undecided(each.second.line, each.why) for each in unsafe if each.why is not None]
         racy = any(each.answer.is_race for each in unsafe)
         kind = VerdictKind.RACY if racy else VerdictKind.UNDECIDED if reasons else VerdictKind.RACE_FREE
         in_bounds = any(each.answer is Answer.IN_BOUNDS for each in decisions)
+        signed = tuple(sorted(self.asker.not_negative))
         return Verdict(
             kind,
             () if shape is None else (shape,),
             self.asker.axes,
             len(decisions),
             len(decisions) - len(unsafe),
-            (
-                *(("no index leaves its buffer",) if in_bounds else ()),
-                *_not_negative(self.asker.not_negative),
-            ),
+            (*((Assumption(),) if in_bounds else ()), *((Assumption(signed),) if signed else ())),
             tuple(reasons),
             tuple(unsafe),
             self.most,
@@ -462,31 +461,26 @@ def _presumed(asker: Asker, pair: Open, way: Way) -> Decision | None:
         reply = asker.ask(pair.first, pair.second, way, lanes=lanes, tile=pair.tile)
         if reply.answer.is_race or reply.answer is Answer.DATA:
             calls = _calls_between(asker.of, pair, way)
-            reason = f"{calls[0]}() may order the accesses"
+            reason = Reason(ReasonKind.CALL_ORDERS, calls[:1])
             found = _decision(asker.of, replace(pair, surely=frozenset((way,)), lanes=lanes), way, reply)
             return replace(found, answer=Answer.PRESUMED, reason=reason, calls=calls)
     return None
 
 
-def _not_negative(names: Collection[str]) -> Iterator[str]:
-    if names:
-        yield f"{listed(sorted(names))} {'is' if len(names) == 1 else 'are'} not negative"
-
-
-def _what_may_order(of: Followed, pair: Open) -> str:
+def _what_may_order(of: Followed, pair: Open) -> ReasonKind:
     exchanged = pair.lanes and any(load == pair.first.point for _, load in of.delivered)
-    return "a shuffle or vote" if exchanged else "something that is not known"
+    return ReasonKind.EXCHANGE_ORDERS if exchanged else ReasonKind.SOMETHING_ORDERS
 
 
 def _decision(of: Followed, pair: Open, way: Way, reply: Reply) -> Decision:
-    answer, reason = reply.answer, ""
+    answer, kind = reply.answer, None
     if not answer.is_safe:
         if way not in pair.surely:
-            answer, reason = Answer.UNDECIDED, f"{_what_may_order(of, pair)} may order the accesses"
+            answer, kind = Answer.UNDECIDED, _what_may_order(of, pair)
         elif pair.first.guess or pair.second.guess:
-            answer, reason = Answer.UNDECIDED, "it is not certain what is accessed"
+            answer, kind = Answer.UNDECIDED, ReasonKind.GUESSED
         elif answer is Answer.UNDECIDED:
-            reason = _why(reply, pair)
+            kind = _why(reply, pair)
     return Decision(
         pair.first,
         pair.second,
@@ -494,7 +488,7 @@ def _decision(of: Followed, pair: Open, way: Way, reply: Reply) -> Decision:
         lanes=bool(pair.lanes),
         back=way.crossed is not None,
         witness=reply.witness,
-        reason=reason,
+        reason=None if kind is None else Reason(kind),
         condition=reply.condition,
         any_block=reply.any_block,
     )
@@ -517,66 +511,54 @@ def _named_between(of: Followed, pair: Open, way: Way) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _why(reply: Reply, pair: Open) -> str:
+def _why(reply: Reply, pair: Open) -> ReasonKind:
     if reply.no_solver:
-        return "the solver (package z3-solver) is not installed"
+        return ReasonKind.NO_SOLVER
     if reply.out_of_effort and Origin.UNKNOWN not in reply.origin:
-        return TOO_HARD
+        return ReasonKind.TOO_HARD
     for term in reply.unknown:
         if isinstance(term, LoopVar):
-            return "a loop variable is not followed"
+            return ReasonKind.LOOP_VARIABLE
         if isinstance(term, Opaque):
-            return {
-                "call": "the value of a call is not known",
-                "exit": "a value behind a loop is not known",
-                "load": "a loaded value decides",
-            }.get(term.origin, "a value is not followed")
+            return _BY_ORIGIN.get(term.origin, ReasonKind.VALUE)
     if reply.leaves_row:
-        return "an index may leave its row"
+        return ReasonKind.LEAVES_ROW
     if reply.changed:
-        return "a value may change between two loads of it"
+        return ReasonKind.CHANGES
     if reply.sign:
-        return "whether a number is negative is not known"
+        return ReasonKind.SIGN
     if pair.first.kind is AccessKind.WRITE and pair.second.kind is AccessKind.WRITE:
-        return "both write, perhaps the same value"
-    return "an address is not known"
+        return ReasonKind.SAME_VALUE
+    return ReasonKind.ADDRESS
 
 
-def _reasons(found: Iterable[Decision]) -> Iterator[Undecided]:
-    for each in found:
-        if each.answer in (Answer.UNDECIDED, Answer.PRESUMED):
-            yield Undecided(each.second.line, each.reason)
-        elif each.answer is Answer.DATA:
-            yield Undecided(each.second.line, "data decide")
-        elif each.answer is Answer.SIZES:
-            yield Undecided(each.second.line, "parameters decide")
+_BY_ORIGIN = {
+    "call": ReasonKind.CALLED_VALUE,
+    "exit": ReasonKind.VALUE_BEHIND_LOOP,
+    "load": ReasonKind.LOADED_VALUE,
+}
 
 
 def _incomplete(of: Followed, barriers: BarrierJudge) -> Iterator[Undecided]:
     """What keeps a kernel from a proof, whatever its pairs are."""
     kernel = of.kernel
-    if kernel.irregular is not None:
-        yield Undecided(kernel.line, kernel.irregular)
-    if kernel.partly is not None:
-        yield Undecided(kernel.line, kernel.partly)
-    for reason in kernel.hidden:
-        yield Undecided(kernel.line, reason)
-    for reason in kernel.unknown:
-        yield Undecided(kernel.line, reason)
+    for text in (kernel.irregular, kernel.partly, *kernel.hidden, *kernel.unknown):
+        if text is not None:
+            yield Undecided(kernel.line, Reason(ReasonKind.NOT_READ, (text,)))
     for buffer in kernel.buffers:
         if not buffer.placed and not kernel.unknown:
-            yield Undecided(kernel.line, f"not every access to {buffer.name} is seen")
+            yield Undecided(kernel.line, Reason(ReasonKind.UNSEEN, (buffer.name,)))
     for site in barriers.sites:
         if barriers.prove(site) is Reach.UNDECIDED:
-            yield Undecided(site.node.line, _MISSED[barriers.told(site).reach])
+            yield Undecided(site.node.line, Reason(_MISSED[barriers.told(site).reach]))
     for node in of.nodes:
         if isinstance(node, Proxy) or (isinstance(node, Access) and node.beside):
-            yield Undecided(node.line, "the asynchronous proxy accesses shared memory")
+            yield Undecided(node.line, Reason(ReasonKind.PROXY))
 
 
-_MISSED = dict.fromkeys(Reach, "not proved that all threads come to this barrier") | {
-    Reach.DATA: "data decide whether all threads come to this barrier",
-    Reach.SIZES: "parameters decide whether all threads come to this barrier",
-    Reach.CONDITION: "parameters decide whether all threads come to this barrier",
-    Reach.DIVERGES: "some threads miss this barrier and wait at another one",
+_MISSED = dict.fromkeys(Reach, ReasonKind.PERHAPS_MISSED) | {
+    Reach.DATA: ReasonKind.MISSED_BY_DATA,
+    Reach.SIZES: ReasonKind.MISSED_BY_SIZES,
+    Reach.CONDITION: ReasonKind.MISSED_BY_SIZES,
+    Reach.DIVERGES: ReasonKind.MISSED,
 }

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from smem_lsp.analysis.decision.size_sets import SizeCondition
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
 from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount
 from smem_lsp.analysis.values.block_shape import Ground
@@ -26,7 +27,7 @@ class Race:
     ``pending``: the first is an asynchronous copy that its thread has not waited for; ``named``: their warps go
     different ways, and named barriers do not order them; ``ground``: the blocks for which it is shown; ``cut``: one
     access stands in a loop that was not run to its end, so other warps may race, too; ``condition``: for which
-    values of a parameter it happens, in words ("when n ≥ 33"); "": for all; ``any_block``: these are the same in every
+    values of a parameter it happens; None: for all; ``any_block``: these are the same in every
     block; ``untold``: only the verdict counts it,
     because data decide, and nobody names the block.
     """
@@ -43,7 +44,7 @@ class Race:
     pending: bool = False
     named: bool = False
     cut: bool = False
-    condition: str = ""
+    condition: SizeCondition | None = None
     any_block: bool = False
     untold: bool = False
 
@@ -80,7 +81,7 @@ class Overrun:
 class MissingLane:
     """``thread`` comes to the barrier or exchange ``node`` of its warp without ``other``, whose lane the mask names and
     which has not returned. ``tail``: it happens only when a size among the kernel's inputs is no multiple of the
-    block's; ``condition``: for which values of a parameter, in words, where that was solved for; ``data``: loaded
+    block's; ``condition``: for which values of a parameter, where that was solved for; ``data``: loaded
     values decide."""
 
     node: Barrier | Exchange
@@ -88,7 +89,7 @@ class MissingLane:
     other: int
     ground: Ground
     tail: bool
-    condition: str = ""
+    condition: SizeCondition | None = None
     data: bool = False
 
     @property
@@ -192,5 +193,5 @@ def _joined(found: Sequence[Sequence[Shown]]) -> tuple[Shown, ...]:
     )
 
 
-def _condition(shown: object) -> str:
-    return shown.condition if isinstance(shown, Race | MissingLane) else ""
+def _condition(shown: object) -> SizeCondition | None:
+    return shown.condition if isinstance(shown, Race | MissingLane) else None

@@ -14,6 +14,7 @@ from functools import cached_property
 
 from smem_lsp.analysis.decision.conditions import Position, is_of_calls, positions
 from smem_lsp.analysis.decision.model import Answer, Decision, Witness
+from smem_lsp.analysis.decision.reasons import Reason, ReasonKind
 from smem_lsp.analysis.decision.witnesses import evaluator
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
 from smem_lsp.analysis.execution.interpreter import Interpreter
@@ -35,11 +36,11 @@ from smem_lsp.source.record import dataclass
 _MOST = 12  # pairs of a kernel that are run
 
 
-def not_shown(decision: Decision, *, named: bool) -> str:
+def not_shown(decision: Decision, *, named: bool) -> Reason:
     """Why a race that is decided is not told. ``named``: it is about a block that somebody names."""
     if named or decision.witness is None:
-        return "a race that no run shows"
-    return f"a race in some blocks ({'×'.join(map(str, decision.witness.dims))})"
+        return Reason(ReasonKind.NOT_SHOWN)
+    return Reason(ReasonKind.IN_SOME_BLOCKS, decision.witness.dims)
 
 
 @dataclass
@@ -226,12 +227,12 @@ def as_shown(decisions: Iterable[Decision], shown: Iterable[Race], *, named: boo
 
 def _as_shown(decision: Decision, race: Race | None, *, named: bool) -> Decision:
     if race is None and decision.answer.is_race and decision.calls:  # a run takes a call for a barrier
-        reason = f"{decision.calls[0]}() may order the accesses"
+        reason = Reason(ReasonKind.CALL_ORDERS, decision.calls[:1])
         return replace(decision, answer=Answer.PRESUMED, reason=reason)
     if race is None and decision.answer.is_race:
         return replace(decision, answer=Answer.UNDECIDED, reason=not_shown(decision, named=named))
     if race is not None and decision.answer in (Answer.UNDECIDED, Answer.PRESUMED):
-        return replace(decision, answer=Answer.LIKELY if race.data else Answer.RACE, reason="")
+        return replace(decision, answer=Answer.LIKELY if race.data else Answer.RACE, reason=None)
     if race is not None and race.untold and decision.answer is Answer.RACE:
         return replace(decision, answer=Answer.LIKELY)
     return decision

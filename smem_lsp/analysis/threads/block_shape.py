@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from smem_lsp.analysis.threads.uniformity import Control  # which asks for a shape itself
 
 
-_HARDWARE = "hardware"
 _MOST_SHAPES = 8  # of one kernel that are looked at
 
 
@@ -124,13 +123,13 @@ class Evidence:
     """What a kernel's own text implies about its block. ``upper``: bounds that hold if no index leaves its array;
     ``equal``: per axis, the spelled extent of which the number is not known, of an array indexed by that coordinate
     alone, or "" where an array without an extent has parts of a fixed size; ``sample``: a block worth trying, the
-    bounds rounded down to warps. ``sources``: of the bounds in words, per axis; ``bounded``: some are not those of the
-    hardware."""
+    bounds rounded down to warps. ``arrays``: by axis, the array that bounds it, ``s[256]``; ``bounded``: some bounds
+    are not those of the hardware."""
 
     upper: Dims
     equal: Mapping[str, str]
     sample: Dims
-    sources: Mapping[str, str]
+    arrays: Mapping[str, str]
     bounded: bool
 
 
@@ -139,8 +138,10 @@ def evidence(kernel: Kernel, values: ValueFacts, control: Control) -> Evidence:
     upper = dict(zip("xyz", most_threads(kernel)))
     single = single_axes(kernel)
     stated = dict(kernel.stated.asserted_most)
-    bounds = _HARDWARE if kernel.launch_bounds is None else "launch_bounds"
-    sources = {axis: "assert" if upper[axis] == stated.get(axis) else bounds for axis in "xyz"}
+    by_author = {
+        axis for axis in "xyz" if kernel.launch_bounds is not None or upper[axis] == stated.get(axis)
+    }
+    arrays: dict[str, str] = {}
     forms = Forms(values.table, Bounds(values.loops, most_threads(kernel)))
     equal: dict[str, str] = {}
     for node in kernel.body:
@@ -159,15 +160,13 @@ def evidence(kernel: Kernel, values: ValueFacts, control: Control) -> Evidence:
                     equal.update(dict.fromkeys(_behind_a_number(forms, term), ""))
                 continue
             for axis, limit in _limits(forms, term, extent):
-                if limit < upper[axis] or (limit == upper[axis] and sources[axis] == _HARDWARE):
+                if limit < upper[axis] or (limit == upper[axis] and axis not in by_author | arrays.keys()):
                     upper[axis] = limit
-                    sources[axis] = f"{buffer.name}[{text}] at line {node.line}"
+                    arrays[axis] = f"{buffer.name}[{text}]"
     used = values.axes()
     sample = [_whole_warps(upper[axis]) if axis in used and axis not in single else 1 for axis in "xyz"]
-    bounded = any(source != _HARDWARE for source in sources.values())
-    return Evidence(
-        (upper["x"], upper["y"], upper["z"]), equal, (sample[0], sample[1], sample[2]), sources, bounded
-    )
+    most, tried = (upper["x"], upper["y"], upper["z"]), (sample[0], sample[1], sample[2])
+    return Evidence(most, equal, tried, arrays, bool(by_author or arrays))
 
 
 def _behind_a_number(forms: Forms, index: Term) -> list[str]:

@@ -18,6 +18,7 @@ from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Access, AccessKind, Dims
 from smem_lsp.rules import racing
+from smem_lsp.rules.decision_words import why
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.kernel_verdict import kernel_verdict
 from smem_lsp.rules.model import Severity
@@ -141,7 +142,7 @@ def _count(verdicts: Sequence[Verdict], tally: Tally) -> bool:
         tally.free += 1
     else:
         tally.undecided += 1
-        for reason in {each.reason for verdict in verdicts for each in verdict.reasons}:
+        for reason in {why(each.reason) for verdict in verdicts for each in verdict.reasons}:
             tally.reasons[reason] += 1
         return False
     return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smem_lsp.engine import check
+from smem_lsp.rules.decision_words import why
 
 
 def verdict(body: str, launch: str = "k<<<8, 256>>>(p, m);") -> tuple[str, list[str]]:
@@ -17,7 +18,7 @@ def verdict(body: str, launch: str = "k<<<8, 256>>>(p, m);") -> tuple[str, list[
         text += f"void host(float* p, int m) {{ {launch} }}\n"
     (facts,) = check(text).facts
     (found,) = facts.analysis.verdicts
-    return found.kind.value, [each.reason for each in found.reasons]
+    return found.kind.value, [why(each.reason) for each in found.reasons]
 
 
 @pytest.mark.parametrize(

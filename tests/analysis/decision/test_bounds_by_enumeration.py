@@ -16,10 +16,12 @@ from typing import cast
 import pytest
 from carets import expect
 
-from smem_lsp.analysis.decision.either import at_least, either, some_of
+from smem_lsp.analysis.decision.either import at_least, either
 from smem_lsp.analysis.decision.model import Answer, Decision
+from smem_lsp.analysis.decision.size_sets import Relation, SizeCondition, SizeSet, for_some
 from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Access
+from smem_lsp.rules.decision_words import when
 from smem_lsp.rules.model import Finding
 
 _LINE_OF_FIRST = 4
@@ -212,41 +214,43 @@ void h(float* p, int n) { k<<<1, 128>>>(p, p, n); k<<<1, 96>>>(p, p, n); }
     )
 
 
-def under(words: str, answer: Answer = Answer.CONDITION) -> Decision:
-    return Decision(cast("Access", None), cast("Access", None), answer, condition=words)
+def one_of(*sets: SizeSet) -> SizeCondition:
+    return SizeCondition(sets)
+
+
+def from_on(least: int, name: str = "n") -> SizeSet:
+    return SizeSet(True, (name,), Relation.FROM, (least,))
+
+
+EVEN = SizeSet(True, ("n",), Relation.MULTIPLE, (2, 0))
+FEW = SizeSet(True, ("n",), Relation.WITHIN, (4, 9))
+
+
+def under(condition: SizeCondition | None, answer: Answer = Answer.CONDITION) -> Decision:
+    return Decision(cast("Access", None), cast("Access", None), answer, condition=condition)
 
 
 @pytest.mark.parametrize(
     ("one", "other", "both"),
     [
-        ("when n ≥ 65", "when n ≥ 257", "when n ≥ 65"),
-        ("when n ≥ 257", "when n ≥ 65", "when n ≥ 65"),
-        ("when n ≥ 65", "when m ≥ 257", "when n ≥ 65, or when m ≥ 257"),
-        ("when n is 4 to 9", "when n ≥ 65", "when n is 4 to 9, or when n ≥ 65"),
-        ("when n ≥ 65, or when n is even", "when n ≥ 70", "when n ≥ 65, or when n is even"),
-        ("when n is even", "when n is even", "when n is even"),
+        ([from_on(65)], from_on(257), "when n ≥ 65"),
+        ([from_on(257)], from_on(65), "when n ≥ 65"),
+        ([from_on(65)], from_on(257, "m"), "when n ≥ 65, or when m ≥ 257"),
+        ([FEW], from_on(65), "when n is 4 to 9, or when n ≥ 65"),
+        ([from_on(65), EVEN], from_on(70), "when n ≥ 65, or when n is even"),
+        ([EVEN], EVEN, "when n is even"),
+        ([EVEN], SizeSet(False, ("n",)), "when n is even, or for some n"),
     ],
 )
-def test_two_conditions_of_one_pair_are_told_as_one(one: str, other: str, both: str) -> None:
-    assert either(under(one), under(other)).condition == both
+def test_two_conditions_of_one_pair_are_told_as_one(one: list[SizeSet], other: SizeSet, both: str) -> None:
+    assert when(either(under(one_of(*one)), under(one_of(other))).condition) == both
 
 
 def test_what_is_not_solved_on_another_way_leaves_a_bound_that_is_enough() -> None:
-    open_ = under("for some n", Answer.SIZES)
-    assert at_least(under("when n ≥ 65"), open_).condition == "for all n ≥ 65, perhaps for others"
-    assert at_least(under("when n is even"), open_).condition == "when n is even"
-    assert at_least(under("when n ≥ 65"), under("", Answer.UNDECIDED)).condition == "when n ≥ 65"
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "when n ≥ 3",
-        "when n ≠ 3",
-        "when n is 2 to 5",
-        "for all n ≥ 2, perhaps for others",
-        "when n - 3 is odd",
-    ],
-)
-def test_what_no_run_shows_is_said_of_some_numbers(words: str) -> None:
-    assert some_of(words) == "for some n"
+    bound, even, open_ = under(one_of(from_on(65))), under(one_of(EVEN)), under(for_some("n"), Answer.SIZES)
+    enough = at_least(bound, open_)
+    assert when(enough.condition) == "for all n ≥ 65, perhaps for others"
+    assert when(at_least(even, open_).condition) == "when n is even"
+    assert when(at_least(bound, under(None, Answer.UNDECIDED)).condition) == "when n ≥ 65"
+    assert when(either(enough, under(one_of(from_on(70)))).condition) == "for all n ≥ 65, perhaps for others"
+    assert when(either(enough, under(one_of(from_on(33)))).condition) == "when n ≥ 33"

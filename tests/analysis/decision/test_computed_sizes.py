@@ -12,6 +12,7 @@ from smem_lsp.analysis.decision.model import Answer, Decision
 from smem_lsp.analysis.values.block_shape import dims_of
 from smem_lsp.engine import check
 from smem_lsp.facts.decided import judge_of
+from smem_lsp.rules.decision_words import why
 
 KERNEL = """\
 __global__ void k(int *out, int n, int m) {{
@@ -87,7 +88,7 @@ def parted(condition: str) -> tuple[list[str], list[str]]:
     (facts,) = report.facts
     (verdict,) = facts.analysis.verdicts
     told = [each.message for each in report.findings if each.code == "SMEM203"]
-    return told, [each.reason for each in verdict.reasons]
+    return told, [why(each.reason) for each in verdict.reasons]
 
 
 def test_the_barrier_that_some_miss_has_what_is_computed() -> None:

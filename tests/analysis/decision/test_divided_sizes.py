@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from smem_lsp.analysis.decision.model import Verdict, VerdictKind
+from smem_lsp.analysis.decision.reasons import Assumption
 from smem_lsp.engine import check
 
 
@@ -36,7 +37,7 @@ void go(const int *in, int *out, int n) {{ k<<<{grid}, 48>>>(in, out, n); }}
 def test_that_they_are_not_negative_is_assumed(body: str, assumed: bool) -> None:
     found = verdict(body)
     assert found.kind is VerdictKind.RACE_FREE, found.reasons
-    assert ("n is not negative" in found.assumes) is assumed
+    assert (Assumption(("n",)) in found.assumes) is assumed
 
 
 @pytest.mark.parametrize(("grid", "free"), [(5, True), (2, True), (1, False)])
@@ -61,7 +62,7 @@ void go(Sizes n) { k<<<8, 256, (n.x + n.y + n.z) * 4>>>(n); }
 """
     (found,) = check(text).facts[0].analysis.verdicts
     assert found.kind is VerdictKind.RACE_FREE
-    assert "n.x, n.y and n.z are not negative" in found.assumes
+    assert Assumption(("n.x", "n.y", "n.z")) in found.assumes
     (found,) = check(text.replace("c = b + n.y", "c = b + n.y - 1")).facts[0].analysis.verdicts
     assert found.kind is not VerdictKind.RACE_FREE
 

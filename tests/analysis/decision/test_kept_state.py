@@ -9,6 +9,7 @@ from smem_lsp.analysis.values.block_shape import dims_of
 from smem_lsp.analysis.values.terms import Const
 from smem_lsp.engine import check
 from smem_lsp.facts.decided import judge_of
+from smem_lsp.rules.decision_words import why
 
 HEAD = """\
 struct State { int flags; int mask; int at; int width; int many[64]; };
@@ -49,7 +50,7 @@ def told(body: str) -> list[tuple[str, str, int]]:
 
 def reasons(body: str) -> list[str]:
     (verdict,) = check(HEAD + body + TAIL).facts[-1].analysis.verdicts
-    return [] if verdict.kind is VerdictKind.RACE_FREE else [each.reason for each in verdict.reasons]
+    return [] if verdict.kind is VerdictKind.RACE_FREE else [why(each.reason) for each in verdict.reasons]
 
 
 TURNS = """

@@ -6,6 +6,7 @@ import pytest
 
 from smem_lsp.analysis.decision.model import Answer, Decision, VerdictKind
 from smem_lsp.engine import check
+from smem_lsp.rules.decision_words import why
 
 KERNEL = """\
 __global__ void k({pointer}, float *out, const int *keys, int n) {{
@@ -101,7 +102,7 @@ FILL = "list[t] = g[t]; __syncthreads();"
 def stored(body: str) -> tuple[VerdictKind, set[tuple[Answer, str]]]:
     (facts,) = check(SHARED.format(body=body)).facts
     (found,) = facts.analysis.verdicts
-    return found.kind, {(each.answer, each.reason) for each in found.decisions}
+    return found.kind, {(each.answer, why(each.reason)) for each in found.decisions}
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import check
+from smem_lsp.rules.decision_words import why
 from smem_lsp.rules.model import Severity
 
 HEAD = """\
@@ -161,4 +162,4 @@ def test_what_races_in_some_blocks_only_is_undecided_and_names_one() -> None:
     report = check(HEAD + "s[t % 64] += in[t];\n}\n")
     (verdict,) = report.facts[0].analysis.verdicts
     assert verdict.kind is UNDECIDED
-    assert [each.reason for each in verdict.reasons] == ["a race in some blocks (65×1×1)"]
+    assert [why(each.reason) for each in verdict.reasons] == ["a race in some blocks (65×1×1)"]

@@ -40,7 +40,7 @@ def test_launch_bounds_are_upper_bounds() -> None:
     found = analyse("s[tid] = 0;", attributes="__launch_bounds__(128)")
     said = evidence(found.kernel, found.values, found.control)
     assert said.upper == (128, 128, 64)
-    assert said.sources["x"] == "launch_bounds"
+    assert said.bounded and not said.arrays
 
 
 def test_an_extent_of_1024_is_evidence() -> None:
@@ -49,9 +49,9 @@ def test_an_extent_of_1024_is_evidence() -> None:
         assert evidence(found.kernel, found.values, found.control).bounded == bounded
 
 
-def test_a_bound_names_its_source() -> None:
+def test_a_bound_names_its_array() -> None:
     found = analyse("__shared__ int u[96]; u[tid] = 0;")
-    assert evidence(found.kernel, found.values, found.control).sources["x"] == "u[96] at line 4"
+    assert evidence(found.kernel, found.values, found.control).arrays == {"x": "u[96]"}
 
 
 def test_a_symbolic_extent_names_the_block() -> None:
