@@ -85,7 +85,7 @@ _WHY = {
     ReasonKind.NO_SOLVER: "the solver (package z3-solver) is not installed",
     ReasonKind.TOO_HARD: "too hard within the budget",
     ReasonKind.LOOP_VARIABLE: "a loop variable is not followed",
-    ReasonKind.CALLED_VALUE: "the value of a call is not known",
+    ReasonKind.CALLED_VALUE: "what {}() returns is not known",
     ReasonKind.VALUE_BEHIND_LOOP: "a value behind a loop is not known",
     ReasonKind.LOADED_VALUE: "a loaded value decides",
     ReasonKind.VALUE: "a value is not followed",

@@ -7,6 +7,7 @@ import pytest
 
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import check
+from smem_lsp.rules.kernel_verdict import kernel_verdict
 
 MEMBERS = """
 template <class T> struct Of {
@@ -163,3 +164,9 @@ def test_what_may_be_an_object_that_reads_is_never_taken_for_a_number() -> None:
         "#include <elsewhere.h>\n__device__ int get(int* s, int i) { auto p = place(s, i); return p; }\n"
     )
     assert kind(unknown, "s[t] = t; out[t] = get(s, 63 - t);") is not VerdictKind.RACE_FREE
+
+
+def test_a_call_that_leaves_a_kernel_open_is_named() -> None:
+    text = "__device__ int pick(int i);\n__global__ void k() { __shared__ int s[64]; s[pick(threadIdx.x)] = threadIdx.x; }\n"
+    verdict = kernel_verdict(check(text + "void host() { k<<<1, 64>>>(); }").facts[0])
+    assert [each.text for each in verdict.reasons] == ["what pick() returns is not known"]

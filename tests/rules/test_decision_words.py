@@ -47,6 +47,7 @@ ARGS = {
     ReasonKind.NOT_READ: ("goto",),
     ReasonKind.UNSEEN: ("s",),
     ReasonKind.CALL_ORDERS: ("wait",),
+    ReasonKind.CALLED_VALUE: ("pick",),
     ReasonKind.IN_SOME_BLOCKS: (65, 1, 1),
 }
 
@@ -55,6 +56,7 @@ def test_every_reason_has_words_of_its_own() -> None:
     told = {why(Reason(kind, ARGS.get(kind, ()))) for kind in ReasonKind}
     assert len(told) == len(ReasonKind) and "" not in told
     assert {"goto", "not every access to s is seen", "wait() may order the accesses"} <= told
+    assert "what pick() returns is not known" in told
     assert "a race in some blocks (65×1×1)" in told
 
 

@@ -29,7 +29,7 @@ class ReasonKind(Enum):
     NO_SOLVER = auto()
     TOO_HARD = auto()
     LOOP_VARIABLE = auto()  # it is not followed
-    CALLED_VALUE = auto()
+    CALLED_VALUE = auto()  # of a function that is not followed: its name
     VALUE_BEHIND_LOOP = auto()
     LOADED_VALUE = auto()
     VALUE = auto()  # another one

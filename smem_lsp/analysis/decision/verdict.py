@@ -467,20 +467,20 @@ def _presumed(asker: Asker, pair: Open, way: Way) -> Decision | None:
     return None
 
 
-def _what_may_order(of: Followed, pair: Open) -> ReasonKind:
+def _what_may_order(of: Followed, pair: Open) -> Reason:
     exchanged = pair.lanes and any(load == pair.first.point for _, load in of.delivered)
-    return ReasonKind.EXCHANGE_ORDERS if exchanged else ReasonKind.SOMETHING_ORDERS
+    return Reason(ReasonKind.EXCHANGE_ORDERS if exchanged else ReasonKind.SOMETHING_ORDERS)
 
 
 def _decision(of: Followed, pair: Open, way: Way, reply: Reply) -> Decision:
-    answer, kind = reply.answer, None
+    answer, reason = reply.answer, None
     if not answer.is_safe:
         if way not in pair.surely:
-            answer, kind = Answer.UNDECIDED, _what_may_order(of, pair)
+            answer, reason = Answer.UNDECIDED, _what_may_order(of, pair)
         elif pair.first.guess or pair.second.guess:
-            answer, kind = Answer.UNDECIDED, ReasonKind.GUESSED
+            answer, reason = Answer.UNDECIDED, Reason(ReasonKind.GUESSED)
         elif answer is Answer.UNDECIDED:
-            kind = _why(reply, pair)
+            reason = _why(reply, pair)
     return Decision(
         pair.first,
         pair.second,
@@ -488,7 +488,7 @@ def _decision(of: Followed, pair: Open, way: Way, reply: Reply) -> Decision:
         lanes=bool(pair.lanes),
         back=way.crossed is not None,
         witness=reply.witness,
-        reason=None if kind is None else Reason(kind),
+        reason=reason,
         condition=reply.condition,
         any_block=reply.any_block,
     )
@@ -511,16 +511,29 @@ def _named_between(of: Followed, pair: Open, way: Way) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _why(reply: Reply, pair: Open) -> ReasonKind:
+def _why(reply: Reply, pair: Open) -> Reason:
+    for term in () if reply.no_solver or _is_too_hard(reply) else reply.unknown:
+        if isinstance(term, Opaque) and term.call:
+            return Reason(ReasonKind.CALLED_VALUE, (term.call,))
+        if isinstance(term, LoopVar | Opaque):
+            return Reason(_OF_UNKNOWN.get(_origin(term), ReasonKind.VALUE))
+    return Reason(_kind(reply, pair))
+
+
+def _is_too_hard(reply: Reply) -> bool:
+    return reply.out_of_effort and Origin.UNKNOWN not in reply.origin
+
+
+def _origin(term: LoopVar | Opaque) -> str:
+    return term.origin if isinstance(term, Opaque) else "loop"
+
+
+def _kind(reply: Reply, pair: Open) -> ReasonKind:
+    """Of what has not to be unknown."""
     if reply.no_solver:
         return ReasonKind.NO_SOLVER
-    if reply.out_of_effort and Origin.UNKNOWN not in reply.origin:
+    if _is_too_hard(reply):
         return ReasonKind.TOO_HARD
-    for term in reply.unknown:
-        if isinstance(term, LoopVar):
-            return ReasonKind.LOOP_VARIABLE
-        if isinstance(term, Opaque):
-            return _BY_ORIGIN.get(term.origin, ReasonKind.VALUE)
     if reply.leaves_row:
         return ReasonKind.LEAVES_ROW
     if reply.changed:
@@ -532,10 +545,10 @@ def _why(reply: Reply, pair: Open) -> ReasonKind:
     return ReasonKind.ADDRESS
 
 
-_BY_ORIGIN = {
-    "call": ReasonKind.CALLED_VALUE,
+_OF_UNKNOWN = {
     "exit": ReasonKind.VALUE_BEHIND_LOOP,
     "load": ReasonKind.LOADED_VALUE,
+    "loop": ReasonKind.LOOP_VARIABLE,
 }
 
 

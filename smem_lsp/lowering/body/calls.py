@@ -125,7 +125,7 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
     if isinstance(meaning, Variable):
         held = ctx.clobber(Var(meaning.index), expr.lo, expr.hi)
         result = unknown_calls.unknown_call(ctx, expr, scope, callee.text)
-        return ctx.lost_address(held | ctx.points_to.may_point_to(result), call=callee.text)
+        return ctx.lost_address(held | ctx.points_to.may_point_to(result), call=effects.words(ctx, callee))
     return unknown_calls.unknown_call(ctx, expr, scope, callee.text)
 
 
@@ -218,7 +218,7 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScop
     unknown_calls.passed_over(ctx, expr, definitions, scope)
     if isinstance(base, Var):
         ctx.points_to.add(base.index, reached)
-    return ctx.lost_address(held | reached, call=callee.name)
+    return ctx.lost_address(held | reached, call=effects.words(ctx, callee))
 
 
 def _called_place(ctx: Context, expr: tree.Call, callee: tree.Expr, scope: LocalScope) -> Value | Ref:
@@ -232,7 +232,7 @@ def _called_place(ctx: Context, expr: tree.Call, callee: tree.Expr, scope: Local
         ctx.outside.write(base)
         reached = unknown_calls.hand_over(ctx, expr, scope, name, definitions)
         unknown_calls.passed_over(ctx, expr, definitions, scope)
-        return ctx.lost_address(reached, call=name)
+        return ctx.lost_address(reached, call=effects.words(ctx, expr.callee))
     record = None if base.pointer or base.shape else objects.placed(base.kind)
     if record is not None:
         called = tree.Name(callee.lo, callee.hi, "operator()")
@@ -255,7 +255,7 @@ def _not_followed(
     )
     reached = unknown_calls.hand_over(ctx, expr, scope, name, ())
     ctx.may_synchronise()
-    return ctx.lost_address(base.bases | reached, call=name)
+    return ctx.lost_address(base.bases | reached, call=effects.words(ctx, expr.callee))
 
 
 def _accessor(

@@ -38,7 +38,7 @@ def unknown_call(ctx: Context, expr: tree.Call, scope: LocalScope, name: str) ->
         ctx.limits.note_unexact(f"{name} is not in sight: it may have shared arrays of its own")
     found = overloads.candidates(ctx, expr.callee, expr, scope) if isinstance(expr.callee, tree.Name) else ()
     passed_over(ctx, expr, [each.function for each in found] or _of_packs(ctx, expr, scope), scope)
-    return ctx.lost_address(reached, call=name)
+    return ctx.lost_address(reached, call=effects.words(ctx, expr.callee))
 
 
 def passed_over(ctx: Context, expr: tree.Call, definitions: Sequence[Function], scope: LocalScope) -> None:
