@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import Source
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Type
+from smem_lsp.semantics.types import Reference, Type
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.lookahead import Symbols
@@ -15,10 +17,38 @@ from smem_lsp.syntax.parse import Body, Function
 def returned_by_function(function: Function, scope: Scope) -> Type | None:
     """The type that a function is declared to return; None: a deduced or an unknown one. ``scope``: of its body, with
     its template arguments."""
-    source, head, behind = _HEAD.of(
-        function.definition.store, function.symbols, lambda: _declaration(function)
-    )
+    source, head, behind = _head(function)
     return type_of.returned(source, head, behind, scope)
+
+
+def returns_reference(function: Function, scope: Scope) -> bool | None:
+    """Does a function return a reference, by its type after aliases and template arguments? None: what it returns
+    decides, as for ``decltype(auto)`` ([dcl.type.decltype]). ``scope``: as in ``returned_by_function``."""
+    kind = returned_by_function(function, scope)
+    if kind is not None:
+        return isinstance(kind, Reference)
+    if result_mark(function) in ("AMP", "AND_AND"):
+        return True
+    return None if "DECLTYPE" in (*function.head.kinds, *_behind(function)) else False
+
+
+def result_mark(function: Function) -> str:
+    """The kind of the last token of the type of the result: ``T& f(...)``, ``operator T*()``, ``auto f() -> T&``."""
+    source, (lo, hi), _ = _head(function)
+    trailing = _behind(function)
+    if "ARROW" in trailing:
+        return trailing[-1]
+    return source.kinds[hi - 1] if hi > lo else ""
+
+
+def _behind(function: Function) -> Sequence[str]:
+    """The kinds of the tokens between parameters and body."""
+    source, _, (lo, hi) = _head(function)
+    return source.kinds[lo:hi]
+
+
+def _head(function: Function) -> _Declaration:
+    return _HEAD.of(function.definition.store, function.symbols, lambda: _declaration(function))
 
 
 def returned_by_lambda(

@@ -47,7 +47,7 @@ def of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
             one, other = of(ctx, expr.yes, scope), of(ctx, expr.no, scope)
             return one if one == other else None
         case tree.Call():
-            found_types = {returned(function, around) for function, around in _called(ctx, expr, scope)}
+            found_types = {returned(function, around) for function, around in called(ctx, expr, scope)}
             return found_types.pop() if len(found_types) == 1 else None
     return None
 
@@ -86,13 +86,9 @@ def is_type(callee: tree.Name, scope: LocalScope) -> bool:
 # ---- calls -----------------------------------------------------------------------------------------------------------
 
 
-def called(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[Function]:
-    """The functions that a call may mean, all of them; empty when they are not in sight."""
-    return [function for function, _ in _called(ctx, expr, scope)]
-
-
-def _called(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[tuple[Function, Scope]]:
-    """The same, each with the scope of its class or file."""
+def called(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[tuple[Function, Scope]]:
+    """The functions that a call may mean, all of them, each with the scope of its class or file; empty when they are
+    not in sight."""
     callee = expr.callee
     if isinstance(callee, tree.Member):
         record = _class_of_member(ctx, callee, scope)
@@ -148,7 +144,7 @@ def _of_operator(ctx: Context, expr: value_categories.Operation, scope: LocalSco
     first = kinds[0]
     if symbol in ("[]", "*") and isinstance(first, Pointer | Array):
         return plain_type(first.target if isinstance(first, Pointer) else first.element)
-    found = _operators(ctx, symbol, operands, kinds, expr, scope)
+    found = operators(ctx, symbol, operands, kinds, expr, scope)
     if found:
         return returned(*found[0]) if len(found) == 1 else None
     if symbol == "=":
@@ -163,19 +159,8 @@ def operators(
     kinds: Sequence[Type | None],
     expr: tree.Expr,
     scope: LocalScope,
-) -> list[Function]:
-    """The functions that an operator may call; empty: none, or they are not in sight. ``kinds``: of its operands."""
-    return [function for function, _ in _operators(ctx, symbol, operands, kinds, expr, scope)]
-
-
-def _operators(
-    ctx: Context,
-    symbol: str,
-    operands: Sequence[tree.Expr],
-    kinds: Sequence[Type | None],
-    expr: tree.Expr,
-    scope: LocalScope,
 ) -> list[tuple[Function, Scope]]:
+    """The functions that an operator may call, as in ``called``. ``kinds``: of its operands."""
     records = [kind for kind in kinds if isinstance(kind, Record)]
     if not records:
         return []

@@ -12,7 +12,12 @@ from dataclasses import replace
 
 from smem_lsp.elaborate import operators
 from smem_lsp.elaborate.initializers import parameter_list
-from smem_lsp.elaborate.returned_types import returned_by_function, returned_by_lambda
+from smem_lsp.elaborate.returned_types import (
+    result_mark,
+    returned_by_function,
+    returned_by_lambda,
+    returns_reference,
+)
 from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.ir.nodes import (
     Access,
@@ -38,6 +43,7 @@ from smem_lsp.lowering.body import (
     forward_jumps,
     function_values,
     header_arrays,
+    implicit_calls,
     lifetimes,
     namespace_arrays,
     objects,
@@ -218,6 +224,8 @@ def inline(
 def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """``return expr;`` of a body that is inlined."""
     outcome = ctx.inlining.outcomes[-1]
+    if outcome.by_category:
+        outcome.by_category, outcome.reference = False, _is_reference(ctx, expr, scope)
     if outcome.deduced and not (outcome.reference or outcome.pointer or outcome.values or outcome.refs):
         if outcome.record is None:
             _return_object(ctx, outcome, objects.followed(expression_types.of(ctx, expr, scope)))
@@ -252,6 +260,20 @@ def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
             outcome.bound.append(bound)
             ctx.inlining.references.add(outcome.variable)
         ctx.assign(outcome.variable, result)
+
+
+def _is_reference(ctx: Context, expr: tree.Expr, scope: LocalScope) -> bool:
+    """Does ``decltype(auto)`` make a reference of what is returned ([dcl.type.decltype])? A name alone has the type
+    that it is declared with."""
+    at, texts = ctx.at.base + expr.lo, ctx.at.body.tokens.texts
+    if isinstance(expr, tree.Name) and texts[at - 1] != "(":
+        parameters = overloads.parameters_of(ctx.at.function) or ()
+        named = [each for each in parameters if each.name == expr.text]
+        return named[0].reference if named else isinstance(scope.lookup(expr.text), View)
+    category = value_categories.given(ctx, expr, scope).category
+    if category is None:
+        implicit_calls.note(ctx, f"whether {called_name(ctx.at.function)} returns a reference", expr)
+    return category in (Category.LVALUE, Category.XVALUE)
 
 
 # ---- which calls -----------------------------------------------------------------------------------------------------
@@ -695,16 +717,13 @@ def body(
     point = ctx.out.next_point()
     ctx.out.reserve(2)  # for flags
     of_lambda = block is not ctx.at.body_of(function).statements
-    outcome = _outcome_of_lambda(ctx, kind) if of_lambda else _outcome(ctx, function)
-    if not outcome.deduced and not of_lambda and result_mark(function) in ("NAME", "GT", "SHIFT"):
-        _return_object(ctx, outcome, objects.followed(returned_by_function(function, inner.constant_scope())))
+    outcome = _outcome_of_lambda(ctx, kind) if of_lambda else _outcome(ctx, function, inner.constant_scope())
     ctx.inlining.depth += 1
     ctx.inlining.outcomes.append(outcome)
     labels, ctx.inlining.labels = ctx.inlining.labels, ()
     again, ctx.inlining.again = ctx.inlining.again, {}
     with ctx.at.within(function), ctx.out.collect() as emitted, ctx.breaking(""):
         whole = not of_lambda
-        outcome.type = returned_by_function(function, inner.constant_scope()) if whole else kind
         if not outcome.pointer:
             ctx.variables.readings[outcome.variable] = conversions.reading_of(outcome.type)
         statements.block(ctx, block, inner, braces=statements.braces_of(function) if whole else None)
@@ -728,18 +747,24 @@ def body(
     return known if not outcome.values else known.moved(None)
 
 
-def _outcome(ctx: Context, function: Function) -> Outcome:
-    mark = result_mark(function)
-    outcome = Outcome(ctx.variables.declare("result"), mark == "AMP", mark == "STAR")
-    texts = function.head.texts[: function.island.name - function.island.head]
-    outcome.deduced = "auto" in texts
+def _outcome(ctx: Context, function: Function, constants: Scope) -> Outcome:
+    """``constants``: with the template arguments of this call."""
+    kind, reference = returned_by_function(function, constants), returns_reference(function, constants)
+    pointer = isinstance(kind, Pointer) if kind is not None else result_mark(function) == "STAR"
+    outcome = Outcome(ctx.variables.declare("result"), reference is True, pointer, type=kind)
+    outcome.deduced = (
+        kind is None and "auto" in function.head.texts[: function.island.name - function.island.head]
+    )
+    outcome.by_category = reference is None
+    if not outcome.reference:
+        _return_object(ctx, outcome, objects.followed(kind))
     return outcome
 
 
 def _outcome_of_lambda(ctx: Context, kind: Type | None) -> Outcome:
     """``kind``: the type that stands behind ``->``; None: it is deduced, or not known."""
     reference, pointer = isinstance(kind, Reference), isinstance(kind, Pointer)
-    outcome = Outcome(ctx.variables.declare("result"), reference, pointer)
+    outcome = Outcome(ctx.variables.declare("result"), reference, pointer, type=kind)
     outcome.deduced = kind is None
     if not reference:
         _return_object(ctx, outcome, objects.followed(kind))
@@ -761,34 +786,6 @@ def called_name(function: Function) -> str:
         return f"operator {symbol}" if symbol[0].isidentifier() else f"operator{symbol}"
     at, texts = function.definition.island.name, function.definition.tokens.texts
     return f"~{function.name}" if at and texts[at - 1] == "~" else function.name
-
-
-def result_mark(function: Function) -> str:
-    """What the type of the result ends with: ``T& f(...)``, ``operator T*()``. A lambda's result is a value."""
-    island, kinds = function.island, function.head.kinds
-    name = island.name - island.head
-    at = _qualified(name, kinds)
-    if function.name == "operator" and kinds[name + 1] not in ("LP", "LB"):  # of a conversion
-        at = island.parameters[0] - 1 - island.head
-    elif at and kinds[at - 1] == "OPERATOR":
-        at -= 1
-    return kinds[at - 1] if at else ""
-
-
-def _qualified(at: int, kinds: Sequence[str]) -> int:
-    """Where a name begins with all that stands in front of its ``::``: ``Class<T>::name``."""
-    while at > 1 and kinds[at - 1] == "SCOPE":
-        at -= 2
-        depth = _CLOSED.get(kinds[at], 0)
-        while depth > 0 and at > 0:
-            at -= 1
-            depth += _CLOSED.get(kinds[at], -1 if kinds[at] == "LT" else 0)
-        if kinds[at] == "LT":
-            at -= 1
-    return at
-
-
-_CLOSED = {"GT": 1, "SHIFT": 2}
 
 
 def doubtful(items: Sequence[Node]) -> Seq:

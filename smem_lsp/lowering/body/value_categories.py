@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from smem_lsp.elaborate import returned_types
 from smem_lsp.elaborate.value_categories import Category, Given
-from smem_lsp.lowering.body import expression_types, inlining
+from smem_lsp.lowering.body import expression_types
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.callees.intrinsics import takes_values
 from smem_lsp.lowering.state.context import Context
@@ -14,6 +15,7 @@ from smem_lsp.lowering.state.effects import SAME_OBJECT, designated, pointed_to
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope, This, Variable, View
 from smem_lsp.lowering.state.template_header import template_parameters
 from smem_lsp.semantics import type_of
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Array, Pointer, Record, Reference
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
@@ -132,31 +134,33 @@ def _of_call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Given:
     return _UNKNOWN
 
 
-def _returned(functions: Sequence[Function]) -> Given:
+def _returned(functions: Sequence[tuple[Function, Scope]]) -> Given:
     """What functions return, if it is of one category ([expr.call]/13)."""
-    found = {_returned_by(each) for each in functions}
+    found = {_returned_by(*each) for each in functions}
     return found.pop() if len(found) == 1 else _UNKNOWN
 
 
-def _returned_by(function: Function) -> Given:
+def _returned_by(function: Function, scope: Scope) -> Given:
     """What a template parameter returns may be a reference itself."""
-    own = template_parameters(function)
-    words = function.head.texts[: function.island.name - function.island.head]
-    if "decltype" in words or "->" in function.definition.tokens.texts[: function.definition.island.body[0]]:
-        return _UNKNOWN
-    if not own.isdisjoint(words):
+    mark = returned_types.result_mark(function)
+    named = template_parameters(function).intersection(
+        function.head.texts[: function.island.name - function.island.head]
+    )
+    if named:
         parameters = overloads.parameters_of(function) or ()
-        mark = inlining.result_mark(function)
         if mark == "AND_AND" or any(overloads.takes_freely(each, function) for each in parameters):
             return _UNKNOWN
-    return _MARKS.get(inlining.result_mark(function), _UNKNOWN)
+        if named.isdisjoint(word for each in parameters for word in each.words):
+            return _UNKNOWN  # the call spells it
+    reference = returned_types.returns_reference(function, scope)
+    if reference is None:
+        return _UNKNOWN
+    if not reference:
+        return _VALUE
+    return _MARKS.get(mark, _UNKNOWN)
 
 
-_MARKS = {
-    "AMP": _PLACE,
-    "AND_AND": Given(category=Category.XVALUE),
-    **dict.fromkeys(("NAME", "TYPE", "GT", "SHIFT", "STAR"), _VALUE),
-}
+_MARKS = {"AMP": _PLACE, "AND_AND": Given(category=Category.XVALUE)}
 
 
 def _of_cast(expr: tree.Cast, scope: LocalScope) -> Given:

@@ -66,7 +66,7 @@ class Outcome:
     ``pointer``: it returns addresses; ``bound``: variables with the addresses of the places outside shared memory;
     ``type``: what it is declared to return, None: not known; ``record``: the class of the object that it returns, whose
     members are followed; ``objects``: those that it returns by reference; ``deduced``: its type is that of what it
-    returns."""
+    returns; ``by_category``: whether it is a reference, too."""
 
     variable: int
     reference: bool
@@ -78,6 +78,7 @@ class Outcome:
     record: Record | None = None
     objects: list[int] = field(default_factory=list)
     deduced: bool = False
+    by_category: bool = False
 
     @property
     def number(self) -> bool:
