@@ -11,6 +11,7 @@ from smem_lsp.lowering.body import (
     expressions,
     function_values,
     header_arrays,
+    implicit_calls,
     inlining,
     methods,
     objects,
@@ -226,6 +227,13 @@ def _called_place(ctx: Context, expr: tree.Call, callee: tree.Expr, scope: Local
     base = expressions.operand(ctx, callee, scope)
     name = callee.text if isinstance(callee, tree.Name) else "a call"
     if not isinstance(base, Ref):
+        if isinstance(base, Var):
+            operator = tree.Member(callee.lo, callee.hi, callee, ".", "operator()")
+            followed = methods.call_result(ctx, base, expr, operator, scope)
+            if followed is not None:
+                return followed
+        if ctx.points_to.may_point_to(base) - ctx.points_to.escaped:
+            implicit_calls.note(ctx, f"`{effects.words(ctx, callee)}(...)`", expr)
         definitions = _of_type(ctx, callee, "operator()", expr, scope)
         if not definitions:
             return unknown_calls.unknown_call(ctx, expr, scope, name)
