@@ -74,7 +74,7 @@ template <class T> __device__ int read(T of) { return of; }
 
 
 def kind(prelude: str, body: str) -> VerdictKind:
-    text = f"{prelude}__global__ void k(int* out) {{ __shared__ int s[64]; int t = threadIdx.x; {body} }}\n"
+    text = f"{prelude}__global__ void k(int* out) {{ __shared__ int s[128]; int t = threadIdx.x; {body} }}\n"
     (found,) = check(text + "void host(int* out) { k<<<1, 64>>>(out); }").facts[0].analysis.verdicts
     return found.kind
 
@@ -190,3 +190,101 @@ def test_a_call_that_leaves_a_kernel_open_is_named() -> None:
 )
 def test_a_value_is_that_of_when_it_was_computed(body: str, found: VerdictKind) -> None:
     assert kind("struct P { int a; };\n", body + " out[t] = t;") is found
+
+
+RESULTS = """
+using R = int&;
+struct At {
+  int* p;
+  __device__ R operator*() const { return *p; }
+  __device__ R operator[](int i) const;
+  __device__ void operator()(int i) const { p[i] = threadIdx.x; }
+  __device__ const At& self() const { return *this; }
+};
+__device__ R At::operator[](int i) const { return p[i]; }
+template <class T> struct Of {
+  T* p; using ref = T&; __device__ ref operator()(int i) const { return p[i]; }
+  __device__ typename Of<T>::ref at(int i) const { return p[i]; }
+};
+__device__ decltype(auto) element(int* p, int i) { return p[i]; }
+__device__ auto trailing(int* p, int i) -> decltype(p[i]) { return p[i]; }
+__device__ auto&& forwarded(int* p, int i) { return p[i]; }
+template <class V> __device__ V as(int* p) { return *p; }
+__device__ R one_of(int& a, int& b, bool first) { return first ? a : b; }
+__device__ At made(int* p) { return {p}; }
+__device__ const At& same(const At& a) { return a; }
+__device__ decltype(auto) copied(int& x) { int y = x; return y; }
+"""
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        "At a{{s + {i}}}; *a = t;",
+        "At a{{s}}; a[{i}] = t;",
+        "Of<int> a{{s}}; a({i}) = t;",
+        "Of<int> a{{s}}; a.at({i}) = t;",
+        "element(s, {i}) = t;",
+        "trailing(s, {i}) = t;",
+        "forwarded(s, {i}) = t;",
+        "as<int&>(s + {i}) = t;",
+        "one_of(s[{i}], s[t], true) = t;",
+        "int x = {i}; s[copied(x)] = t;",
+        # calls of what calls return
+        "made(s)({i});",
+        "At a{{s}}; a.self()({i});",
+        "At a{{s}}; same(a)({i});",
+    ],
+)
+def test_a_result_is_a_reference_by_its_type(write: str) -> None:
+    for index, found in (("t", APART), ("t / 2", MEETING)):
+        assert kind(RESULTS, f"int* o = out; {write.format(i=index)} out[t] = t;") is found, write
+
+
+PARTS = """
+template <class A> struct Holds { A a; };
+struct Refers { int& a; };
+template <class A, class B> struct Two { A first; B second; };
+template <class A, class B> __device__ Two<A&, B&> tied(A& a, B& b) { return {a, b}; }
+struct Shifts { int*& p; __device__ Shifts(int*& of) : p(of) { p += 64; } __device__ ~Shifts() { p -= 64; } };
+"""
+
+
+@pytest.mark.parametrize(
+    "body, found",
+    [
+        ("int x = t; Holds<int&> h{x}; h.a /= 2; s[x] = t;", MEETING),
+        ("int x = t; Holds<int> h{x}; h.a /= 2; s[x] = t;", APART),
+        ("int x = t; Refers r{x}, q = r; q.a /= 2; s[x] = t;", MEETING),
+        ("int x = t / 2; Refers r{x}, q = r; q.a = t; s[x] = t;", APART),
+        ("int x = t; Refers r{x}; auto f = [r] { r.a /= 2; }; f(); s[x] = t;", MEETING),
+        ("int x = t, y = t; auto p = tied(x, y); p.first /= 2; s[x] = t;", MEETING),
+        ("int x = t, y = t; auto p = tied(x, y); p.first /= 2; s[y] = t;", APART),
+        ("Holds<int&> p{s[t]}, q{s[63 - t]}; p.a = 1; q.a = 2;", MEETING),
+        # a statement alone may be a declaration, its parts are none
+        ("int* p = s; (Shifts(p), p)[63 - t] = 3; s[64 + t] = 5;", MEETING),
+        ("int* p = s; (Shifts(p), p)[63 - t] = 3; s[t] = 5;", APART),
+    ],
+)
+def test_a_member_that_is_a_reference_stays_one(body: str, found: VerdictKind) -> None:
+    assert kind(PARTS, body + " out[t] = t;") is found
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        "(t < 99 ? s[t / 2] : out[t]) = t;",
+        "++(t < 99 ? s[t / 2] : out[t]);",
+        "int& r = t < 99 ? s[t / 2] : out[t]; r = t;",
+        "put(t < 99 ? s[t / 2] : out[t], t);",
+        "one_of(s[t / 2], out[t], true) = t;",
+    ],
+)
+def test_a_place_in_shared_memory_or_outside_is_not_lost(write: str) -> None:
+    put = "__device__ void put(int& r, int v) { r = v; }\n"
+    assert kind(RESULTS + put, write) is VerdictKind.UNDECIDED
+
+
+def test_a_value_from_either_is_followed() -> None:
+    body = "int v = t < 99 ? s[t / 2] : out[t]; __syncthreads(); s[t] = v;"
+    assert kind("", body) is APART

@@ -14,6 +14,7 @@ from smem_lsp.lowering.body import (
     expression_types,
     expressions,
     implicit_calls,
+    inlining,
     lifetimes,
     objects,
     value_categories,
@@ -63,6 +64,17 @@ def ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref:
     one, other = conversions.in_common(one, other, (expr.yes, expr.no), scope)
     found = operation(Operator.CONDITIONAL, condition, one, other)
     return replace(join(refs).moved(None), loaded=found) if refs else found
+
+
+def note_place(ctx: Context, result: Value | Ref, expr: tree.Expr, scope: LocalScope) -> None:
+    """What an expression has come to where a place is wanted. Of a place in shared memory and one outside, which of
+    them it is is not followed."""
+    if (
+        isinstance(expr, tree.Ternary)
+        and not isinstance(result, Ref)
+        and inlining.is_shared(ctx, expr, scope)
+    ):
+        implicit_calls.note(ctx, "which place `?:` chooses", expr)
 
 
 def _note_converted_arm(ctx: Context, expr: tree.Ternary, yes: Value | Ref, no: Value | Ref) -> None:

@@ -14,6 +14,7 @@ from smem_lsp.lowering.body import (
     calls,
     class_operators,
     closures,
+    conditionals,
     constructors,
     expression_types,
     expressions,
@@ -377,6 +378,7 @@ def _initial(
                 return unknown_types.in_elements(ctx, declaration, loaded, scope) or loaded
             return loaded
         return conversions.assigned(loaded, initializer, kind, scope)
+    conditionals.note_place(ctx, result, initializer, scope)
     unknown_calls.lend(ctx, initializer, scope)
     stored_targets.forget_target(ctx, initializer, scope)
     return result
@@ -914,8 +916,10 @@ def _statement_span(ctx: Context) -> Span | None:
     return Span(first, last + 1)
 
 
-def in_parentheses(ctx: Context, expr: tree.Call | tree.Cast, scope: LocalScope) -> bool:
-    """``Lock(x);``: what could be a declaration is one, of a variable x ([stmt.ambig])."""
+def in_parentheses(ctx: Context, expr: tree.Expr, scope: LocalScope) -> bool:
+    """``Lock(x);``: a statement that could be a declaration is one, of a variable x ([stmt.ambig])."""
+    if not isinstance(expr, tree.Call | tree.Cast):
+        return False
     record = temporaries.made(expr, scope)
     _, arguments = made_by(expr)
     if record is None or len(arguments) != 1:

@@ -502,6 +502,7 @@ def hold(ctx: Context, expr: tree.Expr, scope: LocalScope, bases: frozenset[int]
 
 def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, by: int, scope: LocalScope) -> Value | Ref:
     place = operand(ctx, target, scope)
+    conditionals.note_place(ctx, place, target, scope)
     if isinstance(place, Ref) and not place.pointer and not place.shape:
         ctx.access(place, AccessKind.UPDATE, expr.lo, expr.hi, plain=True)
         return ctx.out.fresh()
@@ -582,6 +583,7 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
     """An assignment whose right side is ``right``."""
     compound = expr.operator != "="
     place = operand(ctx, expr.target, scope) if compound else _target(ctx, expr.target, scope)
+    conditionals.note_place(ctx, place, expr.target, scope)
     if compound or unknown_types.goes_to_a_number(right, place, expr, scope):
         right = effects.number(right)
     if isinstance(place, Ref) and not place.pointer:
@@ -895,18 +897,18 @@ def _lambda(ctx: Context, expr: tree.Lambda, scope: LocalScope) -> Value:
     return ctx.out.fresh()
 
 
+def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref:
+    return conditionals.ternary(ctx, expr, scope)
+
+
 def _call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
     return calls.call(ctx, expr, scope)
 
 
 def discard(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """An expression whose value nobody uses: ``(void)a;`` reads nothing, ``T(a);`` runs a constructor."""
-    if isinstance(expr, tree.Call | tree.Cast):
-        if (
-            declarations.in_parentheses(ctx, expr, scope)
-            or temporaries.temporary(ctx, expr, scope) is not None
-        ):
-            return
+    if isinstance(expr, tree.Call | tree.Cast) and temporaries.temporary(ctx, expr, scope) is not None:
+        return
     if isinstance(expr, tree.Name) and _is_undeclared(expr, scope):
         calls.unseen_macro(ctx, expr, scope)
         return
@@ -956,7 +958,7 @@ MEANINGS: Mapping[type[tree.Expr], Callable[[Context, Any, LocalScope], Value | 
         tree.PostfixStep: _postfix_step,
         tree.Binary: _binary,
         tree.Assign: _assign,
-        tree.Ternary: conditionals.ternary,
+        tree.Ternary: _ternary,
         tree.Call: _call,
         tree.Launch: operands.launch,
         tree.Index: _index,

@@ -257,5 +257,5 @@ _OF_ONE_KIND = ("thread_block", "thread_block_tile<>")  # whatever is assigned t
 def _note_element(ctx: Context, field: Field, at: tree.Expr) -> None:
     """Members that are arrays of objects, or objects whose members are not followed, are made by their class."""
     kind = special_members.element_of(field.type)
-    if isinstance(kind, Record) and not field.declarator.pointers:
+    if isinstance(kind, Record) and not field.indirect:
         implicit_calls.default_not_followed(ctx, kind, at)

@@ -36,6 +36,7 @@ from smem_lsp.ir.values import Const, Operator, Value, Var, operation
 from smem_lsp.lowering.body import (
     class_operators,
     closures,
+    conditionals,
     constructors,
     declarations,
     expression_types,
@@ -247,7 +248,9 @@ def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
             result = class_operators.as_number(ctx, expr, scope, kind=outcome.type)
         else:
             result = expressions.operand(ctx, expr, scope)
-        if not outcome.reference:
+        if outcome.reference:
+            conditionals.note_place(ctx, result, expr, scope)
+        else:
             result = effects.assigned(effects.load(ctx, result, expr), outcome.type)
             if not isinstance(result, Ref):
                 result = conversions.assigned(result, expr, outcome.type, scope)
@@ -427,6 +430,8 @@ def _bind_one(
     else:
         if reference or _is_deduced(parameter, function):
             result = expressions.operand(ctx, argument, scope)
+            if reference and "const" not in parameter.words:
+                conditionals.note_place(ctx, result, argument, scope)
             if not reference and isinstance(result, Var) and result.index in ctx.inlining.made:
                 if result.index in ctx.variables.objects:  # it is this very object ([class.copy.elision])
                     inner.names[parameter.name] = constructors.unnamed(result.index)

@@ -125,7 +125,7 @@ def destroy(ctx: Context, variable: Variable, record: Record, at: tree.Expr) -> 
     for field in reversed(objects.fields(record) or ()):
         kind = special_members.element_of(field.type)
         member = held.members.get(field.name)
-        if field.home is record.scope and isinstance(kind, Record) and not field.declarator.pointers:
+        if field.home is record.scope and isinstance(kind, Record) and not field.indirect:
             if isinstance(member, Variable):
                 destroy(ctx, member, kind, at)
     for base in reversed(bases_of(record)):

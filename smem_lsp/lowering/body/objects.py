@@ -79,7 +79,13 @@ class Field:
 
     @property
     def reference(self) -> bool:
-        return bool({"&", "&&"} & set(self.declarator.pointers))
+        """Also ``T a;`` where ``T`` is ``int&``."""
+        return isinstance(self.type, Reference) or bool({"&", "&&"} & set(self.declarator.pointers))
+
+    @property
+    def indirect(self) -> bool:
+        """Is it a pointer or a reference?"""
+        return self.reference or bool(self.declarator.pointers)
 
 
 def record_of(declaration: tree.Declaration, declarator: tree.Declarator, constants: Scope) -> Record | None:
@@ -180,10 +186,10 @@ def make(ctx: Context, variable: Variable, record: Record, depth: int = 0) -> No
         if member.array == 0 and scalar_of(plain_type(field.type)) is not None:
             ctx.variables.numbers_only.add(index)
         own[field.name] = member
-        if not member.array and not field.declarator.pointers:
+        if not member.array and not field.indirect:
             ctx.variables.readings[index] = conversions.reading_of(member.type)
         ctx.variables.member_of[index] = variable.index, field.name
-        inner = None if member.array or field.declarator.pointers else followed(field.type)
+        inner = None if member.array or field.indirect else followed(field.type)
         if inner is not None and depth < _MAX_NESTING:
             make(ctx, member, inner, depth + 1)
 
@@ -198,11 +204,11 @@ def _member(field: Field, index: int) -> Variable:
         index,
         0 if declarator.nested else len(declarator.dims),
         not bits and conversions.keeps_integers(own),
-        plain=bool(declarator.pointers) or isinstance(own, Scalar),
+        plain=field.indirect or isinstance(own, Scalar),
         element=element,
         shape=shape,
         kind=kind,
-        of_class="" if declarator.pointers else declarations.class_name(words),
+        of_class="" if field.indirect else declarations.class_name(words),
         type=number if isinstance(number, Scalar | Enum) else None,
         only_read="const" in words and not declarator.pointers,
     )
@@ -212,9 +218,10 @@ def copy(ctx: Context, source: int, target: int) -> None:
     """Assign one object to another of the same class, both by the numbers of their variables."""
     ctx.assign(target, Var(source))
     into, out_of = ctx.variables.objects[target].members, ctx.variables.objects[source].members
+    references = {each.name for each in fields(ctx.variables.objects[source].record) or () if each.reference}
     for name, member in out_of.items():
         mine = into.get(name)
-        if not isinstance(member, Variable):  # what a reference is bound to
+        if name in references or not isinstance(member, Variable):  # what a reference is bound to, or a group
             into[name] = member
             ctx.points_to.add(target, ctx.capture(member))
         elif isinstance(mine, Variable):

@@ -326,7 +326,7 @@ def _copy(
     into, out_of = (ctx.variables.objects[each.index].members for each in (target, source))
     for field in objects.fields(record) or ():
         kind = special_members.element_of(field.type)
-        if field.home is not record.scope or not isinstance(kind, Record) or field.declarator.pointers:
+        if field.home is not record.scope or not isinstance(kind, Record) or field.indirect:
             continue
         one, other = out_of.get(field.name), into.get(field.name)
         if isinstance(one, Variable) and isinstance(other, Variable) and objects.alike(ctx, one, other):

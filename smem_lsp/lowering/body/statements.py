@@ -180,7 +180,8 @@ def _expression(ctx: Context, node: tree.ExpressionStatement, scope: LocalScope,
             not_understood(ctx, node.chunk, scope)
             return
         with lifetimes.full_expression(ctx):
-            expressions.discard(ctx, expr, scope)
+            if not declarations.in_parentheses(ctx, expr, scope):
+                expressions.discard(ctx, expr, scope)
         _guessed(ctx, node.chunk, scope)
 
 
@@ -293,7 +294,8 @@ def run_in_head(ctx: Context, node: tree.Expr | tree.Declaration, scope: LocalSc
         declare_in_head(ctx, node, scope)
     else:
         with lifetimes.full_expression(ctx):
-            expressions.discard(ctx, node, scope)
+            if not declarations.in_parentheses(ctx, node, scope):
+                expressions.discard(ctx, node, scope)
 
 
 def declare_in_head(ctx: Context, node: tree.Declaration, scope: LocalScope) -> None:
