@@ -288,3 +288,36 @@ def test_a_place_in_shared_memory_or_outside_is_not_lost(write: str) -> None:
 def test_a_value_from_either_is_followed() -> None:
     body = "int v = t < 99 ? s[t / 2] : out[t]; __syncthreads(); s[t] = v;"
     assert kind("", body) is APART
+
+
+TAKING = """
+template <class T> using Place = T&;
+using R = int&;
+__device__ void by_alias(Place<int> a, int v) { a += v; }
+template <class T> __device__ void by_argument(T a, int v) { a += v; }
+struct Keeps { R m; __device__ Keeps(R of) : m(of) {} };
+__device__ auto wraps(auto x) { x += 250; return x; }
+"""
+
+
+@pytest.mark.parametrize(
+    "body, found",
+    [
+        ("int i = t; by_alias(i, -t / 2); s[i] = t;", MEETING),
+        ("by_alias(s[t / 2], t);", MEETING),
+        ("by_alias(s[t], t);", APART),
+        ("int i = t; by_argument<int>(i, -t / 2); s[i] = t;", APART),
+        ("int i = t; Keeps k(i); k.m /= 2; s[i] = t;", MEETING),
+        ("int i = t; auto f = [](R a) { a /= 2; }; f(i); s[i] = t;", MEETING),
+        # `auto x` has the type of its argument
+        ("unsigned char c = 8; s[wraps(c) == 2 ? t / 2 : t] = t;", MEETING),
+        ("s[wraps(8) == 2 ? t / 2 : t] = t;", APART),
+        (
+            "auto f = [](auto& x) { x += 250; }; unsigned char c = 8; f(c); s[c == 2 ? t / 2 : t] = t;",
+            MEETING,
+        ),
+        ("auto f = [](auto x) { return int(x / 2 * 2); }; s[f(t * 1.f)] = t;", APART),
+    ],
+)
+def test_a_parameter_has_the_type_of_this_call(body: str, found: VerdictKind) -> None:
+    assert kind(TAKING, body + " out[t] = t;") is found

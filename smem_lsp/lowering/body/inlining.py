@@ -84,7 +84,7 @@ from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type
-from smem_lsp.semantics.types import Pointer, Record, Reference, Type, plain_type
+from smem_lsp.semantics.types import Enum, Pointer, Record, Reference, Scalar, Type, plain_type
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function
 
@@ -398,9 +398,28 @@ def bind(
     declare_parameters(declarations_of, inner.declare_constants())
     for number, argument in enumerate(expr.arguments):
         parameter = parameters[number] if number < len(parameters) else Parameter()
-        _bind_one(ctx, parameter, argument, scope, inner, function)
+        _bind_one(ctx, _typed(ctx, parameter, argument, scope, inner), argument, scope, inner, function)
     for parameter in parameters[len(expr.arguments) :]:
         _bind_default(ctx, parameter, inner, function)
+
+
+def _typed(
+    ctx: Context, parameter: Parameter, argument: tree.Expr, scope: LocalScope, inner: LocalScope
+) -> Parameter:
+    """A parameter with the type that it has in this call: ``auto x`` that of a number that it gets, and ``T x`` is a
+    reference where ``T`` is one."""
+    constants, declarator = inner.constant_scope(), parameter.declarator
+    known = constants.bound.get(parameter.name)
+    if declarator is None or not isinstance(known, TypedConstant):
+        return parameter
+    if known.type is None and "auto" in parameter.words and "*" not in parameter.pointers:
+        kind = plain_type(_argument_type(ctx, argument, scope))
+        if isinstance(kind, Scalar | Enum):
+            constants.bound[parameter.name] = TypedConstant(kind)
+    if not isinstance(known.type, Reference) or parameter.reference or parameter.declaration is None:
+        return parameter
+    declarator = replace(declarator, pointers=[*declarator.pointers, "&"])
+    return replace(parameter, declaration=replace(parameter.declaration, declarators=[declarator]))
 
 
 def _bind_one(
