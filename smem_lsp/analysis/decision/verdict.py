@@ -512,24 +512,18 @@ def _named_between(of: Followed, pair: Open, way: Way) -> list[str]:
 
 
 def _why(reply: Reply, pair: Open) -> ReasonKind:
-    if reply.no_solver:
-        return ReasonKind.NO_SOLVER
-    if reply.out_of_effort and Origin.UNKNOWN not in reply.origin:
-        return ReasonKind.TOO_HARD
+    unknown = Origin.UNKNOWN in reply.origin
+    if reply.why is ReasonKind.NO_SOLVER or (reply.why is ReasonKind.TOO_HARD and not unknown):
+        return reply.why
     for term in reply.unknown:
         if isinstance(term, LoopVar):
             return ReasonKind.LOOP_VARIABLE
         if isinstance(term, Opaque):
             return _BY_ORIGIN.get(term.origin, ReasonKind.VALUE)
-    if reply.leaves_row:
-        return ReasonKind.LEAVES_ROW
-    if reply.changed:
-        return ReasonKind.CHANGES
-    if reply.sign:
-        return ReasonKind.SIGN
-    if pair.first.kind is AccessKind.WRITE and pair.second.kind is AccessKind.WRITE:
-        return ReasonKind.SAME_VALUE
-    return ReasonKind.ADDRESS
+    if reply.why is not None and reply.why is not ReasonKind.TOO_HARD:
+        return reply.why
+    writes = all(each.kind is AccessKind.WRITE for each in (pair.first, pair.second))
+    return ReasonKind.SAME_VALUE if writes else ReasonKind.ADDRESS
 
 
 _BY_ORIGIN = {
