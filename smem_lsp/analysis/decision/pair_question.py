@@ -12,6 +12,7 @@ from smem_lsp.analysis.decision.formulas import Formula, concerned
 from smem_lsp.analysis.decision.model import Answer
 from smem_lsp.analysis.decision.operators import ARITHMETIC
 from smem_lsp.analysis.decision.race_sizes import RaceSizes
+from smem_lsp.analysis.decision.reasons import ReasonKind
 from smem_lsp.analysis.decision.reply import Reply
 from smem_lsp.analysis.decision.size_conditions import is_parameter
 from smem_lsp.analysis.decision.touched_bytes import stores
@@ -39,7 +40,7 @@ class PairQuestion(RaceSizes):
         found = self.answered()
         if found.answer is Answer.UNDECIDED and any(isinstance(each, LoopVar) for each in found.unknown):
             return self.shown_at_first() or found
-        if not found.out_of_effort or not self.encoder.few:
+        if found.why is not ReasonKind.TOO_HARD or not self.encoder.few:
             return found
         by_case = self.safe_in_each_case()
         if by_case is not None or self.fixed:
@@ -109,7 +110,7 @@ class PairQuestion(RaceSizes):
         if met and (answered := self.meet_at_all(*at_all)) is not None:
             return answered
         if found.outcome is solver.Outcome.UNKNOWN:
-            return Reply(Answer.UNDECIDED, origin, reasons, out_of_effort=True)
+            return Reply(Answer.UNDECIDED, origin, reasons, why=ReasonKind.TOO_HARD)
         safe = self.proved(formulas, inside, differ) or self.proved_from_zero(formulas, inside, differ)
         if safe is not None:
             return safe
@@ -118,9 +119,8 @@ class PairQuestion(RaceSizes):
             return Reply(Answer.DATA, origin, reasons)
         signed = [*formulas, *encoder.side, *inside, *differ, *encoder.meant]
         leaves = bool(rows) and self.asker.solve(encoder, signed).outcome is solver.Outcome.SOME
-        changed = not leaves and bool(encoder.reread)
-        sign = not (leaves or changed)
-        return Reply(Answer.UNDECIDED, origin, reasons, leaves_row=leaves, sign=sign, changed=changed)
+        otherwise = ReasonKind.CHANGES if encoder.reread else ReasonKind.SIGN
+        return Reply(Answer.UNDECIDED, origin, reasons, why=ReasonKind.LEAVES_ROW if leaves else otherwise)
 
     def never_meet(self) -> bool:
         encoder = self.loosely().encoder
@@ -134,11 +134,11 @@ class PairQuestion(RaceSizes):
         if found.outcome is solver.Outcome.NONE:
             return Reply(Answer.APART)
         if found is solver.MISSING:
-            return Reply(Answer.UNDECIDED, no_solver=True)
+            return Reply(Answer.UNDECIDED, why=ReasonKind.NO_SOLVER)
         if found.outcome is solver.Outcome.UNKNOWN:
             if self.store_one_number():
                 return Reply(Answer.SAME_VALUE)
-            return Reply(Answer.UNDECIDED, origin, reasons, out_of_effort=True)
+            return Reply(Answer.UNDECIDED, origin, reasons, why=ReasonKind.TOO_HARD)
         return None
 
     def shown(self, formulas: list[Formula]) -> solver.Solution:
@@ -212,9 +212,9 @@ class PairQuestion(RaceSizes):
         if found is solver.Outcome.SOME:
             return None
         if found is solver.Outcome.UNKNOWN:
-            return Reply(Answer.UNDECIDED, origin, reasons, out_of_effort=True)
+            return Reply(Answer.UNDECIDED, origin, reasons, why=ReasonKind.TOO_HARD)
         if self.asker.solve(self.encoder, [*formulas, *sizes]).outcome is solver.Outcome.SOME:
-            return Reply(Answer.UNDECIDED, origin, reasons, leaves_row=True)
+            return Reply(Answer.UNDECIDED, origin, reasons, why=ReasonKind.LEAVES_ROW)
         return Reply(Answer.SIZES, origin, reasons)
 
     def indices_from(self, number: int) -> list[Formula]:

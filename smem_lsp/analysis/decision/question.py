@@ -18,6 +18,7 @@ from smem_lsp.analysis.decision.model import Answer
 from smem_lsp.analysis.decision.operators import COMPARISONS
 from smem_lsp.analysis.decision.own_writes import own_writes
 from smem_lsp.analysis.decision.pair_question import PairQuestion
+from smem_lsp.analysis.decision.reasons import ReasonKind
 from smem_lsp.analysis.decision.reply import Reply
 from smem_lsp.analysis.decision.size_conditions import MOST_HARD, is_parameter
 from smem_lsp.analysis.decision.slices import Name, Terms, name_of
@@ -90,7 +91,7 @@ class Asker:
                 found = self._answered(first, second, way, lanes, tile, prove=prove)
             if self.effort > 0:  # else more may be found with more of it
                 self._known[key] = found
-        if found.out_of_effort and self._are_enumerated_apart(first, second):
+        if found.why is ReasonKind.TOO_HARD and self._are_enumerated_apart(first, second):
             return Reply(Answer.APART)  # kept for no other pair: who is asked about alike may stand elsewhere
         return found
 
@@ -119,7 +120,7 @@ class Asker:
             return again
         with self._noting() as effects:
             found = self._ask(first, second, way, lanes, tile, prove=prove)
-        if self.effort > 0 and not found.no_solver:
+        if self.effort > 0 and found.why is not ReasonKind.NO_SOLVER:
             ANSWERS.keep(PROCESS, name, known_answer(found, effects, terms))
         return found
 
@@ -246,7 +247,7 @@ class Asker:
         if are_other_members(self.of.values, first, second) or self._are_of_one_thread(first, second):
             return Reply(Answer.APART)
         if self.effort <= 0:
-            return Reply(Answer.UNDECIDED, out_of_effort=True)
+            return Reply(Answer.UNDECIDED, why=ReasonKind.TOO_HARD)
         self.spend(TO_ASK)
         pair = PairQuestion(self, first, second, way, lanes, prove, tile)
         return pair.reply()

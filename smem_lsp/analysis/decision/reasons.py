@@ -33,9 +33,9 @@ class ReasonKind(Enum):
     VALUE_BEHIND_LOOP = auto()
     LOADED_VALUE = auto()
     VALUE = auto()  # another one
-    LEAVES_ROW = auto()
-    CHANGES = auto()  # between two loads
-    SIGN = auto()
+    LEAVES_ROW = auto()  # only where an index leaves its row, or its array in a class, do they meet
+    CHANGES = auto()  # only where others change what a thread loads twice
+    SIGN = auto()  # it depends on whether a negative number is one, or a large unsigned one
     SAME_VALUE = auto()  # perhaps both write it
     ADDRESS = auto()
     # of a race that is decided

@@ -512,43 +512,24 @@ def _named_between(of: Followed, pair: Open, way: Way) -> list[str]:
 
 
 def _why(reply: Reply, pair: Open) -> Reason:
-    for term in () if reply.no_solver or _is_too_hard(reply) else reply.unknown:
-        if isinstance(term, Opaque) and term.call:
-            return Reason(ReasonKind.CALLED_VALUE, (term.call,))
-        if isinstance(term, LoopVar | Opaque):
-            return Reason(_OF_UNKNOWN.get(_origin(term), ReasonKind.VALUE))
-    return Reason(_kind(reply, pair))
+    unknown = Origin.UNKNOWN in reply.origin
+    if reply.why is ReasonKind.NO_SOLVER or (reply.why is ReasonKind.TOO_HARD and not unknown):
+        return Reason(reply.why)
+    for term in reply.unknown:
+        if isinstance(term, LoopVar):
+            return Reason(ReasonKind.LOOP_VARIABLE)
+        if isinstance(term, Opaque):
+            called = Reason(ReasonKind.CALLED_VALUE, (term.call,))
+            return called if term.call else Reason(_BY_ORIGIN.get(term.origin, ReasonKind.VALUE))
+    if reply.why is not None and reply.why is not ReasonKind.TOO_HARD:
+        return Reason(reply.why)
+    writes = all(each.kind is AccessKind.WRITE for each in (pair.first, pair.second))
+    return Reason(ReasonKind.SAME_VALUE if writes else ReasonKind.ADDRESS)
 
 
-def _is_too_hard(reply: Reply) -> bool:
-    return reply.out_of_effort and Origin.UNKNOWN not in reply.origin
-
-
-def _origin(term: LoopVar | Opaque) -> str:
-    return term.origin if isinstance(term, Opaque) else "loop"
-
-
-def _kind(reply: Reply, pair: Open) -> ReasonKind:
-    """Of what has not to be unknown."""
-    if reply.no_solver:
-        return ReasonKind.NO_SOLVER
-    if _is_too_hard(reply):
-        return ReasonKind.TOO_HARD
-    if reply.leaves_row:
-        return ReasonKind.LEAVES_ROW
-    if reply.changed:
-        return ReasonKind.CHANGES
-    if reply.sign:
-        return ReasonKind.SIGN
-    if pair.first.kind is AccessKind.WRITE and pair.second.kind is AccessKind.WRITE:
-        return ReasonKind.SAME_VALUE
-    return ReasonKind.ADDRESS
-
-
-_OF_UNKNOWN = {
+_BY_ORIGIN = {
     "exit": ReasonKind.VALUE_BEHIND_LOOP,
     "load": ReasonKind.LOADED_VALUE,
-    "loop": ReasonKind.LOOP_VARIABLE,
 }
 
 
