@@ -246,6 +246,14 @@ template <class A> struct Holds { A a; };
 struct Refers { int& a; };
 template <class A, class B> struct Two { A first; B second; };
 template <class A, class B> __device__ Two<A&, B&> tied(A& a, B& b) { return {a, b}; }
+struct Walks {
+  int* p;
+  __device__ int& operator*() const { return *p; }
+  __device__ Walks& operator+=(int n) { p += n; return *this; }
+  __device__ const Walks& self() const { return *this; }
+  __device__ Walks operator+(int n) const { Walks w = self(); w += n; return w; }
+};
+template <class T> __device__ T of(T x) { T y = x; x += 1; return y; }
 struct Shifts { int*& p; __device__ Shifts(int*& of) : p(of) { p += 64; } __device__ ~Shifts() { p -= 64; } };
 """
 
@@ -261,6 +269,10 @@ struct Shifts { int*& p; __device__ Shifts(int*& of) : p(of) { p += 64; } __devi
         ("int x = t, y = t; auto p = tied(x, y); p.first /= 2; s[x] = t;", MEETING),
         ("int x = t, y = t; auto p = tied(x, y); p.first /= 2; s[y] = t;", APART),
         ("Holds<int&> p{s[t]}, q{s[63 - t]}; p.a = 1; q.a = 2;", MEETING),
+        # an object that a call has made is one of its own as soon as it has a name
+        ("Walks a = Walks{s} + t; a + 1; *a = t;", APART),
+        ("Walks a = Walks{s} + t; a += 1; *a = t; s[t] = 2;", MEETING),
+        ("Walks a = Walks{s} + t; Walks b = of(a); b += 1; *a = t;", APART),
         # a statement alone may be a declaration, its parts are none
         ("int* p = s; (Shifts(p), p)[63 - t] = 3; s[64 + t] = 5;", MEETING),
         ("int* p = s; (Shifts(p), p)[63 - t] = 3; s[t] = 5;", APART),

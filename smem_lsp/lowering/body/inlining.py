@@ -454,6 +454,7 @@ def _bind_one(
             if not reference and isinstance(result, Var) and result.index in ctx.inlining.made:
                 if result.index in ctx.variables.objects:  # it is this very object ([class.copy.elision])
                     inner.names[parameter.name] = constructors.unnamed(result.index)
+                    ctx.inlining.made.discard(result.index)
                     return
         else:
             kind = None

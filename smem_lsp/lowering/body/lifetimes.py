@@ -36,6 +36,7 @@ def begin_temporary(ctx: Context, variable: Variable, record: Record, at: tree.E
 def elide(ctx: Context, variable: Variable) -> None:
     """An object without a name gets one, or lives in another object: it does not end with its expression."""
     ctx.temporaries[:] = [each for each in ctx.temporaries if each.variable.index != variable.index]
+    ctx.inlining.made.discard(variable.index)
 
 
 @contextmanager
