@@ -333,3 +333,37 @@ __device__ auto wraps(auto x) { x += 250; return x; }
 )
 def test_a_parameter_has_the_type_of_this_call(body: str, found: VerdictKind) -> None:
     assert kind(TAKING, body + " out[t] = t;") is found
+
+
+MEMBERS_BY_REFERENCE = """
+struct Pair {
+  int x, y;
+  __device__ int& operator[](int i) { return i ? y : x; }
+  __device__ int& operator()() { return y; }
+  __device__ int& operator*() { return y; }
+  __device__ int& last() { return y; }
+};
+template <class T> struct Box { T v; __device__ T& operator*() { return v; } };
+__device__ void half(int& x) { x /= 2; }
+"""
+
+
+@pytest.mark.parametrize(
+    "body, found",
+    [
+        ("Pair p{t, t}; p() = t / 2; s[p.y] = t;", MEETING),
+        ("Pair p{t, t}; *p = t / 2; s[p.y] = t;", MEETING),
+        ("Pair p{t, t}; p.last() = t / 2; s[p.y] = t;", MEETING),
+        ("Pair p{t, t}; p.last() /= 2; s[p.x] = t;", APART),
+        ("Pair p{t, t}; half(p()); s[p.y] = t;", MEETING),
+        ("Pair p{t, t}; int& r = p.last(); r /= 2; s[p.y] = t;", MEETING),
+        ("Pair p{t, t - 1}; ++p(); s[p.y] = t;", APART),
+        ("Box<int> b{0}; *b = t; s[*b] = t;", APART),
+        # which one is written is not known: neither is
+        ("Pair p{t, t}; p[1] = t / 2; s[p.y] = t;", VerdictKind.UNDECIDED),
+        ("Pair p{t, t}; half(p[1]); s[p.y] = t;", VerdictKind.UNDECIDED),
+        ("Pair p{t, t}; int& r = p[1]; r = t / 2; s[p.y] = t;", VerdictKind.UNDECIDED),
+    ],
+)
+def test_what_is_written_through_a_reference_to_a_member_is_not_lost(body: str, found: VerdictKind) -> None:
+    assert kind(MEMBERS_BY_REFERENCE, body + " out[t] = t;") is found

@@ -180,6 +180,8 @@ def _declare_local(
         scope.names[declarator.name] = View(ctx.frozen(result))
     elif reference and isinstance(result, Var) and result.index in ctx.variables.objects:
         _declare_kept(ctx, declaration, declarator, result, scope)
+    elif reference and isinstance(result, Var) and result.index in ctx.inlining.referred:
+        scope.names[declarator.name] = ctx.inlining.referred[result.index]
     elif _is_made_object(ctx, declaration, declarator, result):
         assert isinstance(result, Var)
         _declare_kept(ctx, declaration, declarator, result, scope)

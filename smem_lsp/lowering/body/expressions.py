@@ -515,7 +515,11 @@ def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, by: int, scope: Loca
             return now.moved(Const(-by))  # where it was before
         return now
     forward, back = (Operator.ADD, Operator.SUBTRACT) if by > 0 else (Operator.SUBTRACT, Operator.ADD)
-    if isinstance(place, Var):
+    if isinstance(place, Var) and (
+        isinstance(target, tree.Name | tree.Member)
+        or place.index in ctx.inlining.referred
+        or effects.designated(ctx, target, scope) is not None
+    ):
         kind = expression_type(target, scope.constant_scope())
         ctx.assign(place.index, conversions.stepped(operation(forward, place, Const(1)), kind))
         if isinstance(expr, tree.PostfixStep):  # what it was before
@@ -597,6 +601,9 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
     unknown_calls.lend(ctx, expr.target, scope)
     variable = _assigned_variable(ctx, expr.target, scope)
     whole = effects.designated(ctx, expr.target, scope) is not None
+    if variable is None and isinstance(place, Var):
+        variable = ctx.inlining.referred.get(place.index)
+        whole = variable is not None
     keeps = variable is not None and variable.plain
     if variable is not None and keeps:
         keeps = not variable.array if whole else _keeps(variable, expr.target)

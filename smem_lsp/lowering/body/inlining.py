@@ -235,8 +235,10 @@ def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
         constructors.returned(ctx, constructors.unnamed(outcome.variable), outcome.record, expr, scope)
         return
     named = effects.designated(ctx, expr, scope) if outcome.reference else None
-    if named is not None and named.index in ctx.variables.objects:
+    if named is not None and (named.index in ctx.variables.objects or _is_number(named)):
         outcome.values += 1
+        if named.index not in ctx.variables.objects:
+            ctx.inlining.referred[named.index] = named
         outcome.objects.append(named.index)
         ctx.assign(outcome.variable, Var(named.index))
         return
@@ -263,6 +265,12 @@ def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
             outcome.bound.append(bound)
             ctx.inlining.references.add(outcome.variable)
         ctx.assign(outcome.variable, result)
+
+
+def _is_number(variable: Variable) -> bool:
+    """Is it a number that a thread has for itself, and no reference to another place?"""
+    whole = variable.plain and not variable.array and variable.bound is None and not variable.constant
+    return whole and isinstance(variable.type, Scalar | Enum)
 
 
 def _is_reference(ctx: Context, expr: tree.Expr, scope: LocalScope) -> bool:
@@ -470,6 +478,8 @@ def _bind_one(
             inner.names[parameter.name] = _seen(ctx, constructors.unnamed(result.index), parameter, inner)
         return
     meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
+    if isinstance(result, Var) and not isinstance(argument, tree.Name):
+        meaning = ctx.inlining.referred.get(result.index)
     if reference and isinstance(meaning, Variable):
         inner.names[parameter.name] = meaning  # another name for it
         return

@@ -12,18 +12,27 @@ from smem_lsp.syntax import tree
 
 
 def forget_target(ctx: Context, target: tree.Expr, scope: LocalScope) -> None:
-    """Something is stored in ``target``, which is no variable: what it may be changes. A call may return a reference to
-    what it was handed by reference or by address, or to a part of its object."""
+    """Something is stored in ``target``, which is no variable: what it may be changes. A call, and an operator of a
+    class, may return a reference to what it was handed by reference or by address, or to a part of its object."""
+    checkpoint()
     if not isinstance(target, tree.Index):
         effects.forget_bound(ctx, target, scope)
     while isinstance(target, tree.Index | tree.Member | tree.Cast | tree.Unary):
-        target = target.operand if isinstance(target, tree.Cast | tree.Unary) else target.base
+        inner = target.operand if isinstance(target, tree.Cast | tree.Unary) else target.base
+        if isinstance(target, tree.Index | tree.Unary):
+            _forget_object(ctx, inner, scope)
+        target = inner
+    if isinstance(target, tree.Binary):  # an operator may return a reference to what it gets
+        _forget_variable(ctx, target.left, scope)
+        _forget_variable(ctx, target.right, scope)
     if not isinstance(target, tree.Call):
         return
     name = target.callee.text if isinstance(target.callee, tree.Name) else ""
     if isinstance(target.callee, tree.Member):
         name = target.callee.name
         _forget_argument(ctx, target.callee.base, scope)
+    else:  # perhaps an object that is called
+        _forget_argument(ctx, target.callee, scope)
     taken = unknown_calls.taken_by(ctx, target, scope, name, None) if name else None
     for number, argument in enumerate(target.arguments):
         checkpoint()
@@ -32,12 +41,24 @@ def forget_target(ctx: Context, target: tree.Expr, scope: LocalScope) -> None:
             _forget_argument(ctx, argument, scope)
 
 
+def _forget_variable(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
+    """One of two that an expression may be another name for."""
+    found = effects.designated(ctx, expr, scope)
+    if found is not None and found.index not in ctx.variables.objects:
+        effects.forget(ctx, Var(found.index))
+    _forget_argument(ctx, expr, scope)
+
+
 def _forget_argument(ctx: Context, argument: tree.Expr, scope: LocalScope) -> None:
-    """With the members of an object."""
-    found = effects.designated(ctx, argument, scope)
+    _forget_object(ctx, argument, scope)
+    forget_target(ctx, argument, scope)
+
+
+def _forget_object(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
+    """The members of an object, and what those are bound to that are references."""
+    found = effects.designated(ctx, expr, scope)
     held = None if found is None else ctx.variables.objects.get(found.index)
     for member in () if held is None else held.members.values():
         checkpoint()
         if isinstance(member, Variable):
             effects.forget(ctx, Var(member.index))
-    forget_target(ctx, argument, scope)

@@ -65,8 +65,8 @@ class Outcome:
     """What a body that is inlined returns. ``variable``: gets its values; ``reference``: it returns places;
     ``pointer``: it returns addresses; ``bound``: variables with the addresses of the places outside shared memory;
     ``type``: what it is declared to return, None: not known; ``record``: the class of the object that it returns, whose
-    members are followed; ``objects``: those that it returns by reference; ``deduced``: its type is that of what it
-    returns; ``by_category``: whether it is a reference, too."""
+    members are followed; ``objects``: those, and the numbers, that it returns by reference; ``deduced``: its type is
+    that of what it returns; ``by_category``: whether it is a reference, too."""
 
     variable: int
     reference: bool
@@ -125,6 +125,9 @@ class Inlining:
     )  # those that it may lead back to: says that a thread does
     breaks: str = ""  # the label that `break` leads to, the end of a switch; "": it leaves the innermost loop
     references: set[int] = field(default_factory=set)  # variables that got a place from a function
+    referred: dict[int, Variable] = field(
+        default_factory=dict
+    )  # numbers of a thread that functions have returned by reference
     made: set[int] = field(default_factory=set)  # objects that functions have returned by value
 
 
