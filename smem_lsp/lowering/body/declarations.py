@@ -380,6 +380,10 @@ def _initial(
                 return unknown_types.in_elements(ctx, declaration, loaded, scope) or loaded
             return loaded
         return conversions.assigned(loaded, initializer, kind, scope)
+    if isinstance(result, Var) and (
+        result.index in ctx.variables.objects or result.index in ctx.inlining.referred
+    ):
+        return result  # this very object or number gets another name
     conditionals.note_place(ctx, result, initializer, scope)
     unknown_calls.lend(ctx, initializer, scope)
     stored_targets.forget_target(ctx, initializer, scope)
