@@ -167,6 +167,26 @@ def test_what_may_be_an_object_that_reads_is_never_taken_for_a_number() -> None:
 
 
 def test_a_call_that_leaves_a_kernel_open_is_named() -> None:
-    text = "__device__ int pick(int i);\n__global__ void k() { __shared__ int s[64]; s[pick(threadIdx.x)] = threadIdx.x; }\n"
-    verdict = kernel_verdict(check(text + "void host() { k<<<1, 64>>>(); }").facts[0])
-    assert [each.text for each in verdict.reasons] == ["what pick() returns is not known"]
+    kernel = "__global__ void k() { __shared__ int s[64]; s[pick(threadIdx.x)] = 1 + threadIdx.x; }"
+    text = f"__device__ int pick(int i);\n{kernel}\nvoid host() {{ k<<<1, 64>>>(); }}"
+    verdict = kernel_verdict(check(text).facts[0])
+    assert [each.words for each in verdict.reasons] == ["what pick() returns is not known"]
+
+
+@pytest.mark.parametrize(
+    "body, found",
+    [
+        ("int x = t; int y = (x = x * 2) / 2; s[y] = t;", APART),
+        ("int x = t; int y = (x = x * 2) / 4; s[y] = t;", MEETING),
+        ("bool done = false; if (!done && (done = true)) s[t / 2] = t;", MEETING),
+        ("int n = 1; if (n == 0 || --n) s[t / 2] = t;", APART),
+        ("int n = 1; int d = n == 1 ? (n = 2) : 1; s[t / d] = t;", MEETING),
+        ("int n = 1; int d = n == 1 ? n++ : 2; s[t / d] = t;", APART),
+        ("int n = 0; auto f = [&] { return ++n; }; if (n == 0 && f() == 1) s[t / 2] = t;", MEETING),
+        ("struct P { int a; } p{0}; if (p.a == 0 && (p.a = 1)) s[t / 2] = t;", MEETING),
+        ("int n = 0, d = 1; d += n++; s[t / d] = t;", APART),
+        ("int x = 3; int y = x -= (x = 1); s[t / (y + 2)] = t;", MEETING),
+    ],
+)
+def test_a_value_is_that_of_when_it_was_computed(body: str, found: VerdictKind) -> None:
+    assert kind("", body + " out[t] = t;") is found

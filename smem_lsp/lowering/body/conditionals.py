@@ -34,12 +34,13 @@ def ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref:
     record = _made(ctx, expr, scope)
     if record is not None:
         return _object(ctx, expr, condition, record, scope)
-    point = ctx.out.next_point()
+    before, point = ctx.out.next_point(), ctx.out.next_point()
     with ctx.out.collect() as then, lifetimes.arm(ctx):
         yes = expressions.operand(ctx, expr.yes, scope)
     with ctx.out.collect() as otherwise, lifetimes.arm(ctx):
         no = expressions.operand(ctx, expr.no, scope)
     _note_converted_arm(ctx, expr, yes, no)
+    condition = ctx.kept_value(condition, before, [*then, *otherwise])
     places = [arm for arm in (yes, no) if isinstance(arm, Ref) and not arm.pointer and not arm.shape]
     if len(places) == 2:  # an element of one or the other, to be read or written
         for item in (*then, *otherwise):

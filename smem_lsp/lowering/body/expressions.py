@@ -9,7 +9,7 @@ from typing import Any
 from smem_lsp.elaborate import conversion_functions
 from smem_lsp.elaborate.conversion_functions import Wanted
 from smem_lsp.elaborate.expression_types import computed_type, expression_type
-from smem_lsp.ir.nodes import AccessKind, Branch, Seq
+from smem_lsp.ir.nodes import AccessKind, Branch, Node, Seq
 from smem_lsp.ir.tensor_maps import CLASSES
 from smem_lsp.ir.values import (
     Const,
@@ -23,6 +23,7 @@ from smem_lsp.ir.values import (
     Var,
     operation,
     operator_of,
+    variables_of,
 )
 from smem_lsp.lowering.body import (
     calls,
@@ -281,7 +282,10 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
         if not (plain or is_number(overloads.argument_type(ctx, expr.left, scope))):  # a stream, perhaps
             unknown_calls.pass_by_reference(ctx, [expr.right], scope, f"operator{operator}")
             return ctx.out.fresh()
+    evaluated = len(ctx.out.items)
     right = load(ctx, _of_operator(ctx, expr.right, scope), expr.right)
+    if not isinstance(left, Ref):
+        left = _in_any_order(ctx, left, ctx.out.items[evaluated:])
     if operator in ("==", "!="):
         left = unknown_types.compared(ctx, expr.left, left, right)
         right = unknown_types.compared(ctx, expr.right, right, left)
@@ -302,6 +306,13 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
     return conversions.applied(operator_of(operator), left, right, (expr.left, expr.right), scope)
 
 
+def _in_any_order(ctx: Context, value: Value, changing: list[Node]) -> Value:
+    """An operand that the evaluation of the other one may change, before it is read or behind it
+    ([intro.execution]/10)."""
+    unchanged = not changing or ctx.out.assigned_in(changing).isdisjoint(variables_of(value))
+    return value if unchanged else ctx.out.fresh()
+
+
 def _of_operator(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
     """What an operator gets: an object is converted to an address or a number."""
     found = effects.designated(ctx, expr, scope)
@@ -317,10 +328,11 @@ def _short_circuit(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value:
     left = truth(ctx, expr.left, scope)
     if isinstance(left, Const) and bool(left.n) != conjunction:  # the right side is never evaluated
         return Const(int(not conjunction))
-    point = ctx.out.next_point()
+    before, point = ctx.out.next_point(), ctx.out.next_point()
     with ctx.out.collect() as emitted, lifetimes.arm(ctx):
         right = truth(ctx, expr.right, scope)
     if emitted:
+        left = ctx.kept_value(left, before, emitted)
         condition = left if conjunction else operation(Operator.NOT, left)
         where = ctx.at.span(expr.lo, expr.hi), ctx.at.line(expr.lo)
         ctx.out.emit(Branch(point, condition, Seq(tuple(emitted)), Seq(), *where))
@@ -628,7 +640,7 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
         ctx.outside.write(place, own=own)  # or what a member points to
         return _change_part(ctx, variable, expr.target, result, scope)
     ctx.assign(variable.index, result)
-    return result
+    return Var(variable.index) if variable.index in variables_of(result) else result
 
 
 def _target(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:

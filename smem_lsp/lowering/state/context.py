@@ -12,6 +12,7 @@ from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
     AddressSpace,
+    Assign,
     Atomic,
     BarrierKind,
     Branch,
@@ -33,6 +34,7 @@ from smem_lsp.ir.values import (
     Value,
     Var,
     operation,
+    variables_of,
 )
 from smem_lsp.lowering.state.buffers import Buffers
 from smem_lsp.lowering.state.copies import Copies, Family, InFlight, WordPlace
@@ -593,6 +595,15 @@ class Context:
 
     def _frozen_part(self, part: MemberPath | None) -> MemberPath | None:
         return None if part is None else replace(part, base=self.frozen_value(part.base))
+
+    def kept_value(self, value: Value, point: int, behind: Sequence[Node]) -> Value:
+        """What a value is in front of some nodes, for use behind them ([intro.execution]). ``point``: reserved in
+        front of them; the nodes are not emitted yet."""
+        if self.out.assigned_in(behind).isdisjoint(variables_of(value)):
+            return value
+        variable = self.variables.declare("")
+        self.out.emit(Assign(point, variable, value))
+        return Var(variable)
 
     def frozen_value(self, value: Value) -> Value:
         """What a value is now, whatever its variables become."""

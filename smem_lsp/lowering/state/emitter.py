@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import field
 
 from smem_lsp.ir.nodes import (
@@ -168,6 +169,11 @@ class Emitter:
         found.note_done(count)
         known = found.values.get(variable, [])
         return next((value for at, value in reversed(known) if at < count), None)
+
+    def assigned_in(self, items: Sequence[Node]) -> set[int]:
+        """The variables that are assigned somewhere in some nodes."""
+        found = {item.variable for item in items if isinstance(item, Assign)}
+        return found.union(*(self.changed_in(item) for item in items if isinstance(item, Branch | Loop)))
 
     def changed_in(self, node: Branch | Loop) -> set[int]:
         """The variables that are assigned somewhere in it."""
