@@ -21,10 +21,12 @@ MAX_STEPS = 20_000  # of one outermost query
 
 @record
 class TypedConstant:
-    """An expression's type and, for a constant integer, its value; None where unknown."""
+    """An expression's type and, for a constant, its value; None where unknown. ``n``: of an integer; ``real``: of a
+    floating-point type, as in ``floating_point``."""
 
     type: Type | None
     n: int | None = None
+    real: tuple[int, int] | None = None
 
 
 UNKNOWN = TypedConstant(None)

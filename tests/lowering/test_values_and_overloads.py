@@ -68,3 +68,37 @@ def test_a_shift_to_the_left_stays_in_the_type_of_its_left_operand(
     prelude: str, free: str, racy: str
 ) -> None:
     assert twins(prelude, free, racy) == RIGHT
+
+
+@pytest.mark.parametrize(
+    ("prelude", "holds"),
+    [
+        ("constexpr float eps = 0.f;", "eps == 0"),
+        ("constexpr float eps = 0.1f;", "eps > 0.1"),
+        ("struct A { static constexpr double low = -1.5; };", "A::low < -1"),
+        ("const float two = 2, half = 1 / two;", "half == 0.5f"),
+        ("constexpr float f(float x) { return x * 2; }\nconstexpr float four = f(2);", "four == 4"),
+        ("constexpr int n = 2.75 * 4;", "n == 11"),
+        ("template <class T> struct L { static constexpr T init = T(-1); };", "L<float>::init < 0"),
+        ("template <class T> constexpr T init = T(1) / 4;", "init<float> > 0"),
+        ("namespace n { constexpr float big = 16777217; }", "n::big == 16777216"),
+        ("struct O { static constexpr float e = 1e-3f; };", "O::e > 0 && O::e < 1"),
+        ("", "1e-3f"),
+    ],
+)
+def test_a_constant_with_a_point_has_the_value_that_its_type_holds(prelude: str, holds: str) -> None:
+    body = "s[t] = t; if (%s) __syncthreads(); out[t] = s[63 - t];"
+    assert twins(prelude, body % holds, body % f"!({holds})") == RIGHT
+
+
+def test_each_instance_has_its_own_constant_with_a_point() -> None:
+    prelude = """struct A { static constexpr float i = 0.f; }; struct B { static constexpr float i = 1.f; };
+    template <class Op> __device__ int at(int t) { return Op::i > 0 ? t / 2 : t; }"""
+    assert twins(prelude, "s[at<A>(t)] = t;", "s[at<B>(t)] = t;") == RIGHT
+
+
+def test_no_race_rests_on_a_constant_whose_value_is_not_known() -> None:
+    body = "s[t] = t; if (%s) __syncthreads(); out[t] = s[63 - t];"
+    prelude = "constexpr float third = 1.f / 3;"
+    undecided = VerdictKind.UNDECIDED
+    assert twins(prelude, body % "third > 0", body % "third < 0") == (undecided, undecided)

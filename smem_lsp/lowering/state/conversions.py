@@ -84,7 +84,7 @@ def _read(
         if operator is Operator.DIVIDE:
             divided = Op(Operator.CALL, (left, right), QUOTIENT)
             return rounded(divided) if wanted == FLOAT else divided
-        return operation(
+        return floating_values.compared(
             operator,
             _to_real(left, of[0], given[0], wanted, scope),
             _to_real(right, of[1], given[1], wanted, scope),
@@ -204,6 +204,7 @@ def _truth(value: Value, change: Conversion) -> Value:
 
 
 def _is_true(value: Value, reading: Reading) -> Value:
+    value = floating_values.is_true(value)
     if isinstance(value, Op) and value.operator in TRUTHS:
         return value
     return operation(Operator.NOT_EQUAL, value, Const(0), reading=reading)
@@ -233,6 +234,7 @@ def _read_as(value: Value, kind: Scalar) -> Value:
 
 def within_type(value: Value, expr: tree.Expr, scope: LocalScope) -> Value:
     """The value of an expression that is asked whether it is 0, as its own type has it."""
+    value = floating_values.is_true(value)
     if not isinstance(value, Op) or not _may_leave(value):
         return value
     kind = promoted(_type(expr, scope))
