@@ -102,3 +102,89 @@ def test_no_race_rests_on_a_constant_whose_value_is_not_known() -> None:
     prelude = "constexpr float third = 1.f / 3;"
     undecided = VerdictKind.UNDECIDED
     assert twins(prelude, body % "third > 0", body % "third < 0") == (undecided, undecided)
+
+
+@pytest.mark.parametrize(
+    ("prelude", "free", "racy"),
+    [
+        (
+            "__device__ int f(unsigned t) { unsigned b = t >>= 1; return b; }",
+            "s[f(2 * t)] = t;",
+            "s[f(t)] = t;",
+        ),
+        ("", "int u = 2 * t; s[(u /= 2)] = t;", "int u = t; s[u /= 2] = t;"),
+        (
+            "",
+            "int u = 2 * t, v; v = u >>= 1; u = 0; s[v] = t;",
+            "int u = t, v; v = u >>= 1; u = t; s[v] = t;",
+        ),
+        (
+            "struct W { int b, a; __device__ W(int t) : b(t >>= 1), a(t) {} };",
+            "W w(2 * t); s[w.a] = t;",
+            "W w(t); s[w.b] = t;",
+        ),
+        (
+            "struct P { int x; };",
+            "P p{2 * t}; int v = p.x >>= 1; p.x = 0; s[v] = t;",
+            "P p{t}; int v = p.x >>= 1; p.x = t; s[v] = t;",
+        ),
+    ],
+    ids=["result", "index", "assigned-again", "initializer", "member"],
+)
+def test_an_assignment_is_what_it_has_assigned(prelude: str, free: str, racy: str) -> None:
+    assert twins(prelude, free, racy) == RIGHT
+
+
+BASE = """
+typedef int I; using P = const int*;
+struct A {
+  __device__ virtual int f(PARAMETERS) BEHIND { return t / 2; }
+  __device__ int g(int t) BEHIND { int z = 0; (void)z; return f(ARGUMENTS); }
+};
+struct B : A { __device__ int f(OWN) { return t; } };
+"""
+
+
+def overridden(parameters: str, behind: str, arguments: str, own: str) -> VerdictKind:
+    prelude = BASE.replace("PARAMETERS", parameters).replace("BEHIND", behind).replace("ARGUMENTS", arguments)
+    return kind(prelude.replace("f(OWN)", f"f({own}"), "B b; s[b.g(t)] = t;")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "behind", "arguments", "overrides", "other"),
+    [
+        ("int t", "", "t", "const int t)", "int t) volatile"),
+        ("int t", "", "t", "I t)", "int t) &"),
+        ("int t", "const volatile", "t", "signed t) volatile const", "int t) const"),
+        ("int t, const int* p", "", "t, &z", "int t, P const p)", "int t, int* p)"),
+        ("int t, int p[4]", "", "t, &z", "int t, int* p)", "int t, int** p)"),
+        ("int t, const int& p", "", "t, z", "int t, int const& p)", "int t, const int&& p)"),
+    ],
+)
+def test_what_overrides_has_the_same_types_and_qualifiers(
+    parameters: str, behind: str, arguments: str, overrides: str, other: str
+) -> None:
+    found = tuple(overridden(parameters, behind, arguments, own) for own in (overrides, other))
+    assert found == RIGHT
+
+
+def test_the_final_overrider_may_be_hidden() -> None:
+    prelude = """struct A {
+      __device__ virtual int f(int t) { return t / 2; }
+      __device__ int g(int t) { return f(t); }
+    };
+    struct M : A { __device__ int f(int t) { return %s; } };
+    struct B : M { __device__ int f(unsigned t) { return 0; } };"""
+    body = "B b; s[b.g(t)] = t;"
+    assert (kind(prelude % "t", body), kind(prelude % "t / 2", body)) == RIGHT
+
+
+def test_a_function_that_is_not_virtual_is_the_one_of_the_class_that_is_seen() -> None:
+    prelude = """struct A {
+      __device__ virtual int f(int t) { return 0; }
+      __device__ int f(unsigned t) { return %s; }
+      __device__ int g(unsigned t) { return f(t); }
+    };
+    struct B : A { __device__ int f(unsigned t) { return %s; } };"""
+    body = "B b; s[b.g(t)] = t;"
+    assert (kind(prelude % ("t", "0"), body), kind(prelude % ("0", "t"), body)) == RIGHT
