@@ -7,6 +7,7 @@ itself are no part of its type, an array is a pointer to its first element.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import takewhile
 
 from smem_lsp.semantics import type_of
@@ -18,12 +19,12 @@ from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
 _OF_VARIABLES = frozenset(("const", "volatile", "__const", "__volatile__"))
-_BEHIND = frozenset(("const", "volatile", "&", "&&"))
+BEHIND = frozenset(("const", "volatile", "&", "&&"))
 _REFERENCES = ("&", "&&")
 
 
 @record
-class _Parameter:
+class Parameter:
     """``spelled``: its words; ``type``: with the qualifiers of what it leads to; None: not known."""
 
     spelled: tuple[str, ...]
@@ -35,7 +36,7 @@ class _Parameter:
 class Signature:
     """``behind``: the qualifiers of the function."""
 
-    parameters: tuple[_Parameter, ...]
+    parameters: tuple[Parameter, ...]
     behind: frozenset[str]
 
 
@@ -45,13 +46,17 @@ def signature(function: Function, scope: Scope) -> Signature | None:
     if function.parameters is None or function.definition.island.template:
         return None
     island, texts = function.definition.island, function.definition.tokens.texts
-    behind = takewhile(_BEHIND.__contains__, texts[island.parameters[1] + 1 : island.body[0]])
-    parameters = tuple(
+    behind = takewhile(BEHIND.__contains__, texts[island.parameters[1] + 1 : island.body[0]])
+    return Signature(parameter_types(function.parameters, scope), frozenset(behind))
+
+
+def parameter_types(parameters: Iterable[tree.Declaration], scope: Scope) -> tuple[Parameter, ...]:
+    """What of parameters belongs to the type of a function."""
+    return tuple(
         _parameter(each, scope)
-        for each in function.parameters
+        for each in parameters
         if each.words != ["void"] or each.declarators[0].pointers
     )
-    return Signature(parameters, frozenset(behind))
 
 
 def same(one: Signature | None, other: Signature | None) -> bool | None:
@@ -64,7 +69,7 @@ def same(one: Signature | None, other: Signature | None) -> bool | None:
     return False if False in answers else None if None in answers else True
 
 
-def _same(one: _Parameter, other: _Parameter) -> bool | None:
+def _same(one: Parameter, other: Parameter) -> bool | None:
     if one.references != other.references:
         return False
     if one.type is not None and other.type is not None:
@@ -72,7 +77,7 @@ def _same(one: _Parameter, other: _Parameter) -> bool | None:
     return True if one.spelled == other.spelled else None
 
 
-def _parameter(declaration: tree.Declaration, scope: Scope) -> _Parameter:
+def _parameter(declaration: tree.Declaration, scope: Scope) -> Parameter:
     checkpoint()
     declarator = declaration.declarators[0] if declaration.declarators else None
     pointers = [] if declarator is None else list(declarator.pointers)
@@ -89,7 +94,7 @@ def _parameter(declaration: tree.Declaration, scope: Scope) -> _Parameter:
         written = tree.TypeId(declaration.lo, declaration.hi, words, pointers, [], declaration.names)
         kind = type_of.qualified_type_id(written, scope)
         kind = kind.target if isinstance(kind, Qualified) else kind
-    return _Parameter((*words, *pointers), kind if _is_known(kind) else None, references)
+    return Parameter((*words, *pointers), kind if _is_known(kind) else None, references)
 
 
 def _is_known(kind: Type | None) -> bool:

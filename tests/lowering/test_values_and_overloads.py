@@ -188,3 +188,56 @@ def test_a_function_that_is_not_virtual_is_the_one_of_the_class_that_is_seen() -
     struct B : A { __device__ int f(unsigned t) { return %s; } };"""
     body = "B b; s[b.g(t)] = t;"
     assert (kind(prelude % ("t", "0"), body), kind(prelude % ("0", "t"), body)) == RIGHT
+
+
+ADDRESSED = """
+__device__ int f(int);
+__device__ int f(int t) { return t; }
+__device__ int f(unsigned t) { return t / 2; }
+__device__ int f(int t, int d) { return t / d; }
+template <class T> __device__ int h(T t) { return sizeof(T) == 4 ? t : t / 2; }
+using Fn = int (*)(unsigned);
+typedef int (*Gn)(int);
+struct A {
+  __device__ static int f(int t) { return t; }
+  __device__ static int f(unsigned t) { return t / 2; }
+};
+__device__ int by_int(int (*g)(int), int t) { return g(t); }
+__device__ int by_unsigned(int (*g)(unsigned), int t) { return g(t); }
+__device__ int by_alias(Fn g, int t) { return g(t); }
+__device__ int by_two(int (*g)(int, int), int t, int d) { return g(t, d); }
+__device__ int by_reference(int (&g)(const int), unsigned t) { return g(t); }
+__device__ int unsigned_by_reference(int (&g)(unsigned u), int t) { return g(t); }
+template <int (*G)(unsigned)> __device__ int constant(int t) { return G(t); }
+template <Gn G> __device__ int constant_alias(unsigned t) { return G(t); }
+template <class F> __device__ int any(F f, int t) { return f(t); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("free", "racy"),
+    [
+        ("int (*g)(int) = f; s[g(t)] = t;", "int (*g)(unsigned) = f; s[g(t)] = t;"),
+        ("s[by_int(f, t)] = t;", "s[by_unsigned(f, t)] = t;"),
+        ("s[by_int(&f, t)] = t;", "s[by_unsigned(&f, t)] = t;"),
+        ("s[by_two(f, t, 1)] = t;", "s[by_two(f, t, 2)] = t;"),
+        ("s[by_reference(f, t)] = t;", "s[unsigned_by_reference(f, t)] = t;"),
+        ("int (*g)(int) = A::f; s[g(t)] = t;", "int (*g)(unsigned) = &A::f; s[g(t)] = t;"),
+        ("Gn g = f; s[g(t)] = t;", "s[by_alias(f, t)] = t;"),
+        ("s[constant_alias<f>(t)] = t;", "s[constant<f>(t)] = t;"),
+        ("s[any(h<int>, t)] = t;", "s[any(h<short>, t)] = t;"),
+    ],
+)
+def test_the_type_of_the_pointer_says_which_function_it_leads_to(free: str, racy: str) -> None:
+    assert twins(ADDRESSED, free, racy) == RIGHT
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "int (*g)(short) = h; s[g(t)] = t;",
+        "int (*g)(unsigned); g = f; s[g(t)] = t;",
+    ],
+)
+def test_a_pointer_to_one_of_several_functions_is_not_guessed(body: str) -> None:
+    assert kind(ADDRESSED, body) is VerdictKind.UNDECIDED

@@ -11,8 +11,10 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 from smem_lsp.elaborate import operators
+from smem_lsp.elaborate.addressed_functions import named, wanted
 from smem_lsp.elaborate.initializers import parameter_list
 from smem_lsp.elaborate.returned_types import returned_by_function, returned_by_lambda
+from smem_lsp.elaborate.signatures import Signature
 from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.ir.nodes import (
     Access,
@@ -551,6 +553,17 @@ def keeps_address(body: Body, name: str) -> bool:
     return True
 
 
+def _pointed_function(parameter: Parameter, function: Function | None, inner: LocalScope) -> Signature | None:
+    """The signature that a parameter ``int (*f)(int)`` wants; None: not known."""
+    declarator, constants = parameter.declarator, inner.constant_scope()
+    if declarator is None or function is None:
+        return None
+    if not declarator.function:
+        return named(parameter.words[-1], constants) if len(parameter.names) == 1 else None
+    tokens, where = function.definition.parameters, (declarator.lo, declarator.hi)
+    return wanted(tokens.kinds, tokens.texts, where, function.symbols, constants)
+
+
 def _bind_handle(
     ctx: Context,
     parameter: Parameter,
@@ -572,7 +585,7 @@ def _bind_handle(
             if parameter.name:
                 inner.names[parameter.name] = given
             return True
-    known = function_values.of(ctx, argument, scope)
+    known = function_values.bound(ctx, argument, scope, _pointed_function(parameter, function, inner))
     if known is not None and parameter.name and function is not None:
         if function_values.stays(ctx.body_with(parameter.name, function), parameter.name):
             inner.names[parameter.name] = known

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 
+from smem_lsp.elaborate.addressed_functions import addressed, of_template_parameter
 from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside, specializations
 from smem_lsp.elaborate.packs import expanded
 from smem_lsp.elaborate.value_categories import Binding, Given, may_bind, preferred
@@ -132,7 +133,9 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     """The functions that a call can mean, all of them; empty when they are not in sight."""
     bound = handed(callee, scope)
     if bound is not None:
-        return handed_over(ctx, bound[0], callee, expr, scope)
+        target = of_template_parameter(ctx.at.function, callee.text, scope.constant_scope())
+        chosen = addressed(bound[0], target) if isinstance(bound[0], Functions) else None
+        return [] if chosen is None else handed_over(ctx, chosen, callee, expr, scope)
     *qualifiers, name = callee.text.removeprefix("::").split("::")
     found = functions_named(ctx, name, callee)
     if not found:
@@ -315,17 +318,29 @@ def handed_over(
     """The functions that a template argument or a pointer to a function names."""
     if not isinstance(argument, Functions):
         return []
-    heads = [list(decl.source.texts[slice(*decl.list)]) for decl, _ in argument.overloads]
+    heads = [_head(list(decl.source.texts[slice(*decl.list)]), where) for decl, where in argument.overloads]
     name = argument.overloads[0][0].name
+    classes = ctx.at.unit.symbols.types
     found = [
         function
         for function in functions_named(ctx, name, callee)
-        if list(function.definition.parameters.texts) in heads and takes(function, len(expr.arguments))
+        if (list(function.definition.parameters.texts), _class_around(function, classes)) in heads
+        and takes(function, len(expr.arguments))
     ]
     found = by_type(ctx, _specialised(ctx, argument.arguments, found, expr, scope), expr, scope)
     if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
         return []
     return [Callee(function, None, argument.arguments or ()) for function in found]
+
+
+def _head(parameters: list[str], where: Scope) -> tuple[list[str], str]:
+    """What tells a function from others of its name: its parameters as they are spelled, and its class."""
+    return parameters, "" if where.record is None else where.record.decl.name.rpartition("::")[2]
+
+
+def _class_around(function: Function, classes: Collection[str]) -> str:
+    last = path_of(function)[-1:]
+    return last[0] if last and last[0] in classes else ""
 
 
 def functions_named(ctx: Context, name: str, where: tree.Name) -> list[Function]:
