@@ -241,3 +241,54 @@ def test_the_type_of_the_pointer_says_which_function_it_leads_to(free: str, racy
 )
 def test_a_pointer_to_one_of_several_functions_is_not_guessed(body: str) -> None:
     assert kind(ADDRESSED, body) is VerdictKind.UNDECIDED
+
+
+ARRAYS = """
+using Row = int[4];
+struct P { int a[4]; };
+__device__ int by_reference(int (&a)[4], int t) { return t; }
+__device__ int by_reference(const int (&a)[4], int t) { return t / 2; }
+__device__ int by_alias(Row& a, int t) { return t; }
+__device__ int by_alias(const Row& a, int t) { return t / 2; }
+__device__ int by_bound(int (&a)[4], int t) { return t; }
+__device__ int by_bound(int (&a)[5], int t) { return t / 2; }
+__device__ int or_template(int (&a)[4], int t) { return t; }
+template <class T> __device__ int or_template(const T& a, int t) { return t / 2; }
+__device__ int or_pointer(int (&a)[4], int t) { return t; }
+__device__ int or_pointer(const int* a, int t) { return t / 2; }
+__device__ int of_number(int& a, int t) { return t; }
+__device__ int of_number(const int& a, int t) { return t / 2; }
+__device__ int through(int (&a)[4], int t) { return by_reference(a, t); }
+__device__ int through_constant(const int (&a)[4], int t) { return by_reference(a, t); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("free", "racy"),
+    [
+        ("by_reference(l, t)", "by_reference(c, t)"),
+        ("by_alias(l, t)", "by_alias(c, t)"),
+        ("by_bound(l, t)", "by_bound(m, t)"),
+        ("or_template(l, t)", "or_template(c, t)"),
+        ("or_template(p.a, t)", "or_template(q.a, t)"),
+        ("or_pointer(l, t)", "or_pointer(c, t)"),
+        ("by_reference(r, t)", "by_reference(cr, t)"),
+        ("of_number(r[0], t)", "of_number(cr[0], t)"),
+        ("through(l, t)", "through_constant(l, t)"),
+    ],
+)
+def test_an_array_is_constant_where_its_elements_are(free: str, racy: str) -> None:
+    body = """const int c[4] = {}; int l[4] = {}, m[5] = {}; P p{}; const P q{};
+    int (&r)[4] = l; const int (&cr)[4] = l; s[%s] = t;"""
+    assert twins(ARRAYS, body % free, body % racy) == RIGHT
+
+
+def test_a_reference_to_what_is_constant_is_constant() -> None:
+    assert (
+        twins(
+            ARRAYS,
+            "int l = 0; int& r = l; s[of_number(r, t)] = t;",
+            "int l = 0; const int& r = l; s[of_number(r, t)] = t;",
+        )
+        == RIGHT
+    )

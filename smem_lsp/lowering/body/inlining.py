@@ -426,7 +426,7 @@ def _bind_one(
         return
     meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
     if reference and isinstance(meaning, Variable):
-        inner.names[parameter.name] = meaning  # another name for it
+        inner.names[parameter.name] = _seen(ctx, meaning, parameter, inner)  # another name for it
         return
     bound = None
     if reference:
@@ -533,7 +533,7 @@ def _made_for_reference(
 
 
 def _seen(ctx: Context, variable: Variable, parameter: Parameter, inner: LocalScope) -> Variable:
-    """An object as its parameter sees it."""
+    """A variable as its parameter sees it."""
     assert parameter.declaration is not None and parameter.declarator is not None
     declaration, declarator = parameter.declaration, parameter.declarator
     return objects.as_declared(ctx, variable, declaration, declarator, inner.constant_scope())

@@ -36,6 +36,7 @@ from smem_lsp.semantics.types import (
     INT,
     Array,
     Pointer,
+    Qualified,
     Record,
     Reference,
     Scalar,
@@ -565,17 +566,43 @@ def _is_viable(ctx: Context, function: Function, given: Sequence[Given], implied
     if implied is not None and not may_bind(implied, implied_binding(function), same=True):
         return False
     taken = zip(given, _parameter_types(ctx, function), parameters_of(function) or ())
-    return all(_takes(each, asked, parameter, function) for each, asked, parameter in taken)
+    return all(_takes(ctx, each, asked, parameter, function) for each, asked, parameter in taken)
 
 
-def _takes(given: Given, wanted: Type | None, parameter: Parameter, function: Function) -> bool:
+def _takes(ctx: Context, given: Given, wanted: Type | None, parameter: Parameter, function: Function) -> bool:
     if _never(given.type, wanted) and not (given.null and isinstance(wanted, Pointer)):
         return False
     bound = _binding(parameter, function)
+    if isinstance(given.type, Array) and isinstance(wanted, Array | Pointer):
+        return _takes_array(ctx, given, wanted, parameter, function)
     if bound is None or not _is_value(given.type) or not _is_value(wanted):
         return True
     bases = with_bases(given.type) if isinstance(given.type, Record) else [given.type]
     return may_bind(given, bound, same=wanted in bases)
+
+
+def _takes_array(
+    ctx: Context, given: Given, wanted: Array | Pointer, parameter: Parameter, function: Function
+) -> bool:
+    """May a parameter take an array: a reference to one, or a pointer to its elements? An array is ``const`` where its
+    elements are ([basic.type.qualifier]/3), and neither drops that ([dcl.init.ref]/4, [conv.qual])."""
+    array = given.type
+    assert isinstance(array, Array)
+    if parameter.reference and isinstance(wanted, Array):
+        if None not in (array.count, wanted.count) and array.count != wanted.count:
+            return False
+        if is_number(array.element) and is_number(wanted.element) and array.element != wanted.element:
+            return False
+    marks = [each for each in parameter.pointers if each in ("*", "&", "&&")]
+    if not given.constant or len(marks) > 1 or (parameter.reference and isinstance(wanted, Pointer)):
+        return True
+    declaration = parameter.declaration
+    assert declaration is not None
+    where = function_scope(ctx.around.file_constants, function)
+    kind = type_of.specified(declaration.words, declaration.names, where)
+    while isinstance(kind, Array):
+        kind = kind.element
+    return "const" in parameter.words or kind is None or isinstance(kind, Qualified)
 
 
 def _is_value(kind: Type | None) -> bool:
