@@ -98,7 +98,7 @@ def is_open(argument: Argument) -> bool:
         case None:
             return True
         case TypedConstant():
-            return argument.n is None
+            return argument.n is None and argument.real is None
         case Functions():
             return any(map(is_open, argument.arguments or ()))
         case Record():

@@ -292,3 +292,49 @@ def test_a_reference_to_what_is_constant_is_constant() -> None:
         )
         == RIGHT
     )
+
+
+INSTANCES = """
+template <class T> struct M {
+  __device__ static T* get() { __shared__ T b[64]; return b; }
+  __device__ static T* again() { return get(); }
+};
+template <int N> struct Later { __device__ static int* get(); };
+template <int N> __device__ int* Later<N>::get() { __shared__ int b[64]; return b; }
+template <class T> struct Outer {
+  struct Inner { __device__ static int* get() { __shared__ int b[64]; return b; } };
+};
+template <class T> __device__ T* of() { return M<T>::get(); }
+struct Plain {
+  __device__ static int* get() { __shared__ int b[64]; return b; }
+  template <class T> __device__ static int* each() { __shared__ int b[64]; return b; }
+};
+__device__ int* through(int* (*f)()) { return f(); }
+using I = int;
+"""
+GENERIC = "auto f = [](auto z) { __shared__ int b[64]; return b + 0 * z; };"
+
+
+@pytest.mark.parametrize(
+    ("two", "one"),
+    [
+        (("M<int>::get()", "M<unsigned>::get()"), ("M<int>::get()", "M<I>::get()")),
+        (("M<int>::again()", "M<unsigned>::get()"), ("M<int>::again()", "M<int>::get()")),
+        (("of<int>()", "of<unsigned>()"), ("of<int>()", "M<int>::get()")),
+        (("Later<1>::get()", "Later<2>::get()"), ("Later<1>::get()", "Later<2 - 1>::get()")),
+        (
+            ("Outer<int>::Inner::get()", "Outer<long>::Inner::get()"),
+            ("Outer<int>::Inner::get()", "Outer<int>::Inner::get()"),
+        ),
+        (("Plain::get()", "Plain::each<int>()"), ("Plain::get()", "through(Plain::get)")),
+        (("f(1)", "f(1u)"), ("f(1)", "f(2)")),
+    ],
+)
+def test_each_instance_has_its_own_static_array(two: tuple[str, str], one: tuple[str, str]) -> None:
+    body = GENERIC + "%s[t] = t; %s[63 - t] = t;"
+    assert twins(INSTANCES, body % two, body % one) == RIGHT
+
+
+def test_an_array_of_an_instance_that_is_not_known_is_not_taken_for_another_one() -> None:
+    body = "M<int>::get()[t] = t; through(M<int>::get)[63 - t] = t;"
+    assert kind(INSTANCES, body) is not VerdictKind.RACE_FREE

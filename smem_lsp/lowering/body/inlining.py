@@ -72,6 +72,7 @@ from smem_lsp.lowering.state.local_scope import (
 from smem_lsp.lowering.state.places import Ref, join
 from smem_lsp.lowering.state.template_header import template_parameters
 from smem_lsp.semantics import type_of
+from smem_lsp.semantics.declarations import ClassDecl
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument, TypedConstant
 from smem_lsp.semantics.evaluate import evaluate
@@ -105,7 +106,15 @@ def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalS
     own = ctx.at.body_of(closure.function)
     listed = None if node.parameters is None else (base + node.parameters[0], base + node.parameters[1])
     kind = returned_by_lambda(own, listed, lo, inner.constant_scope())
-    return body(ctx, closure.function, own.block(lo, hi), inner, expr, kind)
+    if ctx.dialect.shared not in own.tokens.texts[lo:hi]:
+        return body(ctx, closure.function, own.block(lo, hi), inner, expr, kind)
+    generic = [
+        overloads.argument_type(ctx, argument, scope)
+        for parameter, argument in zip(parameters, expr.arguments)
+        if "auto" in parameter.words
+    ]
+    with ctx.lambda_instance(closure, generic):
+        return body(ctx, closure.function, own.block(lo, hi), inner, expr, kind)
 
 
 def inline_function(
@@ -211,10 +220,29 @@ def inline(
     ctx.inlining.done[function.island.head] = function
     header_arrays.note_followed(ctx, name, function, bound)
     ctx.inlining.members.append((function.definition, callee.around))
-    with ctx.instance_of(function, bound):
+    with ctx.instance_of(function, {**bound, **_of_class(ctx, callee)}):
         result = body(ctx, function, ctx.at.body_of(function).statements, inner, expr)
     ctx.inlining.members.pop()
     return result
+
+
+def _of_class(ctx: Context, callee: Callee) -> dict[str, Argument]:
+    """The instance of a class template that a static member belongs to: each has its own ([temp.spec.general]/4)."""
+    function = callee.function
+    if callee.around is not None:
+        records = [each.record for each in callee.around.outwards() if each.record is not None]
+        templates = any(each.decl.parameters is not None for each in records)
+        return {"this": records[0]} if templates else {}
+    path, top = overloads.path_of(function), ctx.around.file_constants
+    levels = (top.inside(path[:depth]).own(name) for depth, name in enumerate(path))
+    templates = any(
+        isinstance(each, ClassDecl) and each.parameters is not None for level in levels for each, _ in level
+    )
+    if not templates:
+        return {}
+    if ctx.dialect.shared in function.definition.words:
+        ctx.limits.note_unknown(f"which instance of {function.name} is called is not known", accesses=1)
+    return {"this": None}
 
 
 def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
