@@ -8,6 +8,7 @@ from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Record
 from smem_lsp.source import checkpoint
+from smem_lsp.syntax.parse import Function
 
 _MOST_BASES = 32
 _SAID_BEHIND = frozenset(("override", "final"))
@@ -21,6 +22,13 @@ def is_virtual(record: Record, name: str) -> bool:
         for decl in collect.inside(each.decl).names.get(name, ())
         if isinstance(decl, FunctionDecl)
     )
+
+
+def says_virtual(function: Function) -> bool:
+    """Does the definition of a member function say itself that it is virtual?"""
+    island, texts = function.definition.island, function.definition.tokens.texts
+    behind = texts[island.parameters[1] + 1 : island.body[0]]
+    return "virtual" in function.head.texts or not _SAID_BEHIND.isdisjoint(behind)
 
 
 def has_virtual_destructor(record: Record) -> bool:

@@ -1,11 +1,17 @@
-"""Integer arithmetic as C++ does it: literals, promotions, the usual conversions, operators.
+"""Constant arithmetic as C++ does it: literals, promotions, the usual conversions, operators.
 
-Unsigned arithmetic is modulo 2^n; signed overflow, division by zero and shifts out of range have no value.
+Unsigned arithmetic is modulo 2^n; signed overflow, division by zero and shifts out of range have no value, nor has a
+result of a floating-point type that ``double`` does not hold exactly.
 """
 
 from __future__ import annotations
 
+import operator as python
+from math import gcd
+
+from smem_lsp.semantics import floating_point
 from smem_lsp.semantics.entities import UNKNOWN, TypedConstant
+from smem_lsp.semantics.floating_point import Ratio
 from smem_lsp.semantics.types import (
     BOOL,
     CHAR,
@@ -28,6 +34,15 @@ from smem_lsp.syntax.conditions import parse_integer
 
 _COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
 _ARITHMETIC = frozenset("+ - * / % & | ^ << >>".split())
+_COMPARED = {
+    "==": python.eq,
+    "!=": python.ne,
+    "<": python.lt,
+    ">": python.gt,
+    "<=": python.le,
+    ">=": python.ge,
+}
+_LIMITS = {FLOAT: 1 << 128, DOUBLE: 1 << 1024}  # the first powers of two that are infinite
 
 
 def integer_type(n: int) -> Scalar:
@@ -70,8 +85,10 @@ def literal(text: str) -> TypedConstant:
 def _floating(text: str) -> TypedConstant:
     hexadecimal = text[:2].lower() == "0x"
     if not hexadecimal and text[-1:] in "fF":
-        return TypedConstant(FLOAT)
-    return TypedConstant(DOUBLE) if set(text.lower()) <= set("0123456789abcdefxp+-.'l") else UNKNOWN
+        return TypedConstant(FLOAT, real=floating_point.literal_ratio(text))
+    if not set(text.lower()) <= set("0123456789abcdefxp+-.'l"):
+        return UNKNOWN
+    return TypedConstant(DOUBLE, real=None if text[-1:] in "fFlL" else floating_point.literal_ratio(text))
 
 
 def _fits(n: int, kind: Scalar) -> bool:
@@ -92,6 +109,33 @@ def converted(n: int | None, source: Type | None, target: Type | None) -> int | 
     bits = wanted.size * 8
     n &= (1 << bits) - 1
     return n - (1 << bits) if wanted.signed and n >> bits - 1 else n
+
+
+def as_type(value: TypedConstant, kind: Type | None) -> TypedConstant:
+    """A constant in another type ([conv.integral], [conv.double], [conv.fpint], [conv.bool])."""
+    wanted, given = scalar_of(kind), scalar_of(value.type)
+    if wanted is not None and wanted.kind == "float":
+        number = value.real if given is not None and given.kind == "float" else whole(value)
+        return TypedConstant(kind, real=None if number is None else _rounded(number, wanted))
+    if value.real is None or wanted is None:
+        return TypedConstant(kind, converted(value.n, value.type, kind))
+    numerator, denominator = value.real
+    if wanted.kind == "bool":
+        return TypedConstant(kind, int(numerator != 0))
+    n = abs(numerator) // denominator * (1 if numerator > 0 else -1)
+    return TypedConstant(kind, n if wanted.kind == "int" and _fits(n, wanted) else None)
+
+
+def whole(value: TypedConstant) -> Ratio | None:
+    """The number that an integer is."""
+    n = converted(value.n, value.type, value.type)
+    return None if n is None else (n, 1)
+
+
+def _rounded(number: Ratio, kind: Scalar) -> Ratio | None:
+    limit = _LIMITS.get(kind)
+    found = None if limit is None else floating_point.in_type(number, kind)
+    return found if limit is not None and found is not None and abs(found[0]) < limit * found[1] else None
 
 
 def promoted(kind: Type | None) -> Scalar | None:
@@ -159,6 +203,8 @@ def result(n: int | None, kind: Scalar) -> TypedConstant:
 
 def truth(value: TypedConstant) -> bool | None:
     """The value as a condition; None: unknown."""
+    if value.real is not None:
+        return value.real[0] != 0
     number = is_number(value.type)
     return None if value.n is None or not number else value.n != 0
 
@@ -183,10 +229,33 @@ def operate(operator: str, left: TypedConstant, right: TypedConstant) -> TypedCo
             return TypedConstant(a)
         return converted_shift(x << y if operator == "<<" else x >> y, a)
     kind = _common(a, b)
+    if kind.kind == "float":
+        return TypedConstant(kind, real=_of_reals(operator, left, right, kind))
     x, y = converted(left.n, left.type, kind), converted(right.n, right.type, kind)
     if x is None or y is None:
         return TypedConstant(kind)
     return result(_arithmetic(operator, x, y), kind)
+
+
+def _of_reals(operator: str, left: TypedConstant, right: TypedConstant, kind: Scalar) -> Ratio | None:
+    a, b = as_type(left, kind).real, as_type(right, kind).real
+    if a is None or b is None:
+        return None
+    (x, over), (y, by) = a, b
+    match operator:
+        case "+":
+            made = x * by + y * over, over * by
+        case "-":
+            made = x * by - y * over, over * by
+        case "*":
+            made = x * y, over * by
+        case "/" if y:
+            made = (x * by, over * y) if y > 0 else (-x * by, -over * y)
+        case _:
+            return None
+    common = gcd(*made)
+    numerator, denominator = made[0] // common, made[1] // common
+    return None if denominator & denominator - 1 else _rounded((numerator, denominator), kind)
 
 
 def converted_shift(n: int, kind: Scalar) -> TypedConstant:
@@ -219,18 +288,23 @@ def _arithmetic(operator: str, x: int, y: int) -> int | None:
 
 
 def _compare(operator: str, left: TypedConstant, right: TypedConstant) -> TypedConstant:
+    a, b = promoted(left.type), promoted(right.type)
+    if a is not None and b is not None and "float" in (a.kind, b.kind):
+        common = _common(a, b)
+        one, other = as_type(left, common).real, as_type(right, common).real
+        if one is None or other is None:
+            return TypedConstant(BOOL)
+        return TypedConstant(BOOL, int(_COMPARED[operator](one[0] * other[1], other[0] * one[1])))
     if left.n is None or right.n is None:
         return TypedConstant(BOOL)
-    a, b = promoted(left.type), promoted(right.type)
     if isinstance(left.type, Enum) and left.type == right.type:
         x: int | None = left.n
         y: int | None = right.n
-    elif a is None or b is None or "float" in (a.kind, b.kind):
+    elif a is None or b is None:
         return TypedConstant(BOOL)
     else:
         kind = _common(a, b)
         x, y = converted(left.n, left.type, kind), converted(right.n, right.type, kind)
     if x is None or y is None:
         return TypedConstant(BOOL)
-    answer = {"==": x == y, "!=": x != y, "<": x < y, ">": x > y, "<=": x <= y, ">=": x >= y}[operator]
-    return TypedConstant(BOOL, int(answer))
+    return TypedConstant(BOOL, int(_COMPARED[operator](x, y)))

@@ -111,8 +111,7 @@ def _run(
             if declarator.name and isinstance(value.type, Listed):
                 local.bound[declarator.name] = _listed(value.type, parameter, outer)
             elif declarator.name:
-                n = arithmetic.converted(value.n, value.type, kind)
-                local.bound[declarator.name] = TypedConstant(kind, n)
+                local.bound[declarator.name] = arithmetic.as_type(value, kind)
         returned = _returned_type(decl, outer)
         if not decl.constexpr or decl.body is None or (state.types_only and returned is not None):
             return TypedConstant(returned)
@@ -121,7 +120,7 @@ def _run(
         except _Return as done:
             if returned is None:
                 return done.value if "auto" in decl.source.texts[slice(*decl.head)] else UNKNOWN
-            return TypedConstant(returned, arithmetic.converted(done.value.n, done.value.type, returned))
+            return arithmetic.as_type(done.value, returned)
         except (_Stop, _Break, _Continue):
             return TypedConstant(returned)
         return TypedConstant(returned)
@@ -335,9 +334,7 @@ class _Runner:
                 self.scope.bound[declarator.name] = value
                 continue
             kind = type_of.specified(declaration.words, declaration.names, self.scope)
-            self.scope.bound[declarator.name] = TypedConstant(
-                kind, arithmetic.converted(value.n, value.type, kind)
-            )
+            self.scope.bound[declarator.name] = arithmetic.as_type(value, kind)
 
     def _effect(self, node: tree.Expr) -> None:
         if isinstance(node, tree.Binary) and node.operator == ",":
@@ -359,9 +356,7 @@ class _Runner:
             old = scope.bound.get(target.text)
             if isinstance(old, TypedConstant):
                 new = arithmetic.operate(operator, old, value) if operator else value
-                scope.bound[target.text] = TypedConstant(
-                    old.type, arithmetic.converted(new.n, new.type, old.type)
-                )
+                scope.bound[target.text] = arithmetic.as_type(new, old.type)
                 return
             if scope.namespace:
                 break

@@ -21,10 +21,12 @@ MAX_STEPS = 20_000  # of one outermost query
 
 @record
 class TypedConstant:
-    """An expression's type and, for a constant integer, its value; None where unknown."""
+    """An expression's type and, for a constant, its value; None where unknown. ``n``: of an integer; ``real``: of a
+    floating-point type, as in ``floating_point``."""
 
     type: Type | None
     n: int | None = None
+    real: tuple[int, int] | None = None
 
 
 UNKNOWN = TypedConstant(None)
@@ -96,7 +98,7 @@ def is_open(argument: Argument) -> bool:
         case None:
             return True
         case TypedConstant():
-            return argument.n is None
+            return argument.n is None and argument.real is None
         case Functions():
             return any(map(is_open, argument.arguments or ()))
         case Record():

@@ -1,7 +1,8 @@
 """The value and the type of constant expressions, as C++ computes them.
 
 Integers have their C++ type: promotions, the usual arithmetic conversions, unsigned arithmetic modulo 2^n. Signed
-overflow, division by zero and shifts out of range have no value. Floating constants have a type but no value.
+overflow, division by zero and shifts out of range have no value. Floating constants have the value that their type
+holds, where it is known exactly.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def evaluate_value(expr: tree.Expr, scope: Scope) -> TypedConstant:
     finally:
         state.leave()
     plain = plain_type(value.type)
-    return value if plain is value.type else TypedConstant(plain, value.n)
+    return value if plain is value.type else TypedConstant(plain, value.n, value.real)
 
 
 def overflow(expr: tree.Expr, scope: Scope) -> tuple[tree.Binary, int, Scalar] | None:
@@ -149,6 +150,9 @@ def _unary(expr: tree.Unary, scope: Scope) -> TypedConstant:
     kind = arithmetic.promoted(value.type)
     if kind is None:
         return UNKNOWN
+    if value.real is not None and expr.operator in ("-", "+"):
+        numerator, denominator = value.real
+        return TypedConstant(kind, real=(-numerator if expr.operator == "-" else numerator, denominator))
     n = arithmetic.converted(value.n, value.type, kind)
     if n is not None:
         n = {"-": -n, "+": n, "~": ~n}.get(expr.operator)
@@ -184,7 +188,7 @@ def _ternary(expr: tree.Ternary, scope: Scope) -> TypedConstant:
     if kind is None:  # the other arm has no known type: the chosen value keeps its own
         other = no if known else yes
         return chosen if other.type is None else UNKNOWN
-    return TypedConstant(kind, arithmetic.converted(chosen.n, chosen.type, kind))
+    return arithmetic.as_type(chosen, kind)
 
 
 def _unevaluated(expr: tree.Expr, scope: Scope) -> TypedConstant:
@@ -246,7 +250,7 @@ def _cast(expr: tree.Cast, scope: Scope) -> TypedConstant:
     value = evaluate_value(operand, scope)
     if isinstance(kind, Record) or kind is None:
         return TypedConstant(kind)
-    return TypedConstant(kind, arithmetic.converted(value.n, value.type, kind))
+    return arithmetic.as_type(value, kind)
 
 
 def _member(expr: tree.Member, scope: Scope) -> TypedConstant:
@@ -308,7 +312,7 @@ def _functional_cast(kind: Type, arguments: Sequence[tree.Expr], scope: Scope) -
     if not arguments:
         return TypedConstant(kind, 0 if scalar_of(kind) in INTEGERS.values() else None)
     value = evaluate_value(arguments[0], scope)
-    return TypedConstant(kind, arithmetic.converted(value.n, value.type, kind))
+    return arithmetic.as_type(value, kind)
 
 
 def _method(callee: tree.Member, scope: Scope) -> TypedConstant:

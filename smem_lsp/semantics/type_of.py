@@ -359,7 +359,7 @@ def variable_value(
     source: Source | None = None,
     lo: int = 0,
 ) -> TypedConstant:
-    """Type and, for a constant integer with a constant initializer, value of a declarator."""
+    """Type and, for a constant number with a constant initializer, value of a declarator."""
     constant = "constexpr" in declaration.words or "const" in declaration.words
     constant = constant and not declarator.pointers and not declarator.dims and not declarator.function
     initializer = _initializer(declarator)
@@ -370,7 +370,7 @@ def variable_value(
     value = UNKNOWN
     if constant and initializer is not None and scalar_of(kind) is not None:
         value = scope.semantics.evaluate_value(initializer, scope)
-    return TypedConstant(kind, arithmetic.converted(value.n, value.type, kind))
+    return arithmetic.as_type(value, kind)
 
 
 def variable_type(
@@ -414,7 +414,7 @@ def _deduced(
     if isinstance(kind, Array):
         kind = Pointer(kind.element)
     if not declarator.pointers:
-        return TypedConstant(kind, value.n)
+        return TypedConstant(kind, value.n, value.real)
     if declarator.pointers == ["*"] and isinstance(kind, Pointer):
         return TypedConstant(kind)
     references = {"&", "&&"} & set(declarator.pointers)

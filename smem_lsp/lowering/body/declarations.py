@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Protocol
 
 from smem_lsp.elaborate import conversion_functions, special_members
+from smem_lsp.elaborate.addressed_functions import named, wanted
 from smem_lsp.elaborate.expression_types import expression_type
+from smem_lsp.elaborate.signatures import Signature
 from smem_lsp.ir.nodes import AddressSpace, DeclarationSite, Name
 from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var
 from smem_lsp.lowering.body import (
@@ -262,6 +264,17 @@ def _name_part(
         scope.names[declarator.name] = View(replace(target, name=ctx.buffers.named(name)))
 
 
+def _pointed_function(
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
+) -> Signature | None:
+    """The signature that a variable ``int (*f)(int)`` wants; None: not known."""
+    constants, tokens = scope.constant_scope(), ctx.at.body.tokens
+    if not declarator.function:
+        return named(declaration.words[-1], constants) if len(declaration.names) == 1 else None
+    where = ctx.at.base + declarator.lo, ctx.at.base + declarator.hi
+    return wanted(tokens.kinds, tokens.texts, where, ctx.at.unit.symbols, constants)
+
+
 def _declare_special(
     ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
 ) -> bool:
@@ -271,7 +284,8 @@ def _declare_special(
         scope.names[declarator.name] = closures.named(ctx, initializer, scope)
         return True
     if isinstance(initializer, tree.Name | tree.Unary) and not declarator.dims:
-        value = function_values.of(ctx, initializer, scope)
+        target = _pointed_function(ctx, declaration, declarator, scope)
+        value = function_values.bound(ctx, initializer, scope, target)
         if value is not None:
             own, body = int(not declarator.nested), ctx.body_with(declarator.name)
             if function_values.stays(body, declarator.name, assigned=own):

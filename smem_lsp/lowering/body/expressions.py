@@ -129,9 +129,12 @@ def _name(ctx: Context, expr: tree.Name, scope: LocalScope) -> Value | Ref:
     meaning = scope.lookup(expr.text)
     if meaning is not None:
         return _meaning(ctx, meaning, expr, scope)
-    number = evaluate(expr, scope.constant_scope())
-    if number is not None:
-        return Const(number)
+    constant = evaluate_value(expr, scope.constant_scope())
+    if constant.n is not None:
+        return Const(constant.n)
+    real = floating_values.of_constant(constant)
+    if real is not None:
+        return real
     if expr.text == "NULL":
         return Const(0)
     if expr.text == "warpSize":
@@ -139,7 +142,11 @@ def _name(ctx: Context, expr: tree.Name, scope: LocalScope) -> Value | Ref:
         return ctx.out.fresh(uniform=True) if size is None else Const(size)
     if expr.text in _BUILTIN_VECTORS:
         return coordinates(ctx, expr.text)
-    return _constant_name(ctx, expr.text, scope)
+    found = _constant_name(ctx, expr.text, scope)
+    scalar = scalar_of(constant.type)
+    if isinstance(found, Sym) and scalar is not None and scalar.kind == "float":
+        return Op(Operator.CALL, (), found.name)  # one number, not any: a race must not rest on which
+    return found
 
 
 def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: LocalScope) -> Value | Ref:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from smem_lsp.elaborate.addressed_functions import addressed
+from smem_lsp.elaborate.signatures import Signature
 from smem_lsp.ir.values import Value
 from smem_lsp.lowering.body import inlining, methods
 from smem_lsp.lowering.callees import overloads
@@ -32,6 +34,16 @@ def of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> FunctionValue | None
     return FunctionValue(found, address and inside and not static)
 
 
+def bound(ctx: Context, expr: tree.Expr, scope: LocalScope, target: Signature | None) -> FunctionValue | None:
+    """The function that a variable or parameter is a pointer to; as ``of``. ``target``: of its type; None: it is
+    deduced, or not known."""
+    known = of(ctx, expr, scope)
+    if known is None or not known.certain:
+        return known
+    found = addressed(known.functions, None if known.member else target)
+    return FunctionValue(known.functions if found is None else found, known.member, found is not None)
+
+
 def stays(body: Body, name: str, *, assigned: int = 0) -> bool:
     """Does a variable of this name keep the function that it gets first? ``assigned``: how often ``name =`` stands in
     its declaration."""
@@ -46,6 +58,8 @@ def call(
     ctx: Context, known: FunctionValue, expr: tree.Call, callee: tree.Expr, scope: LocalScope
 ) -> Value | Ref | None:
     """A call through a pointer to a function; None: not followed."""
+    if not known.certain:
+        return None
     name = tree.Name(callee.lo, callee.hi, known.functions.overloads[0][0].name)
     found = overloads.handed_over(ctx, known.functions, name, expr, scope)
     return inlining.follow(ctx, found, expr, name, scope) if found else None
@@ -56,7 +70,7 @@ def call_member(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Local
     if callee.operator not in (".*", "->*"):
         return None
     known = scope.lookup(callee.name)
-    if not isinstance(known, FunctionValue) or not known.member:
+    if not isinstance(known, FunctionValue) or not known.member or not known.certain:
         return None
     name = known.functions.overloads[0][0].name
     member = tree.Member(callee.lo, callee.hi, callee.base, callee.operator[:-1], name)

@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 from smem_lsp.elaborate import operators
+from smem_lsp.elaborate.addressed_functions import named, wanted
 from smem_lsp.elaborate.initializers import parameter_list
 from smem_lsp.elaborate.returned_types import (
     result_mark,
@@ -18,6 +19,7 @@ from smem_lsp.elaborate.returned_types import (
     returned_by_lambda,
     returns_reference,
 )
+from smem_lsp.elaborate.signatures import Signature
 from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.ir.nodes import (
     Access,
@@ -77,6 +79,7 @@ from smem_lsp.lowering.state.local_scope import (
 from smem_lsp.lowering.state.places import Ref, join
 from smem_lsp.lowering.state.template_header import template_parameters
 from smem_lsp.semantics import type_of
+from smem_lsp.semantics.declarations import ClassDecl
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument, TypedConstant
 from smem_lsp.semantics.evaluate import evaluate
@@ -110,7 +113,15 @@ def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalS
     own = ctx.at.body_of(closure.function)
     listed = None if node.parameters is None else (base + node.parameters[0], base + node.parameters[1])
     kind = returned_by_lambda(own, listed, lo, inner.constant_scope())
-    return body(ctx, closure.function, own.block(lo, hi), inner, expr, kind)
+    if ctx.dialect.shared not in own.tokens.texts[lo:hi]:
+        return body(ctx, closure.function, own.block(lo, hi), inner, expr, kind)
+    generic = [
+        overloads.argument_type(ctx, argument, scope)
+        for parameter, argument in zip(parameters, expr.arguments)
+        if "auto" in parameter.words
+    ]
+    with ctx.lambda_instance(closure, generic):
+        return body(ctx, closure.function, own.block(lo, hi), inner, expr, kind)
 
 
 def inline_function(
@@ -216,10 +227,29 @@ def inline(
     ctx.inlining.done[function.island.head] = function
     header_arrays.note_followed(ctx, name, function, bound)
     ctx.inlining.members.append((function.definition, callee.around))
-    with ctx.instance_of(function, bound):
+    with ctx.instance_of(function, {**bound, **_of_class(ctx, callee)}):
         result = body(ctx, function, ctx.at.body_of(function).statements, inner, expr)
     ctx.inlining.members.pop()
     return result
+
+
+def _of_class(ctx: Context, callee: Callee) -> dict[str, Argument]:
+    """The instance of a class template that a static member belongs to: each has its own ([temp.spec.general]/4)."""
+    function = callee.function
+    if callee.around is not None:
+        records = [each.record for each in callee.around.outwards() if each.record is not None]
+        templates = any(each.decl.parameters is not None for each in records)
+        return {"this": records[0]} if templates else {}
+    path, top = overloads.path_of(function), ctx.around.file_constants
+    levels = (top.inside(path[:depth]).own(name) for depth, name in enumerate(path))
+    templates = any(
+        isinstance(each, ClassDecl) and each.parameters is not None for level in levels for each, _ in level
+    )
+    if not templates:
+        return {}
+    if ctx.dialect.shared in function.definition.words:
+        ctx.limits.note_unknown(f"which instance of {function.name} is called is not known", accesses=1)
+    return {"this": None}
 
 
 def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
@@ -481,7 +511,7 @@ def _bind_one(
     if isinstance(result, Var) and not isinstance(argument, tree.Name):
         meaning = ctx.inlining.referred.get(result.index)
     if reference and isinstance(meaning, Variable):
-        inner.names[parameter.name] = meaning  # another name for it
+        inner.names[parameter.name] = _seen(ctx, meaning, parameter, inner)  # another name for it
         return
     bound = None
     if reference:
@@ -588,7 +618,7 @@ def _made_for_reference(
 
 
 def _seen(ctx: Context, variable: Variable, parameter: Parameter, inner: LocalScope) -> Variable:
-    """An object as its parameter sees it."""
+    """A variable as its parameter sees it."""
     assert parameter.declaration is not None and parameter.declarator is not None
     declaration, declarator = parameter.declaration, parameter.declarator
     return objects.as_declared(ctx, variable, declaration, declarator, inner.constant_scope())
@@ -606,6 +636,17 @@ def keeps_address(body: Body, name: str) -> bool:
         if before != ["*"] and after in (["="], ["+="], ["-="]):
             return False
     return True
+
+
+def _pointed_function(parameter: Parameter, function: Function | None, inner: LocalScope) -> Signature | None:
+    """The signature that a parameter ``int (*f)(int)`` wants; None: not known."""
+    declarator, constants = parameter.declarator, inner.constant_scope()
+    if declarator is None or function is None:
+        return None
+    if not declarator.function:
+        return named(parameter.words[-1], constants) if len(parameter.names) == 1 else None
+    tokens, where = function.definition.parameters, (declarator.lo, declarator.hi)
+    return wanted(tokens.kinds, tokens.texts, where, function.symbols, constants)
 
 
 def _bind_handle(
@@ -629,7 +670,7 @@ def _bind_handle(
             if parameter.name:
                 inner.names[parameter.name] = given
             return True
-    known = function_values.of(ctx, argument, scope)
+    known = function_values.bound(ctx, argument, scope, _pointed_function(parameter, function, inner))
     if known is not None and parameter.name and function is not None:
         if function_values.stays(ctx.body_with(parameter.name, function), parameter.name):
             inner.names[parameter.name] = known

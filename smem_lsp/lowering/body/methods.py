@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from smem_lsp.elaborate.signatures import same, signature
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.elaborate.value_categories import Category, Given
-from smem_lsp.elaborate.virtual_functions import is_virtual, with_bases
+from smem_lsp.elaborate.virtual_functions import is_virtual, says_virtual, with_bases
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.body import (
     expression_types,
@@ -16,6 +17,7 @@ from smem_lsp.lowering.body import (
     objects,
     open_instances,
     temporaries,
+    unknown_calls,
 )
 from smem_lsp.lowering.body.objects import Method
 from smem_lsp.lowering.callees import outward, overloads
@@ -23,7 +25,9 @@ from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Boundary, LocalScope, This, Variable
 from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.entities import Argument
+from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Record
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -135,51 +139,63 @@ def on(
     the object is used as; ``implied``: what is known of the object; ``qualified``: as in ``bases_of``."""
     found = objects.methods(ctx, record, name.text, expr, qualified=qualified)
     method = chosen(ctx, found, name, expr.arguments, scope, implied)
-    if method is not None and isinstance(target, Variable) and is_virtual(record, name.text):
+    if method is not None and isinstance(target, Variable) and _is_dispatched(method):
         made_as = ctx.variables.objects[target.index].record
         this = scope.lookup("this")
         if isinstance(this, This) and isinstance(this.target, Variable) and this.target.index == target.index:
             made_as = _made_by_now(ctx, made_as)
         if made_as != record:
             method = _overrider(ctx, method, made_as, len(expr.arguments), expr)
+            if method is None:
+                return _unknown(ctx, target, name, expr, scope)
     if method is None or not worth(ctx, method.function, target, expr, scope):
         return None
     return run(ctx, method, target, name, expr, scope)
 
 
-def _overrider(ctx: Context, method: Method, made_as: Record, count: int, expr: tree.Expr) -> Method | None:
-    """The function of the class that an object was made as which overrides a virtual one: of the same name, parameter
-    types and ``const`` ([class.virtual]/2); None: not known."""
-    found = objects.methods(ctx, made_as, method.function.name, expr)
-    if found is None:
+def _is_dispatched(method: Method) -> bool:
+    """Is it virtual, by its own word or perhaps by that of a base?"""
+    return says_virtual(method.function) or any(
+        is_virtual(base, method.function.name) for base in with_bases(method.record)[1:]
+    )
+
+
+def _overrider(
+    ctx: Context, method: Method, made_as: Record, count: int, expr: tree.Expr, depth: int = 0
+) -> Method | None:
+    """The final overrider of a virtual function in the class that an object was made as ([class.virtual]/2); None: not
+    known."""
+    if made_as == method.record:
+        return method
+    declared = [decl for decl, scope in made_as.scope.own(method.function.name) if scope is made_as.scope]
+    own = [decl for decl in declared if isinstance(decl, FunctionDecl)]
+    found = objects.definitions(ctx, made_as, own, expr)
+    if found is None or depth > _MOST_BASES:
         return None
-    wanted = _signature(method.function)
-    alike = [each for each in found if _signature(each.function) == wanted]
-    if len(alike) == 1:
-        if alike[0].function is not method.function and wanted is not None and len(wanted[0]) != count:
+    wanted = signature(method.function, method.record.scope)
+    answers = [same(signature(each.function, each.record.scope), wanted) for each in found]
+    if True in answers:
+        if wanted is None or len(wanted.parameters) != count:
             return None  # the defaults are those of the class that it is seen as ([dcl.fct.default])
-        return alike[0]
-    if alike or wanted is None or any(_may_be(_signature(each.function), wanted) for each in found):
+        return found[answers.index(True)]
+    if None in answers:
         return None
-    return method
+    derived = [base for base in bases_of(made_as) if base is not None and method.record in with_bases(base)]
+    left = [_overrider(ctx, method, base, count, expr, depth + 1) for base in derived]
+    return left[0] if len(left) == 1 else None
 
 
-_Signature = tuple[tuple[tuple[str, ...], ...], bool]
+_MOST_BASES = 16
 
 
-def _signature(function: Function) -> _Signature | None:
-    """The types of the parameters as they are spelled, and whether it is ``const``; None: of a template."""
-    parameters = overloads.parameters_of(function)
-    if parameters is None or overloads.is_template(function):
-        return None
-    island, texts = function.definition.island, function.definition.tokens.texts
-    types = tuple((*each.words, *each.pointers) for each in parameters)
-    return types, "const" in texts[island.parameters[1] : island.body[0]]
-
-
-def _may_be(other: _Signature | None, wanted: _Signature) -> bool:
-    """May it be the same, spelled otherwise?"""
-    return other is not None and other[1] == wanted[1] and len(other[0]) == len(wanted[0])
+def _unknown(ctx: Context, target: Variable, name: tree.Name, expr: tree.Call, scope: LocalScope) -> Value:
+    """A virtual function whose overrider is not known does with its object what it likes."""
+    ctx.outside.write(Var(target.index))
+    reached = unknown_calls.hand_over(ctx, expr, scope, name.text)
+    unknown_calls.passed_over(ctx, expr, (), scope)
+    effects.forget(ctx, Var(target.index))
+    ctx.limits.note_unknown(f"line {ctx.at.line(expr.lo)}: which function overrides {name.text}", accesses=1)
+    return ctx.lost_address(reached, call=effects.words(ctx, expr.callee))
 
 
 def _made_by_now(ctx: Context, record: Record) -> Record:

@@ -490,9 +490,11 @@ def as_declared(
     declarator: tree.Declarator,
     constants: Scope,
 ) -> Variable:
-    """An object behind a reference or a pointer, whose class is what is declared, perhaps a base of its own."""
+    """A variable behind a reference or a pointer: ``const`` as that is declared, and, if it is an object, seen as the
+    class that is declared, perhaps a base of its own."""
     known = ctx.variables.objects.get(variable.index)
-    if known is not None and "const" in declaration.words:
+    marks = set(declarator.pointers)
+    if "const" in declaration.words and not ("*" in marks and marks & {"&", "&&"}):
         variable = replace(variable, only_read=True)
     if known is None or "auto" in declaration.words:
         return variable

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 
+from smem_lsp.elaborate.addressed_functions import addressed, of_template_parameter
 from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside, specializations
 from smem_lsp.elaborate.packs import expanded
 from smem_lsp.elaborate.value_categories import Binding, Given, may_bind, preferred
@@ -35,6 +36,7 @@ from smem_lsp.semantics.types import (
     INT,
     Array,
     Pointer,
+    Qualified,
     Record,
     Reference,
     Scalar,
@@ -132,7 +134,9 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     """The functions that a call can mean, all of them; empty when they are not in sight."""
     bound = handed(callee, scope)
     if bound is not None:
-        return handed_over(ctx, bound[0], callee, expr, scope)
+        target = of_template_parameter(ctx.at.function, callee.text, scope.constant_scope())
+        chosen = addressed(bound[0], target) if isinstance(bound[0], Functions) else None
+        return [] if chosen is None else handed_over(ctx, chosen, callee, expr, scope)
     *qualifiers, name = callee.text.removeprefix("::").split("::")
     found = functions_named(ctx, name, callee)
     if not found:
@@ -315,17 +319,29 @@ def handed_over(
     """The functions that a template argument or a pointer to a function names."""
     if not isinstance(argument, Functions):
         return []
-    heads = [list(decl.source.texts[slice(*decl.list)]) for decl, _ in argument.overloads]
+    heads = [_head(list(decl.source.texts[slice(*decl.list)]), where) for decl, where in argument.overloads]
     name = argument.overloads[0][0].name
+    classes = ctx.at.unit.symbols.types
     found = [
         function
         for function in functions_named(ctx, name, callee)
-        if list(function.definition.parameters.texts) in heads and takes(function, len(expr.arguments))
+        if (list(function.definition.parameters.texts), _class_around(function, classes)) in heads
+        and takes(function, len(expr.arguments))
     ]
     found = by_type(ctx, _specialised(ctx, argument.arguments, found, expr, scope), expr, scope)
     if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
         return []
     return [Callee(function, None, argument.arguments or ()) for function in found]
+
+
+def _head(parameters: list[str], where: Scope) -> tuple[list[str], str]:
+    """What tells a function from others of its name: its parameters as they are spelled, and its class."""
+    return parameters, "" if where.record is None else where.record.decl.name.rpartition("::")[2]
+
+
+def _class_around(function: Function, classes: Collection[str]) -> str:
+    last = path_of(function)[-1:]
+    return last[0] if last and last[0] in classes else ""
 
 
 def functions_named(ctx: Context, name: str, where: tree.Name) -> list[Function]:
@@ -550,17 +566,43 @@ def _is_viable(ctx: Context, function: Function, given: Sequence[Given], implied
     if implied is not None and not may_bind(implied, implied_binding(function), same=True):
         return False
     taken = zip(given, _parameter_types(ctx, function), parameters_of(function) or ())
-    return all(_takes(each, asked, parameter, function) for each, asked, parameter in taken)
+    return all(_takes(ctx, each, asked, parameter, function) for each, asked, parameter in taken)
 
 
-def _takes(given: Given, wanted: Type | None, parameter: Parameter, function: Function) -> bool:
+def _takes(ctx: Context, given: Given, wanted: Type | None, parameter: Parameter, function: Function) -> bool:
     if _never(given.type, wanted) and not (given.null and isinstance(wanted, Pointer)):
         return False
     bound = _binding(parameter, function)
+    if isinstance(given.type, Array) and isinstance(wanted, Array | Pointer):
+        return _takes_array(ctx, given, wanted, parameter, function)
     if bound is None or not _is_value(given.type) or not _is_value(wanted):
         return True
     bases = with_bases(given.type) if isinstance(given.type, Record) else [given.type]
     return may_bind(given, bound, same=wanted in bases)
+
+
+def _takes_array(
+    ctx: Context, given: Given, wanted: Array | Pointer, parameter: Parameter, function: Function
+) -> bool:
+    """May a parameter take an array: a reference to one, or a pointer to its elements? An array is ``const`` where its
+    elements are ([basic.type.qualifier]/3), and neither drops that ([dcl.init.ref]/4, [conv.qual])."""
+    array = given.type
+    assert isinstance(array, Array)
+    if parameter.reference and isinstance(wanted, Array):
+        if None not in (array.count, wanted.count) and array.count != wanted.count:
+            return False
+        if is_number(array.element) and is_number(wanted.element) and array.element != wanted.element:
+            return False
+    marks = [each for each in parameter.pointers if each in ("*", "&", "&&")]
+    if not given.constant or len(marks) > 1 or (parameter.reference and isinstance(wanted, Pointer)):
+        return True
+    declaration = parameter.declaration
+    assert declaration is not None
+    where = function_scope(ctx.around.file_constants, function)
+    kind = type_of.specified(declaration.words, declaration.names, where)
+    while isinstance(kind, Array):
+        kind = kind.element
+    return "const" in parameter.words or kind is None or isinstance(kind, Qualified)
 
 
 def _is_value(kind: Type | None) -> bool:

@@ -41,7 +41,16 @@ from smem_lsp.lowering.state.copies import Copies, Family, InFlight, WordPlace
 from smem_lsp.lowering.state.emitter import Emitter
 from smem_lsp.lowering.state.global_writes import GlobalWrites
 from smem_lsp.lowering.state.limits import LimitsFound
-from smem_lsp.lowering.state.local_scope import Address, Ending, LocalScope, Meaning, This, Variable, View
+from smem_lsp.lowering.state.local_scope import (
+    Address,
+    Closure,
+    Ending,
+    LocalScope,
+    Meaning,
+    This,
+    Variable,
+    View,
+)
 from smem_lsp.lowering.state.places import Ref, join
 from smem_lsp.lowering.state.points_to import PointsTo
 from smem_lsp.lowering.state.position import Position
@@ -238,9 +247,25 @@ class Context:
     def instance_of(self, function: Function, bound: Mapping[str, Argument]) -> Iterator[None]:
         """Inside, static arrays belong to the instance of ``function`` with these template arguments."""
         outer = self.inlining.instance
-        self.inlining.instance = tuple(a.n if isinstance(a, TypedConstant) else a for a in bound.values())
+        self.inlining.instance = tuple(map(_told_apart, bound.values()))
         if any(map(is_open, bound.values())) and self.dialect.shared in function.definition.words:
             self.limits.note_unexact(f"the template arguments of {function.name} are not known")
+        try:
+            yield
+        finally:
+            self.inlining.instance = outer
+
+    @contextmanager
+    def lambda_instance(self, closure: Closure, given: Sequence[Type | None]) -> Iterator[None]:
+        """Inside the body of a lambda with static arrays, they belong to the instance of the function that it stands
+        in, and to that of its call operator, which is a template in the types ``given`` ([expr.prim.lambda])."""
+        outer = self.inlining.instance
+        inside = closure.function is self.at.function
+        self.inlining.instance = (*outer, *given) if inside else tuple(given)
+        if any(map(is_open, given)) or not (inside or closure.function is self.at.kernel):
+            why = f"which instance of a lambda of {closure.function.name} is called is not known"
+            self.limits.note_unexact(why)
+            self.limits.note_unknown(why, accesses=1)
         try:
             yield
         finally:
@@ -617,3 +642,8 @@ class Context:
         variable = self.variables.declare(name)
         self.out.assign(variable, value)
         return Var(variable)
+
+
+def _told_apart(argument: Argument) -> Argument | int:
+    """What tells the instances of a template apart: an integer is the same one in any type."""
+    return argument if not isinstance(argument, TypedConstant) or argument.n is None else argument.n

@@ -59,6 +59,10 @@ def applied(
         kind = promoted(_type(of[0], scope))
         if kind is not None and right.n >= bits_of(kind):
             return Op(Operator.CAST, (left,))  # it has no value ([expr.shift])
+    if operator is Operator.SHIFT_LEFT and not extents.of_value(right).certain:
+        kind = promoted(_type(of[0], scope))
+        shifted = operation(operator, left, right)
+        return _read_as(shifted, kind) if kind is not None and kind.signed else shifted
     if operator in _WIDENING and (_may_leave(left) or _may_leave(right)):
         left, right = in_common(left, right, of, scope)
     return operation(operator, left, right)
@@ -80,7 +84,7 @@ def _read(
         if operator is Operator.DIVIDE:
             divided = Op(Operator.CALL, (left, right), QUOTIENT)
             return rounded(divided) if wanted == FLOAT else divided
-        return operation(
+        return floating_values.compared(
             operator,
             _to_real(left, of[0], given[0], wanted, scope),
             _to_real(right, of[1], given[1], wanted, scope),
@@ -200,6 +204,7 @@ def _truth(value: Value, change: Conversion) -> Value:
 
 
 def _is_true(value: Value, reading: Reading) -> Value:
+    value = floating_values.is_true(value)
     if isinstance(value, Op) and value.operator in TRUTHS:
         return value
     return operation(Operator.NOT_EQUAL, value, Const(0), reading=reading)
@@ -213,9 +218,9 @@ def _integer(value: Value, given: Scalar | None, wanted: Scalar) -> Value:
         same = conversion(given, wanted).effect is Effect.SAME
         return value if same or _fits(value, wanted) else _low_bits(value, wanted)
     if bits_of(wanted) > bits_of(given):
-        if wanted.size == 8 and _is_word(given) and _may_leave(value):
+        if wanted.size == 8 and _is_word(given) and (_may_leave(value) or _shifts_freely(value)):
             return operation(Operator.BIT_AND, value, Const(_WORD))
-        return value
+        return _wrapped(value, given)  # what `<<` moved out of it is lost ([expr.shift]/2)
     cut = _wrapped(_signed_full(value, wanted), wanted)
     if bits_of(given) <= bits_of(wanted) or isinstance(cut, Const) or not _may_leave(cut):
         return cut
@@ -229,6 +234,7 @@ def _read_as(value: Value, kind: Scalar) -> Value:
 
 def within_type(value: Value, expr: tree.Expr, scope: LocalScope) -> Value:
     """The value of an expression that is asked whether it is 0, as its own type has it."""
+    value = floating_values.is_true(value)
     if not isinstance(value, Op) or not _may_leave(value):
         return value
     kind = promoted(_type(expr, scope))
@@ -362,6 +368,15 @@ def _is_word(kind: Scalar) -> bool:
 def _may_leave(value: Value) -> bool:
     """May it be one that depends on the type: below 0, or beyond 32 bits? A variable may hold such a number."""
     return _may_fall(value) or extents.leaves(extents.of_value(value), Reading.INT)
+
+
+def _shifts_freely(value: Value) -> bool:
+    """Is something in it shifted to the left by nobody knows how much?"""
+    if not isinstance(value, Op) or value.operator in _UNREAD:
+        return False
+    if value.operator is Operator.SHIFT_LEFT and not extents.of_value(value.args[1]).certain:
+        return True
+    return any(map(_shifts_freely, value.args))
 
 
 def _may_fall(value: Value) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from smem_lsp.elaborate.conversions import is_integer, range_of
 from smem_lsp.ir import extents
-from smem_lsp.ir.values import Const, Op, Operator, Reading, Thread, Value, Var
+from smem_lsp.ir.values import Const, Op, Operator, Reading, Thread, Value, Var, operation
+from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.floating_point import EXACT_BITS, Ratio, in_type, literal_ratio
 from smem_lsp.semantics.types import FLOAT, Scalar
 
@@ -100,6 +101,25 @@ def _constant(known: Ratio) -> Value:
     if denominator != 1:
         return Op(Operator.CALL, (Const(numerator), Const(denominator)), QUOTIENT)
     return Op(Operator.CALL, (Const(numerator),), _AS_POINT) if numerator else Const(0)
+
+
+def of_constant(constant: TypedConstant) -> Value | None:
+    """The value of a constant of a floating-point type; None: it is not known, or of another type."""
+    return None if constant.real is None else _constant(constant.real)
+
+
+def compared(operator: Operator, left: Value, right: Value) -> Value:
+    """A comparison of two numbers in their common type; the answer, where both are known."""
+    one, other = _known(left), _known(right)
+    if one is None or other is None:
+        return operation(operator, left, right)
+    return operation(operator, Const(one[0] * other[1]), Const(other[0] * one[1]), reading=Reading.LONG)
+
+
+def is_true(value: Value) -> Value:
+    """What is asked whether it is 0; the answer, where it is a known number with a point."""
+    known = _known(value) if isinstance(value, Op) else None
+    return value if known is None else Const(int(known[0] != 0))
 
 
 def without_point(value: Value) -> Value:

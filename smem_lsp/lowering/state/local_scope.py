@@ -122,10 +122,11 @@ class This:
 @dataclass(frozen=True, slots=True)
 class FunctionValue:
     """A function as a value that stays the same: ``auto f = g;``, a parameter that got ``g``. ``member``: it is one of
-    a class, which is called through a pointer to members."""
+    a class, which is called through a pointer to members; ``certain``: it is known which of the functions it is."""
 
     functions: Functions
     member: bool = False
+    certain: bool = True
 
 
 Meaning = BufferName | Variable | View | Group | Closure | Address | This | FunctionValue
