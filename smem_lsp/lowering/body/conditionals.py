@@ -99,5 +99,4 @@ def _object(ctx: Context, expr: tree.Ternary, condition: Value, record: Record, 
     where = ctx.at.span(expr.lo, expr.hi), ctx.at.line(expr.lo)
     ctx.out.emit(Branch(point, condition, Seq(tuple(then)), Seq(tuple(otherwise)), *where))
     lifetimes.begin_temporary(ctx, made, record, expr)
-    ctx.inlining.made.add(made.index)
     return Var(made.index)

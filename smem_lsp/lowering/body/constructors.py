@@ -94,7 +94,11 @@ def given(
         give(ctx, variable, record, expr, scope, implicit=implicit)
         return variable
     value = expressions.copied(ctx, expr, scope)
-    made = unnamed(value.index) if isinstance(value, Var) and value.index in ctx.inlining.made else None
+    made = (
+        unnamed(value.index)
+        if isinstance(value, Var) and lifetimes.is_made_by(ctx, value.index, expr)
+        else None
+    )
     held = None if made is None else ctx.variables.objects.get(made.index)
     if made is not None and held is not None and held.record == record:
         lifetimes.elide(ctx, made)
@@ -148,7 +152,7 @@ def _take(
         ctx.assign(variable.index, value)
         if special_members.runs_code(record, Special.COPY):
             not_in_sight(ctx, record, expr)
-    elif source.index in ctx.inlining.made:
+    elif lifetimes.is_made_by(ctx, source.index, expr):
         objects.copy(ctx, source.index, variable.index)
         lifetimes.elide(ctx, source)
     else:

@@ -20,6 +20,7 @@ from smem_lsp.lowering.body import (
     function_values,
     implicit_calls,
     inlining,
+    kept_temporaries,
     lifetimes,
     objects,
     stored_targets,
@@ -106,7 +107,8 @@ def declare(
         declare_constants(declaration, scope.declare_constants(), ctx.at.body, at)
     for position, declarator in enumerate(declaration.declarators):
         if not declarator.function or declarator.nested:
-            _declare_local(ctx, declaration, declarator, scope)
+            with lifetimes.full_expression(ctx):  # each initializer is one ([intro.execution]/5)
+                _declare_local(ctx, declaration, declarator, scope)
             if "&" in declarator.pointers and ctx.at.function is ctx.at.kernel:
                 _name_part(ctx, declaration, position, scope, block, in_switch)
 
@@ -133,6 +135,22 @@ def declare_names(ctx: Context, lo: int, scope: LocalScope) -> None:
 
 
 def _declare_local(
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
+) -> None:
+    first = len(scope.ending)
+    _declare_one(ctx, declaration, declarator, scope)
+    initializer = declarator.initializer
+    if initializer is None or "static" in declaration.words or isinstance(initializer, tree.Lambda):
+        return
+    kind = type_of.variable_type(declaration, declarator, scope.constant_scope())
+    if isinstance(kind, Reference) or _is_reference(ctx, declaration, declarator, scope):
+        if not makes_temporary(ctx, declarator, scope, initializer, scope):
+            kept_temporaries.by_reference(ctx, kind, initializer, scope, first)
+    elif declarator.style != "(":
+        kept_temporaries.by_members(ctx, kind, initializer, scope, first)
+
+
+def _declare_one(
     ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
 ) -> None:
     if {"auto", "decltype", "&", "&&"}.isdisjoint((*declaration.words, *declarator.pointers)):
@@ -212,8 +230,10 @@ def _is_made_object(
     """Is ``auto x = f();`` the object itself that the initializer has made ([class.copy.elision])?"""
     if declarator.pointers or declarator.dims or not {"auto", "decltype"}.intersection(declaration.words):
         return False
-    held = result.index if isinstance(result, Var) else None
-    return held in ctx.inlining.made and held in ctx.variables.objects and "static" not in declaration.words
+    if not isinstance(result, Var) or declarator.initializer is None or "static" in declaration.words:
+        return False
+    made = lifetimes.is_made_by(ctx, result.index, declarator.initializer)
+    return made and result.index in ctx.variables.objects
 
 
 def _declare_kept(
@@ -223,15 +243,15 @@ def _declare_kept(
     made: Var,
     scope: LocalScope,
 ) -> None:
-    """``const T& x = T();``: a reference keeps the object that is made for it ([class.temporary]); the same of a
-    variable that is that object."""
+    """``const T& x = T();``: another name for an object that was made without one, or that a function leads to; the
+    same of a variable that is that object."""
     kept = replace(constructors.unnamed(made.index), only_read="const" in declaration.words)
     record = ctx.variables.objects[made.index].record
     scope.names[declarator.name] = kept
     constants = scope.declare_constants()
     constants.values.pop(declarator.name, None)
     constants.bound[declarator.name] = TypedConstant(record)
-    if made.index in ctx.inlining.made:
+    if not _is_reference(ctx, declaration, declarator, scope):
         lifetimes.elide(ctx, kept)
         where = tree.Name(max(declarator.name_at, 0), max(declarator.name_at, 0) + 1, declarator.name)
         lifetimes.begin(ctx, kept, record, where, scope)

@@ -405,8 +405,10 @@ def _bind_one(
     else:
         if reference or _is_deduced(parameter, function):
             result = expressions.operand(ctx, argument, scope)
-            if not reference and isinstance(result, Var) and result.index in ctx.inlining.made:
-                if result.index in ctx.variables.objects:  # it is this very object ([class.copy.elision])
+            if not reference and isinstance(result, Var) and result.index in ctx.variables.objects:
+                if lifetimes.is_made_by(
+                    ctx, result.index, argument
+                ):  # it is this very object ([class.copy.elision])
                     inner.names[parameter.name] = constructors.unnamed(result.index)
                     return
         else:
@@ -751,7 +753,6 @@ def _return_object(ctx: Context, outcome: Outcome, record: Record | None) -> Non
     if record is not None:
         outcome.record = record
         objects.make(ctx, constructors.unnamed(outcome.variable), record)
-        ctx.inlining.made.add(outcome.variable)
 
 
 def called_name(function: Function) -> str:

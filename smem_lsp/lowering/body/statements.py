@@ -190,8 +190,7 @@ def _declaration(ctx: Context, node: tree.DeclarationStatement, scope: LocalScop
         if declaration is None:
             not_understood(ctx, node.chunk, scope)
             return
-        with lifetimes.full_expression(ctx):
-            declarations.declare(ctx, declaration, scope, around)
+        declarations.declare(ctx, declaration, scope, around)
         _guessed(ctx, node.chunk, scope)
 
 
@@ -297,8 +296,7 @@ def run_in_head(ctx: Context, node: tree.Expr | tree.Declaration, scope: LocalSc
 
 
 def declare_in_head(ctx: Context, node: tree.Declaration, scope: LocalScope) -> None:
-    with lifetimes.full_expression(ctx):
-        declarations.declare(ctx, node, scope, ctx.at.body.site(0, len(ctx.at.body.tokens)))
+    declarations.declare(ctx, node, scope, ctx.at.body.site(0, len(ctx.at.body.tokens)))
 
 
 def _if(ctx: Context, node: tree.If, scope: LocalScope, around: Span) -> None:

@@ -124,7 +124,6 @@ class Inlining:
     )  # those that it may lead back to: says that a thread does
     breaks: str = ""  # the label that `break` leads to, the end of a switch; "": it leaves the innermost loop
     references: set[int] = field(default_factory=set)  # variables that got a place from a function
-    made: set[int] = field(default_factory=set)  # objects that functions have returned by value
 
 
 _ATOMIC_OBJECTS = ("cuda::atomic<", "cuda::std::atomic<")

@@ -1,0 +1,130 @@
+"""How long objects without a name live, and of what parts objects are made: by the rules of C++, so that a barrier in a
+destructor or a copy constructor stands where it runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from smem_lsp.analysis.decision.model import VerdictKind
+from smem_lsp.engine import check
+
+TEMPORARIES = """
+struct V {
+  int v;
+  int a[2];
+  __device__ ~V() { __syncthreads(); }
+  __device__ const V& me() const { return *this; }
+  __device__ V& up(int d) { v += d; return *this; } __device__ operator int() const { return v; } };
+struct D : V { };
+struct H { const V& r; }; struct G { H h; int n; };
+struct R2 { int n; V&& r; }; struct D2 : H { };
+struct Z { V v; };
+struct U { int n; __device__ operator V() const { return {n}; } };
+struct W { int n; __device__ W(const V& v) : n(v.v) {} };
+__device__ V mk() { return {1}; }
+__device__ Z mz() { return {}; }
+__device__ const V& pass(const V& v) { return v; }
+template <class T> __device__ T&& fwd(T&& v) { return static_cast<T&&>(v); }
+struct C {
+  int n;
+  __device__ C(int n) : n(n) {}
+  __device__ C(const C& o) : n(o.n) { __syncthreads(); } __device__ C& up(int d) { n += d; return *this; } };
+"""
+
+
+def kind(prelude: str, body: str) -> VerdictKind:
+    text = f"{prelude}__global__ void k(int* o) {{ __shared__ int s[64]; int t = threadIdx.x; {body} }}\n"
+    (found,) = check(text + "void host(int* o) { k<<<1, 64>>>(o); }").facts[0].analysis.verdicts
+    return found.kind
+
+
+def around(declaration: str) -> VerdictKind:
+    """Of a kernel that exchanges values around a declaration: racy unless it waits there."""
+    return kind(TEMPORARIES, f"s[t] = t; {declaration} o[t] = s[63 - t];")
+
+
+@pytest.mark.parametrize(
+    ("declaration", "expected"),
+    [
+        ("const int& r = V{1}.v;", VerdictKind.UNDECIDED),
+        ("auto&& r = mk().v;", VerdictKind.UNDECIDED),
+        ("const int& r = V{1}.a[t & 1];", VerdictKind.UNDECIDED),
+        ("const V& r = Z{}.v;", VerdictKind.RACY),
+        ("auto&& r = mz().v;", VerdictKind.RACY),
+        ("int r = V{1}.v;", VerdictKind.RACE_FREE),
+        ("const long& r = V{1}.v;", VerdictKind.RACE_FREE),
+        ("const int& r = V{1}.v + 0;", VerdictKind.RACE_FREE),
+        ("const int& r = V{1};", VerdictKind.RACE_FREE),
+        ("const int (&r)[2] = V{1}.a;", VerdictKind.RACY),
+        ("const int& r = (0, mk().v);", VerdictKind.UNDECIDED),
+        ("const V& r = static_cast<const V&>(V{1});", VerdictKind.RACY),
+        ("const V& r = U{3};", VerdictKind.RACY),
+        ("const W& r = V{1};", VerdictKind.RACE_FREE),
+        ("const V& r{mk()};", VerdictKind.RACY),
+        ("const V& r(mk());", VerdictKind.RACY),
+        ("using T = const V&; T r = mk();", VerdictKind.RACY),
+        ("const V& r = V{3}, &q = mk();", VerdictKind.RACY),
+        ("const V& r = mk(); { auto&& q = Z{}.v; }", VerdictKind.RACE_FREE),
+        ("const V (&r)[2] = {V{1}, mk()};", VerdictKind.RACY),
+        ("{ const V (&r)[2] = {V{1}, mk()}; }", VerdictKind.RACE_FREE),
+        ("const int& r{mk().v};", VerdictKind.UNDECIDED),
+        ("const int& r = mz().v.v;", VerdictKind.UNDECIDED),
+        ("int a = V{1}.v, b = 0;", VerdictKind.RACE_FREE),
+        ("const V& a = mk(); int b = mk().v;", VerdictKind.RACE_FREE),
+    ],
+)
+def test_a_reference_keeps_the_object_that_it_is_bound_to(declaration: str, expected: VerdictKind) -> None:
+    """[class.temporary]/6. Compilers disagree about what a reference to a number keeps, and an element."""
+    assert around(declaration) is expected
+
+
+@pytest.mark.parametrize(
+    ("declaration", "expected"),
+    [
+        ("H h = {.r{mk()}};", VerdictKind.RACY),
+        ("struct Q { const V& r = V{1}; }; Q q{};", VerdictKind.UNDECIDED),
+        ("H h{V{1}};", VerdictKind.RACY),
+        ("H h = {mk()};", VerdictKind.RACY),
+        ("R2 h{1, mk()};", VerdictKind.RACY),
+        ("G g{{V{1}}, 2};", VerdictKind.RACY),
+        ("G g{V{1}, 2};", VerdictKind.RACY),
+        ("H h = H{V{1}};", VerdictKind.UNDECIDED),
+        ("auto h = H{mk()};", VerdictKind.UNDECIDED),
+        ("const H& h = {V{1}};", VerdictKind.UNDECIDED),
+        ("D2 d{{V{1}}};", VerdictKind.RACY),
+        ("H h[1] = {{mk()}};", VerdictKind.RACY),
+        ("{ H h{V{1}}; }", VerdictKind.RACE_FREE),
+        ("H h{.r = V{1}};", VerdictKind.RACY),
+        ("int q = H{V{1}}.r.v;", VerdictKind.RACE_FREE),
+        ("H h{Z{}.v};", VerdictKind.RACY),
+        ("H h{pass(V{1})};", VerdictKind.RACE_FREE),
+        ("auto&& [x] = H{V{1}};", VerdictKind.UNDECIDED),
+        ("auto&& [x, y] = mk();", VerdictKind.RACY),
+    ],
+)
+def test_a_member_that_is_a_reference_keeps_what_it_is_bound_to(
+    declaration: str, expected: VerdictKind
+) -> None:
+    """In braces, of a variable; compilers disagree about those of an object without a name."""
+    assert around(declaration) is expected
+
+
+@pytest.mark.parametrize(
+    ("declaration", "expected"),
+    [
+        ("const V& r = pass(V{2});", VerdictKind.RACE_FREE),
+        ("const V& r = V{2}.me();", VerdictKind.RACE_FREE),
+        ("auto& r = V{2}.up(1);", VerdictKind.RACE_FREE),
+        ("V r = V{2};", VerdictKind.RACY),
+        ("auto&& r = fwd(mk());", VerdictKind.RACE_FREE),
+        ("auto r = V{2}.up(1);", VerdictKind.RACE_FREE),
+        ("V r = pass(mk());", VerdictKind.RACE_FREE),
+        ("C c = C{2}.up(1);", VerdictKind.RACE_FREE),
+        ("auto c = C{2}.up(1);", VerdictKind.RACE_FREE),
+        ("C c = C{2};", VerdictKind.RACY),
+        ("auto c = C(3);", VerdictKind.RACY),
+        ("const V& r = D{}.me();", VerdictKind.RACE_FREE),
+    ],
+)
+def test_what_a_function_leads_to_is_not_kept(declaration: str, expected: VerdictKind) -> None:
+    assert around(declaration) is expected
