@@ -128,3 +128,36 @@ def test_a_member_that_is_a_reference_keeps_what_it_is_bound_to(
 )
 def test_what_a_function_leads_to_is_not_kept(declaration: str, expected: VerdictKind) -> None:
     assert around(declaration) is expected
+
+
+@pytest.mark.parametrize(
+    "switch",
+    [
+        "int r = 0; switch (t & 1) for (; r < 2; ++r) { case 0: s[(t + r) % 64] = t; case 1: s[t] = 9; }",
+        "switch (t & 1) if (true) { case 1: s[t / 4] = t; } else { case 0: o[t] = 1; }",
+        "switch (t & 1) { if (t > 99) { case 1: s[t / 4] = t; } default: o[t] = 1; }",
+        "switch (t & 1) { { case 1: s[t / 4] = t; } case 0:; }",
+        "switch (t & 1) do { case 1: s[t / 4] = t; } while (false);",
+        "switch (0) { if (true) { case 0: s[t / 2] = t; } }",
+        "switch (t & 1) { case 0: if (false) { case 1: s[t / 4] = t; } }",
+        "auto f = [&] { switch (t & 1) while (t > 99) { case 1: s[t / 4] = t; } }; f();",
+    ],
+)
+def test_a_label_inside_another_statement_is_told(switch: str) -> None:
+    """A thread jumps to it past what stands in front, whatever that would do ([stmt.switch]/5)."""
+    assert kind("", switch) is VerdictKind.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("switch", "expected"),
+    [
+        (
+            "switch (t & 1) { case 1: switch (t & 2) { case 0: s[t] = 1; } break; default: s[t] = 2; }",
+            "RACE_FREE",
+        ),
+        ("switch (t & 1) { case 1: switch (t & 2) { case 0: s[t / 8] = t; } break; default:; }", "RACY"),
+        ("switch (t & 1) s[t / 2] = t;", "RACE_FREE"),
+    ],
+)
+def test_a_label_of_an_inner_switch_is_its_own(switch: str, expected: str) -> None:
+    assert kind("", switch) is VerdictKind[expected]

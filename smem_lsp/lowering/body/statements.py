@@ -217,7 +217,11 @@ def _label(ctx: Context, node: tree.Label, scope: LocalScope, around: Span) -> N
 
 
 def _case_label(ctx: Context, node: tree.CaseLabel, scope: LocalScope, around: Span) -> None:
-    ctx.limits.note_irregular(f"case label outside its switch at line {line_of(ctx, node.lo)}")
+    note_nested_label(ctx, node)
+
+
+def note_nested_label(ctx: Context, node: tree.CaseLabel) -> None:
+    ctx.limits.note_irregular(f"a case label inside another statement at line {line_of(ctx, node.lo)}")
 
 
 def _try(ctx: Context, node: tree.Try, scope: LocalScope, around: Span) -> None:
