@@ -161,3 +161,56 @@ def test_a_label_inside_another_statement_is_told(switch: str) -> None:
 )
 def test_a_label_of_an_inner_switch_is_its_own(switch: str, expected: str) -> None:
     assert kind("", switch) is VerdictKind[expected]
+
+
+AGGREGATES = """
+struct P { int w = 8, pad = 1; };
+struct Q { int a, b = 2, c = 1; };
+struct I { P p; int n; };
+struct L { int a; int* q; int b; };
+struct M { int v[2]; int n = 2; };
+struct X { int n; __device__ X(int n) : n(n) {} };
+struct Y { X x; int d = 1; };
+template <class T> __device__ int at(T p, int t) { return t / p.w; }
+__device__ int first(const Q& q, int t) { return t * q.b / q.c; }
+__device__ P mk() { return {.pad = 3}; }
+struct S { P p{.pad = 8}; };
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("P p{.pad = 2}; s[t / p.w] = t;", VerdictKind.RACY),
+        ("P p{.pad = 1}; s[t / p.pad] = t;", VerdictKind.RACE_FREE),
+        ("P p{.w = 1}; s[t / p.w] = t;", VerdictKind.RACE_FREE),
+        ("s[at(P{.pad = 1}, t)] = t;", VerdictKind.RACY),
+        ("s[at(P{.w = 1}, t)] = t;", VerdictKind.RACE_FREE),
+        ("P p = {.pad = 1}; s[t / p.w] = t;", VerdictKind.RACY),
+        ("auto p = P{.pad = 1}; s[t / p.w] = t;", VerdictKind.RACY),
+        ("Q q{.a = 0, .c = 2}; s[t * q.b / q.c] = t;", VerdictKind.RACE_FREE),
+        ("Q q{.a = 0, .c = 4}; s[t * q.b / q.c] = t;", VerdictKind.RACY),
+        ("s[first({.a = 0, .c = 2}, t)] = t;", VerdictKind.RACE_FREE),
+        ("s[first({.c = 4}, t)] = t;", VerdictKind.RACY),
+        ("I i{.n = 1}; s[t / i.p.w] = t;", VerdictKind.RACY),
+        ("I i{.p = {.pad = 1}, .n = 1}; s[t / i.p.w] = t;", VerdictKind.RACY),
+        ("I i{.p{.pad = 1}}; s[t / i.p.w] = t;", VerdictKind.RACY),
+        ("I i{.p = {.w = 1}}; s[t / i.p.w + i.n] = t;", VerdictKind.RACE_FREE),
+        ("L l{.q = s}; l.q[t + l.a + l.b] = t;", VerdictKind.RACE_FREE),
+        ("L l{.q = s, .b = 2}; l.q[t / l.b + l.a] = t;", VerdictKind.RACY),
+        ("M m{.n = 4}; s[t / m.n] = t;", VerdictKind.RACY),
+        ("M m{.v = {3, 4}}; s[t * m.n / 2] = t;", VerdictKind.RACE_FREE),
+        ("Y y{.x = 5, .d = 2}; s[t / y.d] = t;", VerdictKind.RACY),
+        ("Y y{.x = {1}}; s[t / y.x.n] = t;", VerdictKind.RACE_FREE),
+        ("s[at(mk(), t)] = t;", VerdictKind.RACY),
+        ("S q; s[t / q.p.pad] = t;", VerdictKind.RACY),
+        ("P p; p = {.w = 1}; s[t / p.w] = t;", VerdictKind.RACE_FREE),
+        ("P p; p = {.pad = 1}; s[t / p.w] = t;", VerdictKind.RACY),
+        ("auto f = [](P p, int t) { return t / p.w; }; s[f({.pad = 1}, t)] = t;", VerdictKind.RACY),
+        ("P p(P{.pad = 1}); s[t / p.w] = t;", VerdictKind.RACY),
+        ("const P& p = {.pad = 1}; s[t / p.w] = t;", VerdictKind.RACY),
+    ],
+)
+def test_a_designator_says_which_member_is_meant(body: str, expected: VerdictKind) -> None:
+    """Those in between get what the class says, or nothing: 0 ([dcl.init.aggr]/3.2, /5)."""
+    assert kind(AGGREGATES, body) is expected

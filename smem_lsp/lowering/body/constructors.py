@@ -237,7 +237,8 @@ def construct(
 ) -> None:
     """Give a new object its value, whatever its constructor may be. ``implicit``: as in ``give``."""
     ctx.assign(variable.index, ctx.out.fresh())
-    if len(arguments) == 1 and not _is_listed(record, arguments, at):
+    copies = len(arguments) == 1 and not initialized_members.designators(at)
+    if copies and not _is_listed(record, arguments, at):
         if value_categories.is_prvalue(ctx, arguments[0], record, scope):
             _elide(ctx, variable, record, arguments[0], scope)
             return

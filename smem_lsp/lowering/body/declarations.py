@@ -612,7 +612,9 @@ def _numbers(
         *declarator.pointers,
     }:
         return ()
-    if not isinstance(initializer, tree.Braces) or not 0 < len(initializer.items) <= _MOST_NUMBERS:
+    if not isinstance(initializer, tree.Braces) or initializer.names:
+        return ()
+    if not 0 < len(initializer.items) <= _MOST_NUMBERS:
         return ()
     constants = scope.constant_scope()
     found = [evaluate(item, constants) for item in initializer.items]
