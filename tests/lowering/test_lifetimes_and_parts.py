@@ -214,3 +214,172 @@ struct S { P p{.pad = 8}; };
 def test_a_designator_says_which_member_is_meant(body: str, expected: VerdictKind) -> None:
     """Those in between get what the class says, or nothing: 0 ([dcl.init.aggr]/3.2, /5)."""
     assert kind(AGGREGATES, body) is expected
+
+
+BASES = """
+struct A { int a; };
+struct B {
+  int b;
+  __device__ void set(int t) { b = t; }
+  __device__ B& self() { return *this; }
+  __device__ B* ptr() { return this; }
+};
+struct B2 { int v; };
+struct C : A, B {
+  __device__ void own(int t) { set(t); }
+  __device__ B* base() { return this; }
+};
+struct E { }; struct F : E, B { }; struct D : C { int d; };
+struct X : A { int x; }; struct T1 : A, B2 { int own; };
+__device__ void putb(B* b, int t) { b->b = t; }
+__device__ void puta(A* a, int t) { a->a = t; }
+__device__ void refb(B& b, int t) { b.b = t; }
+__device__ int* in(B* b) { return &b->b; }
+template <class U> __device__ void any(U* u, int t) { *reinterpret_cast<int*>(u) = t; }
+struct H { B* p; __device__ H(B* p) : p(p) {} };
+struct HB { int v; __device__ void set(int t) { v = t; } __device__ int get() const { return v; } };
+struct HC : HB { int v; };
+struct HD : A, HB { int v; };
+template <class S> struct Crtp { int w; __device__ void put(int t) { static_cast<S*>(this)->z = t; } };
+struct K : A, Crtp<K> { int z; };
+struct VB { virtual __device__ int f() { return 1; } int q; }; struct VD : A, VB { };
+struct V1 : A { virtual __device__ int f() { return 1; } int q; };
+struct Ref { B& r; };
+struct Ptr { B* p; };
+__device__ B* up(C* c) { return c; }
+__device__ B& upr(C& c) { return c; }
+__device__ C* down(B* b) { return static_cast<C*>(b); }
+__device__ void cb(void* w, int t) { static_cast<B*>(w)->b = t; }
+template <class T> __device__ void call(T f, void* w, int t) { f(w, t); }
+struct E1 { }; struct F1 : E1, B { };
+struct Conv { B* p; __device__ operator B*() const { return p; } };
+"""
+SHARED = (
+    "__shared__ C c[64]; __shared__ T1 e[64]; __shared__ HC h[64]; __shared__ HD g[64]; __shared__ K kk[64];"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (
+            "int* q = reinterpret_cast<int*>(static_cast<B*>(&c[t])); *q = t; c[63 - t].b = 1;",
+            VerdictKind.RACY,
+        ),
+        (
+            "int* q = reinterpret_cast<int*>(static_cast<B*>(&c[t])); *q = t; c[63 - t].a = 1;",
+            VerdictKind.RACE_FREE,
+        ),
+        ("putb(&c[t], t); c[63 - t].b = 1;", VerdictKind.RACY),
+        ("putb(&c[t], t); c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("puta(&c[t], t); c[63 - t].a = 1;", VerdictKind.RACY),
+        ("puta(&c[t], t); c[63 - t].b = 1;", VerdictKind.RACE_FREE),
+        ("refb(c[t], t); c[63 - t].b = 1;", VerdictKind.RACY),
+        ("B* p = &c[t]; p->b = t; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("B* p = &c[t]; p->b = t; c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("B& p = c[t]; p.b = t; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("B* p; p = &c[t]; p->b = t; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("B* p; p = &c[t]; p->b = t; c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("static_cast<B&>(c[t]).b = t; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("static_cast<B&>(c[t]).b = t; c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("*in(&c[t]) = t; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("*in(&c[t]) = t; c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("any(static_cast<B*>(&c[t]), t); c[63 - t].b = 1;", VerdictKind.RACY),
+        ("any(static_cast<B*>(&c[t]), t); c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("B* p = &c[t]; C* d = static_cast<C*>(p); d->a = t; c[63 - t].a = 1;", VerdictKind.RACY),
+        ("B* p = &c[t]; C* d = static_cast<C*>(p); d->a = t; c[63 - t].b = 1;", VerdictKind.RACE_FREE),
+        ("B* p = (B*)&c[t]; p->b = t; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("B* p = (B*)&c[t]; p->b = t; c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("B* p = reinterpret_cast<B*>(&c[t]); p->b = t; c[63 - t].b = 1;", VerdictKind.RACE_FREE),
+        ("B* p = reinterpret_cast<B*>(&c[t]); p->b = t; c[63 - t].a = 1;", VerdictKind.RACY),
+        ("H h(&c[t]); h.p->b = t; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("H h(&c[t]); h.p->b = t; c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("B* p = c + t; p->b = t; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("auto put = [](B* b, int t) { b->b = t; }; put(&c[t], t); c[63 - t].b = 1;", VerdictKind.RACY),
+        ("__shared__ D d[64]; putb(&d[t], t); d[63 - t].b = 1;", VerdictKind.RACY),
+        ("__shared__ D d[64]; putb(&d[t], t); d[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("B* p = &c[t]; void* w = p; static_cast<B*>(w)->b = t; c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        (
+            "B* p = &c[t]; void* w = &c[t]; static_cast<B*>(w)->b = t; c[63 - t].a = 1; (void)p;",
+            VerdictKind.RACY,
+        ),
+        ("__shared__ F f[64]; putb(&f[t], t); f[63 - t].b = 1;", VerdictKind.RACY),
+        ("B2* p = &e[t]; p->v = t; e[63 - t].v = 1;", VerdictKind.RACY),
+        ("B2* p = &e[t]; p->v = t; e[63 - t].a = e[t].own;", VerdictKind.RACE_FREE),
+        ("const auto& r = static_cast<const B&>(c[t]); o[t] = r.b; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("const B& r = c[t]; o[t] = r.b; c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("B b = c[t]; o[t] = b.b; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("B b = c[t]; o[t] = b.b; c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("B b{7}; static_cast<B&>(c[t]) = b; c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("c[t].set(t); c[63 - t].b = 1;", VerdictKind.RACY),
+        ("c[t].set(t); c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("c[t].own(t); c[63 - t].b = 1;", VerdictKind.RACY),
+        ("c[t].own(t); c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("up(&c[t])->b = t; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("up(&c[t])->b = t; c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("upr(c[t]).b = t; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("upr(c[t]).b = t; c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("int* q = reinterpret_cast<int*>(&upr(c[t])); *q = t; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("int* q = reinterpret_cast<int*>(&upr(c[t])); *q = t; c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("down(&c[t])->a = t; c[63 - t].a = 1;", VerdictKind.RACY),
+        ("down(&c[t])->a = t; c[63 - t].b = 1;", VerdictKind.RACE_FREE),
+        ("down(up(&c[t]))->b = t; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("g[t].v = t; HB& r = g[63 - t]; r.v = 1; g[63 - t].v = 3;", VerdictKind.RACY),
+        ("HB& r = h[t]; r.v = t; HB& q = h[63 - t]; q.v = 1;", VerdictKind.RACY),
+        ("kk[t].put(t); kk[63 - t].z = 1;", VerdictKind.RACY),
+        ("kk[t].put(t); kk[63 - t].w = kk[63 - t].a;", VerdictKind.RACE_FREE),
+        ("Ref r{c[t]}; r.r.b = t; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("Ref r{c[t]}; r.r.b = t; c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("Ptr r{&c[t]}; r.p->b = t; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("Ptr r{&c[t]}; r.p->b = t; c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("cb(static_cast<B*>(&c[t]), t); c[63 - t].b = 1;", VerdictKind.RACY),
+        ("cb(static_cast<B*>(&c[t]), t); c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("cb(&c[t], t); c[63 - t].a = 1;", VerdictKind.RACY),
+        ("cb(&c[t], t); c[63 - t].b = 1;", VerdictKind.RACE_FREE),
+        ("__shared__ B bb[64]; B* p = t & 1 ? &c[t] : &bb[t]; p->b = t; c[63 - t].b = 1;", VerdictKind.RACY),
+        (
+            "__shared__ B bb[64]; B* p = t & 1 ? &c[t] : &bb[t]; p->b = t; c[63 - t].a = 1;",
+            VerdictKind.RACE_FREE,
+        ),
+        (
+            "__shared__ B bb[64]; (t & 1 ? static_cast<B&>(c[t]) : bb[t]).b = t; c[63 - t].b = 1;",
+            VerdictKind.RACY,
+        ),
+        (
+            "__shared__ B bb[64]; B* p = &bb[t]; if (t & 1) p = &c[t]; p->b = t; c[63 - t].a = 1;",
+            VerdictKind.RACE_FREE,
+        ),
+        (
+            "__shared__ B bb[64]; B* p = &bb[t]; if (t & 1) p = &c[t]; p->b = t; c[63 - t].b = 1;",
+            VerdictKind.RACY,
+        ),
+        ("c[t].base()->b = t; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("c[t].base()->b = t; c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("c[t].self().b = t; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("c[t].ptr()->b = t; c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("__shared__ F1 f[64]; B* p = &f[t]; p->b = t; f[63 - t].b = 1;", VerdictKind.RACY),
+        ("Conv v{&c[t]}; B* p = v; p->b = t; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("Conv v{&c[t]}; B* p = v; p->b = t; c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("auto up = [](C* c) -> B* { return c; }; up(&c[t])->b = t; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("auto up = [](C* c) -> B* { return c; }; up(&c[t])->b = t; c[63 - t].a = 1;", VerdictKind.RACE_FREE),
+        ("auto p = dynamic_cast<B*>(&c[t]); p->b = t; c[63 - t].b = 1;", VerdictKind.RACY),
+        ("const B* p = &c[t]; o[t] = p->b; c[63 - t].b = 1;", VerdictKind.RACY),
+    ],
+)
+def test_a_base_lies_where_its_class_puts_it(body: str, expected: VerdictKind) -> None:
+    """A pointer or reference to a base leads there ([conv.ptr]/3), and back ([expr.static.cast]/11); what goes through
+    ``void*`` or ``reinterpret_cast`` leads where it led."""
+    assert kind(BASES, f"{SHARED} {body}") is expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "__shared__ VD v[64]; VB* p = &v[t]; p->q = t; v[63 - t].q = 1;",
+        "__shared__ VD v[64]; VB* p = &v[t]; p->q = t; v[63 - t].a = 1;",
+        "__shared__ V1 v[64]; A* p = &v[t]; p->a = t; v[63 - t].a = 1;",
+    ],
+)
+def test_a_base_that_lies_nobody_knows_where_is_told(body: str) -> None:
+    """Virtual functions move the bases of a class."""
+    assert kind(BASES, f"{SHARED} {body}") is VerdictKind.UNDECIDED

@@ -93,7 +93,7 @@ def given(
         variable = new(ctx, name, record, words)
         give(ctx, variable, record, expr, scope, implicit=implicit)
         return variable
-    value = expressions.copied(ctx, expr, scope)
+    value = expressions.copied(ctx, expr, scope, record)
     made = (
         unnamed(value.index)
         if isinstance(value, Var) and lifetimes.is_made_by(ctx, value.index, expr)
@@ -123,7 +123,7 @@ def give(
     if arguments is not None:
         construct(ctx, variable, record, arguments, expr, scope)
     elif _is_made_anew(ctx, record, expr, scope):
-        _take(ctx, variable, record, expressions.copied(ctx, expr, scope), expr, scope)
+        _take(ctx, variable, record, expressions.copied(ctx, expr, scope, record), expr, scope)
     else:
         construct(ctx, variable, record, [expr], expr, scope, implicit=implicit)
 
@@ -249,7 +249,8 @@ def construct(
         kind = expression_types.of(ctx, arguments[0], scope)
         bases = with_bases(kind) if isinstance(kind, Record) else ()
         if record in bases and not special_members.written(record, Special.COPY):
-            _take(ctx, variable, record, expressions.copied(ctx, arguments[0], scope), arguments[0], scope)
+            value = expressions.copied(ctx, arguments[0], scope, record)
+            _take(ctx, variable, record, value, arguments[0], scope)
             return
         if _by_conversion(ctx, variable, record, arguments[0], scope):
             return

@@ -11,6 +11,7 @@ from smem_lsp.elaborate.expression_types import expression_type
 from smem_lsp.ir.nodes import AddressSpace, DeclarationSite, Name
 from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var
 from smem_lsp.lowering.body import (
+    base_classes,
     calls,
     class_operators,
     closures,
@@ -373,12 +374,15 @@ def _initial(
 ) -> Value | Ref:
     """What a variable is initialised with, or a reference is bound to."""
     reference = _is_reference(ctx, declaration, declarator, scope)
+    wanted = type_of.variable_type(declaration, declarator, scope.constant_scope())
     if "*" in declarator.pointers and not reference and not declarator.dims:
         result = expressions.address(ctx, initializer, scope)
     elif not reference and _is_number(declaration, declarator, scope):
         result = class_operators.as_number(ctx, initializer, scope, kind=_bound_type(declarator, scope))
     else:
         result = expressions.operand(ctx, initializer, scope)
+    if isinstance(result, Ref) and (reference or result.pointer):
+        result = base_classes.converted(ctx, result, wanted, initializer)
     if reference or ("volatile" in declaration.words and not _is_number(declaration, declarator, scope)):
         ctx.outside.write(result)
         ctx.outside.may_be_written(result)
@@ -545,9 +549,10 @@ def _declare_pointers(
     """``float* rows[2] = {a, b};``"""
     results = [expressions.address(ctx, item, scope) for item in initializer.items]
     variable, _ = _new_local(ctx, declaration, declarator, scope)
+    wanted = type_of.variable_type(declaration, declarator, scope.constant_scope())
     for result in results:
         if isinstance(result, Ref):
-            ctx.alias(variable, result)
+            ctx.alias(variable, base_classes.converted(ctx, result, wanted, initializer))
 
 
 def _new_local(

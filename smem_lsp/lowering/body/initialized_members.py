@@ -10,6 +10,7 @@ from smem_lsp.elaborate.initializers import declaration_of_members
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.ir.values import Const
 from smem_lsp.lowering.body import (
+    base_classes,
     constructors,
     expression_types,
     expressions,
@@ -185,6 +186,7 @@ def _initialize_member(
             own[field.name] = bound
             ctx.points_to.add(variable.index, ctx.capture(bound))
         elif isinstance(place, Ref) and not place.pointer:
+            place = base_classes.converted(ctx, place, field.type, at)
             own[field.name] = View(ctx.frozen(place))
             ctx.points_to.add(variable.index, ctx.capture(own[field.name]))
         elif isinstance(place, Ref):
@@ -220,7 +222,7 @@ def _initialize_member(
         else:
             result = effects.load(ctx, expressions.operand(ctx, arguments[0], scope), arguments[0])
         if isinstance(result, Ref):
-            ctx.alias(member.index, result)
+            ctx.alias(member.index, base_classes.converted(ctx, result, field.type, at))
         else:
             ctx.assign(member.index, conversions.assigned(result, arguments[0], member.type, scope))
 

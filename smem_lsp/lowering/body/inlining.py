@@ -29,6 +29,7 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.ir.values import Const, Operator, Value, Var, operation
 from smem_lsp.lowering.body import (
+    base_classes,
     class_operators,
     closures,
     constructors,
@@ -244,7 +245,7 @@ def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
             if not isinstance(result, Ref):
                 result = conversions.assigned(result, expr, outcome.type, scope)
     if isinstance(result, Ref):
-        outcome.refs.append(ctx.frozen(result))
+        outcome.refs.append(ctx.frozen(base_classes.converted(ctx, result, outcome.type, expr)))
     else:
         outcome.values += 1
         bound = declarations.bound_to(ctx, result) if outcome.reference else None
@@ -416,6 +417,9 @@ def _bind_one(
             if parameter.declarator is not None:
                 kind = declarations.number_type(parameter.declarator, inner)
             result = class_operators.as_number(ctx, argument, scope, kind=kind)
+    if isinstance(result, Ref) and parameter.declaration is not None and parameter.declarator is not None:
+        wanted = type_of.variable_type(parameter.declaration, parameter.declarator, inner.constant_scope())
+        result = base_classes.converted(ctx, result, wanted, argument)
     if reference and isinstance(result, Ref) and not result.pointer:
         if parameter.name:
             inner.names[parameter.name] = View(ctx.frozen(result))
