@@ -383,3 +383,54 @@ def test_a_base_lies_where_its_class_puts_it(body: str, expected: VerdictKind) -
 def test_a_base_that_lies_nobody_knows_where_is_told(body: str) -> None:
     """Virtual functions move the bases of a class."""
     assert kind(BASES, f"{SHARED} {body}") is VerdictKind.UNDECIDED
+
+
+ELEMENTS = """
+struct S { S() = default; __device__ S(const S&) { __syncthreads(); } };
+struct T { int n; T() = default; __device__ T(const T& o) : n(o.n) { __syncthreads(); } };
+struct W { S a[2]; };
+struct Q { int v[2]; };
+struct N { int n; };
+struct Dt { int n; __device__ ~Dt() { __syncthreads(); } };
+"""
+
+
+@pytest.mark.parametrize(
+    ("copy", "expected"),
+    [
+        ("S a[2]; s[t] = 2; auto f = [&a] { return sizeof a; }; (void)f;", VerdictKind.RACY),
+        ("S a[2]; s[t] = 2; auto& [x, y] = a;", VerdictKind.RACY),
+        ("Q q{}; auto f = [q] { return q.v[0]; }; o[0] = f();", VerdictKind.RACY),
+        ("int a[2] = {}; auto [x, y] = a;", VerdictKind.RACY),
+        ("N a[2] = {}; auto [x, y] = a;", VerdictKind.RACY),
+        ("N a[2] = {}; auto f = [a] { return a[0].n; }; (void)f;", VerdictKind.RACY),
+        ("T a; s[t] = 2; auto f = [a] { return a.n; }; (void)f;", VerdictKind.RACE_FREE),
+        ("const T a; s[t] = 2; auto f = [a] { return a.n; }; (void)f;", VerdictKind.RACE_FREE),
+        ("S a[2]; s[t] = 2; auto f = [b = a] { return b; };", VerdictKind.RACY),
+    ],
+)
+def test_what_copies_no_array_of_objects_is_decided(copy: str, expected: VerdictKind) -> None:
+    assert kind(ELEMENTS, f"s[t] = t; {copy} o[t] = s[63 - t];") is expected
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        "S a[2]; s[t] = 2; auto f = [a] { return sizeof a; }; (void)f;",
+        "S a[2]; s[t] = 2; auto [x, y] = a;",
+        "T a[1]; auto f = [=] { return a[0].n; }; (void)f;",
+        "Dt a[1]; s[t] = 2; { auto f = [a] { return a[0].n; }; }",
+        "T a[1][2]; auto f = [a] { return 1; }; (void)f;",
+        "S a[2]; auto f = [=] { (void)sizeof a; return a[0], 1; }; (void)f;",
+        "S a[2]; auto f = [a] { return 1; }; auto g = f; (void)g;",
+        "T a[2]; auto f = [a](int i) mutable { a[0].n = i; return i; }; o[1] = f(t);",
+        "const T a[2]; auto f = [a] { return a[0].n; }; (void)f;",
+        "T a; auto f = [a] { return a.n; }; s[t] = 2; auto g = f; (void)g;",
+        "W w; s[t] = 2; auto [x, y] = w.a;",
+        "S a[2]; auto f = [a] { return 1; }; s[t] = 2; auto g = f; (void)g;",
+    ],
+)
+def test_the_copy_of_an_array_runs_the_constructors_of_its_elements(copy: str) -> None:
+    """In a capture ([expr.prim.lambda.capture]/10), a binding ([dcl.struct.bind]/1), the copy of a lambda: they are not
+    followed, and told. Each of these kernels waits in one of them."""
+    assert kind(ELEMENTS, f"s[t] = t; {copy} o[t] = s[63 - t];") is VerdictKind.UNDECIDED

@@ -43,6 +43,7 @@ from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import (
     Address,
     BufferName,
+    Closure,
     Group,
     GroupKind,
     LocalScope,
@@ -288,6 +289,10 @@ def _declare_special(
     if isinstance(initializer, tree.Lambda) and not declarator.pointers:
         scope.names[declarator.name] = closures.named(ctx, initializer, scope)
         return True
+    if isinstance(initializer, tree.Name) and not declarator.pointers:
+        closure = scope.lookup(initializer.text)
+        if isinstance(closure, Closure):
+            closures.note_copied(ctx, closure, initializer)
     if isinstance(initializer, tree.Name | tree.Unary) and not declarator.dims:
         value = function_values.of(ctx, initializer, scope)
         if value is not None:
@@ -695,6 +700,12 @@ def _bind_members(
 ) -> bool:
     """``auto [x, y] = object;``: names for the members of a copy, or of the object itself ([dcl.struct.bind])."""
     names = list(_bound_names(ctx, declarator))
+    if not {"&", "&&"}.intersection(declarator.pointers):
+        of = effects.designated(ctx, initializer, scope)
+        reached = of is None or bool(ctx.points_to.of_name(of))
+        kind = evaluate_value(initializer, scope.constant_scope()).type
+        if isinstance(plain_type(kind), Array):
+            implicit_calls.array_copied(ctx, kind, initializer, reached=reached)
     record = objects.followed(expression_types.of(ctx, initializer, scope))
     fields = () if record is None else objects.fields(record) or ()
     if record is None or not names or len(fields) != len(names):
