@@ -66,6 +66,7 @@ class Layout:
     members: tuple[tuple[str, int, Type | None], ...]  # name, offset in bytes, type; without bit-fields
     aligns: tuple[int, ...]  # alignment of each member in bytes
     bit_fields: tuple[BitField, ...] = ()
+    bases: tuple[tuple[Record, int], ...] = ()  # all of them, those of bases too, with their offsets in bytes
 
 
 class _Unknown(Exception):
@@ -118,6 +119,28 @@ def bits_of(kind: Type | None, declarator: tree.Declarator, scope: Scope) -> Sca
     return (
         None if bits is None or bits < 1 or found is None else replace(found, bits=min(bits, 8 * found.size))
     )
+
+
+def base_offset(record: Record, base: Record) -> int | None:
+    """Bytes from the start of a class to a base of it ([conv.ptr]/3); None: not known, or it has several of that class.
+    The first base lies at the start unless the class adds virtual functions, or inherits virtually."""
+    found = layout(record)
+    if found is not None:
+        places = [at for each, at in found.bases if each == base]
+        return places[0] if len(places) == 1 else None
+    direct, depth = record, 0
+    while direct != base and depth < _MAX_NESTING:
+        checkpoint()
+        first = next(iter(bases_of(direct)), None)
+        inside = collect.inside(direct.decl)
+        if (
+            first is None
+            or inside.virtual
+            or "virtual" in direct.decl.source.texts[slice(*direct.decl.bases or (0, 0))]
+        ):
+            return None
+        direct, depth = first, depth + 1
+    return 0 if direct == base else None
 
 
 def data_members(record: Record) -> tuple[tuple[str, int, Type | None], ...] | None:
@@ -222,6 +245,7 @@ class _Builder:
     members: list[tuple[str, int, Type | None]] = field(default_factory=list)
     bit_fields: list[tuple[str, int, int, Scalar]] = field(default_factory=list)  # name, first, bits, type
     locations: list[BitField] = field(default_factory=list)
+    bases: list[tuple[Record, int]] = field(default_factory=list)
     aligns: list[int] = field(default_factory=list)
 
     @property
@@ -261,6 +285,7 @@ class _Builder:
             tuple(self.members),
             tuple(self.aligns),
             tuple(self.locations),
+            tuple(self.bases),
         )
 
     # ---- attributes ------------------------------------------------------------------------------------------------
@@ -294,6 +319,7 @@ class _Builder:
             offset = 0
             if self._clashes(inner, offset):
                 offset = self._apart(inner, self._next(inner.align))
+            self._begin_base(base, inner, offset)
             self._occupy(inner, offset)
             self.size = max(self.size, offset + inner.size)
             return
@@ -302,12 +328,16 @@ class _Builder:
             raise _Unknown
         offset = self._next(inner.align)
         offset = self._apart(inner, offset)
+        self._begin_base(base, inner, offset)
         shift = len(self.members) - len(inner.members)
         self.members[shift:] = [(name, offset + at, kind) for name, at, kind in inner.members]
         self.locations += [each.moved(offset) for each in inner.bit_fields]
         self._occupy(inner, offset)
         self.bits = 8 * (offset + (inner.size if inner.pod else inner.data))
         self.size = max(self.size, self.bits // 8)
+
+    def _begin_base(self, base: Record, inner: Layout, offset: int) -> None:
+        self.bases += [(base, offset), *((each, offset + at) for each, at in inner.bases)]
 
     def _next(self, align: int) -> int:
         """The next byte offset of this alignment."""

@@ -14,6 +14,7 @@ from smem_lsp.syntax.parts import (
     BitWidth,
     DeclaratorName,
     DeclaratorParts,
+    Designated,
     Dimension,
     Initializer,
     Pointer,
@@ -325,7 +326,8 @@ class TreeBuilder:
         type_id = tree.TypeId(c[0].lo, c[0].hi, words, [], [], names)
         inner: list[tree.Expr] = c[-1].items if isinstance(c[-1], tree.Braces) else c[-2]
         operand = inner[0] if len(inner) == 1 else tree.Braces(c[0].lo, c[-1].hi, list(inner))
-        return tree.Cast(c[0].lo, c[-1].hi, "functional", type_id, operand)
+        listed = c[-1] if isinstance(c[-1], tree.Braces) else None
+        return tree.Cast(c[0].lo, c[-1].hi, "functional", type_id, operand, listed)
 
     def size_of_value(self, c: Children) -> tree.SizeOf:
         return tree.SizeOf(c[0].lo, c[-1].hi, c[0].text, None, c[-1])
@@ -363,11 +365,16 @@ class TreeBuilder:
         return inner
 
     def braces(self, c: Children) -> tree.Braces:
-        return tree.Braces(c[0].lo, c[-1].hi, [child for child in c if not isinstance(child, GrammarToken)])
+        items = [child for child in c if not isinstance(child, GrammarToken)]
+        made = tree.Braces(
+            c[0].lo, c[-1].hi, [each.value if isinstance(each, Designated) else each for each in items]
+        )
+        if any(isinstance(each, Designated) for each in items):
+            made.names = [each.name if isinstance(each, Designated) else "" for each in items]
+        return made
 
-    def designated(self, c: Children) -> tree.Expr:
-        value: tree.Expr = c[1]
-        return value
+    def designated(self, c: Children) -> Designated:
+        return Designated(c[0].text.rstrip("=:").removeprefix("."), c[1])
 
     def lambda_(self, c: Children) -> tree.Lambda:
         parameters = c[1] if len(c) == 3 else None

@@ -105,7 +105,7 @@ class NameMarks(GrammarTokenWriter):
         """`.x =`, `.x` before `{`, `[3] =`, `x:`; returns where the value starts."""
         start = i
         if self.kinds[i] == "NAME" and self.ahead.kind(i + 1) == "COLON":
-            self.put("DESIGNATOR", i, i + 2)
+            self.put_whole("DESIGNATOR", i, i + 2)
             return i + 2
         while self.ahead.kind(i) == "DOT" or (self.ahead.kind(i) == "LB" and self.partner[i] > i):
             i = i + 2 if self.kinds[i] == "DOT" else self.partner[i] + 1
@@ -115,7 +115,7 @@ class NameMarks(GrammarTokenWriter):
             i += 1
         elif self.kinds[start] == "LB":  # a lambda's `[]` before its body
             return start
-        self.put("DESIGNATOR", start, i)
+        self.put_whole("DESIGNATOR", start, i)
         return i
 
     def initializer(self, lo: int, hi: int) -> None:

@@ -37,6 +37,18 @@ class Initializer:
         self.hi = value.hi
 
 
+class Designated:
+    """An item of a list in braces. ``name``: as in ``tree.Braces``."""
+
+    __slots__ = ("hi", "lo", "name", "value")
+
+    def __init__(self, name: str, value: tree.Expr) -> None:
+        self.name = name
+        self.value = value
+        self.lo = value.lo
+        self.hi = value.hi
+
+
 class BitWidth:
     __slots__ = ("hi", "lo", "value")
 

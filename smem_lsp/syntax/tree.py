@@ -125,13 +125,15 @@ class Member:
 
 @dataclass(slots=True, eq=False)
 class Cast:
-    """C cast, named cast or ``T(x)``. ``style``: "c", the cast's keyword, or "functional"."""
+    """C cast, named cast or ``T(x)``. ``style``: "c", the cast's keyword, or "functional"; ``listed``: what stands in
+    the braces of ``T{x}``."""
 
     lo: int
     hi: int
     style: str
     type: TypeId
     operand: Expr
+    listed: Braces | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -147,9 +149,13 @@ class SizeOf:
 
 @dataclass(slots=True, eq=False)
 class Braces:
+    """``names``: what is in front of each item, without the first ``.`` and the ``=``: "x" of ``.x = 1``, "[3]", and ""
+    of one without a designator; none where no item has one."""
+
     lo: int
     hi: int
     items: list[Expr]
+    names: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)

@@ -18,6 +18,7 @@ from smem_lsp.lowering.state.local_scope import (
     Variable,
 )
 from smem_lsp.semantics.declarations import Source, split
+from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.source import checkpoint, record
 from smem_lsp.syntax import tree
 
@@ -57,17 +58,29 @@ def passed(ctx: Context, closure: Closure, at: tree.Expr) -> Closure:
     }
     if not held:
         return closure
+    note_copied(ctx, closure, at)
     scope = LocalScope(closure.scope)
     for name, variable in held.items():
         checkpoint()
+        _copy(ctx, name, variable, scope, only_read=variable.only_read)
+    scope.ending.clear()
+    return replace(closure, scope=scope)
+
+
+def note_copied(ctx: Context, closure: Closure, at: tree.Expr) -> None:
+    """A lambda is copied, and with it the objects that it has captured by copy."""
+    for name in sorted(closure.copies):
+        checkpoint()
+        variable = closure.scope.names.get(name)
+        if not isinstance(variable, Variable):
+            continue
         known = ctx.variables.objects.get(variable.index)
         special = (Special.COPY, Special.DESTROY)
         if known is not None and any(special_members.runs_code(known.record, each) for each in special):
             written = [decl for each in special for decl in special_members.all_written(known.record, each)]
             implicit_calls.not_followed(ctx, written, f"the copy of {class_name(known.record)}", at)
-        _copy(ctx, name, variable, scope, only_read=variable.only_read)
-    scope.ending.clear()
-    return replace(closure, scope=scope)
+        elif variable.array:
+            _copy_array(ctx, name, variable, closure.scope, at)
 
 
 def _made(ctx: Context, node: tree.Lambda, scope: LocalScope) -> Closure:
@@ -182,9 +195,19 @@ def _copy_this(ctx: Context, scope: LocalScope, at: tree.Expr) -> None:
     lifetimes.begin(ctx, made, known.record, tree.Name(at.lo, at.lo + 1, "this"), scope)
 
 
+def _copy_array(ctx: Context, name: str, variable: Variable, scope: LocalScope, at: tree.Expr) -> None:
+    """The elements of an array are copied in the order of their indices ([expr.prim.lambda.capture]/10)."""
+    kind = evaluate_value(tree.Name(at.lo, at.hi, name), scope.constant_scope()).type
+    implicit_calls.array_copied(ctx, kind, at, reached=bool(ctx.points_to.of_name(variable)))
+
+
 def _copy(ctx: Context, name: str, variable: Variable, scope: LocalScope, *, only_read: bool) -> None:
     """A variable of the lambda's own, with the value of now."""
-    if variable.array or variable.constant:
+    if variable.array:
+        _copy_array(ctx, name, variable, scope, tree.Name(0, 1, name))
+        scope.names[name] = variable
+        return
+    if variable.constant:
         return
     if variable.index in ctx.variables.objects:
         at, inside = tree.Name(0, 1, name), LocalScope(scope, {name: variable})

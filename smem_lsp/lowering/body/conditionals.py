@@ -10,6 +10,7 @@ from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.ir.nodes import Branch, Seq
 from smem_lsp.ir.values import Const, Operator, Value, Var, operation
 from smem_lsp.lowering.body import (
+    base_classes,
     constructors,
     expression_types,
     expressions,
@@ -46,7 +47,7 @@ def ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref:
     if len(places) == 2:  # an element of one or the other, to be read or written
         for item in (*then, *otherwise):
             ctx.out.emit(item)
-        return choose(condition, *places)
+        return choose(condition, *_in_common(ctx, places[0], places[1], expr))
     with ctx.out.collect() as late:
         yes = effects.load(ctx, yes, expr.yes)
     then += late
@@ -59,6 +60,8 @@ def ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref:
         ctx.out.emit(branch)
     refs = [arm for arm in (yes, no) if isinstance(arm, Ref)]
     one, other = effects.number(yes), effects.number(no)
+    if isinstance(one, Ref) and isinstance(other, Ref):  # to their composite type ([expr.type])
+        refs = _in_common(ctx, one, other, expr)
     if isinstance(one, Ref) or isinstance(other, Ref):
         return choose(condition, *refs) if len(refs) == 2 else refs[0].moved(None)
     one, other = conversions.in_common(one, other, (expr.yes, expr.no), scope)
@@ -75,6 +78,14 @@ def note_place(ctx: Context, result: Value | Ref, expr: tree.Expr, scope: LocalS
         and inlining.is_shared(ctx, expr, scope)
     ):
         implicit_calls.note(ctx, "which place `?:` chooses", expr)
+
+
+def _in_common(ctx: Context, one: Ref, other: Ref, expr: tree.Expr) -> list[Ref]:
+    """Both arms as the class of which the one is the base of the other."""
+    return [
+        base_classes.converted(ctx, one, other.kind, expr),
+        base_classes.converted(ctx, other, one.kind, expr),
+    ]
 
 
 def _note_converted_arm(ctx: Context, expr: tree.Ternary, yes: Value | Ref, no: Value | Ref) -> None:
@@ -111,5 +122,4 @@ def _object(ctx: Context, expr: tree.Ternary, condition: Value, record: Record, 
     where = ctx.at.span(expr.lo, expr.hi), ctx.at.line(expr.lo)
     ctx.out.emit(Branch(point, condition, Seq(tuple(then)), Seq(tuple(otherwise)), *where))
     lifetimes.begin_temporary(ctx, made, record, expr)
-    ctx.inlining.made.add(made.index)
     return Var(made.index)

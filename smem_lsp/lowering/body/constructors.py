@@ -93,8 +93,12 @@ def given(
         variable = new(ctx, name, record, words)
         give(ctx, variable, record, expr, scope, implicit=implicit)
         return variable
-    value = expressions.copied(ctx, expr, scope)
-    made = unnamed(value.index) if isinstance(value, Var) and value.index in ctx.inlining.made else None
+    value = expressions.copied(ctx, expr, scope, record)
+    made = (
+        unnamed(value.index)
+        if isinstance(value, Var) and lifetimes.is_made_by(ctx, value.index, expr)
+        else None
+    )
     held = None if made is None else ctx.variables.objects.get(made.index)
     if made is not None and held is not None and held.record == record:
         lifetimes.elide(ctx, made)
@@ -119,7 +123,7 @@ def give(
     if arguments is not None:
         construct(ctx, variable, record, arguments, expr, scope)
     elif _is_made_anew(ctx, record, expr, scope):
-        _take(ctx, variable, record, expressions.copied(ctx, expr, scope), expr, scope)
+        _take(ctx, variable, record, expressions.copied(ctx, expr, scope, record), expr, scope)
     else:
         construct(ctx, variable, record, [expr], expr, scope, implicit=implicit)
 
@@ -148,7 +152,7 @@ def _take(
         ctx.assign(variable.index, value)
         if special_members.runs_code(record, Special.COPY):
             not_in_sight(ctx, record, expr)
-    elif source.index in ctx.inlining.made:
+    elif lifetimes.is_made_by(ctx, source.index, expr):
         objects.copy(ctx, source.index, variable.index)
         lifetimes.elide(ctx, source)
     else:
@@ -233,7 +237,8 @@ def construct(
 ) -> None:
     """Give a new object its value, whatever its constructor may be. ``implicit``: as in ``give``."""
     ctx.assign(variable.index, ctx.out.fresh())
-    if len(arguments) == 1 and not _is_listed(record, arguments, at):
+    copies = len(arguments) == 1 and not initialized_members.designators(at)
+    if copies and not _is_listed(record, arguments, at):
         if value_categories.is_prvalue(ctx, arguments[0], record, scope):
             _elide(ctx, variable, record, arguments[0], scope)
             return
@@ -244,7 +249,8 @@ def construct(
         kind = expression_types.of(ctx, arguments[0], scope)
         bases = with_bases(kind) if isinstance(kind, Record) else ()
         if record in bases and not special_members.written(record, Special.COPY):
-            _take(ctx, variable, record, expressions.copied(ctx, arguments[0], scope), arguments[0], scope)
+            value = expressions.copied(ctx, arguments[0], scope, record)
+            _take(ctx, variable, record, value, arguments[0], scope)
             return
         if _by_conversion(ctx, variable, record, arguments[0], scope):
             return

@@ -13,6 +13,7 @@ from smem_lsp.elaborate.signatures import Signature
 from smem_lsp.ir.nodes import AddressSpace, DeclarationSite, Name
 from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var
 from smem_lsp.lowering.body import (
+    base_classes,
     calls,
     class_operators,
     closures,
@@ -23,6 +24,7 @@ from smem_lsp.lowering.body import (
     function_values,
     implicit_calls,
     inlining,
+    kept_temporaries,
     lifetimes,
     objects,
     stored_targets,
@@ -44,6 +46,7 @@ from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import (
     Address,
     BufferName,
+    Closure,
     Group,
     GroupKind,
     LocalScope,
@@ -109,7 +112,8 @@ def declare(
         declare_constants(declaration, scope.declare_constants(), ctx.at.body, at)
     for position, declarator in enumerate(declaration.declarators):
         if not declarator.function or declarator.nested:
-            _declare_local(ctx, declaration, declarator, scope)
+            with lifetimes.full_expression(ctx):  # each initializer is one ([intro.execution]/5)
+                _declare_local(ctx, declaration, declarator, scope)
             if "&" in declarator.pointers and ctx.at.function is ctx.at.kernel:
                 _name_part(ctx, declaration, position, scope, block, in_switch)
 
@@ -136,6 +140,22 @@ def declare_names(ctx: Context, lo: int, scope: LocalScope) -> None:
 
 
 def _declare_local(
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
+) -> None:
+    first = len(scope.ending)
+    _declare_one(ctx, declaration, declarator, scope)
+    initializer = declarator.initializer
+    if initializer is None or "static" in declaration.words or isinstance(initializer, tree.Lambda):
+        return
+    kind = type_of.variable_type(declaration, declarator, scope.constant_scope())
+    if isinstance(kind, Reference) or _is_reference(ctx, declaration, declarator, scope):
+        if not makes_temporary(ctx, declarator, scope, initializer, scope):
+            kept_temporaries.by_reference(ctx, kind, initializer, scope, first)
+    elif declarator.style != "(":
+        kept_temporaries.by_members(ctx, kind, initializer, scope, first)
+
+
+def _declare_one(
     ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
 ) -> None:
     if {"auto", "decltype", "&", "&&"}.isdisjoint((*declaration.words, *declarator.pointers)):
@@ -217,8 +237,10 @@ def _is_made_object(
     """Is ``auto x = f();`` the object itself that the initializer has made ([class.copy.elision])?"""
     if declarator.pointers or declarator.dims or not {"auto", "decltype"}.intersection(declaration.words):
         return False
-    held = result.index if isinstance(result, Var) else None
-    return held in ctx.inlining.made and held in ctx.variables.objects and "static" not in declaration.words
+    if not isinstance(result, Var) or declarator.initializer is None or "static" in declaration.words:
+        return False
+    made = lifetimes.is_made_by(ctx, result.index, declarator.initializer)
+    return made and result.index in ctx.variables.objects
 
 
 def _declare_kept(
@@ -228,15 +250,15 @@ def _declare_kept(
     made: Var,
     scope: LocalScope,
 ) -> None:
-    """``const T& x = T();``: a reference keeps the object that is made for it ([class.temporary]); the same of a
-    variable that is that object."""
+    """``const T& x = T();``: another name for an object that was made without one, or that a function leads to; the
+    same of a variable that is that object."""
     kept = replace(constructors.unnamed(made.index), only_read="const" in declaration.words)
     record = ctx.variables.objects[made.index].record
     scope.names[declarator.name] = kept
     constants = scope.declare_constants()
     constants.values.pop(declarator.name, None)
     constants.bound[declarator.name] = TypedConstant(record)
-    if made.index in ctx.inlining.made:
+    if not _is_reference(ctx, declaration, declarator, scope):
         lifetimes.elide(ctx, kept)
         where = tree.Name(max(declarator.name_at, 0), max(declarator.name_at, 0) + 1, declarator.name)
         lifetimes.begin(ctx, kept, record, where, scope)
@@ -283,6 +305,10 @@ def _declare_special(
     if isinstance(initializer, tree.Lambda) and not declarator.pointers:
         scope.names[declarator.name] = closures.named(ctx, initializer, scope)
         return True
+    if isinstance(initializer, tree.Name) and not declarator.pointers:
+        closure = scope.lookup(initializer.text)
+        if isinstance(closure, Closure):
+            closures.note_copied(ctx, closure, initializer)
     if isinstance(initializer, tree.Name | tree.Unary) and not declarator.dims:
         target = _pointed_function(ctx, declaration, declarator, scope)
         value = function_values.bound(ctx, initializer, scope, target)
@@ -370,12 +396,15 @@ def _initial(
 ) -> Value | Ref:
     """What a variable is initialised with, or a reference is bound to."""
     reference = _is_reference(ctx, declaration, declarator, scope)
+    wanted = type_of.variable_type(declaration, declarator, scope.constant_scope())
     if "*" in declarator.pointers and not reference and not declarator.dims:
         result = expressions.address(ctx, initializer, scope)
     elif not reference and _is_number(declaration, declarator, scope):
         result = class_operators.as_number(ctx, initializer, scope, kind=_bound_type(declarator, scope))
     else:
         result = expressions.operand(ctx, initializer, scope)
+    if isinstance(result, Ref) and (reference or result.pointer):
+        result = base_classes.converted(ctx, result, wanted, initializer)
     if reference or ("volatile" in declaration.words and not _is_number(declaration, declarator, scope)):
         ctx.outside.write(result)
         ctx.outside.may_be_written(result)
@@ -547,9 +576,10 @@ def _declare_pointers(
     """``float* rows[2] = {a, b};``"""
     results = [expressions.address(ctx, item, scope) for item in initializer.items]
     variable, _ = _new_local(ctx, declaration, declarator, scope)
+    wanted = type_of.variable_type(declaration, declarator, scope.constant_scope())
     for result in results:
         if isinstance(result, Ref):
-            ctx.alias(variable, result)
+            ctx.alias(variable, base_classes.converted(ctx, result, wanted, initializer))
 
 
 def _new_local(
@@ -614,7 +644,9 @@ def _numbers(
         *declarator.pointers,
     }:
         return ()
-    if not isinstance(initializer, tree.Braces) or not 0 < len(initializer.items) <= _MOST_NUMBERS:
+    if not isinstance(initializer, tree.Braces) or initializer.names:
+        return ()
+    if not 0 < len(initializer.items) <= _MOST_NUMBERS:
         return ()
     constants = scope.constant_scope()
     found = [evaluate(item, constants) for item in initializer.items]
@@ -690,6 +722,12 @@ def _bind_members(
 ) -> bool:
     """``auto [x, y] = object;``: names for the members of a copy, or of the object itself ([dcl.struct.bind])."""
     names = list(_bound_names(ctx, declarator))
+    if not {"&", "&&"}.intersection(declarator.pointers):
+        of = effects.designated(ctx, initializer, scope)
+        reached = of is None or bool(ctx.points_to.of_name(of))
+        kind = evaluate_value(initializer, scope.constant_scope()).type
+        if isinstance(plain_type(kind), Array):
+            implicit_calls.array_copied(ctx, kind, initializer, reached=reached)
     record = objects.followed(expression_types.of(ctx, initializer, scope))
     fields = () if record is None else objects.fields(record) or ()
     if record is None or not names or len(fields) != len(names):

@@ -26,6 +26,7 @@ from smem_lsp.ir.values import (
     variables_of,
 )
 from smem_lsp.lowering.body import (
+    base_classes,
     calls,
     class_operators,
     closures,
@@ -69,6 +70,7 @@ from smem_lsp.semantics.types import (
     Pointer,
     Record,
     Sequence,
+    Type,
     is_number,
     plain_type,
     scalar_of,
@@ -94,9 +96,12 @@ def number(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     return _as_value(ctx, effects.number(load(ctx, found, expr)), expr)
 
 
-def copied(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
-    """The value of an object that another one of its class is made from."""
-    return _as_value(ctx, load(ctx, operand(ctx, expr, scope), expr, copied=True), expr)
+def copied(ctx: Context, expr: tree.Expr, scope: LocalScope, kind: Type | None = None) -> Value:
+    """The value of an object that another one of its class, or of a base, is made from. ``kind``: the type of that."""
+    place = operand(ctx, expr, scope)
+    if isinstance(place, Ref) and not place.pointer:
+        place = base_classes.converted(ctx, place, kind, expr)
+    return _as_value(ctx, load(ctx, place, expr, copied=True), expr)
 
 
 def address(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
@@ -585,6 +590,8 @@ def _assigned(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref
     kind = plain_type(right.kind) if isinstance(right, Ref) and not right.pointer else None
     if isinstance(right, Ref) and not right.pointer and (kind is None or isinstance(kind, Record)):
         target = plain_type(evaluate_value(expr.target, scope.constant_scope()).type)
+        right = base_classes.converted(ctx, right, target, expr)
+        kind = plain_type(right.kind)
         copied = kind is not None and target == kind
         return load(ctx, right, expr.value, pointer=isinstance(target, Pointer), copied=copied)
     return load(ctx, right, expr.value)
@@ -624,6 +631,7 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
         stored_targets.forget_target(ctx, expr.target, scope)
         return ctx.out.fresh() if compound else right
     if isinstance(right, Ref):
+        right = base_classes.converted(ctx, right, variable.kind, expr)
         ctx.alias(variable.index, right)
         return right
     if isinstance(place, Ref) and compound:
@@ -678,7 +686,7 @@ def _store(
     if not place.bases <= ctx.buffers.pointer_elements:
         right = unknown_types.stored(ctx, right, expr, scope)
     if isinstance(right, Ref) and place.bases <= ctx.buffers.pointer_elements and right.pointer:
-        ctx.store_address(place, right)
+        ctx.store_address(place, base_classes.converted(ctx, right, place.kind, expr))
     elif isinstance(right, Ref):
         ctx.escape(right, expr.value.lo, "stored")
         ctx.points_to.store(place.bases, right.bases)
@@ -851,6 +859,8 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) ->
         return ref.as_number()
     pointee = tree.TypeId(type_id.lo, type_id.hi, type_id.words, type_id.pointers[1:], [], type_id.names)
     kind = type_of.pointee(pointee, scope.constant_scope())
+    if expr.style not in ("reinterpret_cast", "const_cast") and _leads_to_class(ctx, expr.operand, scope):
+        ref = base_classes.converted(ctx, ref, kind, expr, down=True)
     size = size_of_type(kind)
     same = True
     for buffer in ref.bases:
@@ -878,6 +888,12 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) ->
         for buffer in ref.bases:
             ctx.buffers.seen_as[buffer, ref.offset.n, record] = None
     return ref.viewed(element, shape, same=same, pointer=pointer, kind=kind)
+
+
+def _leads_to_class(ctx: Context, expr: tree.Expr, scope: LocalScope) -> bool:
+    """May an expression be an object of a class, or point to one? No ``void*`` does."""
+    kind = plain_type(overloads.argument_type(ctx, expr, scope))
+    return not isinstance(kind, Pointer) or isinstance(plain_type(kind.target), Record)
 
 
 def _number(ctx: Context, expr: tree.Number, scope: LocalScope) -> Value | Ref:

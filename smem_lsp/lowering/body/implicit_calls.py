@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from smem_lsp.elaborate import special_members
+from smem_lsp.elaborate.special_members import Special
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.lowering.body import objects
 from smem_lsp.lowering.callees import library_names
@@ -13,7 +14,7 @@ from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.semantics import collect
 from smem_lsp.semantics.declarations import FunctionDecl
-from smem_lsp.semantics.types import Record
+from smem_lsp.semantics.types import Record, Type
 from smem_lsp.syntax import tree
 
 
@@ -25,6 +26,19 @@ def not_followed(
     ctx.out.touch(AccessKind.UPDATE)  # of global memory, perhaps
     if reached or any(is_telling(ctx, each) for each in functions):
         note(ctx, what, at)
+
+
+def array_copied(ctx: Context, kind: Type | None, at: tree.Expr, *, reached: bool) -> None:
+    """An array of type ``kind`` is copied, element by element: by no function that is spelled
+    ([class.copy.ctor]/14). ``reached``: as in ``not_followed``."""
+    element = special_members.element_of(kind)
+    if not isinstance(element, Record):
+        return
+    made = [each for each in (Special.COPY, Special.DESTROY) if special_members.runs_code(element, each)]
+    if made:
+        written = [decl for each in made for decl in special_members.all_written(element, each)]
+        what = f"the copy of an array of {special_members.class_name(element)}"
+        not_followed(ctx, written, what, at, reached=reached)
 
 
 def note(ctx: Context, what: str, at: tree.Expr) -> None:

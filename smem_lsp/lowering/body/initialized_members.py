@@ -10,6 +10,7 @@ from smem_lsp.elaborate.initializers import declaration_of_members
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.ir.values import Const
 from smem_lsp.lowering.body import (
+    base_classes,
     constructors,
     expression_types,
     expressions,
@@ -133,16 +134,27 @@ def aggregate(
         return parts(ctx, variable, record, {}, at, scope)
     if record.decl.bases is not None or len(arguments) > len(known):
         return False
-    if any(isinstance(argument, tree.Assign) for argument in arguments):
+    names = designators(at) or [field.name for field in known]
+    given = dict(zip(names, arguments))
+    if not given.keys() <= {field.name for field in known}:
         return False
-    if any(_takes_several(ctx, field, each, scope) for field, each in zip(known, arguments)):
+    if any(field.name in given and _takes_several(ctx, field, given[field.name], scope) for field in known):
         return False
-    for field, argument in zip(known, arguments):
-        given = argument.items if isinstance(argument, tree.Braces) else [argument]
-        _initialize_member(ctx, variable, field, given, argument, scope)
-    for field in known[len(arguments) :]:
-        _default_member(ctx, variable, record, field, at, scope)
+    for field in known:
+        checkpoint()
+        argument = given.get(field.name)
+        if argument is not None:
+            parts_of = argument.items if isinstance(argument, tree.Braces) else [argument]
+            _initialize_member(ctx, variable, field, parts_of, argument, scope)
+        else:
+            _default_member(ctx, variable, record, field, at, scope, empty=True)
     return True
+
+
+def designators(at: tree.Expr) -> list[str]:
+    """The members that the items of a list in braces are for, in order, where it says so ([dcl.init.aggr]/3.2)."""
+    listed = at.listed if isinstance(at, tree.Cast) else at
+    return listed.names if isinstance(listed, tree.Braces) else []
 
 
 def _takes_several(ctx: Context, field: Field, argument: tree.Expr, scope: LocalScope) -> bool:
@@ -174,6 +186,7 @@ def _initialize_member(
             own[field.name] = bound
             ctx.points_to.add(variable.index, ctx.capture(bound))
         elif isinstance(place, Ref) and not place.pointer:
+            place = base_classes.converted(ctx, place, field.type, at)
             own[field.name] = View(ctx.frozen(place))
             ctx.points_to.add(variable.index, ctx.capture(own[field.name]))
         elif isinstance(place, Ref):
@@ -209,15 +222,23 @@ def _initialize_member(
         else:
             result = effects.load(ctx, expressions.operand(ctx, arguments[0], scope), arguments[0])
         if isinstance(result, Ref):
-            ctx.alias(member.index, result)
+            ctx.alias(member.index, base_classes.converted(ctx, result, field.type, at))
         else:
             ctx.assign(member.index, conversions.assigned(result, arguments[0], member.type, scope))
 
 
 def _default_member(
-    ctx: Context, variable: Variable, record: Record, field: Field, at: tree.Expr, scope: LocalScope
+    ctx: Context,
+    variable: Variable,
+    record: Record,
+    field: Field,
+    at: tree.Expr,
+    scope: LocalScope,
+    *,
+    empty: bool = False,
 ) -> None:
-    """A member that nothing has initialised: what the class says, else what its own constructor does."""
+    """A member that nothing has initialised: what the class says, else what its own constructor does. ``empty``: it is
+    one of an aggregate that others are given for, and made from an empty list ([dcl.init.aggr]/5)."""
     member = ctx.variables.objects[variable.index].members[field.name]
     if not isinstance(member, Variable):
         return
@@ -226,6 +247,8 @@ def _default_member(
     if initializer is None:
         if inner is not None:
             constructors.construct(ctx, member, inner.record, [], at, scope)
+        elif empty and member.plain and not member.array:
+            ctx.assign(member.index, Const(0))
         else:
             _note_element(ctx, field, at)
         return

@@ -36,6 +36,7 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.ir.values import Const, Operator, Value, Var, operation
 from smem_lsp.lowering.body import (
+    base_classes,
     class_operators,
     closures,
     conditionals,
@@ -287,7 +288,7 @@ def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
             if not isinstance(result, Ref):
                 result = conversions.assigned(result, expr, outcome.type, scope)
     if isinstance(result, Ref):
-        outcome.refs.append(ctx.frozen(result))
+        outcome.refs.append(ctx.frozen(base_classes.converted(ctx, result, outcome.type, expr)))
     else:
         outcome.values += 1
         bound = declarations.bound_to(ctx, result) if outcome.reference else None
@@ -489,16 +490,20 @@ def _bind_one(
             result = expressions.operand(ctx, argument, scope)
             if reference and "const" not in parameter.words:
                 conditionals.note_place(ctx, result, argument, scope)
-            if not reference and isinstance(result, Var) and result.index in ctx.inlining.made:
-                if result.index in ctx.variables.objects:  # it is this very object ([class.copy.elision])
+            if not reference and isinstance(result, Var) and result.index in ctx.variables.objects:
+                if lifetimes.is_made_by(
+                    ctx, result.index, argument
+                ):  # it is this very object ([class.copy.elision])
                     inner.names[parameter.name] = constructors.unnamed(result.index)
-                    ctx.inlining.made.discard(result.index)
                     return
         else:
             kind = None
             if parameter.declarator is not None:
                 kind = declarations.number_type(parameter.declarator, inner)
             result = class_operators.as_number(ctx, argument, scope, kind=kind)
+    if isinstance(result, Ref) and parameter.declaration is not None and parameter.declarator is not None:
+        wanted = type_of.variable_type(parameter.declaration, parameter.declarator, inner.constant_scope())
+        result = base_classes.converted(ctx, result, wanted, argument)
     if reference and isinstance(result, Ref) and not result.pointer:
         if parameter.name:
             inner.names[parameter.name] = View(ctx.frozen(result))
@@ -852,7 +857,6 @@ def _return_object(ctx: Context, outcome: Outcome, record: Record | None) -> Non
     if record is not None:
         outcome.record = record
         objects.make(ctx, constructors.unnamed(outcome.variable), record)
-        ctx.inlining.made.add(outcome.variable)
 
 
 def called_name(function: Function) -> str:

@@ -28,15 +28,41 @@ def begin(ctx: Context, variable: Variable, record: Record, at: tree.Expr, scope
 
 
 def begin_temporary(ctx: Context, variable: Variable, record: Record, at: tree.Expr) -> None:
-    """An object without a name is complete: it ends with the full expression."""
-    if special_members.runs_code(record, Special.DESTROY):
-        ctx.temporaries.append(Ending(variable, record, ctx.at.base, at))
+    """An object without a name is complete: it ends with the full expression. ``at``: what makes it."""
+    ctx.temporaries.append(Ending(variable, record, ctx.at.base, at))
+
+
+def made_by(ctx: Context, expr: tree.Expr) -> Ending | None:
+    """The object without a name that an expression itself makes, and not one that it only leads to: of those of one
+    expression, a conversion makes the last. None: it makes none that is known here."""
+    found = (each for each in reversed(ctx.temporaries) if each.base == ctx.at.base)
+    return next((each for each in found if (each.at.lo, each.at.hi) == (expr.lo, expr.hi)), None)
+
+
+def is_made_by(ctx: Context, index: int, expr: tree.Expr) -> bool:
+    """Is a variable the very object that an expression makes ([basic.lval]/1)? Else it is one that the expression leads
+    to, of which only copies can be made."""
+    match expr:
+        case tree.Binary(operator=","):
+            return is_made_by(ctx, index, expr.right)
+        case tree.Ternary():
+            arms = expr, expr.yes, expr.no
+            return any((made := made_by(ctx, arm)) and made.variable.index == index for arm in arms)
+    made = made_by(ctx, expr)
+    return made is not None and made.variable.index == index
+
+
+def keep(ctx: Context, ending: Ending, scope: LocalScope, first: int) -> None:
+    """An object without a name lives as long as the block. ``first``: how many of the others that end with it came into
+    being before it."""
+    elide(ctx, ending.variable)
+    if special_members.runs_code(ending.record, Special.DESTROY):
+        scope.ending.insert(first, ending)
 
 
 def elide(ctx: Context, variable: Variable) -> None:
     """An object without a name gets one, or lives in another object: it does not end with its expression."""
     ctx.temporaries[:] = [each for each in ctx.temporaries if each.variable.index != variable.index]
-    ctx.inlining.made.discard(variable.index)
 
 
 @contextmanager
@@ -68,6 +94,8 @@ def end(ctx: Context, scope: LocalScope) -> None:
 def end_perhaps(ctx: Context, scope: LocalScope) -> None:
     """Control reaches the end of a block whose objects may not all have come into being."""
     for ending in reversed(scope.ending):
+        if not special_members.runs_code(ending.record, Special.DESTROY):
+            continue
         with ctx.at.chunk(ending.base):
             _destroy_unseen(ctx, ending.variable, ending.record, ending.at)
             point, perhaps = ctx.out.next_point(), ctx.out.fresh()

@@ -11,6 +11,7 @@ from smem_lsp.elaborate.value_categories import Category, Given
 from smem_lsp.elaborate.virtual_functions import is_virtual, says_virtual, with_bases
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.body import (
+    base_classes,
     expression_types,
     inlining,
     namespace_arrays,
@@ -235,6 +236,8 @@ def run(
     bound = inlining.template_arguments(ctx, function, name, expr, scope, handed)
     if bound is None:
         return None
+    if isinstance(target, Ref):
+        target = base_classes.converted(ctx, target, method.record, expr)
     constant = overloads.implied_binding(function).constant
     outer = objects.inside(ctx, method.record, target, constant=constant)
     outer.constants = callee.scope(ctx, bound)

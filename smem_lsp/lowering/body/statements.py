@@ -191,8 +191,7 @@ def _declaration(ctx: Context, node: tree.DeclarationStatement, scope: LocalScop
         if declaration is None:
             not_understood(ctx, node.chunk, scope)
             return
-        with lifetimes.full_expression(ctx):
-            declarations.declare(ctx, declaration, scope, around)
+        declarations.declare(ctx, declaration, scope, around)
         _guessed(ctx, node.chunk, scope)
 
 
@@ -219,7 +218,11 @@ def _label(ctx: Context, node: tree.Label, scope: LocalScope, around: Span) -> N
 
 
 def _case_label(ctx: Context, node: tree.CaseLabel, scope: LocalScope, around: Span) -> None:
-    ctx.limits.note_irregular(f"case label outside its switch at line {line_of(ctx, node.lo)}")
+    note_nested_label(ctx, node)
+
+
+def note_nested_label(ctx: Context, node: tree.CaseLabel) -> None:
+    ctx.limits.note_irregular(f"a case label inside another statement at line {line_of(ctx, node.lo)}")
 
 
 def _try(ctx: Context, node: tree.Try, scope: LocalScope, around: Span) -> None:
@@ -299,8 +302,7 @@ def run_in_head(ctx: Context, node: tree.Expr | tree.Declaration, scope: LocalSc
 
 
 def declare_in_head(ctx: Context, node: tree.Declaration, scope: LocalScope) -> None:
-    with lifetimes.full_expression(ctx):
-        declarations.declare(ctx, node, scope, ctx.at.body.site(0, len(ctx.at.body.tokens)))
+    declarations.declare(ctx, node, scope, ctx.at.body.site(0, len(ctx.at.body.tokens)))
 
 
 def _if(ctx: Context, node: tree.If, scope: LocalScope, around: Span) -> None:

@@ -25,7 +25,6 @@ def temporary(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Variable | No
     variable = constructors.new(ctx, "", record, [name.text])
     constructors.construct(ctx, variable, record, arguments, expr, scope)
     lifetimes.begin_temporary(ctx, variable, record, expr)
-    ctx.inlining.made.add(variable.index)
     return variable
 
 
@@ -44,7 +43,6 @@ def for_reference(ctx: Context, kind: Type | None, expr: tree.Expr, scope: Local
     variable = constructors.new(ctx, "", record, [record.decl.name])
     constructors.give(ctx, variable, record, expr, scope)
     lifetimes.begin_temporary(ctx, variable, record, expr)
-    ctx.inlining.made.add(variable.index)
     return variable
 
 
@@ -59,7 +57,6 @@ def converted(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Variable | No
     variable = constructors.new(ctx, "", record, expr.type.words)
     constructors.give(ctx, variable, record, expr.operand, scope, implicit=False)
     lifetimes.begin_temporary(ctx, variable, record, expr)
-    ctx.inlining.made.add(variable.index)
     return variable
 
 

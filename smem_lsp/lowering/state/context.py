@@ -137,7 +137,6 @@ class Inlining:
     referred: dict[int, Variable] = field(
         default_factory=dict
     )  # numbers of a thread that functions have returned by reference
-    made: set[int] = field(default_factory=set)  # objects that functions have returned by value
 
 
 _ATOMIC_OBJECTS = ("cuda::atomic<", "cuda::std::atomic<")
