@@ -22,9 +22,11 @@ def forget_target(ctx: Context, target: tree.Expr, scope: LocalScope) -> None:
         if isinstance(target, tree.Index | tree.Unary):
             _forget_object(ctx, inner, scope)
         target = inner
-    if isinstance(target, tree.Binary):  # an operator may return a reference to what it gets
-        _forget_variable(ctx, target.left, scope)
-        _forget_variable(ctx, target.right, scope)
+    if isinstance(target, tree.Binary):
+        sides = target.left, target.right
+        if any(_names_object(ctx, each, scope) for each in sides):
+            for each in sides:  # the operator may return a reference to what it gets
+                _forget_variable(ctx, each, scope)
     if not isinstance(target, tree.Call):
         return
     name = target.callee.text if isinstance(target.callee, tree.Name) else ""
@@ -39,6 +41,11 @@ def forget_target(ctx: Context, target: tree.Expr, scope: LocalScope) -> None:
         lent = taken is None or (taken[number].reference and not taken[number].reads)
         if lent or (isinstance(argument, tree.Unary) and argument.operator == "&"):
             _forget_argument(ctx, argument, scope)
+
+
+def _names_object(ctx: Context, expr: tree.Expr, scope: LocalScope) -> bool:
+    found = effects.designated(ctx, expr, scope)
+    return found is not None and (found.index in ctx.variables.objects or not found.plain)
 
 
 def _forget_variable(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
