@@ -50,6 +50,19 @@ def to_class(record: Record, wanted: Record) -> tuple[FunctionDecl, ...]:
     )
 
 
+def may_convert(record: Record, wanted: Record) -> bool:
+    """Has a class, or one of its bases, a conversion to another class, or to what is not known?"""
+    found = (
+        target(each, decl)
+        for each in with_bases(record)
+        for name, declared in collect.inside(each.decl).names.items()
+        if name.startswith("operator")
+        for decl in declared
+        if isinstance(decl, FunctionDecl) and _is_conversion(decl)
+    )
+    return any(kind is None or kind == wanted for kind in found)
+
+
 def target(record: Record, decl: FunctionDecl) -> Type | None:
     """The type that a function of a class converts to; None: not known, or it is no conversion."""
     if not _is_conversion(decl):

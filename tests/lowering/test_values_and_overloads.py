@@ -338,3 +338,47 @@ def test_each_instance_has_its_own_static_array(two: tuple[str, str], one: tuple
 def test_an_array_of_an_instance_that_is_not_known_is_not_taken_for_another_one() -> None:
     body = "M<int>::get()[t] = t; through(M<int>::get)[63 - t] = t;"
     assert kind(INSTANCES, body) is not VerdictKind.RACE_FREE
+
+
+@pytest.mark.parametrize(
+    ("free", "racy"),
+    [
+        (
+            "int r = 5; for (int j = 0; j < 2; ++j) r /= 2; s[t / r] = t;",
+            "int r = 9; for (int j = 0; j < 2; ++j) r /= 2; s[t / r] = t;",
+        ),
+        (
+            "int r = 1; for (int j = 0; j < 3; ++j) r = r * 2 - 1; s[t / r] = t;",
+            "int r = 1; for (int j = 0; j < 3; ++j) r = r * 2 + 1; s[t / r] = t;",
+        ),
+    ],
+)
+def test_a_constant_is_known_behind_a_loop_of_few_turns(free: str, racy: str) -> None:
+    assert twins("", free, racy) == RIGHT
+
+
+def test_a_number_that_may_wrap_is_not_taken_for_one_that_does_not() -> None:
+    body = "unsigned r = 0x80000000u; for (int j = 0; j < 2; ++j) r *= 2; s[r ? t / 2 : t] = t;"
+    assert kind("", body) is not VerdictKind.RACY
+
+
+CLASSES = """
+struct Plain { int v; };
+struct Made { int v; __device__ Made(int x) : v(x) {} };
+struct Turns { int v; __device__ operator Plain() const { return Plain{v}; } };
+struct Number { int v; __device__ operator int() const { return v; } };
+__device__ int operator+(Plain a, int k) { return a.v / 2; }
+__device__ int f(Plain a) { return a.v / 2; }
+__device__ int f(Made b) { return b.v; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("free", "racy"),
+    [
+        ("Number n{t}; s[n + 0] = t;", "Turns c{t}; s[c + 0] = t;"),
+        ("s[f(t)] = t;", "s[f(Plain{t})] = t;"),
+    ],
+)
+def test_no_function_is_called_whose_parameter_nothing_makes(free: str, racy: str) -> None:
+    assert twins(CLASSES, free, racy) == RIGHT

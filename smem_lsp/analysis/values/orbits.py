@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Table, Term, parts_of
+from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Table, Term, parts_of
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
 from smem_lsp.source import record
 
 _MOST_TURNS = 32
+_MOST_NUMBER = (1 << 31) - 1
 _MOST_PARTS = 60  # of the terms that move the variables
 
 
@@ -42,6 +43,19 @@ def orbit_of(table: Table, loop: LoopFacts, atom: LoopVar) -> Orbit | None:
     values = tuple(each[atom] for each in seen)
     again = seen.index(state)
     return Orbit(values[:again], values[again:])
+
+
+def last_value(table: Table, moves: Recurrence, trips: int) -> Const | None:
+    """What a variable that begins as a constant is behind a loop of few turns, ``trips``; None: something else decides,
+    too, or it may wrap, which the term that it becomes need not say."""
+    value: Term = moves.init
+    left = trips
+    while isinstance(value, Const) and abs(value.n) <= _MOST_NUMBER and trips <= _MOST_TURNS:
+        if not left:
+            return value
+        left -= 1
+        value = _with(table, moves.next, {moves.atom: value}, {})
+    return None
 
 
 def _moving(

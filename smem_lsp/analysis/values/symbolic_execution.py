@@ -16,6 +16,7 @@ from types import MappingProxyType
 from smem_lsp.analysis.values.exact_points import exact
 from smem_lsp.analysis.values.invariant_loads import Untouched, untouched
 from smem_lsp.analysis.values.loop_assignments import assigned_in, escapes
+from smem_lsp.analysis.values.orbits import last_value
 from smem_lsp.analysis.values.shuffles import from_other_lane
 from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Sym, Table, Term, is_free, is_truth
 from smem_lsp.analysis.values.value_facts import (
@@ -463,6 +464,9 @@ class _Walk:
             if moves.kind == "affine" and moves.by is not None:
                 total = self.table.op("*", moves.by, self.table.const(node.trips))
                 return self.table.op("+", init, total)
+            last = last_value(self.table, moves, node.trips)
+            if last is not None:
+                return last
         sources = (*ends, here.again, here.first, *here.exits)
         made = self.table.opaque("exit", sources, one_of=len(ends))
         self.exits.setdefault(node.point, []).append(Exit(made, following, init))

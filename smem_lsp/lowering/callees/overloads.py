@@ -11,8 +11,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 
 from smem_lsp.elaborate.addressed_functions import addressed, of_template_parameter
+from smem_lsp.elaborate.conversion_functions import may_convert
 from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside, specializations
 from smem_lsp.elaborate.packs import expanded
+from smem_lsp.elaborate.special_members import constructors, inherits_constructors
 from smem_lsp.elaborate.value_categories import Binding, Given, may_bind, preferred
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.lowering.state.context import Context
@@ -27,7 +29,7 @@ from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.function_scope import function_scope, qualifiers_of
 from smem_lsp.semantics.intrinsics import takes_as_they_are
 from smem_lsp.semantics.redeclarations import all_defined
-from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.scope import Scope, bases_of
 from smem_lsp.semantics.specialization import is_specialization, spelled_argument, spelled_arguments
 from smem_lsp.semantics.template_arguments import same
 from smem_lsp.semantics.types import (
@@ -797,6 +799,8 @@ def _types_of_parameters(function: Function, top: Scope) -> Iterator[Type | None
 def _never(given: Type | None, wanted: Type | None) -> bool:
     """Is there surely no conversion from one type to the other?"""
     address = isinstance(given, Pointer | Array)
+    if isinstance(wanted, Record) and given is not None:
+        return _never_made(given, wanted)
     if isinstance(given, Record) and is_number(wanted):
         return not _converts(given)
     if isinstance(wanted, Pointer):
@@ -805,6 +809,19 @@ def _never(given: Type | None, wanted: Type | None) -> bool:
     if is_number(given) and vector:
         return True
     return address and is_number(wanted) and getattr(wanted, "kind", "") != "bool"
+
+
+def _never_made(given: Type, wanted: Record) -> bool:
+    """Is surely no object of a class made of a value: has it no constructor that takes one, and the class of the value
+    no conversion to it ([over.match.copy])?"""
+    if wanted.decl.body is None or constructors(wanted) or inherits_constructors(wanted):
+        return False
+    if not isinstance(given, Record):
+        return is_number(given) or isinstance(given, Pointer | Array)
+    parts = with_bases(given)
+    if wanted in parts or any(each.decl.body is None or None in bases_of(each) for each in parts):
+        return False
+    return not may_convert(given, wanted)
 
 
 def _converts(record: Record) -> bool:
