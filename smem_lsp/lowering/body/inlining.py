@@ -89,6 +89,7 @@ from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type
 from smem_lsp.semantics.types import Enum, Pointer, Record, Reference, Scalar, Type, plain_type
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function
 
@@ -248,9 +249,23 @@ def _of_class(ctx: Context, callee: Callee) -> dict[str, Argument]:
     )
     if not templates:
         return {}
-    if ctx.dialect.shared in function.definition.words:
+    if _has_static_array(ctx, function):
         ctx.limits.note_unknown(f"which instance of {function.name} is called is not known", accesses=1)
     return {"this": None}
+
+
+def _has_static_array(ctx: Context, function: Function) -> bool:
+    """Does it declare shared memory that is its own? All ``extern`` arrays begin with one byte, in every instance."""
+    specifiers: list[str] = []
+    for text in function.definition.body.texts:
+        checkpoint()
+        if text in ("{", "}", ";"):
+            if ctx.dialect.shared in specifiers and "extern" not in specifiers:
+                return True
+            specifiers = []
+        else:
+            specifiers.append(text)
+    return False
 
 
 def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:

@@ -220,12 +220,15 @@ def _chain(groups: Sequence[_Group], span: Span | None, line: int) -> list[Node]
 def _one_after_another(group: _Group, span: Span | None, line: int) -> list[Node]:
     """A thread that is in the group goes through each segment that its label does not stand behind."""
     items: list[Node] = []
+    defaulted = False
+    entered: Value = _NEVER
     for number, segment in enumerate(group[:-1], 1):
         checkpoint()
-        if any(each.is_default for each in group[:number]):
+        defaulted, entered = defaulted or segment.is_default, _any((entered, segment.test))
+        if defaulted:
             test = operation(Operator.NOT, _any(each.test for each in group[number:]))
         else:
-            test = _any(each.test for each in group[:number])
+            test = entered
         if isinstance(test, Const):
             items += segment.items if test.n else []
         elif segment.items:

@@ -755,7 +755,10 @@ def _rank(given: Type | None, wanted: Type | None) -> int | None:
 
 
 def argument_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type | None:
-    """The type of an argument as far as it is known; an array is the address of its first element."""
+    """The type of an argument as far as it is known; an array is the address of its first element. A list in braces has
+    none ([over.ics.list])."""
+    if isinstance(argument, tree.Braces):
+        return None
     meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
     if isinstance(meaning, BufferName):
         kind = ctx.buffers.kinds.get(meaning.buffer)

@@ -93,6 +93,7 @@ out[2 * t] = s[2 * t];
 out[2 * t + 1] = s[2 * t + 1];
 """,
         block="64",
+        right=("SMEM204",),  # in the last turn of the second loop each thread has its own two elements
         variants=((1, "", MISSING), (2, "", MISSING)),
     ),
     Pattern(
