@@ -10,7 +10,7 @@ block matter to other blocks: the scopes that it closes and opens, and the names
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property, partial
 
@@ -23,6 +23,7 @@ from smem_lsp.syntax.functions import TOP_LEVEL, BraceEnd, FunctionIsland, find_
 from smem_lsp.syntax.lexer import Layout, Tokens, layout_of, moved, packed
 from smem_lsp.syntax.lookahead import Symbols
 from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
+from smem_lsp.syntax.said_outside import find_said_outside
 from smem_lsp.syntax.shared_outside import SharedOutside, find_shared_outside
 from smem_lsp.syntax.symbols import Names, collect
 from smem_lsp.syntax.variables import hiding_names
@@ -251,6 +252,15 @@ class Block:
         return find_shared_outside(
             [self.tokens.kinds[at] for at in outside], [self.tokens.texts[at] for at in outside]
         )
+
+    @cached_property
+    def said_outside(self) -> Mapping[str, frozenset[str]]:
+        """What runs with a function or a class, but does not stand in the body of a function: the words of the default
+        arguments of a function, by its name, and those of the bases, members and initialisers of a class, by its."""
+        outside = self._outside_bodies()
+        kinds = [self.tokens.kinds[at] for at in outside]
+        texts = [self.tokens.texts[at] for at in outside]
+        return find_said_outside(kinds, texts)
 
     def _outside_bodies(self) -> list[int]:
         """The tokens outside the bodies of functions, by their index."""

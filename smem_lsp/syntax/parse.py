@@ -527,6 +527,16 @@ class TranslationUnit:
         return [*inside, *_header(self.preprocessed).shared_outside]
 
     @cached_property
+    def said_outside(self) -> Mapping[str, frozenset[str]]:
+        """See ``Block.said_outside``; of all files."""
+        found: dict[str, frozenset[str]] = {}
+        for placed in self.all_blocks:
+            checkpoint()
+            for name, words in placed.block.said_outside.items():
+                found[name] = found.get(name, frozenset()) | words
+        return found
+
+    @cached_property
     def shared_names(self) -> frozenset[str]:
         """All names in these declarations."""
         return frozenset[str]().union(*(each.names for each in self.shared_outside))

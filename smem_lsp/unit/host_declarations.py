@@ -292,17 +292,17 @@ class Declarations(Conditions):
         fields = variable.fields
         if isinstance(value, (Place, Object)) or not isinstance(made, tree.Braces | None):
             return self.members_of(path, value, fields)
-        return self._given(path, fields, made)
+        return self.members_given(path, fields, made)
 
     def _object(self, path: Path, fields: Sequence[Field], item: tree.Expr) -> HostValue | None:
         """An element of a list of objects."""
         if not isinstance(item, tree.Braces):
             value = self.value(path.copy(), item)
             return value if isinstance(value, Object) and value.fields == fields else None
-        known = self._given(path, fields, item)
+        known = self.members_given(path, fields, item)
         return Object(tuple(fields), tuple((field.name, known.get(field.name)) for field in fields))
 
-    def _given(
+    def members_given(
         self, path: Path, fields: Sequence[Field], made: tree.Braces | None
     ) -> Mapping[str, HostValue | None]:
         """The members of an object that begins as ``made``."""

@@ -30,10 +30,11 @@ from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
 from smem_lsp.semantics.function_scope import counts, function_scope, parameters_of
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import LONG, plain_type, scalar_of
+from smem_lsp.semantics.types import LONG, Type, plain_type, scalar_of
 from smem_lsp.source import record
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax.parse import Function
+from smem_lsp.unit.host_objects import fields_of
 from smem_lsp.unit.host_values import Axes
 
 NO_TERMS = HostTerms()
@@ -73,7 +74,12 @@ def in_kernel_words(
 
 
 def _weight(words: Words) -> int:
-    return 4 + len(words.terms.arguments) + 2 * (len(words.equalities) + len(words.conditions))
+    return (
+        4
+        + len(words.terms.arguments)
+        + len(words.terms.members)
+        + 2 * (len(words.equalities) + len(words.conditions))
+    )
 
 
 def _words(terms: HostTerms, kernel: Function, top: Scope, bound: dict[str, Argument] | None) -> Words:
@@ -89,7 +95,7 @@ def _words(terms: HostTerms, kernel: Function, top: Scope, bound: dict[str, Argu
     )
     words = [
         *parameters.items(),
-        *_passed(terms.arguments, kernel, function_scope(top, kernel, bound).child()),
+        *_passed(terms, kernel, function_scope(top, kernel, bound).child()),
     ]
     for what, axes in (("blockDim", terms.block), ("gridDim", terms.grid)):
         for axis, term in zip("xyz", axes):
@@ -260,27 +266,40 @@ def _numbers(axes: Axes, kernel: Function, members: Mapping[str, HostTerm]) -> A
 _BEHIND_NUMBERS = frozenset(") ] ; , + - * / % <= >= == != ? : && ||".split())
 
 
-def _passed(
-    arguments: Sequence[HostTerm | None], kernel: Function, scope: Scope
-) -> Iterator[tuple[str, HostTerm]]:
+def _passed(terms: HostTerms, kernel: Function, scope: Scope) -> Iterator[tuple[str, HostTerm]]:
     """Parameters that are integers, passed by value, with their arguments, those of less than 32 bits where these are
-    numbers, and the boxes of tensor maps."""
+    numbers, the same of the members of those that are objects, and the boxes of tensor maps."""
     parameters = kernel.parameters or ()
     declare_parameters(parameters, scope)
-    for declaration, argument in zip(parameters, arguments):
+    for position, (declaration, argument) in enumerate(zip(parameters, terms.arguments)):
         declarator = declaration.declarators[0] if len(declaration.declarators) == 1 else None
-        if argument is None or declarator is None or declarator.pointers or declarator.dims:
+        if declarator is None or declarator.pointers or declarator.dims:
+            continue
+        members = {name: term for at, name, term in terms.members if at == position}
+        if members:
+            typed = scope.bound.get(declarator.name)
+            fields = fields_of(typed.type) if isinstance(typed, TypedConstant) else ()
+            for field in fields:
+                if field.name in members:
+                    yield from _as_passed(f"{declarator.name}.{field.name}", field.type, members[field.name])
+        if argument is None:
             continue
         if not CLASSES.isdisjoint(declaration.words):
             if argument.symbol is None:
                 yield box_of(declarator.name), argument
             continue
         typed = scope.bound.get(declarator.name)
-        kind = scalar_of(plain_type(typed.type)) if isinstance(typed, TypedConstant) else None
-        if kind is None or kind.kind not in ("int", "bool"):
-            continue
-        n = converted(argument.number, LONG, kind)
-        if n is not None:  # in the type of the parameter: as an unsigned one, -1 is the largest number
-            yield declarator.name, constant(n)
-        elif kind.size >= 4 and (kind.signed or all(count > 0 for _, count in argument.products)):
-            yield declarator.name, argument
+        if isinstance(typed, TypedConstant):
+            yield from _as_passed(declarator.name, typed.type, argument)
+
+
+def _as_passed(name: str, kind: Type | None, argument: HostTerm) -> Iterator[tuple[str, HostTerm]]:
+    """An integer that is passed to what has this type."""
+    scalar = scalar_of(plain_type(kind))
+    if scalar is None or scalar.kind not in ("int", "bool"):
+        return
+    n = converted(argument.number, LONG, scalar)
+    if n is not None:  # in the type of the parameter: as an unsigned one, -1 is the largest number
+        yield name, constant(n)
+    elif scalar.size >= 4 and (scalar.signed or all(count > 0 for _, count in argument.products)):
+        yield name, argument

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from smem_lsp.ir.host_terms import HostTerm, Symbol, constant
-from smem_lsp.ir.nodes import Dims, HostTerms, ImpossibleSize, LaunchSite
+from smem_lsp.ir.nodes import Dims, HostTerms, ImpossibleSize, LaunchSite, PassedMembers
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value, overflow
 from smem_lsp.semantics.types import Type
 from smem_lsp.source import Span
@@ -17,6 +17,7 @@ from smem_lsp.unit.host_callees import Callees
 from smem_lsp.unit.host_calls import Calls
 from smem_lsp.unit.host_declarations import is_expansion
 from smem_lsp.unit.host_expressions import Effort, extents_of
+from smem_lsp.unit.host_objects import fields_of
 from smem_lsp.unit.host_unfollowed import is_chosen
 from smem_lsp.unit.host_values import (
     ZERO,
@@ -25,6 +26,7 @@ from smem_lsp.unit.host_values import (
     HostValue,
     KernelName,
     Number,
+    Object,
     Path,
     Place,
     kernels_of,
@@ -74,7 +76,7 @@ class LaunchFinder(Calls):
         dynamic = expr.configuration[2] if len(expr.configuration) > 2 else None
         grid, block = (self.dims(path, each) for each in expr.configuration[:2])
         passed = Number(constant(0)) if dynamic is None else self._number(path, dynamic)
-        arguments, types = self._kernel_arguments(path, expr.arguments)
+        arguments, types, members = self._kernel_arguments(path, expr.arguments)
         text = None if dynamic is None else self.frame.text(dynamic.lo, dynamic.hi)
         self._record(
             path,
@@ -87,6 +89,7 @@ class LaunchFinder(Calls):
             arguments,
             size=dynamic,
             given=types,
+            members=members,
             opening=opening,
             unfollowed=not is_chosen(expr.configuration[1], self.frame, path),
         )
@@ -107,26 +110,45 @@ class LaunchFinder(Calls):
 
     def _kernel_arguments(
         self, path: Path, exprs: Sequence[tree.Expr]
-    ) -> tuple[tuple[HostTerm | None, ...], list[Type | None] | None]:
-        """The arguments of a launch and their types, which are not known of those of a pack."""
+    ) -> tuple[tuple[HostTerm | None, ...], list[Type | None] | None, PassedMembers]:
+        """The arguments of a launch, their types, which are not known of those of a pack, and the members of those that
+        are objects."""
         terms: list[HostTerm | None] = []
         types: list[Type | None] | None = []
+        members: list[tuple[int, str, HostTerm]] = []
         for each in exprs:
             if is_expansion(each):
                 pack = self.pack_of(path, each)
                 if pack is None:
-                    return (), None
+                    return (), None, ()
                 terms += map(term_of, pack.values)
                 types = None
                 continue
-            terms.append(self._kernel_argument(path, each))
+            value = self.value(path, each)
+            members += ((len(terms), *member) for member in self._passed_members(path, each, value))
+            terms.append(term_of(value) if value is not None else self._symbol(path, each))
             if types is not None:
                 types.append(argument_type(each, self.scope(path, each)))
-        return tuple(terms), types
+        return tuple(terms), types, tuple(members)
 
-    def _kernel_argument(self, path: Path, expr: tree.Expr) -> HostTerm | None:
-        value = self.value(path, expr)
-        return term_of(value) if value is not None else self._symbol(path, expr)
+    def _passed_members(
+        self, path: Path, expr: tree.Expr, value: HostValue | None
+    ) -> Iterator[tuple[str, HostTerm]]:
+        """The integer members of an object that a kernel gets a copy of."""
+        made = expr.operand if isinstance(expr, tree.Cast) else None
+        if not isinstance(made, tree.Braces) and not isinstance(value, (Place, Object)):
+            return
+        fields = fields_of(evaluate_value(expr, self.scope(path, expr)).type)
+        if not fields:
+            return
+        if isinstance(made, tree.Braces):
+            given = self.members_given(path, fields, made)
+        else:
+            given = self.members_of(path, value, fields)
+        for field in fields:
+            term = term_of(given.get(field.name)) if field.counts else None
+            if term is not None:
+                yield field.name, term
 
     def _record(
         self,
@@ -141,13 +163,15 @@ class LaunchFinder(Calls):
         *,
         size: tree.Expr | None = None,
         given: Sequence[Type | None] | None = None,
+        members: PassedMembers = (),
         cluster: Dims | None = None,
         opening: int | None = None,
         extended: bool = False,
         unfollowed: bool = False,
     ) -> None:
         """``kernels``: one of them is launched; ``size``: what ``passed`` is the value of; ``given``: types of its
-        arguments; ``unfollowed``: where nothing is known of the block, it comes from code in sight."""
+        arguments; ``members``: of those that are objects; ``unfollowed``: where nothing is known of the block, it
+        comes from code in sight."""
         frame = self.frame
         span = frame.body.site(frame.base + expr.lo, frame.base + expr.hi)
         n = None if passed is None else passed.term.number
@@ -155,7 +179,8 @@ class LaunchFinder(Calls):
         if n is not None and not 0 <= n <= _MOST_BYTES:
             impossible = None if size is None else self._impossible(path, size)
             n, passed = None, None
-        terms = (*block, *grid, None if passed is None else passed.term, *arguments)
+        of_members = (term for _, _, term in members)
+        terms = (*block, *grid, None if passed is None else passed.term, *arguments, *of_members)
         symbols: set[Symbol] = set()
         for term in terms:
             if term is not None:
@@ -183,6 +208,7 @@ class LaunchFinder(Calls):
                 None if passed is None else passed.term,
                 arguments,
                 tuple(f for f in path.facts if (f.left.symbols | f.right.symbols) & symbols),
+                members=members,
             ),
         )
         for kernel in kernels:
@@ -294,15 +320,17 @@ class LaunchFinder(Calls):
         given = expr.arguments
         config = self.value(path, given[0])
         kernels = self._addressed(path, given[1])
-        arguments = tuple(self._kernel_argument(path, each) for each in given[2:])
+        arguments, _, members = self._kernel_arguments(path, given[2:])
         if not kernels:
             self._record_any(expr, None)
             return
         if name.endswith("C"):
-            arguments = self._pointed(path, given[2]) if len(given) > 2 else ()
+            arguments, members = self._pointed(path, given[2]) if len(given) > 2 else (), ()
         variable = self.variables.get(config.variable) if isinstance(config, Place) else None
         if variable is None or not variable.is_object:
-            self._record(path, expr, kernels, NO_AXES, NO_AXES, None, None, arguments, extended=True)
+            self._record(
+                path, expr, kernels, NO_AXES, NO_AXES, None, None, arguments, members=members, extended=True
+            )
             return
 
         def member(*names: str) -> HostValue | None:
@@ -321,6 +349,7 @@ class LaunchFinder(Calls):
             passed if isinstance(passed, Number) else None,
             self._dynamic_text(variable.name),
             arguments,
+            members=members,
             cluster=self._cluster(path, member("attrs")),
             extended=True,
         )

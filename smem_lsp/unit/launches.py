@@ -618,6 +618,7 @@ def _shared(one: LaunchSite, other: LaunchSite) -> LaunchSite:
         tuple(a if a == b else None for a, b in zip(mine.arguments, theirs.arguments)) if same else (),
         tuple(fact for fact in mine.conditions if fact in theirs.conditions),
         mine.template if mine.template == theirs.template else (),
+        tuple(each for each in mine.members if each in theirs.members) if same else (),
     )
     return replace(
         one,

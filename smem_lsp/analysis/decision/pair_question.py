@@ -9,6 +9,7 @@ from smem_lsp.analysis.decision import solver
 from smem_lsp.analysis.decision.effort import AT_FIRST, OF_MANY, TO_PROVE
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.formulas import Formula, concerned
+from smem_lsp.analysis.decision.loaded_values import inputs_of
 from smem_lsp.analysis.decision.model import Answer
 from smem_lsp.analysis.decision.operators import ARITHMETIC
 from smem_lsp.analysis.decision.race_sizes import RaceSizes
@@ -272,11 +273,13 @@ class PairQuestion(RaceSizes):
 
     def counts_by_data(self) -> bool:
         """Does every thread read and write back, without an atomic operation, an element that its data choose, as where
-        a histogram is made?"""
+        a histogram is made? What no loaded value has a part in is no data: it may be another one in each thread."""
         alone = self.first is self.second and self.way == SAME_TURN
-        return (
-            alone and self.first.kind is AccessKind.UPDATE and self.first.plain and not self.encoder.gathered
-        )
+        if not (alone and self.first.kind is AccessKind.UPDATE and self.first.plain):
+            return False
+        of = self.asker.of
+        loaded = (inputs_of(each, of.values, of.levels).loaded for each in self.encoder.reasons)
+        return not self.encoder.gathered and all(loaded)
 
     def reads_counts(self) -> bool:
         """Does each thread read elements of its own behind an atomic operation that the others' data choose? What all

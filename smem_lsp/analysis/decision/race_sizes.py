@@ -17,6 +17,7 @@ from smem_lsp.analysis.decision.size_sets import Relation, SizeCondition, SizeSe
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import NotTaken
 from smem_lsp.analysis.decision.witnesses import witness_of
+from smem_lsp.analysis.values.bit_parameters import bit_parameters, ordinary_bits
 from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Sym, Term, parts_of
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.source.record import dataclass
@@ -45,7 +46,12 @@ class RaceSizes(Meeting):
         too_small = False
         made = made_of_others(self.asker.given())
         divided = self.divided()
+        bits = bit_parameters([*self.offsets(), *(each.term for each, _ in self.guards())])
+        threads = threads_of(self.encoder.dims)
         for turn, chosen in enumerate(ordinary_sizes(everything.keys() - made, self.encoder)):
+            chosen |= {
+                name: ordinary_bits(bits[name], turn, threads) for name in sorted(bits.keys() & chosen)
+            }
             given = self.as_launched(
                 {name: number * chosen.get(divided.get(name, ""), 1) for name, number in chosen.items()}
             )
@@ -265,15 +271,19 @@ class RaceSizes(Meeting):
     def divided(self) -> Mapping[str, str]:
         """The parameters of which an access takes a part, each with the one that it divides them by: ``hidden / heads``
         is ordinarily a number like others."""
-        values, buffers = self.asker.of.values, self.asker.of.kernel.buffers
-        offsets = [values.offset(each, buffers[each.buffer]) for each in (self.first, self.second)]
         found: dict[str, str] = {}
-        for part in parts_of(*(each for each in offsets if each is not None)):
+        for part in parts_of(*self.offsets()):
             if isinstance(part, Op) and part.operator == "/":
                 names = [each.name for each in part.args if isinstance(each, Sym) and is_parameter(each.name)]
                 if len(names) == 2 and names[1] not in found and names[0] not in found.values():
                     found.setdefault(names[0], names[1])
         return found
+
+    def offsets(self) -> list[Term]:
+        """Where the two touch their buffers, as far as that is known."""
+        values, buffers = self.asker.of.values, self.asker.of.kernel.buffers
+        found = (values.offset(each, buffers[each.buffer]) for each in (self.first, self.second))
+        return [each for each in found if each is not None]
 
     def unrelated(self) -> dict[str, int]:
         """Large sizes of which none is made of another one, nor of the block's, but for what the launches make so."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from smem_lsp.analysis.values.bit_parameters import bit_parameters, ordinary_bits
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.free_symbols import names_in
 from smem_lsp.analysis.values.terms import Op, Sym, Term, parts_of
@@ -35,10 +36,12 @@ def assignments(
     are none for a block that no launch has; ``fixed``: the values of some."""
     names = sorted(names_in(terms))
     threads = dims[0] * dims[1] * dims[2]
+    bits = bit_parameters(terms)
     for turn in range(_ASSIGNMENTS if names else 1):
         ordinary = {
             name: threads * (37 + 11 * turn + (5 + 2 * turn) * place) for place, name in enumerate(names)
         }
+        ordinary |= {name: ordinary_bits(bits[name], turn, threads) for name in names if name in bits}
         ordinary |= {
             name: _of_grid(name, turn, grid) for name in names if name.startswith(("blockIdx.", "gridDim."))
         }

@@ -551,7 +551,9 @@ class _Walk:
             lasting = operator is ir.Operator.READONLY or (constant and self.untouched.lasts(args[0]))
             return self.table.opaque("load", args, level=level, steady=constant, lasting=lasting)
         if operator is ir.Operator.MEMBER:
-            return self.table.member(value.spelling, args[0])
+            made = self.table.member(value.spelling, args[0])
+            known = self.passed.get(made.name) if isinstance(made, Sym) else None
+            return made if known is None else self.followed(known)
         if operator.is_named:
             found = exact(self.table, value.spelling, args)
             if found is None:

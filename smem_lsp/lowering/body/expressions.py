@@ -32,6 +32,7 @@ from smem_lsp.lowering.body import (
     closures,
     conditionals,
     declarations,
+    implicit_calls,
     lifetimes,
     members,
     objects,
@@ -68,6 +69,7 @@ from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.types import (
     Array,
     Pointer,
+    Qualified,
     Record,
     Sequence,
     Type,
@@ -795,14 +797,13 @@ def converted(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScop
 
 def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
     type_id = expr.type
+    if type_id.words == ["void"] and not type_id.pointers:
+        discard(ctx, expr.operand, scope)
+        return ctx.out.fresh()
     made = temporaries.converted(ctx, expr, scope)
     if made is not None:
         return Var(made.index)
-    if (
-        not type_id.pointers
-        and not declarations.is_plain(ctx, type_id, [], scope)
-        and type_id.words != ["void"]
-    ):
+    if not type_id.pointers and not declarations.is_plain(ctx, type_id, [], scope):
         arguments = expr.operand.items if isinstance(expr.operand, tree.Braces) else [expr.operand]
         unknown_calls.pass_by_reference(
             ctx, arguments, scope, type_id.words[-1] if type_id.words else "a cast"
@@ -810,7 +811,7 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
         return ctx.out.fresh()
     if "*" in type_id.pointers and "&" not in type_id.pointers:
         inner = address(ctx, expr.operand, scope)
-    elif type_id.pointers or type_id.words == ["void"]:
+    elif type_id.pointers:
         inner = operand(ctx, expr.operand, scope)
     else:
         wanted = type_of.type_id(type_id, scope.constant_scope())
@@ -830,8 +831,6 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
     if type_id.pointers:  # the same address
         if "volatile" in type_id.words:
             ctx.outside.signal(inner)
-        return inner
-    if type_id.words == ["void"]:
         return inner
     kind = type_of.type_id(type_id, scope.constant_scope())
     if kind is None:
@@ -854,7 +853,7 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) ->
     """A view of the same bytes through another type."""
     type_id = expr.type
     if not type_id.pointers:
-        if type_id.words == ["void"] or type_id.words == ["bool"]:
+        if type_id.words == ["bool"]:
             return ctx.out.fresh()
         return ref.as_number()
     pointee = tree.TypeId(type_id.lo, type_id.hi, type_id.words, type_id.pointers[1:], [], type_id.names)
@@ -936,17 +935,23 @@ def _call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
 
 
 def discard(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
-    """An expression whose value nobody uses: ``(void)a;`` reads nothing, ``T(a);`` runs a constructor."""
+    """An expression whose value nobody uses, as in ``(void)a``: it reads nothing, but ``T(a);`` runs a constructor."""
     if isinstance(expr, tree.Call | tree.Cast) and temporaries.temporary(ctx, expr, scope) is not None:
         return
     if isinstance(expr, tree.Name) and _is_undeclared(expr, scope):
         calls.unseen_macro(ctx, expr, scope)
         return
     result = operand(ctx, expr, scope)
-    if isinstance(result, Ref) and (isinstance(expr, tree.Cast) or objects.placed(result.kind) is not None):
-        return  # what is not volatile is read by no expression whose value nobody uses ([expr.context]/2)
+    if isinstance(result, Ref) and _is_unread(ctx, result):
+        return
     if not isinstance(expr, (tree.Assign, tree.Unary, tree.PostfixStep)):
         load(ctx, result, expr)
+
+
+def _is_unread(ctx: Context, place: Ref) -> bool:
+    """Is a place not read by an expression whose value nobody uses? What is volatile is ([expr.context]/2)."""
+    volatile = any("volatile" in ctx.buffers[base].qualifiers for base in place.bases)
+    return place.kind is not None and not isinstance(place.kind, Qualified) and not volatile
 
 
 def _is_undeclared(expr: tree.Name, scope: LocalScope) -> bool:
@@ -975,6 +980,8 @@ def escape_closure(ctx: Context, closure: Closure, why: str) -> None:
     with ctx.at.within(closure.function):
         lo, hi = closure.base + closure.node.body[0], closure.base + closure.node.body[1]
         name_buffers(ctx, lo, hi, closure.scope, f"captured: {why},")
+        if ctx.dialect.shared in ctx.at.body.tokens.texts[lo:hi]:
+            implicit_calls.note(ctx, "a lambda that has shared memory of its own", closure.node)
 
 
 MEANINGS: Mapping[type[tree.Expr], Callable[[Context, Any, LocalScope], Value | Ref]] = tree.total(

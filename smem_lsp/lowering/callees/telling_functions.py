@@ -77,10 +77,12 @@ def _found(
     names = unit.header_functions | helpers.keys()
     callers: dict[str, list[str]] = {}
     telling: set[str] = set()
+    outside = unit.said_outside
+    names |= outside.keys()
     for name in names:
         checkpoint()
-        for function in functions_named(unit, helpers, name):
-            words = function.definition.body_words
+        functions = functions_named(unit, helpers, name)
+        for words in (*(each.definition.words for each in functions), outside.get(name, frozenset())):
             if not spelled.isdisjoint(words):
                 telling.add(name)
             for called in names & words:

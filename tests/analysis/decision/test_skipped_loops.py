@@ -62,3 +62,15 @@ def test_elements_of_an_unplaced_member() -> None:
 
 def test_other_members_of_one_object() -> None:
     assert verdict("state.least", "state.most", "1") is FREE
+
+
+@pytest.mark.parametrize(
+    "loop",
+    ["while (n != 3) at = 0;", "do { if (n == 3) break; at = 0; } while (true);", "for (;n > 3;) at /= 2;"],
+)
+def test_no_element_that_a_loop_may_have_left_to_each_thread_is_taken_for_anybody_s(loop: str) -> None:
+    """As a key that is loaded is, where elements are counted without an atomic operation."""
+    text = f"""__global__ void k(int n) {{ __shared__ int s[64]; int at = threadIdx.x; {loop} s[at] += 3; }}
+    void go() {{ k<<<1, 64>>>(3); }}"""
+    (found,) = check(text).facts[0].analysis.verdicts
+    assert found.kind is not VerdictKind.RACY
