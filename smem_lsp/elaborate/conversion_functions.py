@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 from smem_lsp.elaborate.virtual_functions import with_bases
@@ -25,42 +26,30 @@ _TO_NUMBERS = Query[Record, tuple[FunctionDecl, ...]]("conversions of a class to
 def _to_numbers(record: Record) -> tuple[FunctionDecl, ...]:
     found: dict[str, FunctionDecl] = {}
     open_: dict[str, FunctionDecl] = {}
-    for each in with_bases(record):
-        for name, declared in collect.inside(each.decl).names.items():
-            checkpoint()
-            if name.startswith("operator"):
-                for decl in declared:
-                    kind = target(each, decl) if isinstance(decl, FunctionDecl) else None
-                    if isinstance(decl, FunctionDecl) and is_number(kind):
-                        found.setdefault(name, decl)
-                    elif isinstance(decl, FunctionDecl) and kind is None and _is_conversion(decl):
-                        open_.setdefault(name, decl)
+    for decl, kind in _conversions(record):
+        if kind is None or is_number(kind):
+            (open_ if kind is None else found).setdefault(decl.name, decl)
     return tuple(found.values()) or tuple(open_.values())
 
 
 def to_class(record: Record, wanted: Record) -> tuple[FunctionDecl, ...]:
     """The conversions of a class and its bases to another class."""
-    return tuple(
-        decl
-        for each in with_bases(record)
-        for name, declared in collect.inside(each.decl).names.items()
-        if name.startswith("operator")
-        for decl in declared
-        if isinstance(decl, FunctionDecl) and target(each, decl) == wanted
-    )
+    return tuple(decl for decl, kind in _conversions(record) if kind == wanted)
 
 
 def may_convert(record: Record, wanted: Record) -> bool:
     """Has a class, or one of its bases, a conversion to another class, or to what is not known?"""
-    found = (
-        target(each, decl)
-        for each in with_bases(record)
-        for name, declared in collect.inside(each.decl).names.items()
-        if name.startswith("operator")
-        for decl in declared
-        if isinstance(decl, FunctionDecl) and _is_conversion(decl)
-    )
-    return any(kind is None or kind == wanted for kind in found)
+    return any(kind is None or kind == wanted for _, kind in _conversions(record))
+
+
+def _conversions(record: Record) -> Iterator[tuple[FunctionDecl, Type | None]]:
+    """The conversions of a class and its bases, each with the type that it leads to; None: not known."""
+    for each in with_bases(record):
+        for name, declared in collect.inside(each.decl).names.items():
+            checkpoint()
+            for decl in declared if name.startswith("operator") else ():
+                if isinstance(decl, FunctionDecl) and _is_conversion(decl):
+                    yield decl, target(each, decl)
 
 
 def target(record: Record, decl: FunctionDecl) -> Type | None:
