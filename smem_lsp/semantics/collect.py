@@ -404,7 +404,8 @@ class _Collector:
         before = named_at - 2 if self.texts[named_at - 1] == "~" else named_at - 1
         if name and self.kinds[before] == "SCOPE":  # of a class or a namespace: no name of this scope
             name = f"::{name}"
-        if name:
+        guide = set(texts[:-1]) <= {"explicit"} and self._leads_to_type(self.source.after(lp))
+        if name and not guide:
             constexpr = "constexpr" in texts or "consteval" in texts
             self.into.add(
                 FunctionDecl(
@@ -420,6 +421,11 @@ class _Collector:
         if body is None:
             return min(end + 1, self.hi)
         return min(max(end, start + 1), self.hi)
+
+    def _leads_to_type(self, i: int) -> bool:
+        """Behind a list of parameters without a return type: a deduction guide, which is no function
+        ([temp.deduct.guide])."""
+        return self.kind(i) == "DOT" and self.texts[i] == "->"
 
     def _after_initializers(self, i: int) -> int:
         """Index of the body's brace after the member initializers of a constructor."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from smem_lsp.semantics.evaluate import evaluate
+from smem_lsp.semantics import types
+from smem_lsp.semantics.arithmetic import converted
+from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.local_declarations import declare_constants, declare_statement
-from smem_lsp.semantics.types import plain_type, scalar_of
+from smem_lsp.semantics.types import LONG, Array, Record, plain_type, scalar_of
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.host_conditions import Conditions
-from smem_lsp.unit.host_expressions import ONE, Effort, fitting, parts_of
+from smem_lsp.unit.host_expressions import ONE, Effort, parts_of
 from smem_lsp.unit.host_objects import Field, element_fields, fields_of, is_list, listed
 from smem_lsp.unit.host_unfollowed import is_chosen, is_made, is_open, nodes_of
 from smem_lsp.unit.host_values import (
@@ -31,6 +33,7 @@ from smem_lsp.unit.host_values import (
 )
 from smem_lsp.unit.kernel_tables import KernelTable
 
+_PARTED = (Array, Record, types.Sequence)
 _MEMBERS_OF_CONFIG = ("gridDim", "blockDim", "dynamicSmemBytes", "stream", "attrs", "numAttrs")
 
 
@@ -306,8 +309,12 @@ class Declarations(Conditions):
         self, path: Path, fields: Sequence[Field], made: tree.Braces | None
     ) -> Mapping[str, HostValue | None]:
         """The members of an object that begins as ``made``."""
+        only = made.items[0] if made is not None and len(made.items) == 1 else None
+        if only is not None and not isinstance(only, tree.Braces) and not self.designator(only):
+            if fields_of(evaluate_value(only, self.scope(path, only)).type) == tuple(fields):  # a copy
+                return self.members_of(path, self.value(path.copy(), only), fields)
         given = {} if made is None else self._designated(made, [field.name for field in fields])
-        if given is None:
+        if given is None or any(self._takes_more(path, each, given.get(each.name)) for each in fields):
             return {}
         found: dict[str, HostValue | None] = {}
         for field in fields:
@@ -318,9 +325,17 @@ class Declarations(Conditions):
                 found[field.name] = self.opaque(path, item) if each is None and field.counts else each
             elif field.initialized:
                 found[field.name] = None if field.initial is None else number(field.initial)
-            elif made is not None and field.counts:
+            elif made is not None and field.is_integer:
                 found[field.name] = number(0)
         return found
+
+    def _takes_more(self, path: Path, field: Field, item: tree.Expr | None) -> bool:
+        """Does a member take several items of a list without braces of its own ([dcl.init.aggr]/15), or is an item the
+        whole object that is copied?"""
+        if item is None or isinstance(item, tree.Braces | tree.Number):
+            return isinstance(item, tree.Number) and isinstance(plain_type(field.type), _PARTED)
+        kind, given = plain_type(field.type), evaluate_value(item, self.scope(path, item)).type
+        return kind != given and (isinstance(kind, _PARTED) or isinstance(given, Record))
 
     def members_of(
         self, path: Path, value: HostValue | None, fields: Sequence[Field]
@@ -340,10 +355,9 @@ class Declarations(Conditions):
         for field in variable.fields:
             value = members.get(field.name)
             scalar = scalar_of(plain_type(field.type))
-            if field.counts and isinstance(value, Number) and scalar is not None:
-                n = value.term.number
-                fitted = None if n is None else fitting(n, scalar.size, scalar.signed)
-                value = Number(value.term) if fitted is None else number(fitted)
+            if isinstance(value, Number) and scalar is not None and field.is_integer:
+                n = converted(value.term.number, LONG, scalar)
+                value = number(n) if n is not None else Number(value.term) if field.counts else None
             elif field.is_dim3:
                 value = value if isinstance(value, Extents) else None
             elif not (field.points and isinstance(value, (KernelName, Kernels))):

@@ -27,6 +27,12 @@ class Field:
     initialized: bool = False
 
     @property
+    def is_integer(self) -> bool:
+        """Does it hold an integer, or a ``bool``?"""
+        scalar = scalar_of(plain_type(self.type))
+        return scalar is not None and scalar.kind in ("int", "bool")
+
+    @property
     def counts(self) -> bool:
         """Does it hold an integer of 32 bits or more?"""
         scalar = scalar_of(plain_type(self.type))

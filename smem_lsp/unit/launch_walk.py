@@ -135,19 +135,19 @@ class LaunchFinder(Calls):
         self, path: Path, expr: tree.Expr, value: HostValue | None
     ) -> Iterator[tuple[str, HostTerm]]:
         """The integer members of an object that a kernel gets a copy of."""
-        made = expr.operand if isinstance(expr, tree.Cast) else None
-        if not isinstance(made, tree.Braces) and not isinstance(value, (Place, Object)):
+        made = expr.listed if isinstance(expr, tree.Cast) else None
+        if made is None and not isinstance(value, (Place, Object)):
             return
         fields = fields_of(evaluate_value(expr, self.scope(path, expr)).type)
         if not fields:
             return
-        if isinstance(made, tree.Braces):
+        if made is not None:
             given = self.members_given(path, fields, made)
         else:
             given = self.members_of(path, value, fields)
         for field in fields:
-            term = term_of(given.get(field.name)) if field.counts else None
-            if term is not None:
+            term = term_of(given.get(field.name))
+            if term is not None and (field.counts or term.number is not None):
                 yield field.name, term
 
     def _record(

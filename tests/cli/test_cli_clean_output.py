@@ -84,6 +84,7 @@ def judge(text: str, *, colour: bool = False) -> None:
             assert re.match(rf"::(?:error|warning|notice) (?:{finding}|{unread})", line)
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("form", ["full", "concise", "json", "sarif", "github"])
 @pytest.mark.parametrize("colour", ["never", "always"])
 def test_check(smem: Command, project: list[str], form: str, colour: str) -> None:

@@ -153,6 +153,7 @@ def interrupt(process: subprocess.Popen[str]) -> None:
     end(below)
 
 
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.slow(seconds=2)
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize(
@@ -264,6 +265,7 @@ def in_shell(folder: Path, arguments: tuple[str, ...], redirected: str) -> tuple
     return int((folder / "code").read_text().strip("=\n")), done.stdout, done.stderr
 
 
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.slow(seconds=4)
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /dev/full")
 @pytest.mark.parametrize("arguments", EVERY, ids=" ".join)

@@ -36,6 +36,7 @@ def told(report: Report) -> list[object]:
     return [*findings, *fixes, *kernels, report.statistics]
 
 
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize(
     "text",
     [

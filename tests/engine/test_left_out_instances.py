@@ -80,6 +80,7 @@ void run(int n, float* p, double* q) { launch<32>(n, p); launch<32>(n, q); }
 """
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("threads", "told"),
     [

@@ -107,6 +107,7 @@ def test_the_clock_decides_nothing(jumping_clock: None) -> None:
 CUTS = [2.0**-exponent for exponent in range(3, 15)]
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("part", CUTS)
 def test_what_is_remembered_decides_nothing(part: float) -> None:
     """Wherever the work ends, it ends there whatever the process, or the store of a server, knows already."""

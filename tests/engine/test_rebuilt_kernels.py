@@ -26,6 +26,7 @@ def test_an_edit_rebuilds_the_kernels_that_depend_on_it(edit: Edit) -> None:
     assert ANALYSES.count(cache) - KERNELS <= edit.depend
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 def test_a_file_after_an_edit_is_told_as_if_it_were_new(edit: Edit) -> None:
     cache, config = Store(), Config(threads=256)

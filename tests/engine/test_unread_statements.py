@@ -84,6 +84,7 @@ def told(report: Report) -> list[object]:
     return [findings, kernels, [each.verdict.words for each in report.kernels]]
 
 
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_a_store_that_knows_the_statements_says_of_them_what_a_new_one_says(

@@ -57,6 +57,7 @@ def blocks(arch: str, kernel: KernelStatistics) -> int:
     return int(found.blocks)
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_120"])
 @pytest.mark.parametrize(

@@ -120,6 +120,7 @@ def compiler() -> Iterator[Compiler]:
     made.pool.shutdown(cancel_futures=True)
 
 
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.slow(seconds=10)
 @EACH_PART
 def test_a_rewrite_has_the_bytes_it_promises(part: int, compiler: Compiler) -> None:

@@ -25,6 +25,15 @@ __device__ int uses_base() { Derives n; return 1; }
 struct Within { int v; __device__ Within() { uses_member(); } };
 struct Above { int v; __device__ Above() { uses_base(); } };
 template <class A> struct Array { A p[1]; };
+__device__ int operator""_waits(unsigned long long k) { __syncthreads(); return 1; }
+struct Literal { __device__ Literal() { 1_waits; } };
+struct Object {
+  int v;
+  __device__ int operator()(int k) const { __syncthreads(); return k; }
+  __device__ int operator[](int k) const { __syncthreads(); return k; }
+};
+struct CallsObject { Object b; __device__ CallsObject() { b(1); } };
+struct Indexes { Object b; __device__ Indexes() { b[1]; } };
 """
 
 
@@ -34,15 +43,18 @@ def kind(prelude: str, body: str, threads: int = 64) -> VerdictKind:
     return found.kind
 
 
-@pytest.mark.parametrize("made", ["Calls", "Array<Calls>", "Holds", "Within", "Above"])
+@pytest.mark.parametrize(
+    "made", ["Calls", "Array<Calls>", "Holds", "Within", "Above", "Literal", "CallsObject", "Indexes"]
+)
 def test_what_makes_the_elements_of_an_array_may_wait_in_a_function_that_it_calls(made: str) -> None:
     body = f"__shared__ int s[64]; s[t] = t; {made} q[1]; o[t] = s[63 - t];"
     assert kind(MADE, body) is VerdictKind.UNDECIDED
 
 
 def test_what_makes_elements_and_waits_nowhere_changes_nothing() -> None:
+    quiet = MADE[: MADE.index("__device__ int operator")]
     body = "__shared__ int s[64]; s[t] = t; Quiet q[1]; o[t] = s[63 - t];"
-    assert kind(MADE, body) is VerdictKind.RACY
+    assert kind(quiet, body) is VerdictKind.RACY
 
 
 RETURNED = """

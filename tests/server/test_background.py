@@ -242,6 +242,7 @@ def test_a_compiler_that_the_workspace_names_needs_trust(tmp_path: Path, trusted
         assert runs(tmp_path) == []
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("options", [{}, {"trusted": False}, {"trusted": 1}])
 @pytest.mark.parametrize("where", ["CUDA_HOME", "PATH"])
 def test_no_compiler_runs_without_trust(

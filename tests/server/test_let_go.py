@@ -45,6 +45,7 @@ def opened(client: Client, folder: Path, texts: list[str], *, pull: bool = False
 OTHERS = [UNUSED.replace("k(", f"k{n}(") for n in range(3)]
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("size", [1, 32_000_000])
 @pytest.mark.parametrize("asked", ["hover", "actions", "lens", "hints", "map", "pull"])
 def test_a_document_that_was_let_go_gives_the_same_answers(asked: str, size: int, tmp_path: Path) -> None:

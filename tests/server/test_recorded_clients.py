@@ -70,6 +70,7 @@ async def conversation(capabilities: types.ClientCapabilities, text: str) -> dic
     return found
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("name", CLIENTS)
 def test_an_editors_first_minute(name: str) -> None:
     with warnings.catch_warnings():
@@ -89,6 +90,7 @@ def test_an_editors_first_minute(name: str) -> None:
     assert FIXED.count("\n") == UNUSED.count("\n") - 1
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize(
     ("name", "pulls", "encoding"),
     [

@@ -194,6 +194,7 @@ def test_regions_of_an_edited_text_are_those_of_the_text_alone(part: int) -> Non
     assert shared > EDITS  # there was something to share
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("part", range(4))
 def test_after_every_edit_the_unit_is_what_the_text_alone_gives(part: int) -> None:
     chance = random.Random(part)

@@ -1,4 +1,5 @@
-"""Parameters that are no sizes: how far to shift, or which bits to keep. Ordinary ones are small, or change nothing."""
+"""Parameters that are no sizes: how far to shift, which bits to keep, by what alone to divide. Ordinary ones are small,
+or change nothing."""
 
 from __future__ import annotations
 
@@ -6,27 +7,52 @@ from collections.abc import Iterable
 
 from smem_lsp.analysis.values.terms import Level, Op, Sym, Term, parts_of
 
-_NUMBERS = {">>": (3, 0, 2, 1, 5, 4), "<<": (5, 7, 6, 4, 8, 3), "&": (31, -1, 15, 7, 255, 1)}
+_OWN = ">>"  # shifts the thread's own numbers
+_POWER = "<<"  # shifts what all threads have alike, as the power of a size
+_MASK = "&"
+_DIVISOR = "/"  # divides the thread's own numbers, and stands nowhere else
+_NUMBERS = {
+    _OWN: (3, 0, 2, 1, 5, 4),
+    _POWER: (5, 7, 6, 4, 8, 3),
+    _MASK: (31, -1, 15, 7, 255, 1),
+    _DIVISOR: (4, 1, 2, 8, 3, 16),
+}
 
 
 def bit_parameters(terms: Iterable[Term]) -> dict[str, str]:
-    """The symbols that such numbers have, each with ``&`` for a mask, ``>>`` for what the thread's own numbers are
-    shifted by, and ``<<`` for what those of all threads are, as the power of a size."""
+    """The symbols that such numbers have, each with what it is for, as ``ordinary_bits`` takes it."""
     found: dict[str, str] = {}
+    sizes: set[str] = set()
     for part in parts_of(*terms):
-        if not isinstance(part, Op) or part.operator not in ("<<", ">>", "&") or len(part.args) != 2:
+        if not isinstance(part, Op):
             continue
-        masks = part.operator == "&"
-        for kept, bits in (part.args, part.args[::-1]) if masks else (part.args,):
-            if isinstance(bits, Sym) and not bits.name.startswith(("blockIdx.", "gridDim.", "blockDim.")):
-                own = kept.level == Level.THREAD
-                if own or not masks:
-                    found.setdefault(bits.name, "&" if masks else ">>" if own else "<<")
-    return found
+        for place, each in enumerate(part.args):
+            if isinstance(each, Sym) and not each.name.startswith(("blockIdx.", "gridDim.", "blockDim.")):
+                use = _use(part, place)
+                if use:
+                    found.setdefault(each.name, use)
+                else:
+                    sizes.add(each.name)
+    return {name: use for name, use in found.items() if use != _DIVISOR or name not in sizes}
 
 
-def ordinary_bits(operator: str, turn: int, threads: int) -> int:
+def _use(part: Op, place: int) -> str:
+    """What an operand is for; "": it is a number like others."""
+    if len(part.args) != 2:
+        return ""
+    own = part.args[1 - place].level == Level.THREAD
+    match part.operator:
+        case "&" if own:
+            return _MASK
+        case "<<" | ">>" if place == 1:
+            return _OWN if own else _POWER
+        case "/" if place == 1 and own:
+            return _DIVISOR
+    return ""
+
+
+def ordinary_bits(use: str, turn: int, threads: int) -> int:
     """An ordinary number of this kind, another one for each ``turn``. ``threads``: of the block."""
-    numbers = _NUMBERS[operator]
+    numbers = _NUMBERS[use]
     found = numbers[turn % len(numbers)]
     return threads - 1 if found < 0 else found  # a mask that keeps the number of each thread

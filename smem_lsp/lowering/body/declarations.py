@@ -55,8 +55,8 @@ from smem_lsp.lowering.state.local_scope import (
 )
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import type_of
-from smem_lsp.semantics.declarations import AliasDecl
-from smem_lsp.semantics.entities import TypedConstant
+from smem_lsp.semantics.declarations import AliasDecl, ClassDecl
+from smem_lsp.semantics.entities import Template, TypedConstant
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.local_declarations import declare_constants, declare_statement, declare_type
 from smem_lsp.semantics.scope import Scope
@@ -98,7 +98,8 @@ def declare(
         opening = next((at for at in range(lo, hi) if ctx.at.body.tokens.kinds[at] == "LC"), hi)
         if implicit_calls.are_telling(ctx, ctx.at.body.tokens.texts[opening:hi]):
             where = tree.Name(declaration.lo, declaration.lo + 1, "")
-            implicit_calls.note(ctx, "a class in a function", where)
+            ends = "~" in ctx.at.body.tokens.texts[opening:hi]
+            (implicit_calls.note_class if ends else implicit_calls.note)(ctx, "a class in a function", where)
     if "typedef" in declaration.words or "{}" in declaration.words:
         declare_names(ctx, ctx.at.base + declaration.lo, scope)
     if "typedef" in declaration.words:
@@ -842,10 +843,18 @@ def _declare_object(
     ctx.assign(variable, value)
     kind = type_of.variable_type(declaration, declarator, scope.constant_scope())
     record = special_members.element_of(kind)
+    at = tree.Name(max(declarator.name_at, 0), max(declarator.name_at, 0) + 1, declarator.name)
     if isinstance(record, Record) and not {"static", "extern"} & set(declaration.words):
-        at = tree.Name(max(declarator.name_at, 0), max(declarator.name_at, 0) + 1, declarator.name)
         implicit_calls.default_not_followed(ctx, record, at)
         lifetimes.begin(ctx, made, record, at, scope)
+    if kind is None and any(_is_class_template(each, scope) for each in declaration.names):
+        implicit_calls.note_class(ctx, f"the deduced class of {declarator.name}", at)
+
+
+def _is_class_template(name: tree.Name, scope: LocalScope) -> bool:
+    """Does a class template stand without its arguments, which are deduced ([over.match.class.deduct])?"""
+    meaning = None if name.templated else scope.constant_scope().resolve(name)
+    return isinstance(meaning, Template) and any(isinstance(each, ClassDecl) for each, _ in meaning.found)
 
 
 def is_copied(

@@ -48,6 +48,12 @@ def note(ctx: Context, what: str, at: tree.Expr) -> None:
     ctx.may_synchronise()
 
 
+def note_class(ctx: Context, what: str, at: tree.Expr) -> None:
+    """The same of an object whose class is not followed: what ends it may do so wherever that is."""
+    note(ctx, what, at)
+    ctx.limits.disguised.append(f"line {ctx.at.line(at.lo)}: {what} is not followed")
+
+
 def allocation(ctx: Context, expr: tree.Opaque, scope: LocalScope) -> None:
     """``new T(...)`` runs a constructor of the class that it names, ``delete`` a destructor of any class."""
     first, last = ctx.at.base + expr.lo, ctx.at.base + expr.hi

@@ -8,6 +8,7 @@ from functools import partial
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.targets.dialects import Dialect
 
@@ -55,7 +56,21 @@ def name_telling(
 ) -> bool:
     """Are there any of these words, or names of functions that reach them, among some words of the text?"""
     telling = telling_functions(unit, helpers, file_scope, spelled)
-    return not (spelled.isdisjoint(words) and telling.isdisjoint(words))
+    called = _calling(words)
+    return _OF_OBJECTS in telling or not (spelled.isdisjoint(called) and telling.isdisjoint(called))
+
+
+_OF_OBJECTS = (
+    "operator"  # the name of ``operator()`` and ``operator[]``: whatever is called or indexed may mean them
+)
+_SUFFIX = regex(r"_[A-Za-z_]\w*$")
+
+
+def _calling(words: Iterable[str]) -> frozenset[str]:
+    """Some words of the text, and the suffixes of numbers, which call functions, too ([lex.ext])."""
+    said = frozenset(words)
+    suffixes = (_SUFFIX.search(word) for word in said if word[:1].isdigit() or word[:1] == ".")
+    return said.union(found[0] for found in suffixes if found is not None)
 
 
 def telling_functions(
@@ -85,7 +100,7 @@ def _found(
         for words in (*(each.definition.words for each in functions), outside.get(name, frozenset())):
             if not spelled.isdisjoint(words):
                 telling.add(name)
-            for called in names & words:
+            for called in names & _calling(words):
                 callers.setdefault(called, []).append(name)
     waiting = list(telling)
     while waiting:

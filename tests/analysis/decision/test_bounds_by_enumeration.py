@@ -173,6 +173,7 @@ def test_the_threads_that_are_named_meet_at_the_bound_and_none_do_below(seed: in
     assert compared(seed) > 0
 
 
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.slow(seconds=30)
 @pytest.mark.parametrize("part", range(8))
 def test_more_threads_that_are_named_meet_at_the_bound(part: int) -> None:

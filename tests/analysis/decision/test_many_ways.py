@@ -48,6 +48,7 @@ void go(const int4 *in, int4 *out, int rows, int columns) {{ k<<<1, 256>>>(in, o
 """
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("second", "left", "ahead", "free"),
     [
