@@ -101,3 +101,74 @@ def test_a_place_whose_value_nobody_uses_is_read_only_where_it_is_volatile(
 
 def test_what_is_declared_volatile_is_read() -> None:
     assert kind("", "__shared__ volatile int s[64]; s[t] = t; s[63 - t];") is VerdictKind.RACY
+
+
+OWN = """
+__device__ int* scratch() { __shared__ int b[64]; return b; }
+__device__ void put() { scratch()[63 - threadIdx.x] = threadIdx.x; }
+__device__ void no() { }
+__device__ int read(int i) { return scratch()[i]; }
+struct Pointers { void (*f)(); };
+struct X { friend __device__ void hidden(X, int t) { scratch()[63 - t] = t; } };
+struct Base { virtual __device__ void put() { } };
+struct Derived : Base { __device__ void put() override { scratch()[63 - threadIdx.x] = 1; } };
+template <class F> struct Run { F f; __device__ Run(F f) : f(f) {} __device__ ~Run() { f(); } };
+struct Puts { __device__ void operator()() const { put(); } };
+template <class F> __device__ void at_the_end(F f) { struct G { F& f; __device__ ~G() { f(); } } g{f}; }
+template <class F> __device__ void in_a_method(F g) { struct L { F& g; __device__ void go() { g(); } } l{g}; l.go(); }
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "void (*f[2])() = {put, put}; f[t & 1]();",
+        "(t < 99 ? put : no)();",
+        "Pointers p{put}; p.f();",
+        "hidden(X{}, t);",
+        "Derived d; Base* v[1] = {&d}; v[0]->put();",
+        "auto f = [] { put(); }; auto* p = &f; (*p)();",
+        "void (*f)() = [] { put(); }; f();",
+        "Run r(Puts{});",
+        "Run r{Puts{}};",
+        "at_the_end([] { put(); });",
+        "in_a_method([] { put(); });",
+    ],
+)
+def test_what_is_called_may_reach_the_memory_that_a_function_gives_out(call: str) -> None:
+    assert kind(OWN, f"scratch()[t] = t + 1; {call}") is not VerdictKind.RACE_FREE
+
+
+def test_a_barrier_before_such_a_call_is_not_taken_for_needless() -> None:
+    body = "int (*f)(int) = t >= 0 ? read : nullptr; scratch()[t] = t; __syncthreads(); o[t] = f(63 - t);"
+    text = f"{OWN} __global__ void k(int* o) {{ int t = threadIdx.x; {body} }} void go(int* o) {{ k<<<1, 64>>>(o); }}"
+    assert "SMEM204" not in [each.code for each in check(text).findings]
+
+
+GUARDS = """
+template <class F> struct Defer { F f; __device__ ~Defer() { f(); } };
+template <class F> Defer(F) -> Defer<F>;
+template <class T> struct Lock { T& m; __device__ Lock(T& m) : m(m) { m.enter(); } __device__ ~Lock() { m.leave(); } };
+struct Bar {
+  __device__ void operator()() const { __syncthreads(); }
+  __device__ void enter() { }
+  __device__ void leave() { __syncthreads(); }
+};
+"""
+
+
+@pytest.mark.parametrize(
+    "guard", ["Defer d{[] { __syncthreads(); }};", "Defer d{Bar{}};", "Bar m; Lock l(m);"]
+)
+def test_what_ends_an_object_whose_class_is_deduced_may_wait(guard: str) -> None:
+    body = f"__shared__ int s[64]; int t = threadIdx.x; {{ {guard} s[t] = t; }} o[t] = s[63 - t];"
+    text = f"{GUARDS} __global__ void k(int* o) {{ {body} }} void go(int* o) {{ k<<<1, 64>>>(o); }}"
+    found = check(text)
+    assert not {"SMEM201", "SMEM205"}.intersection(each.code for each in found.findings)
+    assert found.facts[0].analysis.verdicts[0].kind is not VerdictKind.RACE_FREE
+
+
+def test_a_deduction_guide_is_no_second_meaning_of_its_class() -> None:
+    guard = "Defer<Bar> d{Bar{}};"
+    body = f"__shared__ int s[64]; {{ {guard} s[t] = t; }} o[t] = s[63 - t];"
+    assert kind(GUARDS, body) is VerdictKind.RACE_FREE

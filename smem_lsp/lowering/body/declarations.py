@@ -56,7 +56,7 @@ from smem_lsp.lowering.state.local_scope import (
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import AliasDecl, ClassDecl
-from smem_lsp.semantics.entities import Template, TypedConstant
+from smem_lsp.semantics.entities import Functions, Template, TypedConstant
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.local_declarations import declare_constants, declare_statement, declare_type
 from smem_lsp.semantics.scope import Scope
@@ -73,7 +73,7 @@ from smem_lsp.semantics.types import (
     plain_type,
     scalar_of,
 )
-from smem_lsp.source import Span
+from smem_lsp.source import Span, checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.unit.shared_declarations import NOT_TYPE, _element_type, shared_buffer
 
@@ -96,7 +96,8 @@ def declare(
         lo, hi = ctx.at.base + declaration.lo, ctx.at.base + declaration.declarators_at
         effects.name_buffers(ctx, lo, hi, scope, "used in a class of the kernel")
         opening = next((at for at in range(lo, hi) if ctx.at.body.tokens.kinds[at] == "LC"), hi)
-        if implicit_calls.are_telling(ctx, ctx.at.body.tokens.texts[opening:hi]):
+        telling = implicit_calls.are_telling(ctx, ctx.at.body.tokens.texts[opening:hi])
+        if telling or _calls_unknown(ctx, opening, hi, scope):
             where = tree.Name(declaration.lo, declaration.lo + 1, "")
             ends = "~" in ctx.at.body.tokens.texts[opening:hi]
             (implicit_calls.note_class if ends else implicit_calls.note)(ctx, "a class in a function", where)
@@ -117,6 +118,20 @@ def declare(
                 _declare_local(ctx, declaration, declarator, scope)
             if "&" in declarator.pointers and ctx.at.function is ctx.at.kernel:
                 _name_part(ctx, declaration, position, scope, block, in_switch)
+
+
+def _calls_unknown(ctx: Context, opening: int, hi: int, scope: LocalScope) -> bool:
+    """Do the methods of a class, whose brace is the token ``opening``, call what is no function in sight: a functor
+    that an object of it holds?"""
+    kinds, texts = ctx.at.body.tokens.kinds, ctx.at.body.tokens.texts
+    depth = 0
+    for at in range(opening, hi):
+        checkpoint()
+        depth += {"LC": 1, "RC": -1}.get(kinds[at], 0)
+        if depth > 1 and kinds[at : at + 2] == ["NAME", "LP"]:
+            if not isinstance(scope.constant_scope().resolve(tree.Name(0, 0, texts[at])), Functions):
+                return True
+    return False
 
 
 def declare_captured(

@@ -19,8 +19,8 @@ from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Closure, LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.lowering.state.template_header import template_parameters, type_parameters
-from smem_lsp.semantics.declarations import FunctionDecl
-from smem_lsp.semantics.entities import TypedConstant
+from smem_lsp.semantics.declarations import FunctionDecl, VariableDecl
+from smem_lsp.semantics.entities import Entity, Template, TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.semantics.sizes import is_plain_type
@@ -76,7 +76,7 @@ def _perhaps_called(ctx: Context, callee: tree.Expr, scope: LocalScope) -> Seque
         case tree.Name(text=text):
             name = text.rpartition("::")[2]
             held = scope.lookup(text) is not None or overloads.handed(callee, scope) is not None
-            held = held or isinstance(scope.constant_scope().resolve(callee), TypedConstant)
+            held = held or _is_variable(scope.constant_scope().resolve(callee))
         case tree.Member(operator="." | "->", name=text):
             name = text.rpartition("::")[2]
             held = _is_data(callee, scope)
@@ -84,7 +84,15 @@ def _perhaps_called(ctx: Context, callee: tree.Expr, scope: LocalScope) -> Seque
             return ()
     if held:
         return ()
-    return overloads.functions_named(ctx, name, tree.Name(callee.lo, callee.hi, name)) or None
+    found = overloads.functions_named(ctx, name, tree.Name(callee.lo, callee.hi, name))
+    return found or ctx.helpers.get(name) or None  # friends, too, that no name of this scope finds
+
+
+def _is_variable(meaning: Entity) -> bool:
+    """Is it a variable, or a template of one?"""
+    if isinstance(meaning, Template):
+        return all(isinstance(decl, VariableDecl) for decl, _ in meaning.found)
+    return isinstance(meaning, TypedConstant)
 
 
 def _is_data(callee: tree.Member, scope: LocalScope) -> bool:

@@ -35,16 +35,20 @@ def touch_outer_memory(
     functions: Sequence[Function],
     dialect: Dialect,
 ) -> bool:
-    """May one of some functions touch shared memory that others name, too: an array of the file, or dynamic memory?"""
+    """May one of some functions touch shared memory that others reach, too: an array of the file, dynamic memory, or
+    what a function declares that both call?"""
     if unit.shared_names and reaches(unit, helpers, file_scope, functions, frozenset(unit.shared_names)):
         return True
-    if not any(_declares_dynamic(each.definition.body.texts, dialect.shared) for each in unit.all_functions):
+    if not any(_declares(each, dialect) for each in unit.all_functions):
         return False
     return reaches(unit, helpers, file_scope, functions, frozenset((dialect.shared,)))
 
 
-def _declares_dynamic(texts: Sequence[str], shared: str) -> bool:
-    return "extern" in texts and shared in texts
+def _declares(function: Function, dialect: Dialect) -> bool:
+    """Does it declare shared memory that others may reach: dynamic memory, or, where it may be called, its own, whose
+    address it may return?"""
+    words = function.definition.body_words
+    return dialect.shared in words and ("extern" in words or not function.is_kernel)
 
 
 def name_telling(
