@@ -129,6 +129,7 @@ template <class F> __device__ void in_a_method(F g) { struct L { F& g; __device_
         "Derived d; Base* v[1] = {&d}; v[0]->put();",
         "auto f = [] { put(); }; auto* p = &f; (*p)();",
         "void (*f)() = [] { put(); }; f();",
+        "auto f = []<int N>() { put(); }; f.template operator()<1>();",
         "Run r(Puts{});",
         "Run r{Puts{}};",
         "at_the_end([] { put(); });",

@@ -79,7 +79,9 @@ def _perhaps_called(ctx: Context, callee: tree.Expr, scope: LocalScope) -> Seque
             held = held or _is_variable(scope.constant_scope().resolve(callee))
         case tree.Member(operator="." | "->", name=text):
             name = text.rpartition("::")[2]
-            held = _is_data(callee, scope)
+            base = callee.base
+            closure = isinstance(base, tree.Name) and isinstance(scope.lookup(base.text), Closure)
+            held = closure or _is_data(callee, scope)  # `f.template operator()<1>(x)` of a lambda
         case _:
             return ()
     if held:
