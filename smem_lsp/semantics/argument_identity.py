@@ -36,8 +36,9 @@ def _identity(argument: Argument, top: Scope, names: set[str]) -> object:
     """Classes and enumerations at namespace scope, and what is inside of them, by how they are declared; ``names`` gets
     theirs. Those of a function's body are themselves: no other version has the same."""
     match argument:
-        case TypedConstant(kind, n):
-            return TypedConstant, _identity(kind, top, names), n
+        case TypedConstant(kind, n, real, members):
+            parts = tuple((name, _identity(each, top, names)) for name, each in members or ())
+            return TypedConstant, _identity(kind, top, names), n, real, parts
         case Pointer(target, size):
             return Pointer, _identity(target, top, names), size
         case Reference(target) | Qualified(target):

@@ -27,6 +27,7 @@ from smem_lsp.semantics.types import (
     Scalar,
     Type,
     is_number,
+    plain_type,
     scalar_of,
 )
 from smem_lsp.source.queries import remembered
@@ -113,6 +114,9 @@ def converted(n: int | None, source: Type | None, target: Type | None) -> int | 
 
 def as_type(value: TypedConstant, kind: Type | None) -> TypedConstant:
     """A constant in another type ([conv.integral], [conv.double], [conv.fpint], [conv.bool])."""
+    if value.members is not None:
+        same = plain_type(kind) == plain_type(value.type)
+        return TypedConstant(kind, members=value.members if same else None)
     wanted, given = scalar_of(kind), scalar_of(value.type)
     if wanted is not None and wanted.kind == "float":
         number = value.real if given is not None and given.kind == "float" else whole(value)

@@ -9,8 +9,9 @@ from smem_lsp.semantics import arithmetic, template_arguments, type_of
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.entities import MAX_STEPS, UNKNOWN, Argument, Functions, TypedConstant
 from smem_lsp.semantics.local_declarations import declare_statement
+from smem_lsp.semantics.object_constants import is_composite, member, with_part
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import INT, Listed, Scalar, Type, plain_type
+from smem_lsp.semantics.types import INT, Listed, Pointer, Record, Reference, Scalar, Type, plain_type
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
@@ -46,6 +47,33 @@ def call(functions: Functions, arguments: Sequence[TypedConstant]) -> TypedConst
         return UNKNOWN
     decl, scope = fitting[0]
     return _run(decl, scope, functions.arguments, arguments)
+
+
+def call_method(
+    of: TypedConstant,
+    name: str,
+    explicit: tuple[Argument, ...] | None,
+    arguments: Sequence[TypedConstant],
+) -> TypedConstant:
+    """The value of a call of a ``const`` method of a constant object, or of what ``this`` leads to."""
+    record = plain_type(of.type.target) if isinstance(of.type, Pointer) else of.type
+    if not isinstance(record, Record) or of.members is None:
+        return UNKNOWN
+    inside = record.scope.child()
+    inside.bound.update(of.members)
+    inside.bound["this"] = TypedConstant(Pointer(record), members=of.members)
+    found = [(decl, inside) for decl, _ in record.scope.own(name) if isinstance(decl, FunctionDecl)]
+    if not found or not all(_keeps(decl) for decl, _ in found):
+        return UNKNOWN
+    return call(Functions(tuple(found), explicit), arguments)
+
+
+def _keeps(decl: FunctionDecl) -> bool:
+    """Does a method leave its object as it is: a ``const`` or a static one?"""
+    end = decl.list[1] if decl.body is None else decl.body[0]
+    return (
+        "static" in decl.source.texts[slice(*decl.head)] or "const" in decl.source.texts[decl.list[1] : end]
+    )
 
 
 def _definitions(functions: Functions) -> list[tuple[FunctionDecl, Scope]]:
@@ -116,7 +144,7 @@ def _run(
         if not decl.constexpr or decl.body is None or (state.types_only and returned is not None):
             return TypedConstant(returned)
         try:
-            _Runner(decl, local).block(_body(decl).statements)
+            _Runner(decl, local, returned).block(_body(decl).statements)
         except _Return as done:
             if returned is None:
                 return done.value if "auto" in decl.source.texts[slice(*decl.head)] else UNKNOWN
@@ -203,10 +231,11 @@ def _body(decl: FunctionDecl) -> Body:
 class _Runner:
     """Runs statements in a scope whose ``bound`` names are the variables."""
 
-    __slots__ = ("body", "scope", "steps")
+    __slots__ = ("body", "returned", "scope", "steps")
 
-    def __init__(self, decl: FunctionDecl, scope: Scope) -> None:
+    def __init__(self, decl: FunctionDecl, scope: Scope, returned: Type | None) -> None:
         self.body = _body(decl)
+        self.returned = returned
         self.scope = scope
         self.steps = 0
 
@@ -309,7 +338,16 @@ class _Runner:
             raise _Continue
         if node.kind != "return" or node.chunk is None:
             raise _Stop
-        raise _Return(self._value(self._chunk("initializer", node.chunk)))
+        result = self._chunk("initializer", node.chunk)
+        if is_composite(plain_type(self.returned)):
+            raise _Return(self._object(self.returned, result))
+        raise _Return(self._value(result))
+
+    def _object(self, kind: Type | None, given: tree.Expr | None) -> TypedConstant:
+        """An object of a class, from an initializer without effects."""
+        if given is not None and _has_effect(given):
+            raise _Stop
+        return self.scope.semantics.object_constant(kind, given, self.scope)
 
     def _declare(self, declaration: tree.Declaration, span: tuple[int, int]) -> None:
         if "typedef" in declaration.words or "{}" in declaration.words:
@@ -321,9 +359,14 @@ class _Runner:
             initializer = declarator.initializer
             if declarator.pointers or declarator.dims or not declarator.name:
                 raise _Stop
+            kind = type_of.specified(declaration.words, declaration.names, self.scope)
+            if is_composite(kind):
+                if declarator.style == "(":
+                    raise _Stop
+                self.scope.bound[declarator.name] = self._object(kind, initializer)
+                continue
             if initializer is None:
-                base = type_of.specified(declaration.words, declaration.names, self.scope)
-                self.scope.bound[declarator.name] = TypedConstant(base)
+                self.scope.bound[declarator.name] = TypedConstant(kind)
                 continue
             if isinstance(initializer, tree.Braces):
                 if len(initializer.items) > 1:
@@ -333,7 +376,6 @@ class _Runner:
             if "auto" in declaration.words:
                 self.scope.bound[declarator.name] = value
                 continue
-            kind = type_of.specified(declaration.words, declaration.names, self.scope)
             self.scope.bound[declarator.name] = arithmetic.as_type(value, kind)
 
     def _effect(self, node: tree.Expr) -> None:
@@ -350,17 +392,42 @@ class _Runner:
         raise _Stop
 
     def _assign(self, target: tree.Expr, operator: str, value: TypedConstant) -> None:
+        path: list[str] = []
+        while isinstance(target, (tree.Member, tree.Index)):
+            path.insert(0, self._part(target))
+            target = target.base
         if not isinstance(target, tree.Name):
             raise _Stop
         for scope in self.scope.outwards():
             old = scope.bound.get(target.text)
+            if isinstance(old, TypedConstant) and isinstance(old.type, Reference):
+                raise _Stop  # what it is bound to changes, too
             if isinstance(old, TypedConstant):
-                new = arithmetic.operate(operator, old, value) if operator else value
-                scope.bound[target.text] = arithmetic.as_type(new, old.type)
+                part: TypedConstant | None = old
+                for name in path:
+                    part = None if part is None else member(part, name)
+                if part is None:
+                    raise _Stop
+                new = arithmetic.operate(operator, part, value) if operator else value
+                whole = with_part(old, path, new)
+                if whole is None:
+                    raise _Stop
+                scope.bound[target.text] = whole
                 return
             if scope.namespace:
                 break
         raise _Stop
+
+    def _part(self, target: tree.Member | tree.Index) -> str:
+        """How a part of a constant object is called."""
+        if isinstance(target, tree.Member):
+            if target.operator != ".":
+                raise _Stop
+            return target.name
+        index = self._value(target.index).n
+        if index is None:
+            raise _Stop
+        return f"[{index}]"
 
     def _value(self, expr: tree.Expr) -> TypedConstant:
         """Value of an expression without effects of its own."""
@@ -380,7 +447,17 @@ def _has_effect(expr: tree.Expr) -> bool:
         if isinstance(node, list):
             stack += node
         elif isinstance(
-            node, (tree.Binary, tree.Unary, tree.Ternary, tree.Call, tree.Cast, tree.Index, tree.Braces)
+            node,
+            (
+                tree.Binary,
+                tree.Unary,
+                tree.Ternary,
+                tree.Call,
+                tree.Cast,
+                tree.Index,
+                tree.Braces,
+                tree.Member,
+            ),
         ):
             stack += [getattr(node, slot) for slot in node.__slots__]
     return False

@@ -22,13 +22,16 @@ MAX_STEPS = 20_000  # of one outermost query
 @record
 class TypedConstant:
     """An expression's type and, for a constant, its value; None where unknown. ``n``: of an integer; ``real``: of a
-    floating-point type, as in ``floating_point``."""
+    floating-point type, as in ``floating_point``; ``members``: of an object of an aggregate, all of them in
+    order, or of the one that ``this`` leads to."""
 
     type: Type | None
     n: int | None = None
     real: tuple[int, int] | None = None
+    members: Members | None = None
 
 
+Members = tuple[tuple[str, TypedConstant], ...]
 UNKNOWN = TypedConstant(None)
 
 
@@ -92,12 +95,19 @@ class State:
         self.depth -= 1
 
 
+def is_value(constant: TypedConstant) -> bool:
+    """Can a template be given it: an integer, or an object of a class of which all members are known?"""
+    return constant.n is not None or (constant.members is not None and not is_open(constant))
+
+
 def is_open(argument: Argument) -> bool:
     """Does an argument contain something unknown? Two such types may differ although they compare equal."""
     match argument:
         case None:
             return True
         case TypedConstant():
+            if argument.members is not None:
+                return any(is_open(value) for _, value in argument.members)
             return argument.n is None and argument.real is None
         case Functions():
             return any(map(is_open, argument.arguments or ()))

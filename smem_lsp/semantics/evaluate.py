@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.semantics import arithmetic, constexpr, library_entities, record_layout, sizes, type_of
+from smem_lsp.semantics import (
+    arithmetic,
+    constexpr,
+    library_entities,
+    object_constants,
+    record_layout,
+    sizes,
+    type_of,
+)
 from smem_lsp.semantics.entities import (
     UNKNOWN,
     Functions,
@@ -70,7 +78,7 @@ def evaluate_value(expr: tree.Expr, scope: Scope) -> TypedConstant:
     finally:
         state.leave()
     plain = plain_type(value.type)
-    return value if plain is value.type else TypedConstant(plain, value.n, value.real)
+    return value if plain is value.type else TypedConstant(plain, value.n, value.real, value.members)
 
 
 def overflow(expr: tree.Expr, scope: Scope) -> tuple[tree.Binary, int, Scalar] | None:
@@ -112,7 +120,12 @@ def _evaluate(expr: tree.Expr, scope: Scope) -> TypedConstant:
         case tree.Call():
             return _call(expr, scope)
         case tree.Index():
-            base = evaluate_value(expr.base, scope).type
+            of = evaluate_value(expr.base, scope)
+            index = None if of.members is None else evaluate(expr.index, scope)
+            found = None if index is None else object_constants.element(of, index)
+            if found is not None:
+                return found
+            base = of.type
             if isinstance(base, (Array, ArrayClass)):
                 return TypedConstant(base.element)
             return TypedConstant(base.target) if isinstance(base, Pointer) else UNKNOWN
@@ -140,7 +153,7 @@ def _unary(expr: tree.Unary, scope: Scope) -> TypedConstant:
             kind = value.type
             if isinstance(kind, Array):
                 return TypedConstant(kind.element)
-            return TypedConstant(kind.target) if isinstance(kind, Pointer) else UNKNOWN
+            return TypedConstant(kind.target, members=value.members) if isinstance(kind, Pointer) else UNKNOWN
         case "&":
             return TypedConstant(Pointer(value.type))
         case "++" | "--":
@@ -241,6 +254,8 @@ def _size_of(expr: tree.SizeOf, scope: Scope) -> TypedConstant:
 def _cast(expr: tree.Cast, scope: Scope) -> TypedConstant:
     kind = type_of.type_id(expr.type, scope)
     operand = expr.operand
+    if object_constants.is_composite(plain_type(kind)):
+        return _object(kind, expr, scope)
     if isinstance(operand, tree.Braces):
         if not operand.items:
             return TypedConstant(kind, 0 if scalar_of(kind) in INTEGERS.values() else None)
@@ -248,13 +263,24 @@ def _cast(expr: tree.Cast, scope: Scope) -> TypedConstant:
             return TypedConstant(kind)
         operand = operand.items[0]
     value = evaluate_value(operand, scope)
-    if isinstance(kind, Record) or kind is None:
-        return TypedConstant(kind)
-    return arithmetic.as_type(value, kind)
+    return TypedConstant(None) if kind is None else arithmetic.as_type(value, kind)
+
+
+def _object(kind: Type | None, expr: tree.Cast, scope: Scope) -> TypedConstant:
+    """``T{...}``, ``T()``, and a cast to a class or vector."""
+    given = expr.operand if expr.listed is None else expr.listed
+    if isinstance(given, tree.Braces) and given.items and expr.listed is None and expr.style == "functional":
+        return TypedConstant(kind)  # a constructor, perhaps
+    return object_constants.initialized(kind, given, scope)
 
 
 def _member(expr: tree.Member, scope: Scope) -> TypedConstant:
-    base = evaluate_value(expr.base, scope).type
+    of = evaluate_value(expr.base, scope)
+    base = of.type
+    if of.members is not None and expr.operator in (".", "->"):
+        found = object_constants.member(of, expr.name)
+        if found is not None:
+            return found
     if expr.operator == "->" and isinstance(base, Pointer):
         base = plain_type(base.target)
     elif expr.operator != ".":
@@ -275,12 +301,16 @@ def _member(expr: tree.Member, scope: Scope) -> TypedConstant:
 def _call(expr: tree.Call, scope: Scope) -> TypedConstant:
     callee = expr.callee
     if isinstance(callee, tree.Member):
-        return _method(callee, scope)
+        return _method(callee, expr.arguments, scope)
     if not isinstance(callee, tree.Name):
         return UNKNOWN
     meaning = scope.resolve(callee)
     if isinstance(meaning, Functions):
-        return constexpr.call(meaning, [_argument(argument, scope) for argument in expr.arguments])
+        given = [_argument(argument, scope) for argument in expr.arguments]
+        of = _this(meaning, scope)
+        if of is not None:
+            return constexpr.call_method(of, callee.text, meaning.arguments, given)
+        return constexpr.call(meaning, given)
     if isinstance(meaning, TypedConstant):
         return UNKNOWN
     kind = type_of.as_type(meaning)
@@ -292,6 +322,16 @@ def _call(expr: tree.Call, scope: Scope) -> TypedConstant:
         arguments = [_argument(argument, scope) for argument in expr.arguments]
         return library_entities.call(meaning.path, callee, arguments, scope)
     return UNKNOWN
+
+
+def _this(functions: Functions, scope: Scope) -> TypedConstant | None:
+    """The constant object whose method calls another one of its class; None: these are no such methods."""
+    record = functions.overloads[0][1].record
+    bound = None if record is None else scope.bound_to("this")
+    of = None if bound is None else bound[0]
+    if not isinstance(of, TypedConstant) or not isinstance(of.type, Pointer):
+        return None
+    return of if of.type.target == record else None
 
 
 def _argument(expr: tree.Expr, scope: Scope) -> TypedConstant:
@@ -307,17 +347,30 @@ def _argument(expr: tree.Expr, scope: Scope) -> TypedConstant:
 
 def _functional_cast(kind: Type, arguments: Sequence[tree.Expr], scope: Scope) -> TypedConstant:
     """``T(x)`` and ``T()``."""
-    if isinstance(kind, Record) or len(arguments) > 1:
+    if len(arguments) > 1:
         return TypedConstant(kind)
+    if object_constants.is_composite(plain_type(kind)):
+        given = arguments[0] if arguments else tree.Braces(0, 0, [])
+        return (
+            TypedConstant(kind)
+            if isinstance(given, tree.Opaque)
+            else object_constants.initialized(kind, given, scope)
+        )
     if not arguments:
         return TypedConstant(kind, 0 if scalar_of(kind) in INTEGERS.values() else None)
     value = evaluate_value(arguments[0], scope)
     return arithmetic.as_type(value, kind)
 
 
-def _method(callee: tree.Member, scope: Scope) -> TypedConstant:
-    """A call of a built-in method: of ``std::array`` or of a PyTorch tensor."""
-    base = evaluate_value(callee.base, scope).type
+def _method(callee: tree.Member, arguments: Sequence[tree.Expr], scope: Scope) -> TypedConstant:
+    """A call of a method of a constant object, or of a built-in one: of ``std::array`` or of a PyTorch tensor."""
+    of = evaluate_value(callee.base, scope)
+    base = of.type
+    if of.members is not None and isinstance(base, (Record, Pointer)):
+        explicit = None if callee.arguments is None else tuple(map(scope.argument, callee.arguments))
+        return constexpr.call_method(
+            of, callee.name, explicit, [_argument(each, scope) for each in arguments]
+        )
     if isinstance(base, ArrayClass) and callee.name == "size" and base.count is not None:
         return TypedConstant(SIZE_T, base.count)
     if base is None and callee.name in _TENSOR_DATA and callee.arguments and len(callee.arguments) == 1:

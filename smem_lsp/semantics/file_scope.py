@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from smem_lsp.semantics import evaluate, library_entities, sizes, template_arguments, type_of
+from smem_lsp.semantics import (
+    evaluate,
+    library_entities,
+    object_constants,
+    sizes,
+    template_arguments,
+    type_of,
+)
 from smem_lsp.semantics.collect import collect
 from smem_lsp.semantics.declarations import (
     AliasDecl,
@@ -35,6 +42,9 @@ class Rules:
 
     def evaluate_value(self, expr: tree.Expr, scope: Scope) -> TypedConstant:
         return evaluate.evaluate_value(expr, scope)
+
+    def object_constant(self, kind: Type | None, given: tree.Expr | None, scope: Scope) -> TypedConstant:
+        return object_constants.initialized(kind, given, scope)
 
     def size_of(self, kind: Type | None) -> Size | None:
         return sizes.size_of_type(kind)

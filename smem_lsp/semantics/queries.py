@@ -27,6 +27,10 @@ class Semantics(Protocol):
         """Type and value of an expression."""
         ...
 
+    def object_constant(self, kind: Type | None, given: tree.Expr | None, scope: Scope) -> TypedConstant:
+        """An object of an aggregate, from a list in braces or one of its type; None: nothing initialises it."""
+        ...
+
     def size_of(self, kind: Type | None) -> Size | None:
         """(size, alignment) of an object of this type in bytes."""
 

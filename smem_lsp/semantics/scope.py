@@ -38,6 +38,7 @@ from smem_lsp.semantics.entities import (
     TypedConstant,
     Undeclared,
     is_open,
+    is_value,
 )
 from smem_lsp.semantics.queries import Semantics
 from smem_lsp.semantics.types import Enum, Record, builtin
@@ -201,7 +202,7 @@ class Scope:
         if found is None:
             found = self._search(name, None, alone, remembered=False)
             # no meaning or no value may hold only while it is being computed
-            if found is not None and not (isinstance(found, TypedConstant) and found.n is None):
+            if found is not None and not (isinstance(found, TypedConstant) and not is_value(found)):
                 _FROM_NAMESPACE.keep(self.state.store, key, found)
         return found
 
@@ -483,18 +484,18 @@ class Scope:
             meaning = self.resolve(expr)
             if isinstance(meaning, (Namespace, Undeclared)):
                 return None
-            if isinstance(meaning, TypedConstant) and meaning.n is None:
+            if isinstance(meaning, TypedConstant) and not is_value(meaning):
                 return None
             return meaning
         value = self.semantics.evaluate_value(expr, self)
-        return value if value.n is not None else None
+        return value if is_value(value) else None
 
     def _value_named(self, expr: tree.TypeId) -> TypedConstant | None:
         """The value of what is read as a type because its name is one elsewhere in the file."""
         if len(expr.names) != 1 or len(expr.words) != 1 or expr.pointers or expr.dims:
             return None
         meaning = self.resolve(expr.names[0])
-        return meaning if isinstance(meaning, TypedConstant) and meaning.n is not None else None
+        return meaning if isinstance(meaning, TypedConstant) and is_value(meaning) else None
 
     def arguments_for(
         self, parameters: tuple[Parameter, ...], given: Sequence[tree.Expr], home: Scope

@@ -12,6 +12,7 @@ from smem_lsp.semantics.types import (
     Record,
     Reference,
     Scalar,
+    Sequence,
     Storage,
     Type,
     plain_type,
@@ -24,6 +25,15 @@ def spell_argument(argument: Argument) -> str:
         case None:
             return "?"
         case TypedConstant():
+            if argument.members is not None:
+                inner = ", ".join(spell_argument(value) for _, value in argument.members)
+                kind = plain_type(argument.type)
+                return (
+                    f"{{{inner}}}" if isinstance(kind, Array | Sequence) else f"{spell_type(kind)}{{{inner}}}"
+                )
+            if argument.real is not None:
+                numerator, denominator = argument.real
+                return repr(numerator / denominator)
             if argument.n is None:
                 return "?"
             kind = plain_type(argument.type)

@@ -8,7 +8,7 @@ from smem_lsp.semantics import arithmetic, entities, type_of
 from smem_lsp.semantics.declarations import ClassDecl, Parameter, Source, split
 from smem_lsp.semantics.entities import Argument, Functions, TypedConstant
 from smem_lsp.semantics.scope import Scope, instance
-from smem_lsp.semantics.types import Pointer, Record, Reference
+from smem_lsp.semantics.types import Pointer, Record, Reference, plain_type
 from smem_lsp.syntax import tree
 
 
@@ -54,7 +54,7 @@ def _default(parameter: Parameter, scope: Scope) -> Argument:
         if parsed is None:
             return None
         value = scope.semantics.evaluate_value(parsed, scope)
-        return value if value.n is not None else None
+        return value if entities.is_value(value) else None
     return None
 
 
@@ -64,6 +64,9 @@ def _converted(parameter: Parameter, value: TypedConstant, scope: Scope) -> Argu
     if parameter.source.kinds[lo:hi] == ["TYPE"] and parameter.source.texts[lo] == "auto":
         return value
     kind = type_of.spelled_type(parameter.source, lo, hi, scope) if hi > lo else None
+    if value.members is not None:
+        value = arithmetic.as_type(value, kind)
+        return value if entities.is_value(value) else None
     n = arithmetic.converted(value.n, value.type, kind)
     return None if n is None else TypedConstant(kind, n)
 
@@ -161,8 +164,7 @@ def _unify(
         return None
     if isinstance(argument, TypedConstant):
         parsed = source.parse("expression", lo, hi)
-        n = None if parsed is None else home.semantics.evaluate(parsed, home)
-        return None if n is None or argument.n is None else n == argument.n
+        return None if parsed is None else same(home.semantics.evaluate_value(parsed, home), argument)
     if "const" in texts or "volatile" in texts:
         return None
     return same(type_of.spelled_type(source, lo, hi, home), argument)
@@ -173,5 +175,7 @@ def same(a: Argument, b: Argument) -> bool | None:
     if a is None or b is None or entities.is_open(a) or entities.is_open(b):
         return None
     if isinstance(a, TypedConstant) and isinstance(b, TypedConstant):
-        return a.n == b.n
+        if a.members is None and b.members is None:
+            return a.n == b.n and a.real == b.real
+        return plain_type(a.type) == plain_type(b.type) and a.members == b.members
     return a == b

@@ -31,6 +31,7 @@ from smem_lsp.semantics.types import (
     FunctionType,
     Pointer,
     Qualified,
+    Record,
     Reference,
     Scalar,
     Type,
@@ -38,6 +39,7 @@ from smem_lsp.semantics.types import (
     fundamental,
     plain_type,
     scalar_of,
+    vector_element,
 )
 from smem_lsp.source.queries import Query, remembered
 from smem_lsp.syntax import tree
@@ -347,7 +349,10 @@ def variable(decl: VariableDecl, scope: Scope) -> TypedConstant | None:
     for declarator in parsed.declarators:
         if declarator.name == decl.name:
             record = record_type(decl.record, scope)
-            return variable_value(parsed, declarator, scope, record, decl.source, decl.range[0])
+            found = variable_value(parsed, declarator, scope, record, decl.source, decl.range[0])
+            if found.members is not None and scope.record is not None and "static" not in parsed.words:
+                return TypedConstant(found.type)  # of a member that a constructor may give other values
+            return found
     return UNKNOWN
 
 
@@ -367,10 +372,38 @@ def variable_value(
         found = _deduced(declaration, declarator, initializer, scope)
         return found if constant else TypedConstant(found.type)
     kind = variable_type(declaration, declarator, scope, record, source, lo)
+    if _has_parts(kind):
+        return _object(kind, declaration, declarator, scope)
     value = UNKNOWN
     if constant and initializer is not None and scalar_of(kind) is not None:
         value = scope.semantics.evaluate_value(initializer, scope)
     return arithmetic.as_type(value, kind)
+
+
+def _has_parts(kind: Type | None) -> bool:
+    """Is it a class, an array of such objects, or a vector?"""
+    while isinstance(kind, (Array, Qualified)):
+        kind = kind.element if isinstance(kind, Array) else kind.target
+    return isinstance(kind, Record) or (isinstance(kind, Scalar) and vector_element(kind.name) is not None)
+
+
+def _object(
+    kind: Type | None, declaration: tree.Declaration, declarator: tree.Declarator, scope: Scope
+) -> TypedConstant:
+    """A variable of a class, with what is known of its members where it never changes."""
+    words = {*declaration.words, *declarator.pointers}
+    constant = "constexpr" in words or ("const" in words and words.isdisjoint(_CHANGING))
+    given = declarator.initializer
+    if not constant or isinstance(given, tree.Opaque) or (given is None and "constexpr" not in words):
+        return TypedConstant(kind)
+    if isinstance(given, tree.Braces) and declarator.style == "(":
+        if len(given.items) != 1 or isinstance(given.items[0], (tree.Braces, tree.Opaque)):
+            return TypedConstant(kind)
+        given = given.items[0]
+    return scope.semantics.object_constant(kind, given, scope)
+
+
+_CHANGING = ("volatile", "__volatile__", "__constant__", "extern")  # what others may write
 
 
 def variable_type(
@@ -414,7 +447,7 @@ def _deduced(
     if isinstance(kind, Array):
         kind = Pointer(kind.element)
     if not declarator.pointers:
-        return TypedConstant(kind, value.n, value.real)
+        return TypedConstant(kind, value.n, value.real, value.members)
     if declarator.pointers == ["*"] and isinstance(kind, Pointer):
         return TypedConstant(kind)
     references = {"&", "&&"} & set(declarator.pointers)

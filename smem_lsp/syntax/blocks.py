@@ -217,8 +217,11 @@ class Block:
         for i in (x for x, kind in enumerate(kinds) if kind == "TEMPLATE"):
             checkpoint()
             if kinds[i + 1 : i + 2] != ["LT"] and kinds[i - 1 : i] not in (["DOT"], ["SCOPE"]):
-                end = next((x for x in range(i, len(kinds)) if kinds[x] in ("SEMI", "LC")), len(kinds))
-                found.append((i + 1, end))
+                end = next((x for x in range(i, len(kinds)) if kinds[x] == "SEMI"), len(kinds))
+                block = next(
+                    (x for x in range(i, end) if kinds[x] == "LC" and not _is_list(kinds, x, end)), end
+                )
+                found.append((i + 1, block))
         return tuple(found)
 
     @cached_property
@@ -275,6 +278,11 @@ class Block:
 
 _MOST_ARGUMENTS = 2_000  # tokens of the template arguments of a launched kernel
 _ENDS = frozenset(("SEMI", "LC", "RC"))  # no template arguments contain these
+
+
+def _is_list(kinds: Sequence[str], brace: int, end: int) -> bool:
+    """Does a brace begin a list that ends before ``end``, as in ``k<T{8, true}>``?"""
+    return kinds[brace - 1] in ("NAME", "GT", "TYPE") and "RC" in kinds[brace:end]
 
 
 def _launches(tokens: Tokens) -> Iterator[tuple[str, int]]:

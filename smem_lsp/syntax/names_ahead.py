@@ -111,8 +111,8 @@ class NamesAhead:
                 if self.partner[i] < i:
                     return None
                 i = self.partner[i]
-            elif kind == "LC" and self.partner[i] == i + 1:
-                i += 1
+            elif kind == "LC" and self._is_list(i):
+                i = self.partner[i]
             elif kind == "COMMA":
                 comma = True
             elif kind in _LOOSE:
@@ -128,6 +128,14 @@ class NamesAhead:
                 return None if reading is None else (i, before, reading)
             i += 1
         return None
+
+    def _is_list(self, i: int) -> bool:
+        """Does the brace at ``i`` begin a list, as in ``T{8, true}``, and no block?"""
+        close = self.partner[i]
+        if close == i + 1:
+            return True
+        named = self.kinds[i - 1] in ("NAME", "TYPE", "GT")
+        return named and i < close < i + _TEMPLATE_LOOKAHEAD and "SEMI" not in self.kinds[i:close]
 
     def _reading(
         self, lt: int, close: int, unused: int, type_like: bool, comma: bool, loose: bool

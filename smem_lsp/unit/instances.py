@@ -380,7 +380,7 @@ class _Search:
                 return None
             if function.number not in self.unmade:
                 return None
-        key: _Values = tuple(a.n if isinstance(a, TypedConstant) else a for a in bound)
+        key: _Values = tuple(a.n if isinstance(a, TypedConstant) and a.members is None else a for a in bound)
         if key in found.bindings:
             return found.bindings[key]
         of_rest = self.of_rest or len(found.bindings) >= self.most

@@ -78,7 +78,10 @@ def _joined(members: Sequence[tuple[Binding, _Numbers]]) -> Binding:
 def _numbers(argument: Argument) -> Iterator[int | None]:
     """The numbers in an argument, in order."""
     if isinstance(argument, TypedConstant):
-        yield argument.n
+        if argument.members is None:
+            yield argument.n
+        for _, part in argument.members or ():
+            yield from _numbers(part)
     elif (inner := _inner(argument)) is not None:
         for each in inner[1]:
             yield from _numbers(each)
@@ -87,7 +90,9 @@ def _numbers(argument: Argument) -> Iterator[int | None]:
 def _shape(argument: Argument) -> object:
     """An argument without its numbers. An object is told by what it is, not by how it is used."""
     if isinstance(argument, TypedConstant):
-        return TypedConstant, argument.type
+        parts = argument.members
+        inside = None if parts is None else tuple((name, _shape(each)) for name, each in parts)
+        return TypedConstant, argument.type, argument.real, inside
     if isinstance(argument, Record) and (inner := _inner(argument)) is not None:
         return id(argument.decl), inner[0], tuple(map(_shape, inner[1]))
     return argument
@@ -96,10 +101,18 @@ def _shape(argument: Argument) -> object:
 def _with(argument: Argument, numbers: Iterator[int | None]) -> Argument:
     """``argument`` with other numbers."""
     if isinstance(argument, TypedConstant):
-        return TypedConstant(argument.type, next(numbers))
+        return _constant(argument, numbers)
     if isinstance(argument, Record) and (inner := _inner(argument)) is not None:
         return instance(argument.decl, inner[0], tuple(_with(each, numbers) for each in inner[1]))
     return argument
+
+
+def _constant(of: TypedConstant, numbers: Iterator[int | None]) -> TypedConstant:
+    if of.members is None:
+        return TypedConstant(of.type, next(numbers), of.real)
+    return TypedConstant(
+        of.type, members=tuple((name, _constant(each, numbers)) for name, each in of.members)
+    )
 
 
 def _inner(argument: Argument) -> tuple[Scope, tuple[Argument, ...]] | None:

@@ -188,6 +188,8 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScop
     if callee.operator == "->":
         behind = operator_calls.call(ctx, "->", (callee.base,), callee.base, scope)
     base = expressions.operand(ctx, callee.base, scope) if behind is None else behind
+    if isinstance(base, Op) and callee.operator == ".":
+        base = temporaries.of_constant(ctx, base, callee.base, scope) or base
     if isinstance(base, Var) and callee.operator == ".":
         followed = methods.call_result(ctx, base, expr, callee, scope)
         if followed is not None:

@@ -574,6 +574,14 @@ def _declare_constant(
     ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
 ) -> None:
     """A ``constexpr`` variable: its initializer does nothing, and all threads have the same."""
+    constant = scope.constant_scope().bound.get(declarator.name)
+    if isinstance(constant, TypedConstant) and constant.members is not None:
+        record = objects.followed(constant.type)
+        if record is not None:
+            made = constructors.new(ctx, declarator.name, record, declaration.words)
+            scope.names[declarator.name] = replace(made, constant=True)
+            ctx.assign(made.index, expressions.with_parts(ctx.out.fresh(uniform=True), constant))
+            return
     variable = ctx.variables.declare(declarator.name)
     known = scope.constant_scope().lookup(declarator.name)
     plain = is_plain(ctx, declaration, [], scope)

@@ -63,7 +63,7 @@ from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.arithmetic import literal
 from smem_lsp.semantics.declarations import VariableDecl
-from smem_lsp.semantics.entities import Undeclared
+from smem_lsp.semantics.entities import UNKNOWN, TypedConstant, Undeclared
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.types import (
@@ -150,10 +150,28 @@ def _name(ctx: Context, expr: tree.Name, scope: LocalScope) -> Value | Ref:
     if expr.text in _BUILTIN_VECTORS:
         return coordinates(ctx, expr.text)
     found = _constant_name(ctx, expr.text, scope)
+    if constant.members is not None:
+        return with_parts(found, constant)
     scalar = scalar_of(constant.type)
     if isinstance(found, Sym) and scalar is not None and scalar.kind == "float":
         return Op(Operator.CALL, (), found.name)  # one number, not any: a race must not rest on which
     return found
+
+
+def with_parts(of: Value, constant: TypedConstant) -> Value:
+    """A constant object or array: ``of`` with the parts that are known."""
+    parts = constant.members or ()
+    if isinstance(constant.type, Sequence) and parts:
+        parts = parts[0][1].members or ()
+    for name, member in parts:
+        checkpoint()
+        known: Value | None = None if member.n is None else Const(member.n)
+        if member.members is not None:
+            known = with_parts(Op(Operator.MEMBER, (of,), name), member)
+        known = known or floating_values.of_constant(member)
+        if known is not None:
+            of = Op(Operator.SET_MEMBER, (of, known), name)
+    return of
 
 
 def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
@@ -388,9 +406,13 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
         base = base if converted is None else converted
     index = conversions.counted(number(ctx, expr.index, scope), expr.index, scope)
     if not isinstance(base, Ref):
+        part = _is_array_of_object(expr.base, scope)
+        constant = evaluate_value(expr.base, scope.constant_scope()) if part else UNKNOWN
+        known = _element(with_parts(base, constant), index)
+        if known is not None:
+            return known
         _note_undeclared(ctx, expr.base, scope)
         ctx.clobber(base, expr.lo, expr.hi)
-        part = _is_array_of_object(expr.base, scope)
         if not part and not _is_local_array(ctx, expr.base, scope):
             ctx.outside.name(base, index, _bytes_of(expr, scope))
         return Op(Operator.ELEMENT if part else Operator.LOAD, (base, index))
@@ -415,6 +437,20 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
     if isinstance(kind, Array | Sequence):  # a typedef of an array, std::array
         return base.member(0, Array(kind.element, kind.count)).at(index)
     return replace(base.part(), unclear=True)  # an operator [] of what is there
+
+
+def _element(base: Value, index: Value) -> Value | None:
+    """An element of a constant array; None: it is none."""
+    elements: dict[str, Value] = {}
+    while isinstance(base, Op) and base.operator is Operator.SET_MEMBER and base.name[:1] == "[":
+        checkpoint()
+        elements[base.name] = base.args[1]
+        base = base.args[0]
+    if isinstance(index, Const):
+        return elements.get(f"[{index.n}]")
+    numbers = [elements.get(f"[{at}]") for at in range(len(elements))]
+    known = tuple(each.n for each in numbers if isinstance(each, Const))
+    return _one_of(known, index) if known and len(known) == len(numbers) else None
 
 
 def _one_of(numbers: tuple[int, ...], index: Value) -> Value:
@@ -786,6 +822,9 @@ def _member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Value | Ref:
         if place.name == expr.name:
             return place.args[1]
         place = place.args[0]
+    if isinstance(place, Sym) and isinstance(base, tree.Name) and base.text in ctx.at.template_parameters:
+        # of an object that nobody in sight gives: one number, not any, as a race must not rest on which
+        return Op(Operator.CALL, (), f"{place.name}.{expr.name}")
     return Op(Operator.MEMBER, (place,), expr.name)
 
 

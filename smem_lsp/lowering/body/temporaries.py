@@ -5,13 +5,14 @@ from __future__ import annotations
 from smem_lsp.elaborate import special_members
 from smem_lsp.elaborate.value_categories import Category, Given
 from smem_lsp.elaborate.virtual_functions import with_bases
-from smem_lsp.ir.values import Value
+from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.body import constructors, expression_types, lifetimes, methods, objects
 from smem_lsp.lowering.library.values import made_by
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import type_of
+from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.types import Record, Type
 from smem_lsp.syntax import tree
 
@@ -37,13 +38,34 @@ def for_reference(ctx: Context, kind: Type | None, expr: tree.Expr, scope: Local
     if not isinstance(expr, tree.Braces):
         given = expression_types.of(ctx, expr, scope)
         if given is None or (isinstance(given, Record) and record in with_bases(given)):
-            return None
-        if not isinstance(given, Record) and not special_members.constructors(record):
+            if given != record or not _is_constant(expr, scope):
+                return None
+        elif not isinstance(given, Record) and not special_members.constructors(record):
             return None
     variable = constructors.new(ctx, "", record, [record.decl.name])
     constructors.give(ctx, variable, record, expr, scope)
     lifetimes.begin_temporary(ctx, variable, record, expr)
     return variable
+
+
+def _is_constant(expr: tree.Expr, scope: LocalScope) -> bool:
+    """Is it a constant object outside functions, which is like any other of its value?"""
+    of = expr
+    while isinstance(of, tree.Member) and of.operator == ".":
+        of = of.base
+    if not isinstance(of, tree.Name) or scope.lookup(of.text) is not None:
+        return False
+    return evaluate_value(expr, scope.constant_scope()).members is not None
+
+
+def of_constant(ctx: Context, value: Value, expr: tree.Expr, scope: LocalScope) -> Var | None:
+    """The object that has the ``value`` of a constant one; None: the expression is none, or not followed."""
+    record = objects.followed(evaluate_value(expr, scope.constant_scope()).type)
+    if record is None or not _is_constant(expr, scope):
+        return None
+    variable = constructors.new(ctx, "", record, [record.decl.name])
+    ctx.assign(variable.index, value)
+    return Var(variable.index)
 
 
 def converted(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Variable | None:
