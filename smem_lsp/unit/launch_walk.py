@@ -135,10 +135,14 @@ class LaunchFinder(Calls):
         self, path: Path, expr: tree.Expr, value: HostValue | None
     ) -> Iterator[tuple[str, HostTerm]]:
         """The integer members of an object that a kernel gets a copy of."""
+        constant = evaluate_value(expr, self.scope(path, expr))
+        for name, member in constant.members or ():
+            if member.n is not None:
+                yield name, number(member.n).term
         made = expr.listed if isinstance(expr, tree.Cast) else None
-        if made is None and not isinstance(value, (Place, Object)):
+        if constant.members is not None or (made is None and not isinstance(value, (Place, Object))):
             return
-        fields = fields_of(evaluate_value(expr, self.scope(path, expr)).type)
+        fields = fields_of(constant.type)
         if not fields:
             return
         if made is not None:

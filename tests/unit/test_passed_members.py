@@ -11,6 +11,8 @@ CLASSES = """
 struct P { int shift, by; };
 struct R { int by = 1; int more = 3; };
 struct W { unsigned char small; unsigned by; };
+constexpr R fixed{2}, other{1};
+struct S { int n; static constexpr int by = 1, twice = 2; };
 struct Made { int by; Made(int n) : by(n) {} };
 """
 
@@ -49,12 +51,18 @@ void host(int* o, int n) {{ {host} }}"""
             "W q = {}; k<<<1, 64>>>(o, q);",
             "W q = {}; q.small = 7; k<<<1, 64>>>(o, q);",
         ),
+        ("R p", "t / p.by", "k<<<1, 64>>>(o, other);", "k<<<1, 64>>>(o, fixed);"),
         ("W p", "t / p.by", "k<<<1, 64>>>(o, W{2, 1});", "k<<<1, 64>>>(o, W{1, 2});"),
     ],
 )
 def test_the_kernel_has_them(parameter: str, index: str, free: str, racy: str) -> None:
     found = kind(parameter, index, free), kind(parameter, index, racy)
     assert found == (VerdictKind.RACE_FREE, VerdictKind.RACY)
+
+
+@pytest.mark.parametrize(("member", "expected"), [("by", "RACE_FREE"), ("twice", "RACY")])
+def test_a_static_member_is_none_of_them(member: str, expected: str) -> None:
+    assert kind("S p", f"t / p.{member}", "k<<<1, 64>>>(o, S{n});") is VerdictKind[expected]
 
 
 @pytest.mark.parametrize(

@@ -822,6 +822,9 @@ def _member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Value | Ref:
         if place.name == expr.name:
             return place.args[1]
         place = place.args[0]
+    constant = evaluate_value(expr, scope.constant_scope()).n if expr.operator == "." else None
+    if constant is not None:  # static, whichever object it is named through
+        return Const(constant)
     if isinstance(place, Sym) and isinstance(base, tree.Name) and base.text in ctx.at.template_parameters:
         # of an object that nobody in sight gives: one number, not any, as a race must not rest on which
         return Op(Operator.CALL, (), f"{place.name}.{expr.name}")
