@@ -228,6 +228,9 @@ def _called_place(ctx: Context, expr: tree.Call, callee: tree.Expr, scope: Local
     """``object(...)``, ``(*object)(...)``: the call operator of what is in memory."""
     base = expressions.operand(ctx, callee, scope)
     name = callee.text if isinstance(callee, tree.Name) else "a call"
+    closure = closures.taken(ctx, base)
+    if closure is not None:
+        return inlining.inline_lambda(ctx, closure, expr, scope)
     if not isinstance(base, Ref):
         if isinstance(base, Var):
             operator = tree.Member(callee.lo, callee.hi, callee, ".", "operator()")

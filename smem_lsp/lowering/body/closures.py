@@ -6,19 +6,30 @@ from dataclasses import replace
 
 from smem_lsp.elaborate import special_members
 from smem_lsp.elaborate.special_members import Special, class_name
-from smem_lsp.ir.values import Var
-from smem_lsp.lowering.body import constructors, declarations, implicit_calls, lifetimes, objects
-from smem_lsp.lowering.state import effects
-from smem_lsp.lowering.state.context import Context
+from smem_lsp.ir.values import Value, Var
+from smem_lsp.lowering.body import (
+    constructors,
+    declarations,
+    expressions,
+    implicit_calls,
+    lifetimes,
+    objects,
+)
+from smem_lsp.lowering.state import conversions, effects
+from smem_lsp.lowering.state.context import Context, Outcome
 from smem_lsp.lowering.state.local_scope import (
+    Boundary,
     BufferName,
     Closure,
     LocalScope,
     This,
     Variable,
+    View,
 )
+from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.declarations import Source, split
 from smem_lsp.semantics.evaluate import evaluate_value
+from smem_lsp.semantics.types import is_number, plain_type
 from smem_lsp.source import checkpoint, record
 from smem_lsp.syntax import tree
 
@@ -49,20 +60,102 @@ def unnamed(ctx: Context, node: tree.Lambda, scope: LocalScope) -> Closure:
     return closure
 
 
+def held(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Closure | None:
+    """The lambda that ``return`` gives a copy of: one that stands there, or that a name has. None: another value."""
+    if isinstance(expr, tree.Lambda):
+        made = _made(ctx, expr, scope)
+        ending = tuple(made.scope.ending)
+        made.scope.ending.clear()
+        return replace(made, ending=ending)
+    meaning = scope.lookup(expr.text) if isinstance(expr, tree.Name) else None
+    return passed(ctx, meaning, expr) if isinstance(meaning, Closure) else None
+
+
+def hand_out(ctx: Context, outcome: Outcome, expr: tree.Expr) -> None:
+    """A call has returned lambdas: the only one is its result, what it has captured by copy ends with the full
+    expression ([class.temporary]). Of several, which one it is is not known."""
+    if len(outcome.closures) != 1 or outcome.values != 1 or outcome.refs:
+        for each in outcome.closures:
+            give_up(ctx, each)
+        return
+    (closure,) = outcome.closures
+    at = tree.Name(expr.lo, expr.lo + 1, "a lambda")
+    ending = tuple(replace(each, base=ctx.at.base, at=at) for each in closure.ending)
+    ctx.temporaries += ending
+    ctx.inlining.closures[outcome.variable] = replace(closure, ending=ending)
+
+
+def taken(ctx: Context, result: Value | Ref | None) -> Closure | None:
+    """The lambda that is the result of a call, for the only one that calls, keeps, or returns it; None: another
+    value."""
+    return ctx.inlining.closures.pop(result.index, None) if isinstance(result, Var) else None
+
+
+def kept(ctx: Context, closure: Closure, scope: LocalScope) -> Closure:
+    """A variable of a block is the very lambda that a call has returned, or refers to it ([class.copy.elision])."""
+    closure = without_expression(ctx, closure)
+    scope.ending += closure.ending
+    return replace(closure, ending=())
+
+
+def without_expression(ctx: Context, closure: Closure) -> Closure:
+    """What a lambda has captured by copy does not end with the full expression."""
+    for each in closure.ending:
+        lifetimes.elide(ctx, each.variable)
+    return closure
+
+
+def dangles(closure: Closure, scope: LocalScope) -> bool:
+    """Does a lambda refer to what ends where a function returns? ``scope``: of the ``return``."""
+    left: list[LocalScope] = []
+    for each in scope.outwards():
+        left.append(each)
+        if each.boundary is Boundary.FUNCTION:
+            break
+    for name in sorted(closure.references):
+        checkpoint()
+        where = next((each for each in closure.scope.outwards() if name in each.names), None)
+        if any(each is where for each in left) and scope.owner(name) is not None:
+            return True
+    inner = [closure.scope.names.get(name) for name in sorted(closure.copies)]
+    return any(dangles(each, scope) for each in inner if isinstance(each, Closure))
+
+
+def give_up(ctx: Context, closure: Closure) -> None:
+    """A lambda that is returned is not followed: nor is when the objects end that it has captured by copy."""
+    not_taken(ctx, closure)
+    for each in closure.ending:
+        ended = special_members.all_written(each.record, Special.DESTROY)
+        what = f"the destructor of {class_name(each.record)}"
+        implicit_calls.not_followed(ctx, ended, what, closure.node)
+
+
+def not_taken(ctx: Context, closure: Closure) -> None:
+    """Nobody in sight calls or keeps a lambda that was returned: it may get anywhere, and be called there."""
+    expressions.escape_closure(ctx, closure, "a lambda that is passed on")
+    with ctx.at.within(closure.function):
+        lo, hi = closure.base + closure.node.body[0], closure.base + closure.node.body[1]
+        if closure.references or implicit_calls.are_telling(ctx, ctx.at.body.tokens.texts[lo:hi]):
+            implicit_calls.note(ctx, "a lambda that is returned", tree.Name(lo, lo + 1, ""))
+
+
 def passed(ctx: Context, closure: Closure, at: tree.Expr) -> Closure:
     """A lambda that is passed by value: a copy of all that it has captured by copy, which it may change."""
-    held = {
+    copied = {
         name: each
         for name, each in closure.scope.names.items()
-        if closure.copies and isinstance(each, Variable) and name in closure.copies
+        if isinstance(each, Variable | Closure) and name in closure.copies
     }
-    if not held:
+    if not copied:
         return closure
     note_copied(ctx, closure, at)
     scope = LocalScope(closure.scope)
-    for name, variable in held.items():
+    for name, each in copied.items():
         checkpoint()
-        _copy(ctx, name, variable, scope, only_read=variable.only_read)
+        if isinstance(each, Closure):
+            scope.names[name] = passed(ctx, each, at)
+        else:
+            _copy(ctx, name, each, scope, only_read=each.only_read)
     scope.ending.clear()
     return replace(closure, scope=scope)
 
@@ -72,6 +165,8 @@ def note_copied(ctx: Context, closure: Closure, at: tree.Expr) -> None:
     for name in sorted(closure.copies):
         checkpoint()
         variable = closure.scope.names.get(name)
+        if isinstance(variable, Closure):
+            note_copied(ctx, variable, at)
         if not isinstance(variable, Variable):
             continue
         known = ctx.variables.objects.get(variable.index)
@@ -99,26 +194,34 @@ def _made(ctx: Context, node: tree.Lambda, scope: LocalScope) -> Closure:
     changed = _is_mutable(ctx, node)
     spelled = dict.fromkeys(each.name for each in captures if each.name and each.initializer is None)
     by_reference = {each.name for each in captures if each.reference}
+    references: set[str] = set()
     for text in (*spelled, *dict.fromkeys(texts[lo:hi])):
         checkpoint()
         meaning = None if _is_member(text, scope) else scope.lookup(text)
         whole = default is not None and default.reference and text not in spelled
-        if (
-            isinstance(meaning, Variable)
-            and text not in inner.names
-            and text not in by_reference
-            and not whole
-        ):
-            _copy(ctx, text, meaning, inner, only_read=not changed)
+        if whole or text in by_reference:
+            if meaning is not None and not isinstance(meaning, BufferName):
+                references.add(text)
+        elif text not in inner.names:
+            if isinstance(meaning, Variable):
+                _copy(ctx, text, meaning, inner, only_read=not changed)
+            elif isinstance(meaning, Closure):
+                inner.names[text] = passed(ctx, meaning, node)
+            elif isinstance(meaning, View) and (default is not None or text in spelled):
+                _copy_referred(ctx, text, meaning, inner, node, only_read=not changed)
         if isinstance(meaning, BufferName) and not (default is not None and default.reference):
             _note_buffer(ctx, meaning.buffer, lo, hi, copied=default is not None)
     for each in captures:
         if each.name == "*this":
             _copy_this(ctx, inner, node)
         elif each.initializer is not None:
+            if each.reference:
+                references |= set(texts[slice(*each.initializer)])
             _initialised(ctx, each, inner, only_read=not (changed or each.reference))
     copies = frozenset(name for name in inner.names if name not in by_reference)
-    return Closure(node, ctx.at.base, inner, ctx.at.function, copies)
+    return Closure(
+        node, ctx.at.base, inner, ctx.at.function, copies, frozenset(references), ctx.inlining.instance
+    )
 
 
 def _captures(ctx: Context, node: tree.Lambda) -> list[_Capture]:
@@ -193,6 +296,23 @@ def _copy_this(ctx: Context, scope: LocalScope, at: tree.Expr) -> None:
     scope.names["this"] = This(this.record, made, constant=True)
     scope.names.update(objects.members_of(ctx, made, this.record, constant=True))
     lifetimes.begin(ctx, made, known.record, tree.Name(at.lo, at.lo + 1, "this"), scope)
+
+
+def _copy_referred(
+    ctx: Context, name: str, view: View, scope: LocalScope, node: tree.Lambda, *, only_read: bool
+) -> None:
+    """What a reference leads to is copied, not the reference ([expr.prim.lambda.capture]/10)."""
+    at = tree.Name(node.lo, node.lo + 1, name)
+    copied, kind = ctx.variables.declare(name), plain_type(view.target.kind)
+    if view.target.shape or view.target.pointer or not is_number(kind):
+        implicit_calls.note(ctx, f"the copy of what {name} refers to", node)
+        ctx.assign(copied, ctx.lost_address(view.target.bases))
+        scope.names[name] = Variable(copied, len(view.target.shape), exact=False, plain=False)
+        return
+    ctx.variables.readings[copied] = conversions.reading_of(kind)
+    ctx.assign(copied, expressions.number(ctx, at, scope.parent or scope))
+    exact = conversions.keeps_integers(kind)
+    scope.names[name] = Variable(copied, exact=exact, only_read=only_read, type=kind)
 
 
 def _copy_array(ctx: Context, name: str, variable: Variable, scope: LocalScope, at: tree.Expr) -> None:

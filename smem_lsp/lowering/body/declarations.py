@@ -208,6 +208,10 @@ def _declare_one(
         _declare_pointers(ctx, declaration, declarator, initializer, scope)
         return
     result = None if initializer is None else _initial(ctx, declaration, declarator, initializer, scope)
+    closure = closures.taken(ctx, result) if _takes_closure(declaration, declarator) else None
+    if closure is not None:
+        scope.names[declarator.name] = closures.kept(ctx, closure, scope)
+        return
     if not declarator.name:
         if isinstance(result, Ref):
             why = f"{{}} is bound to other names at line {ctx.at.line(declarator.lo)}"
@@ -321,10 +325,12 @@ def _declare_special(
     if isinstance(initializer, tree.Lambda) and not declarator.pointers:
         scope.names[declarator.name] = closures.named(ctx, initializer, scope)
         return True
-    if isinstance(initializer, tree.Name) and not declarator.pointers:
+    if isinstance(initializer, tree.Name) and _takes_closure(declaration, declarator):
         closure = scope.lookup(initializer.text)
         if isinstance(closure, Closure):
-            closures.note_copied(ctx, closure, initializer)
+            by_value = not declarator.pointers
+            scope.names[declarator.name] = closures.passed(ctx, closure, initializer) if by_value else closure
+            return True
     if isinstance(initializer, tree.Name | tree.Unary) and not declarator.dims:
         target = _pointed_function(ctx, declaration, declarator, scope)
         value = function_values.bound(ctx, initializer, scope, target)
@@ -385,6 +391,13 @@ def _declare_special(
     return False
 
 
+def _takes_closure(declaration: tree.Declaration, declarator: tree.Declarator) -> bool:
+    """Is it ``auto f``, ``auto& f`` or ``auto&& f``, which may be a lambda that is made elsewhere, or refer to it?"""
+    plain = {"auto", "const", "constexpr"}.issuperset(declaration.words) and "auto" in declaration.words
+    marks = declarator.pointers in ([], ["&"], ["&&"])
+    return plain and marks and not declarator.dims and bool(declarator.name)
+
+
 def _deduced_class(
     ctx: Context,
     declaration: tree.Declaration,
@@ -419,6 +432,8 @@ def _initial(
         result = class_operators.as_number(ctx, initializer, scope, kind=_bound_type(declarator, scope))
     else:
         result = expressions.operand(ctx, initializer, scope)
+        if isinstance(result, Var) and result.index in ctx.inlining.closures:
+            return result
     if isinstance(result, Ref) and (reference or result.pointer):
         result = base_classes.converted(ctx, result, wanted, initializer)
     if reference or ("volatile" in declaration.words and not _is_number(declaration, declarator, scope)):

@@ -984,7 +984,7 @@ def discard(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
         calls.unseen_macro(ctx, expr, scope)
         return
     result = operand(ctx, expr, scope)
-    if isinstance(result, Ref) and _is_unread(ctx, result):
+    if closures.taken(ctx, result) is not None or (isinstance(result, Ref) and _is_unread(ctx, result)):
         return
     if not isinstance(expr, (tree.Assign, tree.Unary, tree.PostfixStep)):
         load(ctx, result, expr)

@@ -72,6 +72,7 @@ from smem_lsp.lowering.state.local_scope import (
     Closure,
     Group,
     GroupKind,
+    LambdaType,
     LocalScope,
     This,
     Variable,
@@ -103,27 +104,30 @@ def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalS
     """The body of a lambda where it is called."""
     with ctx.at.within(closure.function):
         parameters = _lambda_parameters(ctx, closure)
-    if ctx.inlining.depth >= MAX_DEPTH or ctx.out.point > MAX_POINTS or parameters is None:
+    node, base = closure.node, closure.base
+    lo, hi = base + node.body[0], base + node.body[1]
+    own = ctx.at.body_of(closure.function)
+    generic = [
+        overloads.argument_type(ctx, argument, scope)
+        for parameter, argument in zip(parameters or (), expr.arguments)
+        if "auto" in parameter.words
+    ]
+    followed = ctx.inlining.depth < MAX_DEPTH and ctx.out.point <= MAX_POINTS
+    if followed and ctx.dialect.shared in own.tokens.texts[lo:hi]:
+        followed = ctx.knows_instance(closure, generic)
+    if not followed or parameters is None:
         result = unknown_calls.unknown_call(ctx, expr, scope, "a lambda")
         expressions.escape_closure(ctx, closure, "not inlined")
         ctx.limits.note_partly(ctx.at.line(expr.lo), "the lambda that is called")
         return result
     inner = LocalScope(closure.scope, boundary=Boundary.FUNCTION)
     bind(ctx, parameters, expr, scope, inner)
-    node, base = closure.node, closure.base
-    lo, hi = base + node.body[0], base + node.body[1]
-    own = ctx.at.body_of(closure.function)
     listed = None if node.parameters is None else (base + node.parameters[0], base + node.parameters[1])
     kind = returned_by_lambda(own, listed, lo, inner.constant_scope())
-    if ctx.dialect.shared not in own.tokens.texts[lo:hi]:
-        return body(ctx, closure.function, own.block(lo, hi), inner, expr, kind)
-    generic = [
-        overloads.argument_type(ctx, argument, scope)
-        for parameter, argument in zip(parameters, expr.arguments)
-        if "auto" in parameter.words
-    ]
+    by_category = kind is None and listed is not None and "decltype" in own.tokens.texts[listed[1] : lo]
+    block = own.block(lo, hi)
     with ctx.lambda_instance(closure, generic):
-        return body(ctx, closure.function, own.block(lo, hi), inner, expr, kind)
+        return body(ctx, closure.function, block, inner, expr, kind, by_category=by_category)
 
 
 def inline_function(
@@ -229,10 +233,23 @@ def inline(
     ctx.inlining.done[function.island.head] = function
     header_arrays.note_followed(ctx, name, function, bound)
     ctx.inlining.members.append((function.definition, callee.around))
-    with ctx.instance_of(function, {**bound, **_of_class(ctx, callee)}):
+    with ctx.instance_of(function, {**of_lambdas(bound, parameters, inner), **_of_class(ctx, callee)}):
         result = body(ctx, function, ctx.at.body_of(function).statements, inner, expr)
     ctx.inlining.members.pop()
     return result
+
+
+def of_lambdas(
+    bound: dict[str, Argument], parameters: Sequence[Parameter], inner: LocalScope
+) -> dict[str, Argument | LambdaType]:
+    """Template arguments with those that are types of lambdas, which parameters are bound to in ``inner``."""
+    found: dict[str, Argument | LambdaType] = dict(bound)
+    for parameter in parameters:
+        meaning = inner.names.get(parameter.name)
+        words = [word for word in parameter.words if word != "const"]
+        if isinstance(meaning, Closure) and len(words) == 1 and words[0] in found:
+            found[words[0]] = meaning.type
+    return found
 
 
 def _of_class(ctx: Context, callee: Callee) -> dict[str, Argument]:
@@ -276,6 +293,11 @@ def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     if outcome.deduced and not (outcome.reference or outcome.pointer or outcome.values or outcome.refs):
         if outcome.record is None:
             _return_object(ctx, outcome, objects.followed(expression_types.of(ctx, expr, scope)))
+    if outcome.deduced and not (outcome.reference or outcome.pointer):
+        closure = closures.held(ctx, expr, scope)
+        if closure is not None:
+            _return_closure(ctx, outcome, closure, scope)
+            return
     if outcome.record is not None:
         outcome.values += 1
         constructors.returned(ctx, constructors.unnamed(outcome.variable), outcome.record, expr, scope)
@@ -296,6 +318,11 @@ def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
             result = class_operators.as_number(ctx, expr, scope, kind=outcome.type)
         else:
             result = expressions.operand(ctx, expr, scope)
+        if outcome.deduced and not outcome.reference:
+            closure = closures.taken(ctx, result)
+            if closure is not None:
+                _return_closure(ctx, outcome, closures.without_expression(ctx, closure), scope)
+                return
         if outcome.reference:
             conditionals.note_place(ctx, result, expr, scope)
         else:
@@ -313,6 +340,16 @@ def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
         ctx.assign(outcome.variable, result)
 
 
+def _return_closure(ctx: Context, outcome: Outcome, closure: Closure, scope: LocalScope) -> None:
+    """A lambda is returned by value. What it refers to must live on."""
+    outcome.values += 1
+    ctx.assign(outcome.variable, ctx.out.fresh())
+    if ctx.out.depth != outcome.depth or closures.dangles(closure, scope):
+        closures.give_up(ctx, closure)
+    else:
+        outcome.closures.append(closure)
+
+
 def _is_number(variable: Variable) -> bool:
     """Is it a number that a thread has for itself, and no reference to another place?"""
     whole = variable.plain and not variable.array and variable.bound is None and not variable.constant
@@ -326,6 +363,9 @@ def _is_reference(ctx: Context, expr: tree.Expr, scope: LocalScope) -> bool:
     if isinstance(expr, tree.Name) and texts[at - 1] != "(":
         parameters = overloads.parameters_of(ctx.at.function) or ()
         named = [each for each in parameters if each.name == expr.text]
+        known = scope.constant_scope().bound.get(expr.text)
+        if isinstance(known, TypedConstant) and isinstance(known.type, Reference):
+            return True
         return named[0].reference if named else isinstance(scope.lookup(expr.text), View)
     category = value_categories.given(ctx, expr, scope).category
     if category is None:
@@ -503,6 +543,11 @@ def _bind_one(
     else:
         if reference or _is_deduced(parameter, function):
             result = expressions.operand(ctx, argument, scope)
+            closure = closures.taken(ctx, result)
+            if closure is not None:
+                if parameter.name:
+                    inner.names[parameter.name] = closure
+                return
             if reference and "const" not in parameter.words:
                 conditionals.note_place(ctx, result, argument, scope)
             if not reference and isinstance(result, Var) and result.index in ctx.variables.objects:
@@ -805,21 +850,27 @@ def body(
     inner: LocalScope,
     expr: tree.Call,
     kind: Type | None = None,
+    *,
+    by_category: bool = False,
 ) -> Value | Ref:
-    """What a call returns of a body, which stands where the call does. ``kind``: the type that it is declared to
-    return; None: not known, or of the whole function."""
+    """What a call returns of a body, which stands where the call does. ``kind``: the type that a lambda is declared to
+    return; None: not known, or of the whole function; ``by_category``: it returns ``decltype(auto)``."""
     line = ctx.at.line(expr.lo)
     span = ctx.at.span(expr.lo, expr.hi)
     point = ctx.out.next_point()
     ctx.out.reserve(2)  # for flags
     of_lambda = block is not ctx.at.body_of(function).statements
-    outcome = _outcome_of_lambda(ctx, kind) if of_lambda else _outcome(ctx, function, inner.constant_scope())
+    if of_lambda:
+        outcome = _outcome_of_lambda(ctx, kind)
+        outcome.by_category = by_category
+    else:
+        outcome = _outcome(ctx, function, inner.constant_scope())
     ctx.inlining.depth += 1
     ctx.inlining.outcomes.append(outcome)
     labels, ctx.inlining.labels = ctx.inlining.labels, ()
     again, ctx.inlining.again = ctx.inlining.again, {}
     with ctx.at.within(function), ctx.out.collect() as emitted, ctx.breaking(""):
-        whole = not of_lambda
+        whole, outcome.depth = not of_lambda, ctx.out.depth
         if not outcome.pointer:
             ctx.variables.readings[outcome.variable] = conversions.reading_of(outcome.type)
         statements.block(ctx, block, inner, braces=statements.braces_of(function) if whole else None)
@@ -833,6 +884,7 @@ def body(
     name = called_name(function) if whole else expr.callee.text if isinstance(expr.callee, tree.Name) else ""
     call = FollowedCall(name, called, line, ctx.at.elsewhere(expr.lo, expr.hi), point, ctx.out.point)
     ctx.inlining.calls.append((function if whole else None, call))
+    closures.hand_out(ctx, outcome, expr)
     if outcome.record is not None and outcome.values:
         lifetimes.begin_temporary(ctx, constructors.unnamed(outcome.variable), outcome.record, expr)
     if len(set(outcome.objects)) == 1 and outcome.values == len(outcome.objects):

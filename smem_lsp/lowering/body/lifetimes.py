@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from smem_lsp.elaborate import special_members
 from smem_lsp.elaborate.special_members import Special, class_name
 from smem_lsp.ir.nodes import Branch, Seq
-from smem_lsp.lowering.body import implicit_calls, inlining, methods, objects
+from smem_lsp.lowering.body import closures, implicit_calls, inlining, methods, objects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Boundary, Ending, LocalScope, Variable
 from smem_lsp.semantics.scope import bases_of
@@ -69,7 +69,11 @@ def elide(ctx: Context, variable: Variable) -> None:
 def full_expression(ctx: Context) -> Iterator[None]:
     """Inside, objects without a name come into being that end behind it ([class.temporary])."""
     outer, ctx.temporaries = ctx.temporaries, []
+    around, ctx.inlining.closures = ctx.inlining.closures, {}
     yield
+    for closure in ctx.inlining.closures.values():
+        closures.not_taken(ctx, closure)
+    ctx.inlining.closures = around
     for ending in reversed(ctx.temporaries):
         _end(ctx, ending)
     ctx.temporaries = outer

@@ -245,7 +245,7 @@ def run(
     inner = LocalScope(outer, constants=outer.constants.child(), boundary=Boundary.FUNCTION)
     inlining.bind(ctx, parameters, expr, scope, inner, function)
     ctx.inlining.done[function.island.head] = function
-    with ctx.instance_of(function, {**bound, "this": method.record}):
+    with ctx.instance_of(function, {**inlining.of_lambdas(bound, parameters, inner), "this": method.record}):
         if before is not None:
             before(inner)
             if isinstance(target, Variable):

@@ -45,9 +45,11 @@ from smem_lsp.lowering.state.local_scope import (
     Address,
     Closure,
     Ending,
+    LambdaType,
     LocalScope,
     Meaning,
     This,
+    Told,
     Variable,
     View,
 )
@@ -75,7 +77,8 @@ class Outcome:
     ``pointer``: it returns addresses; ``bound``: variables with the addresses of the places outside shared memory;
     ``type``: what it is declared to return, None: not known; ``record``: the class of the object that it returns, whose
     members are followed; ``objects``: those, and the numbers, that it returns by reference; ``deduced``: its type is
-    that of what it returns; ``by_category``: whether it is a reference, too."""
+    that of what it returns; ``by_category``: whether it is a reference, too; ``closures``: the lambdas that it returns;
+    ``depth``: of the list of its nodes, where no branch and no loop is around a ``return``."""
 
     variable: int
     reference: bool
@@ -88,6 +91,8 @@ class Outcome:
     objects: list[int] = field(default_factory=list)
     deduced: bool = False
     by_category: bool = False
+    closures: list[Closure] = field(default_factory=list)
+    depth: int = 0
 
     @property
     def number(self) -> bool:
@@ -124,7 +129,7 @@ class Inlining:
     members: list[tuple[Definition, Scope | None]] = field(
         default_factory=list
     )  # the functions, with the scopes of the classes that they stand in
-    instance: tuple[Argument | int, ...] = ()  # template arguments that static arrays belong to
+    instance: tuple[Told, ...] = ()  # template arguments that static arrays belong to
     labels: tuple[str, ...] = ()  # of the innermost function: those that a jump may lead forward to
     jumps: dict[int, dict[str, list[int]]] = field(
         default_factory=dict
@@ -137,6 +142,9 @@ class Inlining:
     referred: dict[int, Variable] = field(
         default_factory=dict
     )  # numbers of a thread that functions have returned by reference
+    closures: dict[int, Closure] = field(
+        default_factory=dict
+    )  # lambdas that calls in this full expression return, by the variable of the result, until somebody takes them
 
 
 _ATOMIC_OBJECTS = ("cuda::atomic<", "cuda::std::atomic<")
@@ -243,11 +251,11 @@ class Context:
         return function.body
 
     @contextmanager
-    def instance_of(self, function: Function, bound: Mapping[str, Argument]) -> Iterator[None]:
+    def instance_of(self, function: Function, bound: Mapping[str, Argument | LambdaType]) -> Iterator[None]:
         """Inside, static arrays belong to the instance of ``function`` with these template arguments."""
         outer = self.inlining.instance
         self.inlining.instance = tuple(map(_told_apart, bound.values()))
-        if any(map(is_open, bound.values())) and self.dialect.shared in function.definition.words:
+        if any(map(_is_open, bound.values())) and self.dialect.shared in function.definition.words:
             self.limits.note_unexact(f"the template arguments of {function.name} are not known")
         try:
             yield
@@ -256,19 +264,24 @@ class Context:
 
     @contextmanager
     def lambda_instance(self, closure: Closure, given: Sequence[Type | None]) -> Iterator[None]:
-        """Inside the body of a lambda with static arrays, they belong to the instance of the function that it stands
-        in, and to that of its call operator, which is a template in the types ``given`` ([expr.prim.lambda])."""
+        """Inside the body of a lambda, static arrays belong to the instance of the function that it stands in, and to
+        that of its call operator, which is a template in the types ``given`` ([expr.prim.lambda])."""
         outer = self.inlining.instance
-        inside = closure.function is self.at.function
-        self.inlining.instance = (*outer, *given) if inside else tuple(given)
-        if any(map(is_open, given)) or not (inside or closure.function is self.at.kernel):
-            why = f"which instance of a lambda of {closure.function.name} is called is not known"
-            self.limits.note_unexact(why)
-            self.limits.note_unknown(why, accesses=1)
+        self.inlining.instance = (*closure.instance, *given)
         try:
             yield
         finally:
             self.inlining.instance = outer
+
+    def knows_instance(self, closure: Closure, given: Sequence[Type | None]) -> bool:
+        """Is it known which of the instances of a lambda is called? In one body they all are of one instance of it."""
+        inside = closure.function is self.at.function
+        if not any(map(_is_open, given if inside else (*closure.instance, *given))):
+            return True
+        why = f"which instance of a lambda of {closure.function.name} is called is not known"
+        self.limits.note_unexact(why)
+        self.limits.note_unknown(why, accesses=1)
+        return False
 
     @contextmanager
     def counting(self, counters: frozenset[int]) -> Iterator[None]:
@@ -643,6 +656,10 @@ class Context:
         return Var(variable)
 
 
-def _told_apart(argument: Argument) -> Argument | int:
+def _told_apart(argument: Argument | LambdaType) -> Told:
     """What tells the instances of a template apart: an integer is the same one in any type."""
     return argument if not isinstance(argument, TypedConstant) or argument.n is None else argument.n
+
+
+def _is_open(argument: Told) -> bool:
+    return not isinstance(argument, int | LambdaType) and is_open(argument)

@@ -36,6 +36,7 @@ class Emitter:
 
     at: Position
     items: list[Node] = field(default_factory=list)
+    depth: int = 0  # lists that are open around it
     point: int = 0  # the last one that was given out
     _keys: int = 0
     # branch or loop, by its id -> what ``changed_in`` found in it
@@ -215,8 +216,10 @@ class _Collecting:
         self._outer = self._emitter.items
         found: list[Node] = []
         self._emitter.items = found
+        self._emitter.depth += 1
         return found
 
     def __exit__(self, *error: object) -> None:
         self._emitter.forget(self._emitter.items)
         self._emitter.items = self._outer
+        self._emitter.depth -= 1

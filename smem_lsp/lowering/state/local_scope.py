@@ -8,12 +8,13 @@ from dataclasses import field
 
 from smem_lsp.ir.values import Value
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.semantics.entities import Functions, TypedConstant
+from smem_lsp.semantics.entities import Argument, Functions, TypedConstant, is_open
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Record, Reference, Type
 from smem_lsp.source import record
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Function
 
 
@@ -91,15 +92,40 @@ class Group:
 
 
 @record
+class LambdaType:
+    """The type of a lambda, which no other one has ([expr.prim.lambda.closure]/1). ``at``: its first token in the body
+    of a function; ``instance``: the template arguments there."""
+
+    definition: Definition
+    at: int
+    instance: tuple[Told, ...]
+
+
+Told = Argument | LambdaType | int  # what tells instances of a template apart
+
+
+@record
 class Closure:
     """A lambda; ``base``: what its token ranges are relative to in the body of ``function``; ``copies``: what it has
-    captured by copy."""
+    captured by copy; ``references``: what its body or a capture names and would have by reference; ``instance``: the
+    template arguments that its static arrays belong to; ``ending``: objects of its own whose destructors run code,
+    where no block ends them."""
 
     node: tree.Lambda
     base: int
     scope: LocalScope
     function: Function
     copies: frozenset[str] = frozenset()
+    references: frozenset[str] = frozenset()
+    instance: tuple[Told, ...] = ()
+    ending: tuple[Ending, ...] = ()
+
+    @property
+    def type(self) -> LambdaType | None:
+        """Its type; None: which instance of its function makes it is not known."""
+        if any(is_open(each) for each in self.instance if not isinstance(each, int | LambdaType)):
+            return None
+        return LambdaType(self.function.definition, self.base + self.node.lo, self.instance)
 
 
 @dataclass(frozen=True, slots=True)
