@@ -61,12 +61,12 @@ def name_telling(
     """Are there any of these words, or names of functions that reach them, among some words of the text?"""
     telling = telling_functions(unit, helpers, file_scope, spelled)
     called = _calling(words)
-    return _OF_OBJECTS in telling or not (spelled.isdisjoint(called) and telling.isdisjoint(called))
+    return not (spelled.isdisjoint(called) and telling.isdisjoint(called))
 
 
-_OF_OBJECTS = (
-    "operator"  # the name of ``operator()`` and ``operator[]``: whatever is called or indexed may mean them
-)
+OF_OBJECTS = "operator"
+"""The name of ``operator()`` and ``operator[]``, which whatever is called or indexed may mean."""
+
 _SUFFIX = regex(r"_[A-Za-z_]\w*$")
 
 
