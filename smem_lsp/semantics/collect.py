@@ -57,6 +57,11 @@ def collect(
         into.odd = True
 
 
+def guides_of(name: str) -> str:
+    """What the deduction guides of a class template are declared as: no name that a text can spell."""
+    return f"->{name}"
+
+
 class _Collector:
     __slots__ = ("access", "depth", "hi", "in_class", "into", "kinds", "source", "texts")
 
@@ -404,8 +409,9 @@ class _Collector:
         before = named_at - 2 if self.texts[named_at - 1] == "~" else named_at - 1
         if name and self.kinds[before] == "SCOPE":  # of a class or a namespace: no name of this scope
             name = f"::{name}"
-        guide = set(texts[:-1]) <= {"explicit"} and self._leads_to_type(self.source.after(lp))
-        if name and not guide:
+        if set(texts[:-1]) <= {"explicit"} and self._leads_to_type(self.source.after(lp)):
+            name = guides_of(name)
+        if name:
             constexpr = "constexpr" in texts or "consteval" in texts
             self.into.add(
                 FunctionDecl(

@@ -35,7 +35,7 @@ def bind_call(
     names = {parameter.name for parameter in parameters}
     deduced: dict[str, Argument] = dict(zip((p.name for p in parameters), explicit))
     for declaration, kind in zip(function.parameters or (), given):
-        _deduce(declaration, kind, names, deduced)
+        deduce(declaration, kind, names, deduced)
     home = function_scope(top, function).parent or top
     ordered: list[Argument] = []
     for parameter in parameters:
@@ -52,7 +52,7 @@ def bind_call(
     return template_arguments.fit(parameters, ordered, home)
 
 
-def _deduce(
+def deduce(
     declaration: tree.Declaration, kind: Type | None, names: set[str], deduced: dict[str, Argument]
 ) -> None:
     """Match ``T*``, ``const T&``, ``T`` or ``C<T, N>`` against the type of an argument."""

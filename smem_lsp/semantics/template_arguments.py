@@ -79,15 +79,18 @@ def instantiate(
     A specialisation is chosen only if it surely matches and surely no other does.
     """
     primaries = [d for d in decls if d.arguments is None]
-    whole = [d for d in primaries if d.body is not None]
-    if len(whole) > 1 or not primaries:
-        return None
-    if any(isinstance(each, tree.Opaque) for each in given):
+    if not primaries or any(isinstance(each, tree.Opaque) for each in given):
         return None
     # a declaration before the definition may have the defaults
     defaults = max(primaries, key=lambda d: sum(p.default is not None for p in d.parameters or ()))
     arguments = fit(defaults.parameters or (), [where.argument(each) for each in given], home)
-    if arguments is None:
+    return None if arguments is None else instance_of(decls, home, arguments)
+
+
+def instance_of(decls: Sequence[ClassDecl], home: Scope, arguments: tuple[Argument, ...]) -> Record | None:
+    """The same with all of its ``arguments``."""
+    whole = [d for d in decls if d.arguments is None and d.body is not None]
+    if len(whole) > 1:
         return None
     matching: list[tuple[ClassDecl, tuple[Argument, ...]]] = []
     for special in decls:

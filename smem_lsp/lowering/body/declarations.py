@@ -371,6 +371,8 @@ def _declare_special(
         and isinstance(initializer, tree.Call | tree.Binary | tree.Index | tree.Unary | tree.Ternary)
     ):
         record = _deduced_class(ctx, declaration, declarator, initializer, scope)
+    if record is None and len(declaration.names) == 1 and declarator.name:
+        record = _of_deduced_template(declaration, declarator, scope)
     if record is not None and declarator.name:
         constructors.declare(ctx, declaration, declarator, record, scope)
         return True
@@ -396,6 +398,23 @@ def _takes_closure(declaration: tree.Declaration, declarator: tree.Declarator) -
     plain = {"auto", "const", "constexpr"}.issuperset(declaration.words) and "auto" in declaration.words
     marks = declarator.pointers in ([], ["&"], ["&&"])
     return plain and marks and not declarator.dims and bool(declarator.name)
+
+
+def _of_deduced_template(
+    declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
+) -> Record | None:
+    """The class of ``Pair p(1, x);``."""
+    words = {"static", "extern", "constexpr", "auto"}.intersection(declaration.words)
+    if words or declarator.pointers or declarator.dims or declarator.function:
+        return None
+    initializer = declarator.initializer
+    listed = initializer.items if isinstance(initializer, tree.Braces) else [initializer]
+    record = objects.deduced(declaration.names[0], [each for each in listed if each is not None], scope)
+    if record is not None:
+        constants = scope.declare_constants()
+        constants.values.pop(declarator.name, None)
+        constants.bound[declarator.name] = TypedConstant(record)
+    return record
 
 
 def _deduced_class(

@@ -162,7 +162,7 @@ def _takes_several(ctx: Context, field: Field, argument: tree.Expr, scope: Local
     if isinstance(argument, tree.Braces):
         return False
     kind = plain_type(field.type)
-    if field.reference or "*" in field.declarator.pointers:
+    if field.reference or field.pointer:
         return False
     if isinstance(kind, Record) and not special_members.constructors(kind):
         return expression_types.of(ctx, argument, scope) != kind
@@ -217,7 +217,7 @@ def _initialize_member(
     elif not arguments:
         ctx.assign(member.index, Const(0))
     else:
-        if "*" in field.declarator.pointers:
+        if field.pointer:
             result = expressions.address(ctx, arguments[0], scope)
         else:
             result = effects.load(ctx, expressions.operand(ctx, arguments[0], scope), arguments[0])

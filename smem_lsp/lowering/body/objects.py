@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from smem_lsp.elaborate import deduced_classes
 from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside, specializations
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.elaborate.virtual_functions import with_bases
@@ -39,10 +40,13 @@ from smem_lsp.semantics.declarations import (
     UsingDecl,
     declaration_tree,
 )
+from smem_lsp.semantics.entities import Template
+from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.scope import Scope, bases_of
 from smem_lsp.semantics.types import (
     Array,
     Enum,
+    Pointer,
     Record,
     Reference,
     Scalar,
@@ -85,7 +89,12 @@ class Field:
     @property
     def indirect(self) -> bool:
         """Is it a pointer or a reference?"""
-        return self.reference or bool(self.declarator.pointers)
+        return self.reference or self.pointer or bool(self.declarator.pointers)
+
+    @property
+    def pointer(self) -> bool:
+        """Also ``T a;`` where ``T`` is ``int*``."""
+        return "*" in self.declarator.pointers or isinstance(plain_type(self.type), Pointer)
 
 
 def record_of(declaration: tree.Declaration, declarator: tree.Declarator, constants: Scope) -> Record | None:
@@ -93,6 +102,19 @@ def record_of(declaration: tree.Declaration, declarator: tree.Declarator, consta
     if declarator.pointers or declarator.dims or declarator.function or "{}" in declaration.words:
         return None
     return followed(type_of.variable_type(declaration, declarator, constants))
+
+
+def deduced(name: tree.Name, arguments: Sequence[tree.Expr], scope: LocalScope) -> Record | None:
+    """The class of an object that is made of some arguments, whose template's are deduced; None: another one, or it is
+    not followed."""
+    constants = scope.constant_scope()
+    meaning = None if name.templated else constants.resolve(name)
+    if not isinstance(meaning, Template):
+        return None
+    kinds = [
+        None if isinstance(each, tree.Braces) else evaluate_value(each, constants).type for each in arguments
+    ]
+    return followed(deduced_classes.deduced(meaning, kinds))
 
 
 def followed(kind: Type | None) -> Record | None:

@@ -12,6 +12,7 @@ from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import type_of
+from smem_lsp.semantics.entities import Template
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.types import Record, Type
 from smem_lsp.syntax import tree
@@ -84,10 +85,13 @@ def converted(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Variable | No
 
 def made(expr: tree.Expr, scope: LocalScope) -> Record | None:
     """The class of such an object; None: another expression, or not followed."""
-    name, _ = made_by(expr)
+    name, arguments = made_by(expr)
     if name is None or scope.lookup(name.text) is not None:
         return None
-    return objects.followed(constructors.as_record(scope.constant_scope().resolve(name)))
+    meaning = scope.constant_scope().resolve(name)
+    if isinstance(meaning, Template):
+        return objects.deduced(name, arguments, scope)
+    return objects.followed(constructors.as_record(meaning))
 
 
 def call_temporary(ctx: Context, made: tree.Expr, expr: tree.Call, scope: LocalScope) -> Value | Ref | None:
