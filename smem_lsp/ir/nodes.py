@@ -582,14 +582,14 @@ Axes = tuple[int | None, int | None, int | None]  # extents; None where one is n
 Configuration = tuple[object, ...]
 
 
-PassedMembers = tuple[tuple[int, str, HostTerm], ...]
+PassedMembers = tuple[tuple[int, str, str, HostTerm], ...]
 
 
 @record(deep=True)
 class HostTerms:
     """What host code passes to a launch, as terms; None where nothing is known. ``arguments``: those of the kernel;
     ``template``: its explicit template arguments; ``members``: integers in those arguments that are objects, each with
-    the position of the argument and its name."""
+    the position of the argument, its class, and the members and elements that lead to it."""
 
     block: tuple[HostTerm | None, HostTerm | None, HostTerm | None] = (None, None, None)
     grid: tuple[HostTerm | None, HostTerm | None, HostTerm | None] = (None, None, None)

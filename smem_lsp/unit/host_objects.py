@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from smem_lsp.ir.host_terms import HostTerm, constant
 from smem_lsp.semantics import collect, type_of
+from smem_lsp.semantics.arithmetic import converted
 from smem_lsp.semantics.declarations import declaration_tree
+from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Record, Type, plain_type, scalar_of
+from smem_lsp.semantics.types import LONG, Record, Type, plain_type, scalar_of, vector_element
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.source.record import dataclass
@@ -86,6 +91,37 @@ def _fields(record: Record) -> tuple[Field, ...]:
             )
     private = record.decl.tag == "class" and any(not member.access for member in inside.members)
     return () if private or len(found) > _MOST_FIELDS else tuple(found)
+
+
+def class_of(kind: Type | None) -> str:
+    """The name of a class, or of a vector; "" of another type."""
+    plain = plain_type(kind)
+    if isinstance(plain, Record):
+        return plain.decl.name
+    scalar = scalar_of(plain)
+    return "" if scalar is None or vector_element(scalar.name) is None else scalar.name
+
+
+def as_passed(kind: Type | None, argument: HostTerm) -> HostTerm | None:
+    """An integer as what has this type gets it; None: it is none, or may be cut."""
+    scalar = scalar_of(plain_type(kind))
+    if scalar is None or scalar.kind not in ("int", "bool"):
+        return None
+    n = converted(argument.number, LONG, scalar)
+    if n is not None:  # as an unsigned one, -1 is the largest number
+        return constant(n)
+    whole = scalar.size >= 4 and (scalar.signed or all(count > 0 for _, count in argument.products))
+    return argument if whole else None
+
+
+def parts_of_constant(made: TypedConstant, path: str = "") -> Iterator[tuple[str, int]]:
+    """The integers in a constant object, each with the members and elements that lead to it."""
+    for name, member in made.members or ():
+        checkpoint()
+        inner = path + (name if name[:1] == "[" else f".{name}")
+        if member.n is not None:
+            yield inner, member.n
+        yield from parts_of_constant(member, inner)
 
 
 _LISTS = frozenset(("vector", "array", "initializer_list"))

@@ -25,16 +25,14 @@ from smem_lsp.ir.host_terms import (
 from smem_lsp.ir.nodes import Comparison, HostTerms, InWords, LaunchFact, LaunchSite
 from smem_lsp.ir.tensor_maps import CLASSES, box_of
 from smem_lsp.ir.values import Sym, Value, operator_of
-from smem_lsp.semantics.arithmetic import converted
 from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
 from smem_lsp.semantics.function_scope import counts, function_scope, parameters_of
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import LONG, Type, plain_type, scalar_of
 from smem_lsp.source import record
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax.parse import Function
-from smem_lsp.unit.host_objects import fields_of
+from smem_lsp.unit.host_objects import as_passed, class_of
 from smem_lsp.unit.host_values import Axes
 
 NO_TERMS = HostTerms()
@@ -275,31 +273,17 @@ def _passed(terms: HostTerms, kernel: Function, scope: Scope) -> Iterator[tuple[
         declarator = declaration.declarators[0] if len(declaration.declarators) == 1 else None
         if declarator is None or declarator.pointers or declarator.dims:
             continue
-        members = {name: term for at, name, term in terms.members if at == position}
-        if members:
-            typed = scope.bound.get(declarator.name)
-            fields = fields_of(typed.type) if isinstance(typed, TypedConstant) else ()
-            for field in fields:
-                if field.name in members:
-                    yield from _as_passed(f"{declarator.name}.{field.name}", field.type, members[field.name])
+        typed = scope.bound.get(declarator.name)
+        kind = typed.type if isinstance(typed, TypedConstant) else None
+        for at, of_class, path, term in terms.members:
+            if at == position and of_class and of_class == class_of(kind):
+                yield declarator.name + path, term
         if argument is None:
             continue
         if not CLASSES.isdisjoint(declaration.words):
             if argument.symbol is None:
                 yield box_of(declarator.name), argument
             continue
-        typed = scope.bound.get(declarator.name)
-        if isinstance(typed, TypedConstant):
-            yield from _as_passed(declarator.name, typed.type, argument)
-
-
-def _as_passed(name: str, kind: Type | None, argument: HostTerm) -> Iterator[tuple[str, HostTerm]]:
-    """An integer that is passed to what has this type."""
-    scalar = scalar_of(plain_type(kind))
-    if scalar is None or scalar.kind not in ("int", "bool"):
-        return
-    n = converted(argument.number, LONG, scalar)
-    if n is not None:  # in the type of the parameter: as an unsigned one, -1 is the largest number
-        yield name, constant(n)
-    elif scalar.size >= 4 and (scalar.signed or all(count > 0 for _, count in argument.products)):
-        yield name, argument
+        passed = as_passed(kind, argument)
+        if passed is not None:
+            yield declarator.name, passed

@@ -17,7 +17,7 @@ from smem_lsp.unit.host_callees import Callees
 from smem_lsp.unit.host_calls import Calls
 from smem_lsp.unit.host_declarations import is_expansion
 from smem_lsp.unit.host_expressions import Effort, extents_of
-from smem_lsp.unit.host_objects import fields_of
+from smem_lsp.unit.host_objects import as_passed, class_of, fields_of, parts_of_constant
 from smem_lsp.unit.host_unfollowed import is_chosen
 from smem_lsp.unit.host_values import (
     ZERO,
@@ -115,7 +115,7 @@ class LaunchFinder(Calls):
         are objects."""
         terms: list[HostTerm | None] = []
         types: list[Type | None] | None = []
-        members: list[tuple[int, str, HostTerm]] = []
+        members: list[tuple[int, str, str, HostTerm]] = []
         for each in exprs:
             if is_expansion(each):
                 pack = self.pack_of(path, each)
@@ -133,26 +133,28 @@ class LaunchFinder(Calls):
 
     def _passed_members(
         self, path: Path, expr: tree.Expr, value: HostValue | None
-    ) -> Iterator[tuple[str, HostTerm]]:
-        """The integer members of an object that a kernel gets a copy of."""
-        constant = evaluate_value(expr, self.scope(path, expr))
-        for name, member in constant.members or ():
-            if member.n is not None:
-                yield name, number(member.n).term
+    ) -> Iterator[tuple[str, str, HostTerm]]:
+        """The integers in an object that a kernel gets a copy of."""
+        known = evaluate_value(expr, self.scope(path, expr))
+        of_class = class_of(known.type)
+        if isinstance(value, Extents):
+            for axis, term in zip("xyz", value.axes):
+                if term is not None:
+                    yield "dim3", f".{axis}", term
+        for name, n in parts_of_constant(known):
+            yield of_class, name, number(n).term
         made = expr.listed if isinstance(expr, tree.Cast) else None
-        if constant.members is not None or (made is None and not isinstance(value, (Place, Object))):
+        if known.members is not None or (made is None and not isinstance(value, (Place, Object))):
             return
-        fields = fields_of(constant.type)
-        if not fields:
-            return
-        if made is not None:
-            given = self.members_given(path, fields, made)
-        else:
-            given = self.members_of(path, value, fields)
+        fields = fields_of(known.type)
+        given = (
+            self.members_of(path, value, fields) if made is None else self.members_given(path, fields, made)
+        )
         for field in fields:
             term = term_of(given.get(field.name))
-            if term is not None and (field.counts or term.number is not None):
-                yield field.name, term
+            passed = None if term is None else as_passed(field.type, term)
+            if passed is not None:
+                yield of_class, f".{field.name}", passed
 
     def _record(
         self,
@@ -183,7 +185,7 @@ class LaunchFinder(Calls):
         if n is not None and not 0 <= n <= _MOST_BYTES:
             impossible = None if size is None else self._impossible(path, size)
             n, passed = None, None
-        of_members = (term for _, _, term in members)
+        of_members = (member[-1] for member in members)
         terms = (*block, *grid, None if passed is None else passed.term, *arguments, *of_members)
         symbols: set[Symbol] = set()
         for term in terms:

@@ -12,6 +12,7 @@ struct P { int shift, by; };
 struct R { int by = 1; int more = 3; };
 struct W { unsigned char small; unsigned by; };
 constexpr R fixed{2}, other{1};
+struct N { struct In { int b; } in; int a[2]; };
 struct S { int n; static constexpr int by = 1, twice = 2; };
 struct Made { int by; Made(int n) : by(n) {} };
 """
@@ -52,6 +53,9 @@ void host(int* o, int n) {{ {host} }}"""
             "W q = {}; q.small = 7; k<<<1, 64>>>(o, q);",
         ),
         ("R p", "t / p.by", "k<<<1, 64>>>(o, other);", "k<<<1, 64>>>(o, fixed);"),
+        ("N p", "t / p.in.b", "k<<<1, 64>>>(o, N{{1}, {2, 2}});", "k<<<1, 64>>>(o, N{{2}, {1, 1}});"),
+        ("N p", "t / p.a[1]", "k<<<1, 64>>>(o, N{{2}, {2, 1}});", "k<<<1, 64>>>(o, N{{1}, {1, 2}});"),
+        ("dim3 p", "t / p.x", "k<<<1, 64>>>(o, dim3(1, 2));", "k<<<1, 64>>>(o, dim3(2, 1));"),
         ("W p", "t / p.by", "k<<<1, 64>>>(o, W{2, 1});", "k<<<1, 64>>>(o, W{1, 2});"),
     ],
 )

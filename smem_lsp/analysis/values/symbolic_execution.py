@@ -541,19 +541,22 @@ class _Walk:
             return self.table.op(operator, *map(self.term, args))
         return self.other(value, tuple(map(self.term, args)))
 
+    def part_of_parameter(self, part: Term) -> Term:
+        """A member or an element, as launches pass it."""
+        known = self.passed.get(part.name) if isinstance(part, Sym) else None
+        return part if known is None else self.followed(known)
+
     def other(self, value: ir.Op, args: tuple[Term, ...]) -> Term:
         operator = value.operator
         if operator is ir.Operator.ELEMENT and isinstance(args[0], Sym) and isinstance(args[1], Const):
-            return self.table.sym(f"{args[0].name}[{args[1].n}]")
+            return self.part_of_parameter(self.table.sym(f"{args[0].name}[{args[1].n}]"))
         if operator in _LOADS:  # the last operand distinguishes them
             constant = operator is ir.Operator.READONLY or self.untouched.covers(args[0])
             level = Level.BLOCK if constant else Level.THREAD
             lasting = operator is ir.Operator.READONLY or (constant and self.untouched.lasts(args[0]))
             return self.table.opaque("load", args, level=level, steady=constant, lasting=lasting)
         if operator is ir.Operator.MEMBER:
-            made = self.table.member(value.spelling, args[0])
-            known = self.passed.get(made.name) if isinstance(made, Sym) else None
-            return made if known is None else self.followed(known)
+            return self.part_of_parameter(self.table.member(value.spelling, args[0]))
         if operator.is_named:
             found = exact(self.table, value.spelling, args)
             if found is None:
