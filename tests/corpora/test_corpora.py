@@ -16,7 +16,7 @@ from smem_lsp.output import json_
 SCHEMA = json.loads((Path(json_.__file__).parent / "schema.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("corpus", corpora(), ids=lambda corpus: corpus.name)
 def test_corpus(corpus: Corpus, capfd: pytest.CaptureFixture[str]) -> None:
     try:

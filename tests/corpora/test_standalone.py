@@ -37,7 +37,7 @@ def compared(reports: list[KernelReport], compiled: list[Entry]) -> Iterator[tup
             yield report, named[0]
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.parametrize("file", standalone(), ids=lambda file: file.path.rpartition("/")[2])
 def test_exact_bytes_are_those_of_ptxas(file: Standalone, capfd: pytest.CaptureFixture[str]) -> None:
     compiler = require(nvcc(), "nvcc is not installed")
@@ -60,7 +60,7 @@ def test_exact_bytes_are_those_of_ptxas(file: Standalone, capfd: pytest.CaptureF
     assert wrong == []
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.parametrize("file", standalone(), ids=lambda file: file.path.rpartition("/")[2])
 def test_the_background_says_what_ptxas_says(file: Standalone, capfd: pytest.CaptureFixture[str]) -> None:
     """Registers and static bytes on the way that they take to an editor, against another run of nvcc."""

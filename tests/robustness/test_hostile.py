@@ -19,7 +19,7 @@ _FIFTH = sorted(HOSTILE)[::5]
 
 
 @pytest.mark.slow(seconds=8)
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.skipif(not hasattr(__import__("os"), "wait4"), reason="asks the system what a process has used")
 @pytest.mark.parametrize("name", _FIFTH)
 def test_a_hostile_text_has_an_end(name: str, tmp_path: Path) -> None:

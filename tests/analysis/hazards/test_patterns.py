@@ -22,7 +22,7 @@ def told(text: str) -> set[str]:
     return set(codes(check(text), among=JUDGED))
 
 
-@pytest.mark.sampled(one_in=2)
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize(("pattern", "number", "instead", "wanted"), CASES)
 def test_with_the_block_in_sight(
     pattern: Pattern, number: int, instead: str, wanted: tuple[str, ...]
@@ -30,7 +30,7 @@ def test_with_the_block_in_sight(
     assert told(pattern.text(number, instead)) == set(wanted)
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize(("pattern", "number", "instead", "wanted"), CASES)
 def test_without_a_launch_nothing_else_is_said(
     pattern: Pattern, number: int, instead: str, wanted: tuple[str, ...]
