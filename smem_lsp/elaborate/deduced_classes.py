@@ -8,6 +8,7 @@ not known.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from smem_lsp.elaborate import special_members
 from smem_lsp.semantics import collect, deduction, template_arguments, type_of
@@ -17,12 +18,12 @@ from smem_lsp.semantics.declarations import (
     Parameter,
     Range,
     Source,
-    declaration_tree,
 )
 from smem_lsp.semantics.entities import Argument, Template
 from smem_lsp.semantics.scope import Scope, instance
 from smem_lsp.semantics.types import Record, Type, plain_type
 from smem_lsp.source import checkpoint, record
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 
 
@@ -47,11 +48,11 @@ def deduced(template: Template, given: Sequence[Type | None]) -> Record | None:
         return None
     home = classes[0][1]
     copied = plain_type(given[0]) if len(given) == 1 else None
-    if isinstance(copied, Record) and copied.decl.name == primary.name and copied.scope.parent is not None:
-        if any(copied.decl is decl for decl, _ in classes):
-            return copied
+    if isinstance(copied, Record) and any(copied.decl is decl for decl, _ in classes):
+        return copied
     found: list[Record] = []
-    candidates = _candidates(primary, home)
+    open_ = instance(primary, home, (None,) * len(primary.parameters or ()))
+    candidates = _CANDIDATES.of(home.state.store, open_, partial(_candidates, open_, home))
     if candidates is None:
         return None
     for candidate in candidates:
@@ -69,10 +70,13 @@ def deduced(template: Template, given: Sequence[Type | None]) -> Record | None:
     return found[0] if len(found) == 1 else None
 
 
-def _candidates(primary: ClassDecl, home: Scope) -> list[_Candidate] | None:
-    """None: one of them is a template of its own."""
+_CANDIDATES = Query[Record, Sequence[_Candidate] | None]("what the arguments of a class template follow from")
+
+
+def _candidates(open_: Record, home: Scope) -> Sequence[_Candidate] | None:
+    """``open_``: the instance of unknown arguments. None: one of them is a template of its own."""
+    primary = open_.decl
     parameters = primary.parameters or ()
-    open_ = instance(primary, home, tuple(None for _ in parameters))
     found = list(_guides(primary, home))
     made = special_members.constructors(open_)
     if any(decl.parameters is not None for decl in made) or special_members.inherits_constructors(open_):
@@ -85,7 +89,7 @@ def _candidates(primary: ClassDecl, home: Scope) -> list[_Candidate] | None:
     if not made:
         found.append(_Candidate(parameters, (), primary.source))
         if not found[:-1]:
-            members = tuple(_members(primary))
+            members = tuple(_alone(*each) for each in special_members.data_members(primary))
             found.append(_Candidate(parameters, members, primary.source, aggregate=True))
     return found
 
@@ -109,18 +113,11 @@ def _declared(decl: FunctionDecl) -> tuple[tree.Declaration, ...] | None:
     return tuple(each for each in parsed if isinstance(each, tree.Declaration))
 
 
-def _members(primary: ClassDecl) -> Iterator[tree.Declaration]:
-    """The data members of an aggregate, each on its own."""
-    for member in collect.inside(primary).members:
-        checkpoint()
-        parsed = None if member.record is not None else declaration_tree(primary.source, member.range)
-        if parsed is None or {"static", "typedef", "friend"} & set(parsed.words):
-            continue
-        for declarator in parsed.declarators:
-            if not declarator.function:
-                yield tree.Declaration(
-                    parsed.lo, parsed.hi, parsed.words, [declarator], parsed.declarators_at, parsed.names
-                )
+def _alone(declared: tree.Declaration, declarator: tree.Declarator) -> tree.Declaration:
+    """The declaration of one of several."""
+    return tree.Declaration(
+        declared.lo, declared.hi, declared.words, [declarator], declared.declarators_at, declared.names
+    )
 
 
 def _takes(candidate: _Candidate, count: int) -> bool:

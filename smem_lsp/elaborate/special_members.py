@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from smem_lsp.semantics import collect, type_of
-from smem_lsp.semantics.declarations import FunctionDecl, UsingDecl, declaration_tree
+from smem_lsp.semantics.declarations import ClassDecl, FunctionDecl, UsingDecl, declaration_tree
 from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Array, Qualified, Record, Sequence, Type
 from smem_lsp.source import checkpoint
@@ -112,18 +112,22 @@ def parts(record: Record) -> list[Record]:
 
 def member_classes(record: Record) -> Iterator[Record]:
     """The classes of the data members that a class declares itself, in order; an array counts as its element."""
-    source = record.decl.source
-    for member in collect.inside(record.decl).members:
-        checkpoint()
-        parsed = None if member.record is not None else declaration_tree(source, member.range)
-        if parsed is None or {"static", "typedef", "friend"} & set(parsed.words):
-            continue
-        for declarator in parsed.declarators:
-            if declarator.pointers or declarator.function:
-                continue
-            kind = element_of(type_of.variable_type(parsed, declarator, record.scope))
+    for declaration, declarator in data_members(record.decl):
+        if not declarator.pointers:
+            kind = element_of(type_of.variable_type(declaration, declarator, record.scope))
             if isinstance(kind, Record):
                 yield kind
+
+
+def data_members(decl: ClassDecl) -> Iterator[tuple[tree.Declaration, tree.Declarator]]:
+    """The data members that a class declares itself, in order, but for those of a class without a name and those that
+    are not understood."""
+    for member in collect.inside(decl).members:
+        checkpoint()
+        parsed = None if member.record is not None else declaration_tree(decl.source, member.range)
+        if parsed is None or {"static", "typedef", "friend"} & set(parsed.words):
+            continue
+        yield from ((parsed, each) for each in parsed.declarators if not each.function)
 
 
 def element_of(kind: Type | None) -> Type | None:

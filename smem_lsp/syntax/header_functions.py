@@ -14,6 +14,7 @@ from smem_lsp.syntax.functions import FunctionIsland, find_functions, has_unknow
 from smem_lsp.syntax.headers import Piece, joined
 from smem_lsp.syntax.lexer import Tokens, packed
 from smem_lsp.syntax.macros import TokenList
+from smem_lsp.syntax.said_outside import find_said_outside, merged
 from smem_lsp.syntax.shared_outside import SharedOutside, find_shared_outside
 from smem_lsp.syntax.symbols import Names, collect
 
@@ -65,6 +66,7 @@ class Headers:
     words: frozenset[str]
     definitions: Mapping[str, tuple[HeaderFunction, ...]]
     shared_outside: tuple[SharedOutside, ...]
+    said_outside: Mapping[str, frozenset[str]]
 
     @cached_property
     def _unnamed(self) -> Reached:
@@ -99,7 +101,7 @@ class Headers:
 def read_headers(header: Tokens, pieces: Sequence[Piece]) -> Headers:
     """The names and functions that a file needs from its headers. ``header``: the tokens of all ``pieces``."""
     names, declared, changing, prototypes = Names.empty(), set[str](), set[str](), set[str]()
-    words, shared = set[str](), list[SharedOutside]()
+    words, shared, said = set[str](), list[SharedOutside](), list[Mapping[str, frozenset[str]]]()
     definitions: dict[str, tuple[HeaderFunction, ...]] = {}
     start = 0
     for group in _groups(pieces):
@@ -111,6 +113,7 @@ def read_headers(header: Tokens, pieces: Sequence[Piece]) -> Headers:
         prototypes |= part.prototypes
         words |= part.words
         shared += part.shared
+        said.append(part.said)
         for name, island in part.for_device:
             function = HeaderFunction(header, island.moved(start))
             definitions[name] = (*definitions.get(name, ()), function)
@@ -124,6 +127,7 @@ def read_headers(header: Tokens, pieces: Sequence[Piece]) -> Headers:
         frozenset(words),
         definitions,
         tuple(shared),
+        merged(said),
     )
 
 
@@ -140,6 +144,7 @@ class _Part:
     words: frozenset[str]
     for_device: tuple[tuple[str, FunctionIsland], ...]
     shared: tuple[SharedOutside, ...]
+    said: Mapping[str, frozenset[str]]  # see ``Block.said_outside``
 
 
 _PART = Query[tuple[Piece, ...], _Part]("what a piece of a header declares", each=30, whole=True)
@@ -148,7 +153,7 @@ _ENDS = Query[Piece, tuple[int, bool]]("where the braces of a piece of a header 
 
 def _weight(part: _Part) -> int:
     """In words."""
-    return 10 + len(part.words) + 20 * len(part.for_device)
+    return 10 + len(part.words) + 20 * len(part.for_device) + sum(map(len, part.said.values()))
 
 
 def _groups(pieces: Sequence[Piece]) -> Iterator[tuple[Piece, ...]]:
@@ -208,6 +213,7 @@ def _read_part(pieces: Sequence[Piece]) -> _Part:
         frozenset(texts),
         tuple(for_device),
         find_shared_outside(outside.kinds, outside.texts),
+        find_said_outside(outside.kinds, outside.texts),
     )
 
 

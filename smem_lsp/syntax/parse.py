@@ -27,6 +27,7 @@ from smem_lsp.syntax.lexer import Tokens, moved, packed
 from smem_lsp.syntax.lookahead import Lookahead, Symbols
 from smem_lsp.syntax.preprocess import Preprocessed, preprocess, seen_from
 from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
+from smem_lsp.syntax.said_outside import merged
 from smem_lsp.syntax.shared_outside import SharedOutside
 from smem_lsp.syntax.symbols import Names
 from smem_lsp.syntax.variables import type_names, value_names
@@ -528,13 +529,9 @@ class TranslationUnit:
 
     @cached_property
     def said_outside(self) -> Mapping[str, frozenset[str]]:
-        """See ``Block.said_outside``; of all files."""
-        found: dict[str, frozenset[str]] = {}
-        for placed in self.all_blocks:
-            checkpoint()
-            for name, words in placed.block.said_outside.items():
-                found[name] = found.get(name, frozenset()) | words
-        return found
+        """See ``Block.said_outside``; of all files and headers."""
+        inside = (placed.block.said_outside for placed in self.all_blocks)
+        return merged([_header(self.preprocessed).said_outside, *inside])
 
     @cached_property
     def shared_names(self) -> frozenset[str]:

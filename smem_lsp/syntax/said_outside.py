@@ -6,7 +6,7 @@ object of a class is made ([class.base.init]).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from smem_lsp.source import checkpoint
 
@@ -21,11 +21,19 @@ def find_said_outside(kinds: Sequence[str], texts: Sequence[str]) -> Mapping[str
     classes: list[tuple[int, str]] = []  # the depth that each one's braces have, and its name
     calls: list[tuple[int, str]] = []  # the same of lists of parameters
     depth, named, given = 0, "", False
+    angles, outer = 0, 0  # of a list of template parameters: how many are open, and the depth where it stands
     for at, kind in enumerate(kinds):
         checkpoint()
         text = texts[at]
-        if text in _CLASSES and kinds[at + 1 : at + 2] == ["NAME"]:
+        if text == "<" and (angles or texts[at - 1 : at] == ["template"]):
+            outer = outer if angles else depth
+            angles += depth == outer
+        elif angles and text in (">", ">>") and depth == outer:
+            angles = max(angles - len(text), 0)
+        elif text in _CLASSES and not angles and kinds[at + 1 : at + 2] == ["NAME"]:
             named = texts[at + 1]
+        if kind in ("SEMI", "LC"):
+            angles = 0
         if kind == "SEMI":
             named, given = "", False
         if kind == "LC" and named:
@@ -46,6 +54,16 @@ def find_said_outside(kinds: Sequence[str], texts: Sequence[str]) -> Mapping[str
         for name in _concerned(classes, calls, named, given, kinds[at + 1 : at + 2] == ["LP"]):
             found.setdefault(name, set()).add(text)
     return {name: frozenset(words - {name}) for name, words in found.items()}
+
+
+def merged(found: Iterable[Mapping[str, frozenset[str]]]) -> Mapping[str, frozenset[str]]:
+    """The words of several texts together."""
+    words: dict[str, frozenset[str]] = {}
+    for each in found:
+        checkpoint()
+        for name, said in each.items():
+            words[name] = words.get(name, frozenset()) | said
+    return words
 
 
 def _concerned(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from smem_lsp.ir.host_terms import HostTerm, Symbol, constant
 from smem_lsp.ir.nodes import Dims, HostTerms, ImpossibleSize, LaunchSite, PassedMembers
+from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value, overflow
 from smem_lsp.semantics.types import Type
 from smem_lsp.source import Span
@@ -34,7 +35,7 @@ from smem_lsp.unit.host_values import (
     term_of,
 )
 from smem_lsp.unit.kernel_addresses import ANY_KERNEL
-from smem_lsp.unit.overloads import argument_type, meant, signature
+from smem_lsp.unit.overloads import meant, signature, type_passed
 
 NO_AXES: Axes = (None, None, None)
 _MOST_BYTES = (
@@ -125,17 +126,17 @@ class LaunchFinder(Calls):
                 types = None
                 continue
             value = self.value(path, each)
-            members += ((len(terms), *member) for member in self._passed_members(path, each, value))
+            known = evaluate_value(each, self.scope(path, each))
+            members += ((len(terms), *member) for member in self._passed_members(path, each, value, known))
             terms.append(term_of(value) if value is not None else self._symbol(path, each))
             if types is not None:
-                types.append(argument_type(each, self.scope(path, each)))
+                types.append(type_passed(each, known))
         return tuple(terms), types, tuple(members)
 
     def _passed_members(
-        self, path: Path, expr: tree.Expr, value: HostValue | None
+        self, path: Path, expr: tree.Expr, value: HostValue | None, known: TypedConstant
     ) -> Iterator[tuple[str, str, HostTerm]]:
-        """The integers in an object that a kernel gets a copy of."""
-        known = evaluate_value(expr, self.scope(path, expr))
+        """The integers in an object that a kernel gets a copy of. ``known``: it as a constant."""
         of_class = class_of(known.type)
         if isinstance(value, Extents):
             for axis, term in zip("xyz", value.axes):

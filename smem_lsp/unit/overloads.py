@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.deduction import bind_call
-from smem_lsp.semantics.entities import Argument
+from smem_lsp.semantics.entities import Argument, TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.function_scope import function_scope, parameters_of
 from smem_lsp.semantics.scope import Scope
@@ -82,7 +82,11 @@ def meant(
 
 def argument_type(argument: tree.Expr, scope: Scope) -> Type | None:
     """The type of an argument; None for a literal 0, which may be an address."""
-    value = evaluate_value(argument, scope)
+    return type_passed(argument, evaluate_value(argument, scope))
+
+
+def type_passed(argument: tree.Expr, value: TypedConstant) -> Type | None:
+    """The same where its value is known."""
     return None if isinstance(argument, tree.Number) and value.n == 0 else value.type
 
 

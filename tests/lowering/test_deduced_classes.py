@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from smem_lsp.analysis.decision.model import VerdictKind
-from smem_lsp.engine import check
+from tests.verdicts import kind
 
 CLASSES = """
 template <class T> struct View {
@@ -47,12 +47,6 @@ template <class A, class B> struct Both { A x; B y; };
 """
 
 
-def kind(body: str) -> VerdictKind:
-    text = f"{CLASSES}\n__global__ void k(int* o) {{ __shared__ int s[64]; int t = threadIdx.x; {body} }}\n"
-    (found,) = check(text + "void host(int* o) { k<<<1, 64>>>(o); }").facts[0].analysis.verdicts
-    return found.kind
-
-
 @pytest.mark.parametrize(
     ("free", "racy"),
     [
@@ -73,12 +67,12 @@ def kind(body: str) -> VerdictKind:
     ],
 )
 def test_the_arguments_of_a_class_template_are_deduced(free: str, racy: str) -> None:
-    assert (kind(free), kind(racy)) == (VerdictKind.RACE_FREE, VerdictKind.RACY)
+    assert (kind(CLASSES, free), kind(CLASSES, racy)) == (VerdictKind.RACE_FREE, VerdictKind.RACY)
 
 
 @pytest.mark.parametrize("declaration", ["Other p(t, 2);", "Box p([] { return 1; });"])
 def test_what_is_not_deduced_is_not_taken_for_nothing(declaration: str) -> None:
-    assert kind(f"{declaration} s[t] = t;") is VerdictKind.UNDECIDED
+    assert kind(CLASSES, f"{declaration} s[t] = t;") is VerdictKind.UNDECIDED
 
 
 @pytest.mark.parametrize(
@@ -99,4 +93,4 @@ def test_what_is_not_deduced_is_not_taken_for_nothing(declaration: str) -> None:
     ],
 )
 def test_a_member_is_a_pointer_by_its_type(free: str, racy: str) -> None:
-    assert (kind(free), kind(racy)) == (VerdictKind.RACE_FREE, VerdictKind.RACY)
+    assert (kind(CLASSES, free), kind(CLASSES, racy)) == (VerdictKind.RACE_FREE, VerdictKind.RACY)

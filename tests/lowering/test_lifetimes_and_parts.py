@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from smem_lsp.analysis.decision.model import VerdictKind
-from smem_lsp.engine import check
+from tests.verdicts import kind
 
 TEMPORARIES = """
 struct V {
@@ -30,12 +30,6 @@ struct C {
   __device__ C(int n) : n(n) {}
   __device__ C(const C& o) : n(o.n) { __syncthreads(); } __device__ C& up(int d) { n += d; return *this; } };
 """
-
-
-def kind(prelude: str, body: str) -> VerdictKind:
-    text = f"{prelude}__global__ void k(int* o) {{ __shared__ int s[64]; int t = threadIdx.x; {body} }}\n"
-    (found,) = check(text + "void host(int* o) { k<<<1, 64>>>(o); }").facts[0].analysis.verdicts
-    return found.kind
 
 
 def around(declaration: str) -> VerdictKind:

@@ -3,10 +3,17 @@ that are made out of sight, shared memory of lambdas that are returned, values t
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
 import pytest
 
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import check
+from smem_lsp.environment import DiskReader
+from tests import verdicts
+
+kind = partial(verdicts.kind, shared="")
 
 MADE = """
 __device__ int waits() { __syncthreads(); return 1; }
@@ -37,18 +44,35 @@ struct Indexes { Object b; __device__ Indexes() { b[1]; } };
 """
 
 
-def kind(prelude: str, body: str, threads: int = 64) -> VerdictKind:
-    text = f"{prelude}\n__global__ void k(int* o) {{ int t = threadIdx.x; {body} }}\n"
-    (found,) = check(text + f"void host(int* o) {{ k<<<1, {threads}>>>(o); }}").facts[0].analysis.verdicts
-    return found.kind
-
-
 @pytest.mark.parametrize(
     "made", ["Calls", "Array<Calls>", "Holds", "Within", "Above", "Literal", "CallsObject", "Indexes"]
 )
 def test_what_makes_the_elements_of_an_array_may_wait_in_a_function_that_it_calls(made: str) -> None:
     body = f"__shared__ int s[64]; s[t] = t; {made} q[1]; o[t] = s[63 - t];"
     assert kind(MADE, body) is VerdictKind.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [("Calls", VerdictKind.UNDECIDED), ("Begins", VerdictKind.UNDECIDED), ("Quiet", VerdictKind.RACY)],
+)
+def test_the_same_of_what_a_header_declares(made: str, expected: VerdictKind, tmp_path: Path) -> None:
+    quiet = MADE[: MADE.index("__device__ int operator")]
+    (tmp_path / "made.cuh").write_text(quiet, encoding="utf-8")
+    body = f"__shared__ int s[64]; s[t] = t; {made} q[1]; o[t] = s[63 - t];"
+    text = f'#include "made.cuh"\n__global__ void k(int* o) {{ int t = threadIdx.x; {body} }}\n'
+    path = tmp_path / "k.cu"
+    path.write_text(f"{text}void host(int* o) {{ k<<<1, 64>>>(o); }}", encoding="utf-8")
+    report = check(path.read_text(encoding="utf-8"), path=str(path), reader=DiskReader())
+    (found,) = report.facts[0].analysis.verdicts
+    assert found.kind is expected
+
+
+def test_a_parameter_of_a_template_is_no_class_that_waits() -> None:
+    waiting = "template <template <class> class C, class T> __device__ void swap(T* p) { __syncthreads(); }"
+    boxed = "template <typename T> struct Box { T v; __device__ Box() { v = T(); } };"
+    body = "__shared__ int s[64]; s[t] = t; Box<int> q[1]; o[t] = s[63 - t];"
+    assert kind(f"{waiting}\n{boxed}", body) is VerdictKind.RACY
 
 
 def test_what_makes_elements_and_waits_nowhere_changes_nothing() -> None:

@@ -6,18 +6,7 @@ from __future__ import annotations
 import pytest
 
 from smem_lsp.analysis.decision.model import VerdictKind
-from smem_lsp.engine import check
-
-
-def kind(prelude: str, body: str) -> VerdictKind:
-    text = f"{prelude}\n__global__ void k(int* out) {{ __shared__ int s[64]; int t = threadIdx.x; {body} }}\n"
-    (found,) = check(text + "void host(int* out) { k<<<1, 64>>>(out); }").facts[0].analysis.verdicts
-    return found.kind
-
-
-def twins(prelude: str, free: str, racy: str) -> tuple[VerdictKind, VerdictKind]:
-    return kind(prelude, free), kind(prelude, racy)
-
+from tests.verdicts import kind, twins
 
 RIGHT = (VerdictKind.RACE_FREE, VerdictKind.RACY)
 

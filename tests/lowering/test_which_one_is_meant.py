@@ -8,6 +8,7 @@ import pytest
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import check
 from smem_lsp.rules.kernel_verdict import kernel_verdict
+from tests.verdicts import kind
 
 MEMBERS = """
 template <class T> struct Of {
@@ -71,12 +72,6 @@ struct View {
 __device__ auto placed(View v, int i) { return v[i]; }
 template <class T> __device__ int read(T of) { return of; }
 """
-
-
-def kind(prelude: str, body: str) -> VerdictKind:
-    text = f"{prelude}__global__ void k(int* out) {{ __shared__ int s[128]; int t = threadIdx.x; {body} }}\n"
-    (found,) = check(text + "void host(int* out) { k<<<1, 64>>>(out); }").facts[0].analysis.verdicts
-    return found.kind
 
 
 def written_at(prelude: str, index: str) -> VerdictKind:

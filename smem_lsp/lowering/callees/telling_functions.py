@@ -68,13 +68,15 @@ OF_OBJECTS = "operator"
 """The name of ``operator()`` and ``operator[]``, which whatever is called or indexed may mean."""
 
 _SUFFIX = regex(r"_[A-Za-z_]\w*$")
+_BEGINS_NUMBER = frozenset("0123456789.")
 
 
 def _calling(words: Iterable[str]) -> frozenset[str]:
     """Some words of the text, and the suffixes of numbers, which call functions, too ([lex.ext])."""
     said = frozenset(words)
-    suffixes = (_SUFFIX.search(word) for word in said if word[:1].isdigit() or word[:1] == ".")
-    return said.union(found[0] for found in suffixes if found is not None)
+    numbers = [_SUFFIX.search(word) for word in said if "_" in word and word[0] in _BEGINS_NUMBER]
+    suffixes = [found[0] for found in numbers if found is not None]
+    return said.union(suffixes) if suffixes else said
 
 
 def telling_functions(
