@@ -6,7 +6,6 @@ result of a floating-point type that ``double`` does not hold exactly.
 
 from __future__ import annotations
 
-import operator as python
 from math import gcd
 
 from smem_lsp.semantics import floating_point
@@ -30,19 +29,12 @@ from smem_lsp.semantics.types import (
     plain_type,
     scalar_of,
 )
+from smem_lsp.source.integers import BINARY, quotient
 from smem_lsp.source.queries import remembered
 from smem_lsp.syntax.conditions import parse_integer
 
 _COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
 _ARITHMETIC = frozenset("+ - * / % & | ^ << >>".split())
-_COMPARED = {
-    "==": python.eq,
-    "!=": python.ne,
-    "<": python.lt,
-    ">": python.gt,
-    "<=": python.le,
-    ">=": python.ge,
-}
 _LIMITS = {FLOAT: 1 << 128, DOUBLE: 1 << 1024}  # the first powers of two that are infinite
 
 
@@ -126,7 +118,7 @@ def as_type(value: TypedConstant, kind: Type | None) -> TypedConstant:
     numerator, denominator = value.real
     if wanted.kind == "bool":
         return TypedConstant(kind, int(numerator != 0))
-    n = abs(numerator) // denominator * (1 if numerator > 0 else -1)
+    n = quotient(numerator, denominator)
     return TypedConstant(kind, n if wanted.kind == "int" and _fits(n, wanted) else None)
 
 
@@ -272,23 +264,7 @@ def converted_shift(n: int, kind: Scalar) -> TypedConstant:
 
 
 def _arithmetic(operator: str, x: int, y: int) -> int | None:
-    if operator in ("/", "%"):
-        if y == 0:
-            return None
-        quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
-        return quotient if operator == "/" else x - quotient * y
-    match operator:
-        case "+":
-            return x + y
-        case "-":
-            return x - y
-        case "*":
-            return x * y
-        case "&":
-            return x & y
-        case "|":
-            return x | y
-    return x ^ y
+    return None if y == 0 and operator in ("/", "%") else BINARY[operator](x, y)
 
 
 def _compare(operator: str, left: TypedConstant, right: TypedConstant) -> TypedConstant:
@@ -298,7 +274,7 @@ def _compare(operator: str, left: TypedConstant, right: TypedConstant) -> TypedC
         one, other = as_type(left, common).real, as_type(right, common).real
         if one is None or other is None:
             return TypedConstant(BOOL)
-        return TypedConstant(BOOL, int(_COMPARED[operator](one[0] * other[1], other[0] * one[1])))
+        return TypedConstant(BOOL, int(BINARY[operator](one[0] * other[1], other[0] * one[1])))
     if left.n is None or right.n is None:
         return TypedConstant(BOOL)
     if isinstance(left.type, Enum) and left.type == right.type:
@@ -311,4 +287,4 @@ def _compare(operator: str, left: TypedConstant, right: TypedConstant) -> TypedC
         x, y = converted(left.n, left.type, kind), converted(right.n, right.type, kind)
     if x is None or y is None:
         return TypedConstant(BOOL)
-    return TypedConstant(BOOL, int(_COMPARED[operator](x, y)))
+    return TypedConstant(BOOL, int(BINARY[operator](x, y)))

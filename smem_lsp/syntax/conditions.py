@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator as arithmetic
 from collections.abc import Callable, Sequence
 
+from smem_lsp.source.integers import BINARY
 from smem_lsp.source.queries import remembered
 from smem_lsp.source.regex import regex
 
@@ -77,47 +78,15 @@ def wrap(value: int) -> int:
 
 def apply_operator(operator: str, a: int, b: int) -> int | None:
     """``a operator b`` on 64-bit C integers; None if undefined (division by zero, shift out of range)."""
-    if operator in ("/", "%"):
-        if b == 0:
-            return None
-        quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-        return wrap(quotient if operator == "/" else a - quotient * b)
+    if b == 0 and operator in ("/", "%"):
+        return None
     if operator in ("<<", ">>"):
         if not 0 <= b < 64:
             return None
         return wrap(a << b if operator == "<<" else a >> b)
-    match operator:
-        case "+":
-            result = a + b
-        case "-":
-            result = a - b
-        case "*":
-            result = a * b
-        case "&":
-            result = a & b
-        case "|":
-            result = a | b
-        case "^":
-            result = a ^ b
-        case "&&":
-            result = int(a != 0 and b != 0)
-        case "||":
-            result = int(a != 0 or b != 0)
-        case "==":
-            result = int(a == b)
-        case "!=":
-            result = int(a != b)
-        case "<":
-            result = int(a < b)
-        case "<=":
-            result = int(a <= b)
-        case ">":
-            result = int(a > b)
-        case ">=":
-            result = int(a >= b)
-        case _:
-            return None
-    return wrap(result)
+    if operator in ("&&", "||"):
+        return int(a != 0 and b != 0) if operator == "&&" else int(a != 0 or b != 0)
+    return wrap(BINARY[operator](a, b)) if operator in BINARY else None
 
 
 @remembered(most=8192)

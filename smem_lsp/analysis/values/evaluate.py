@@ -19,6 +19,7 @@ from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
 from smem_lsp.ir.nodes import Access, Dims
 from smem_lsp.ir.values import READS, Reading
 from smem_lsp.source import checkpoint
+from smem_lsp.source.integers import BINARY
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 
@@ -32,24 +33,11 @@ _FULL = ("&", "__brev()")  # may need the 32nd bit
 _WIDE = frozenset((*_FULL, "?:", "/", "%", ">>", "min", "max"))  # and what may return such a number
 
 _PLAIN: dict[str, Callable[[int, int], int]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
+    **BINARY,
     "min": min,
     "max": max,
     "<<": lambda a, b: a << min(max(b, 0), _MAX_SHIFT),
     ">>": lambda a, b: a >> min(max(b, 0), _MAX_SHIFT),
-    "/": lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
-    "%": lambda a, b: a - abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1) * b,
 }
 _WHOLE_WORDS = ((1 << 32) - 1, (1 << 64) - 1)
 # of a result only the low bits of the operands decide the low bits
