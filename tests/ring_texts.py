@@ -10,6 +10,8 @@ from harness import kernel_facts
 from store import compiled
 from toolchain import nvcc, require
 
+from smem_lsp.ir.causes import Opens
+
 STATIC = """\
   __shared__ alignas(128) float ring[STAGES][512];
   __shared__ alignas(128) float tile[STAGES * 512];
@@ -56,7 +58,7 @@ def text_of(body: str, arrays: str = STATIC, stages: int = 4) -> str:
 def shares(body: str, stages: int = 4) -> bool:
     """Does a plan lay ``tile`` on ``ring``?"""
     facts = kernel_facts(text_of(body, STATIC, stages))
-    assert not facts.kernel.hidden
+    assert not facts.kernel.open(Opens.ANYTHING)
     numbers = {buffer.name: buffer.index for buffer in facts.kernel.buffers}
     return any(
         abs(each.plan.offsets[numbers["ring"]] - each.plan.offsets[numbers["tile"]]) < stages * 2048

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from smem_lsp.facts.layouts import Candidate
 from smem_lsp.facts.occupied import Occupied
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import checkpoint
@@ -288,5 +289,6 @@ def measure(facts: KernelFacts, measured: Iterable[Measurement]) -> KernelFacts:
     theirs = found.measured_bytes
     if theirs is None or not facts.exact or theirs == facts.static_bytes:
         return found
-    reason = f"ptxas reports {theirs:,} B of static shared memory, {facts.static_bytes:,} B were expected"
-    return replace(found, contradicted=True, kernel=replace(found.kernel, unexact=reason))
+    why = Cause(CauseKind.MEASURED, names=(f"{theirs:,}", f"{facts.static_bytes:,}"))
+    kernel = replace(found.kernel, limits=(*found.kernel.limits, why))
+    return replace(found, contradicted=True, kernel=kernel)

@@ -7,12 +7,12 @@ from dataclasses import field
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.analysis.host.survey import HostCode
-from smem_lsp.analysis.storage.refusals import Refusal
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.stopped import Stopped, Why
 from smem_lsp.facts.term_plans import TermPlan
 from smem_lsp.facts.terms import TermLayout
 from smem_lsp.fixes.model import Fix
+from smem_lsp.ir.causes import Cause
 from smem_lsp.ir.nodes import BarrierKind, Kernel
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.kernel_verdict import KernelVerdict, not_asked
@@ -63,7 +63,7 @@ class KernelReport:
         None  # the ranges of dynamic shared memory, where they are known
     )
     dynamic_terms: TermLayout | None = None  # the same in terms, under an assumption
-    dynamic_refusals: tuple[Refusal, ...] = ()  # why they are not
+    dynamic_refusals: tuple[Cause, ...] = ()  # why they are not
     find_verdict: Callable[[], KernelVerdict] = not_asked
     find_term_plans: Callable[[], tuple[TermPlan, ...]] = tuple
 

@@ -10,6 +10,7 @@ from smem_lsp.allocation.validate import validate
 from smem_lsp.analysis.dataflow.conflicts import Pairs, pair
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import interference, relate
+from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
@@ -31,7 +32,7 @@ def plan_caller_reuse(
     """Each array of a helper with a buffer of the kernel that is free whenever the helper runs, as far as there are
     any; None: there are none, or not every call is in sight."""
     lent = [item for item in items if kernel.buffers[item.index].lent]
-    if not lent or kernel.irregular is not None or kernel.opaque or kernel.hidden or kernel.helper_bytes:
+    if not lent or kernel.open(Opens.FLOW | Opens.ANYTHING) or kernel.opaque or kernel.helper_bytes:
         return None
     others = fixed - {item.index for item in lent}
     apart = relate(interference(kernel.body, facts, others)).every

@@ -7,7 +7,6 @@ from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.analysis.dataflow.interference import Interference, interference
 from smem_lsp.analysis.storage.dynamic_ranges import partition_of
 from smem_lsp.analysis.storage.ranges_in_terms import TermPartition
-from smem_lsp.analysis.storage.refusals import Refusal
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import BlockShape
@@ -17,6 +16,7 @@ from smem_lsp.facts.layouts import Candidate, curve_of, joined
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.refills import of_parts
 from smem_lsp.facts.terms import TermLayout, layout_in_terms
+from smem_lsp.ir.causes import Cause
 from smem_lsp.ir.nodes import Kernel
 
 _Curve = tuple[Candidate, ...]
@@ -24,7 +24,7 @@ _Curve = tuple[Candidate, ...]
 
 def partition_dynamic(
     kernel: Kernel, control: Control, values: ValueFacts, shape: BlockShape | None
-) -> PartitionLayouts | TermLayout | tuple[Refusal, ...]:
+) -> PartitionLayouts | TermLayout | tuple[Cause, ...]:
     """The ranges as buffers of their own, with their layouts, or why they are not known."""
     found = partition_of(kernel, values, shape)
     if isinstance(found, tuple):

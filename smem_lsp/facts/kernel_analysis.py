@@ -40,7 +40,6 @@ from smem_lsp.analysis.hazards.redundant_barriers import Redundant, redundant_ba
 from smem_lsp.analysis.repairs.barrier_hoisting import Hoist, possible_hoists
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarriers, find_missing_barriers, warp_places
 from smem_lsp.analysis.storage.dynamic_need import Need, dynamic_need
-from smem_lsp.analysis.storage.refusals import Refusal, told
 from smem_lsp.analysis.threads.block_shape import evidence, launched_blocks
 from smem_lsp.analysis.threads.divergence import judge
 from smem_lsp.analysis.threads.prove import prove
@@ -85,6 +84,7 @@ from smem_lsp.facts.stopped import DATA_FLOW, OF_BUDGET
 from smem_lsp.facts.term_plans import TermPlan, plans_in_terms, proved_in_terms
 from smem_lsp.facts.term_purposes import TermPurposes, purposes_in_terms
 from smem_lsp.facts.terms import TermLayout
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nesting import bounded, flattened
 from smem_lsp.ir.nodes import AddressSpace, Dims, Kernel
 from smem_lsp.source import OutOfBudget
@@ -92,7 +92,7 @@ from smem_lsp.targets.every import MAX_THREADS
 
 
 def _is_followed(of: KernelAnalysis) -> bool:
-    return of.stopped_flow is None
+    return not of.stopped_flow
 
 
 def _can_share(of: KernelAnalysis) -> bool:
@@ -159,25 +159,25 @@ class KernelAnalysis(Passes):
         """Of the kernel; where that was stopped, of its accesses alone."""
         follow = partial(data_flow, self.kernel, self.config)
         followed = self.run(DATA_FLOW, follow, None, self.limits.kernel_units)
-        return followed or data_flow(flattened(self.kernel, _STOPPED), self.config)
+        return followed or data_flow(flattened(self.kernel, Cause(CauseKind.STOPPED)), self.config)
 
     @cached_property
     def launched_flow(self) -> DataFlow:
         """The same under what all launches in sight pass: a fact for findings, none for rewrites."""
         passed = passed_by_all(self.flow.kernel)
         given = given_by_all(self.flow.kernel)
-        if not (passed or given) or self.stopped_flow is not None:
+        if not (passed or given) or self.stopped_flow:
             return self.flow
         follow = partial(data_flow, self.kernel, self.config, passed, given)
         return self.run(DATA_FLOW, follow, None, self.limits.kernel_units) or self.flow
 
     @property
-    def stopped_flow(self) -> str | None:
-        """Why nothing is known of the flow of control that a complete analysis would know."""
-        return _STOPPED if self.flow.kernel is not self.kernel else None
+    def stopped_flow(self) -> bool:
+        """Is nothing known of the flow of control that a complete analysis would know?"""
+        return self.flow.kernel is not self.kernel
 
     @property
-    def withheld(self) -> str | None:
+    def withheld(self) -> Cause | None:
         """Why nothing that rests on control or data flow is said of this kernel."""
         return self.flow.kernel.irregular
 
@@ -306,8 +306,8 @@ class KernelAnalysis(Passes):
             return None
         return plan_caller_reuse(self.flow.kernel, self.items, self._sharing[0], self.flow.pinned)
 
-    @run_once("ranges of dynamic shared memory", tuple[Refusal, ...](), needs=_is_followed)
-    def _dynamic(self) -> PartitionLayouts | TermLayout | tuple[Refusal, ...]:
+    @run_once("ranges of dynamic shared memory", tuple[Cause, ...](), needs=_is_followed)
+    def _dynamic(self) -> PartitionLayouts | TermLayout | tuple[Cause, ...]:
         flow = self.flow
         return partition_dynamic(flow.kernel, flow.control, flow.values, flow.shape)
 
@@ -353,7 +353,7 @@ class KernelAnalysis(Passes):
         return None if found is None else purposes_in_terms(found.partition, self.flow)
 
     @property
-    def dynamic_refusals(self) -> tuple[Refusal, ...]:
+    def dynamic_refusals(self) -> tuple[Cause, ...]:
         """Why the ranges of dynamic shared memory are not known, or why some of them are one."""
         if not any(buffer.space is AddressSpace.DYNAMIC for buffer in self.kernel.buffers):
             return ()
@@ -364,8 +364,8 @@ class KernelAnalysis(Passes):
             return ()
         if found:
             return found
-        why = kernel.irregular or (_STOPPED if self.stopped else "nothing is read or written through it")
-        return (told(kernel.line, why),)
+        why = kernel.irregular or Cause(CauseKind.STOPPED if self.stopped else CauseKind.UNUSED)
+        return (replace(why, line=why.line or kernel.line),)
 
     # ---- races and barriers
 
@@ -484,7 +484,7 @@ class KernelAnalysis(Passes):
     def _implied(self) -> tuple[Race, ...]:
         """Those of blocks as large as arrays say whose extents are not known."""
         flow = self.launched_flow
-        sizes = implied_sizes(flow) if self.stopped_flow is None else {}
+        sizes = implied_sizes(flow) if not self.stopped_flow else {}
         if not sizes:
             return ()
         return races_in_implied_blocks(
@@ -580,9 +580,6 @@ class KernelAnalysis(Passes):
     def extents(self) -> Mapping[int, tuple[int, int]]:
         """By buffer: the first byte and the end of what is touched, where that is known."""
         return extents(self.flow.kernel, self.flow.values, self.flow.fact)
-
-
-_STOPPED = "its analysis was stopped"
 
 
 def _saves(classes: PartitionLayouts) -> bool:

@@ -19,7 +19,6 @@ from smem_lsp.analysis.decision.inside import stays_between
 from smem_lsp.analysis.decision.question import Asker
 from smem_lsp.analysis.decision.verdict import asker_of
 from smem_lsp.analysis.storage.ranges_in_terms import TermPartition, TermRange
-from smem_lsp.analysis.storage.refusals import Refusal
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.values.block_shape import dims_of
 from smem_lsp.analysis.values.pointer_ranges import assignments
@@ -38,6 +37,7 @@ from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.facts.data_flow import DataFlow
 from smem_lsp.facts.layouts import Candidate, curve_of
 from smem_lsp.facts.refills import of_parts
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Access, Branch, Kernel, Loop, walk
 from smem_lsp.ir.values import Op, Operator
 from smem_lsp.source import checkpoint, record
@@ -82,7 +82,7 @@ class TermPlan:
     after: Sum
     open_end: bool
     candidate: Candidate
-    doubt: Refusal | None
+    doubt: Cause | None
 
     @property
     def words(self) -> str:
@@ -138,7 +138,7 @@ def plans_in_terms(partition: TermPartition, flow: DataFlow) -> tuple[TermPlan, 
     last = partition.ranges[-1]
     sizes = {**sizes, last.index: _last_size(partition, through[last.index], asker, flow)}
     plans: list[TermPlan] = []
-    doubts: dict[bool, Refusal | None] = {}
+    doubts: dict[bool, Cause | None] = {}
     for candidate in _curve(partition, flow, sizes):
         checkpoint()
         found = _columns(partition.ranges, sizes, candidate)
@@ -213,7 +213,7 @@ def _guarded(kernel: Kernel, width: int) -> Iterator[Sum]:
 
 def _doubt(
     partition: TermPartition, through: Mapping[int, list[Access]], sizes: _Sizes, asker: Asker
-) -> Refusal | None:
+) -> Cause | None:
     """The first access of which is not proved that it stays in its range."""
     for each in partition.ranges:
         size = sizes[each.index]
@@ -221,7 +221,7 @@ def _doubt(
         for access in through[each.index]:
             checkpoint()
             if not stays_between(asker, access, each.begin, end, partition.atoms):
-                return Refusal(access.line, f"that the access stays inside of `{each.name}` is not proved")
+                return Cause(CauseKind.LEAVES_RANGE, access.line, (each.name,))
     return None
 
 

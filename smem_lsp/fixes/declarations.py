@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from smem_lsp.ir.nodes import Buffer, Kernel
+from smem_lsp.rules.cause_words import cause
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax.lexer import comments
@@ -34,9 +35,8 @@ def require_reference(kernel: Kernel, source: SourceText, buffer: Buffer) -> Non
     """Raises Refused when ``buffer`` must not become a reference: a lambda would copy what it refers to or not see
     it, ``decltype`` would be another type."""
     if buffer.index in kernel.unreferable:
-        raise Refused(
-            f"`{buffer.name}` {kernel.unreferable[buffer.index]}: no reference can stand for it there"
-        )
+        why = cause(kernel.unreferable[buffer.index])
+        raise Refused(f"`{buffer.name}` {why}: no reference can stand for it there")
     type_of = rf"\b(?:decltype|typeof|__typeof__)\s*\(\s*\(?\s*{re.escape(buffer.name)}\b"
     if re.search(type_of, source.slice(kernel.span)):
         raise Refused(f"`{buffer.name}` stands in a decltype, which would become a reference type")

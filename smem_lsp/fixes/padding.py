@@ -13,7 +13,9 @@ from smem_lsp.fixes.cure import CheckedKernel, Cure
 from smem_lsp.fixes.declarations import Refused, require_editable
 from smem_lsp.fixes.layout import layout_after, needed_alignment
 from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel
+from smem_lsp.rules.cause_words import causes
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import best_step
 from smem_lsp.rules.model import PadRows
@@ -59,7 +61,7 @@ def _fix(remedy: PadRows, at: CheckedKernel) -> Fix:
         assumed.append(f"the other branches of #if (line {line}) were not checked")
     if kernel.more_instances is not None:
         assumed.append(f"checked for {kernel.instance}")
-    assumed += kernel.hidden
+    assumed += causes(kernel.open(Opens.ANYTHING))
     title += "".join(f"; {words}" for words in assumed)
     return Fix(title, Safety.UNSAFE if assumed else Safety.SAFE, (edit,), promised)
 

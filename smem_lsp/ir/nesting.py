@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Access, Branch, Kernel, Loop, Seq, walk
 
 MAX_LOOP_DEPTH = 12
@@ -16,16 +17,16 @@ def bounded(kernel: Kernel) -> Kernel:
     The walks repeat inner loops inside outer ones until nothing changes, and recurse into branches."""
     loops, depth = _nesting(kernel.body)
     if loops > MAX_LOOP_DEPTH:
-        return flattened(kernel, f"loops are nested more than {MAX_LOOP_DEPTH} deep")
+        return flattened(kernel, Cause(CauseKind.LOOP_DEPTH, names=(str(MAX_LOOP_DEPTH),)))
     if depth > MAX_DEPTH:
-        return flattened(kernel, f"branches and loops are nested more than {MAX_DEPTH} deep")
+        return flattened(kernel, Cause(CauseKind.DEPTH, names=(str(MAX_DEPTH),)))
     return kernel
 
 
-def flattened(kernel: Kernel, why: str) -> Kernel:
+def flattened(kernel: Kernel, why: Cause) -> Kernel:
     """The accesses of a kernel without its flow of control."""
     accesses = Seq(tuple(node for node in walk(kernel.body) if isinstance(node, Access)))
-    return replace(kernel, body=accesses, irregular=why)
+    return replace(kernel, body=accesses, limits=(*kernel.limits, why))
 
 
 def _nesting(body: Seq) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
+from smem_lsp.ir.causes import Cause, Opens
 from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.host_terms import HostTerm, Symbol, compared, named, replaced
 from smem_lsp.ir.values import Bytes, Operator, Reading, Value
@@ -84,7 +85,7 @@ class Kept:
     """Bytes of a buffer that never share with others, and why. ``within`` None: all of it."""
 
     within: Bytes | None
-    reason: str
+    reason: Cause
 
 
 @record
@@ -106,7 +107,7 @@ class Buffer:
     site: DeclarationSite
     qualifiers: tuple[str, ...] = ()  # volatile, const
     attributes: tuple[str, ...] = ()  # alignas(16), __align__(8): as written
-    fixed: str | None = None  # why it may never share bytes, in words for the user; None: it may
+    fixed: Cause | None = None  # why it may never share bytes; None: it may
     owned: bool = False  # it belongs to a function that the kernel calls
     lent: bool = False  # only because it belongs to a function that the kernel calls
     handed: bool = False  # memory that a function gets by pointer, whoever's it is
@@ -197,7 +198,7 @@ class Access:
     None: not known; ``strayed``: through an address that was not followed, so into one of the parts that are kept;
     ``subscripts``: without ``index``, those of arrays on the way to it, each with how many elements the array has;
     ``elsewhere``: where it stands, in a function of another file; ``line`` is that of the call then; ``keeps``: why the
-    bytes never share with others, ``{}`` in it is their name and ``{line}`` the line, empty: they may; ``length``: how
+    bytes never share with others, its first name stands for theirs, None: they may; ``length``: how
     many bytes from ``offset`` on the asynchronous proxy moves, at some time from now on: then ``width`` is None.
     """
 
@@ -228,7 +229,7 @@ class Access:
     divided: bool = False  # all threads of the block copy together, each its own part
     elsewhere: Elsewhere | None = None
     name: int = -1  # index into Kernel.names
-    keeps: str = ""
+    keeps: Cause | None = None
     length: Value | None = None
     issues: tuple[int, ...] = ()  # of what has landed here: where the asynchronous proxy started it, points
 
@@ -236,11 +237,6 @@ class Access:
     def beside(self) -> bool:
         """Does the asynchronous proxy make it, at some time from now on?"""
         return self.length is not None
-
-    @property
-    def why_kept(self) -> str:
-        """Why its bytes never share with others, with ``{}`` for their name."""
-        return self.keeps.replace("{line}", str(self.line))
 
     @property
     def grouped(self) -> bool:
@@ -818,12 +814,7 @@ class Kernel:
     may_opt_in: bool  # some call in sight may raise the dynamic shared memory that it can be launched with
     launch_bounds: tuple[int, int | None] | None  # (threads, blocks)
     launches: tuple[LaunchSite, ...]
-    partly: (
-        str | None
-    )  # a statement, declaration, barrier or access that is not parsed, or only by a guess: which
-    irregular: str | None  # goto, inline assembler with labels: why control flow is not known
-    unexact: str | None  # why the declared bytes may differ from what ptxas reports
-    unseen_arrays: str | None = None  # why there may be shared arrays of functions that are not in sight
+    limits: tuple[Cause, ...] = ()  # what is not known of it, in the order in which that was found
     parts: tuple[FunctionPart, ...] = ()  # itself and the functions of the file that it may reach
     inlined: tuple[InlinedCall, ...] = ()  # calls of these that were followed
     calls: tuple[FollowedCall, ...] = ()  # all that were, those of headers and of lambdas, too
@@ -835,13 +826,7 @@ class Kernel:
     uncalled: bool = False  # no kernel, but a device function that none in sight calls
     more_instances: str | None = None  # why there may be others than those in sight; None: there are not
     left_out: tuple[str, ...] = ()  # in sight and not looked at: MORE_INSTANCES, MORE_CONTEXTS
-    unknown: tuple[str, ...] = ()  # reasons for accesses and barriers that are not resolved
-    assumed: tuple[str, ...] = ()  # what is taken for granted of code that is not in sight, in words
-    unseen: tuple[
-        str, ...
-    ] = ()  # names of values that nothing in sight declares: macros that may read anything
-    unknown_accesses: int = 0
-    unknown_barriers: int = 0
+    unknown_accesses: int = 0  # that are not resolved, at least
     opaque: tuple[int, ...] = ()  # points, rising, of calls that may wait for other threads
     presumed: Mapping[int, PresumedCall] = field(
         default_factory=dict
@@ -851,13 +836,10 @@ class Kernel:
     shared_elsewhere: bool = False
     helper_bytes: tuple[Buffer, ...] = field(default=())  # arrays of the __device__ functions it reaches
     # buffer -> why no reference can stand for it: a lambda that would copy it or not see it
-    unreferable: Mapping[int, str] = field(default_factory=dict)
+    unreferable: Mapping[int, Cause] = field(default_factory=dict)
     redeclared: frozenset[str] = frozenset()  # names that are declared more than once in the body
     names: tuple[Name, ...] = ()  # that accesses go by
     identifiers: frozenset[str] = frozenset()  # every name that stands in the function
-    # macros that are called but not in sight: they may do more than a function could
-    hidden: tuple[str, ...] = ()
-    disguised: tuple[str, ...] = ()  # those of them that stand where a declaration could: anything may follow
     possible_rounding: int = (
         1  # the same, when it is not certain that all functions that ask for it are compiled
     )
@@ -882,10 +864,30 @@ class Kernel:
         buffers = (replace(b, fixed=None, kept=()) if b.index in drained.buffers else b for b in self.buffers)
         return replace(self, body=drained.body, buffers=tuple(buffers), drained=None)
 
+    def open(self, what: Opens) -> tuple[Cause, ...]:
+        """Why some of that is not known; empty: it is."""
+        return tuple(each for each in self.limits if each.opens & what)
+
     @property
     def complete(self) -> bool:
         """Is every statement parsed, without a guess on a declaration, barrier or access?"""
-        return self.partly is None
+        return not self.open(Opens.TEXT)
+
+    @property
+    def unknown_barriers(self) -> int:
+        """How many calls that are not followed wait for other threads, for all that is known."""
+        return len(self.opaque) - len(self.presumed)
+
+    @property
+    def irregular(self) -> Cause | None:
+        """``goto``, inline assembler with labels: why control flow is not known."""
+        return next((each for each in self.limits if each.opens & Opens.FLOW), None)
+
+    @property
+    def unexact(self) -> Cause | None:
+        """Why the declared bytes may differ from what ptxas reports; that some text is not understood comes last."""
+        found = sorted(self.open(Opens.BYTES), key=lambda each: bool(each.opens & (Opens.TEXT | Opens.FLOW)))
+        return found[0] if found else None
 
     @property
     def doubtful_blocks(self) -> frozenset[Dims]:

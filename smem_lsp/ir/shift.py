@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
 
+from smem_lsp.ir.causes import Cause, Opens
 from smem_lsp.ir.nodes import (
     Access,
     Barrier,
@@ -32,11 +33,9 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.source import SourceText, Span
 from smem_lsp.source.record import dataclass
-from smem_lsp.source.regex import regex
 from smem_lsp.syntax.lexer import Layout
 from smem_lsp.syntax.parse import Function
 
-_LINE = regex(r"(\bline )(\d+)")  # reasons name lines of the kernel
 _NOWHERE = Span(0, 0)
 
 
@@ -46,11 +45,6 @@ class Placement(Protocol):
     def span(self, old: Span) -> Span: ...
 
     def line(self, old: int) -> int: ...
-
-
-def moved_words(old: str, to: Placement) -> str:
-    """A reason that names lines."""
-    return _LINE.sub(lambda m: f"{m[1]}{to.line(int(m[2]))}", old)
 
 
 def moved_names(old: Mapping[str, int], to: Placement) -> dict[str, int]:
@@ -206,9 +200,8 @@ def placeless(kernel: Kernel) -> tuple[Kernel, Places]:
     places in their order. What no analysis looks at is left out: names, what lowering took for granted, and where the
     launches stand."""
     launches = tuple(site.at(_NOWHERE, 0) for site in kernel.launches)
-    kernel = replace(
-        kernel, launches=launches, local_names={}, identifiers=frozenset(), assumed=(), unseen=()
-    )
+    limits = tuple(each for each in kernel.limits if not each.opens & (Opens.ASSUMED | Opens.CALLS))
+    kernel = replace(kernel, launches=launches, local_names={}, identifiers=frozenset(), limits=limits)
     noted = _Noted()
     shift_kernel(kernel, noted)
     places = Places(tuple(sorted(noted.offsets)), tuple(sorted(noted.lines)))
@@ -256,8 +249,8 @@ def shift_kernel(kernel: Kernel, to: Placement) -> Kernel:
     """``kernel`` with every span and line moved; launches are left to the caller."""
     span = to.span
 
-    def words(old: str) -> str:
-        return moved_words(old, to)
+    def cause(old: Cause) -> Cause:
+        return old.moved(to.line)
 
     def maybe(old: Span | None) -> Span | None:
         return None if old is None else to.span(old)
@@ -273,8 +266,8 @@ def shift_kernel(kernel: Kernel, to: Placement) -> Kernel:
         )
 
     def buffer(old: Buffer) -> Buffer:
-        fixed = None if old.fixed is None else words(old.fixed)
-        kept = tuple(replace(each, reason=words(each.reason)) for each in old.kept)
+        fixed = None if old.fixed is None else cause(old.fixed)
+        kept = tuple(replace(each, reason=cause(each.reason)) for each in old.kept)
         return replace(old, declared=span(old.declared), site=site(old.site), fixed=fixed, kept=kept)
 
     def seq(old: Seq) -> Seq:
@@ -282,6 +275,8 @@ def shift_kernel(kernel: Kernel, to: Placement) -> Kernel:
 
     def node(old: Node) -> Node:
         match old:
+            case Access(keeps=Cause() as keeps):
+                return replace(old, span=maybe(old.span), line=to.line(old.line), keeps=cause(keeps))
             case Access() | Barrier() | Exchange() | Proxy() | Remote():
                 return replace(old, span=maybe(old.span), line=to.line(old.line))
             case Place():
@@ -303,11 +298,7 @@ def shift_kernel(kernel: Kernel, to: Placement) -> Kernel:
 
     return replace(
         kernel,
-        irregular=None if kernel.irregular is None else words(kernel.irregular),
-        partly=None if kernel.partly is None else words(kernel.partly),
-        unexact=None if kernel.unexact is None else words(kernel.unexact),
-        hidden=tuple(words(reason) for reason in kernel.hidden),
-        unknown=tuple(words(reason) for reason in kernel.unknown),
+        limits=tuple(map(cause, kernel.limits)),
         span=span(kernel.span),
         name_span=span(kernel.name_span),
         line=to.line(kernel.line),
@@ -321,7 +312,7 @@ def shift_kernel(kernel: Kernel, to: Placement) -> Kernel:
         ),
         calls=tuple(replace(each, span=maybe(each.span), line=to.line(each.line)) for each in kernel.calls),
         drained=None if kernel.drained is None else replace(kernel.drained, body=seq(kernel.drained.body)),
-        unreferable={index: words(reason) for index, reason in kernel.unreferable.items()},
+        unreferable={index: cause(why) for index, why in kernel.unreferable.items()},
         local_names=moved_names(kernel.local_names, to),
         conditional=tuple(span(region) for region in kernel.conditional),
         parts=tuple(

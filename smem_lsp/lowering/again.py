@@ -14,25 +14,26 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
+from smem_lsp.ir.causes import Cause, Opens
 from smem_lsp.ir.nodes import Kernel, LaunchSite, Node, Place
-from smem_lsp.ir.shift import Move, Moves, Places, Replaced, moved_names, moved_words, shift_kernel
+from smem_lsp.ir.shift import Move, Moves, Places, Replaced, moved_names, shift_kernel
 from smem_lsp.lowering.body import namespace_arrays, statements
 from smem_lsp.lowering.body.inlining import MAX_POINTS
 from smem_lsp.lowering.body.visitor import Visitor
 from smem_lsp.lowering.callees.outward import answers_alike
 from smem_lsp.lowering.edited import Edit, Run, edits_between
 from smem_lsp.lowering.kernel import (
+    OF_FILE,
     Built,
     build,
     conditional_regions,
     local_types,
     names_in,
-    reads_nothing,
     shared_elsewhere,
 )
 from smem_lsp.lowering.state.context import Context, Surroundings
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.lowering.state.snapshot import GROWING, Added, Snapshot, Watched
+from smem_lsp.lowering.state.snapshot import Added, Snapshot, Watched
 from smem_lsp.lowering.visible import Seen
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import Span, checkpoint
@@ -52,7 +53,7 @@ class _Resumable:
     """What it takes to lower the watched statements alone. ``kernel``: with them; ``edited``: the number of the
     function, among the parts of the kernel, that they stand in; ``visits``: each time that they were lowered; ``seen``:
     of the kernel with them; ``pointers``: where these lead in the end; ``constants``: of the kernel, and of its file;
-    ``words``: the lists of ``LimitsFound`` that they may add to; ``passed_over``: as there; ``names``: declared in the
+    ``limits``: those that lowering had noted; ``names``: declared in the
     body, with offsets; ``buffers``: words that shared memory, or what becomes of it, is named with; ``asked``: names
     that all of the edited function was looked through for."""
 
@@ -63,8 +64,7 @@ class _Resumable:
     seen: Seen
     pointers: Mapping[int, Ref]
     constants: tuple[Scope, Scope]
-    words: Mapping[str, Sequence[str]]
-    passed_over: bool
+    limits: Sequence[Cause]
     names: Mapping[str, int]
     buffers: frozenset[str]
     asked: frozenset[str]
@@ -171,8 +171,7 @@ def _resumable(built: Built, run: Run, edited: int, parts: tuple[Function, ...])
         seen,
         ctx.points_to.aliases,
         (ctx.around.constants, ctx.around.file_constants),
-        {name: tuple(getattr(limits, name)) for name in GROWING},
-        limits.passed_over,
+        tuple(limits.found),
         ctx.local_names,
         _bound(
             ctx.at.kernel.body.tokens,
@@ -335,8 +334,8 @@ class _Words:
     def are_partly(self, old: Added, new: Added) -> bool:
         """Was a part of them not understood, or read in one of two ways, which is not said in words?"""
         for (_, where), added in zip(self.sides, (old, new)):
-            _, told = added.words["partly"]
-            if not told and any(lo in where for lo in added.unread):
+            _, told = added.limits
+            if not any(each.opens & Opens.TEXT for each in told) and any(lo in where for lo in added.unread):
                 return True
         return False
 
@@ -443,26 +442,36 @@ def _placed(
     elsewhere: bool,
 ) -> Kernel | None:
     """The kernel at its places in this version."""
-    words = {name: list(each) for name, each in known.words.items()}
+    noted = [each.moved(moves.line) for each in known.limits]
+    own = frozenset(noted)
     names = dict(known.names)
     declared: dict[str, int] = {}
     for (_, gone), added in reversed([*zip(known.visits, found)]):
-        (_, old), (_, come) = gone.words["partly"], added.words["partly"]
-        if [moved_words(each, moves) for each in old] != list(come):
+        (first, old), (_, come) = gone.limits, added.limits
+        if [each.moved(moves.line) for each in old if not _may_change(each)] != [
+            each for each in come if not _may_change(each)
+        ]:
             return None
-        for name, (first, lost) in gone.words.items():
-            words[name][first : first + len(lost)] = added.words[name][1]
+        noted[first : first + len(old)] = come
         declared |= added.names
         for name in gone.names:
             del names[name]
+    now = shift_kernel(known.kernel, moves)
+    of_file = [each for each in now.limits if each.kind in OF_FILE]
+    rest = (each for each in now.limits if each.kind not in OF_FILE and each not in own)
     return replace(
-        shift_kernel(known.kernel, moves),
-        assumed=tuple(dict.fromkeys((*words["assumed"], *map(reads_nothing, words["unseen"])))),
-        unseen=tuple(dict.fromkeys(words["unseen"])),
+        now,
+        limits=tuple(dict.fromkeys((*of_file, *noted, *rest))),
         local_names={**dict(local_types(function)), **moved_names(names, moves), **declared},
         identifiers=frozenset((*names_in(function.body.tokens), *names_in(function.head))),
         conditional=conditional,
         launches=launches,
         siblings=siblings,
-        shared_elsewhere=known.passed_over and elsewhere,
+        shared_elsewhere=elsewhere and any(each.opens & Opens.CALLS for each in noted),
     )
+
+
+def _may_change(cause: Cause) -> bool:
+    """Does it say nothing that an analysis looks at, but what is taken for granted, or that some call is not
+    followed?"""
+    return bool(cause.opens & (Opens.ASSUMED | Opens.CALLS))

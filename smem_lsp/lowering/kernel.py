@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
-from smem_lsp.ir.nodes import FEWEST_LANDINGS, FunctionPart, InlinedCall, Kernel, LaunchSite, Seq
+from smem_lsp.ir.causes import Cause, CauseKind, Opens
+from smem_lsp.ir.nodes import FEWEST_LANDINGS, Buffer, FunctionPart, InlinedCall, Kernel, LaunchSite, Seq
 from smem_lsp.ir.verify import stray_jump, verify
 from smem_lsp.lowering import ptxas_layout
 from smem_lsp.lowering.body import header_arrays, namespace_arrays, statements
@@ -155,7 +156,7 @@ def _lowered(around: Surroundings, watched: Watched | None = None) -> Context:
         if ctx.is_fixpoint:
             return ctx
         aliases, landings = ctx.points_to.aliases, max(landings, len(ctx.copies.into))
-    ctx.limits.note_irregular("pointers into shared memory are reassigned in a circle")
+    ctx.limits.note(CauseKind.POINTER_CIRCLE)
     return ctx
 
 
@@ -165,14 +166,14 @@ def _note_irregular(ctx: Context) -> None:
     for directive in unit.preprocessed.directives:
         if directive.name == "include" and function.span.covers(directive.span):
             line = unit.source.line_number(directive.span.start)
-            ctx.limits.note_irregular(f"a file is included at line {line}")
+            ctx.limits.note(CauseKind.INCLUDED, line)
     if any(ctx.at.body_of(each).repaired for each in (function, *ctx.inlining.done.values())):
-        ctx.limits.note_irregular("brackets do not match")
+        ctx.limits.note(CauseKind.BRACKETS)
     for part in (function, *ctx.inlining.done.values()):
         _note_undecided(ctx, part)
     stray = stray_jump(ctx.out.items)
     if stray is not None:
-        ctx.limits.note_irregular(f"{stray.kind.value} outside of a loop at line {stray.line}")
+        ctx.limits.note(CauseKind.STRAY_JUMP, stray.line, stray.kind.value)
 
 
 def _note_undecided(ctx: Context, part: Function) -> None:
@@ -188,7 +189,7 @@ def _note_undecided(ctx: Context, part: Function) -> None:
         words = set(_WORD.findall(file.source.slice(span)))
         if not wanted.isdisjoint(words) or any("sync" in word or "barrier" in word for word in words):
             line = file.source.line_number(span.start)
-            ctx.limits.hidden.append(f"macro {name} (line {line}) is not in sight")
+            ctx.limits.note(CauseKind.MACRO, line, name)
 
 
 def _finished(
@@ -208,7 +209,6 @@ def _finished(
         for helper in header_arrays.not_followed(ctx, parts)
         for buffer in shared_declarations.helper_buffers(unit, helper, around.constants)
     )
-    unread = header_arrays.unread(ctx, parts)
     return Kernel(
         name=function.name,
         span=function.span,
@@ -242,29 +242,15 @@ def _finished(
         agreed=frozenset(ctx.agreed),
         non_portable=launched.non_portable,
         launches=launches,
-        partly=next(_not_understood(ctx), None),
-        irregular=limits.irregular,
         drained=ctx.copies.with_final_wait,
-        unexact=_other_compiler(ctx.dialect)
-        or around.unexact
-        or limits.unexact
-        or unread
-        or ptxas_rounding.outside_unexact(unit, (*parts, *ctx.inlining.done.values()))
-        or ptxas_layout.unexact(ctx, body, helper_bytes),
-        unseen_arrays=around.unexact or limits.unexact or unread,
+        limits=tuple(dict.fromkeys(_limits(ctx, around, parts, body, helper_bytes))),
         rounding=around.rounding.certain,
         possible_rounding=around.rounding.possible,
-        hidden=tuple(dict.fromkeys(limits.hidden)),
-        disguised=tuple(dict.fromkeys(limits.disguised)),
-        unknown=tuple(dict.fromkeys(limits.unknown)),
-        assumed=tuple(dict.fromkeys((*limits.assumed, *map(reads_nothing, limits.unseen)))),
-        unseen=tuple(dict.fromkeys(limits.unseen)),
         unknown_accesses=limits.unknown_accesses,
-        unknown_barriers=limits.unknown_barriers,
         opaque=tuple(limits.opaque),
         presumed=dict(limits.presumed),
         volatile_elsewhere=any(map(_has_volatile, ctx.inlining.done.values())),
-        shared_elsewhere=limits.passed_over and shared_elsewhere(unit, ctx.dialect),
+        shared_elsewhere=limits.opens(Opens.CALLS) and shared_elsewhere(unit, ctx.dialect),
         helper_bytes=helper_bytes,
         unreferable=dict(ctx.buffers.unreferable),
         redeclared=frozenset(ctx.redeclared),
@@ -295,40 +281,56 @@ def shared_elsewhere(unit: TranslationUnit, dialect: Dialect) -> bool:
     )
 
 
-def _other_compiler(dialect: Dialect) -> str | None:
-    return None if dialect.nvidia else "ptxas does not lay it out"
+OF_FILE = frozenset((CauseKind.OTHER_COMPILER, CauseKind.MACRO_SIZE))
+"""What comes first in ``Kernel.limits``; next what lowering has noted, and last what is known when it is done."""
 
 
-def reads_nothing(name: str) -> str:
-    """What is taken for granted of a name that nothing in sight declares: it may be a macro."""
-    return f"{name} reads no shared memory"
+def _limits(
+    ctx: Context,
+    around: UnitFacts,
+    parts: Sequence[Function],
+    body: Seq,
+    helper_bytes: Sequence[Buffer],
+) -> Iterator[Cause]:
+    """All that is not known of the kernel; of what opens the same the first is the one that is told."""
+    if not ctx.dialect.nvidia:
+        yield Cause(CauseKind.OTHER_COMPILER)
+    if around.unexact is not None:
+        yield around.unexact
+    yield from ctx.limits.found
+    yield from _not_understood(ctx)
+    reached = (*parts, *ctx.inlining.done.values())
+    own = ctx.limits.opens(Opens.TEXT | Opens.FLOW)
+    for found in (
+        header_arrays.unread(ctx, parts),
+        ptxas_rounding.outside_unexact(ctx.at.unit, reached),
+        ptxas_layout.unexact(ctx, body, helper_bytes, understood=not own),
+    ):
+        if found is not None:
+            yield found
 
 
 def names_in(tokens: Tokens) -> Iterator[str]:
     return (text for kind, text in zip(tokens.kinds, tokens.texts) if kind == "NAME")
 
 
-def _not_understood(ctx: Context) -> Iterator[str]:
-    """What of the kernel and of what it is made of was not understood, or only by a guess, in words."""
-    yield from ctx.limits.partly
+def _not_understood(ctx: Context) -> Iterator[Cause]:
+    """What of the kernel and of what it is made of was not parsed, or only by a guess, as a whole."""
     left_open = ctx.at.unit.preprocessed.leaves_open
     for part in (ctx.at.kernel, *ctx.inlining.done.values()):
         body = ctx.at.body_of(part)
         spans = [*body.macros, *body.failed, *body.guessed]
         if spans:
             own = part is ctx.at.kernel
-            line = ctx.at.unit.source.line_number(body.site(*min(spans)).start) if own else 0
-            yield (
-                f"the statement at line {line} was not understood"
-                if own
-                else (f"a statement of `{part.name}` was not understood")
-            )
+            line = ctx.at.unit.source.line_number(body.site(*min(spans)).start) if own else None
+            whole = Cause(CauseKind.UNREAD_STATEMENT_OF, names=(part.name,))
+            yield whole if line is None else Cause(CauseKind.UNREAD_STATEMENT, line)
         if body.repaired:
-            yield f"the brackets of `{part.name}` do not match"
+            yield Cause(CauseKind.UNREAD_BRACKETS, names=(part.name,))
         if part.parameters is None:
-            yield f"the parameters of `{part.name}` were not understood"
+            yield Cause(CauseKind.UNREAD_PARAMETERS, names=(part.name,))
         if left_open(part.definition.words):
-            yield f"a macro that `{part.name}` names is not known to its end"
+            yield Cause(CauseKind.UNREAD_MACRO, names=(part.name,))
 
 
 def conditional_regions(unit: TranslationUnit, within: Span) -> tuple[Span, ...]:
@@ -365,9 +367,9 @@ def _note_macros(ctx: Context, body: Body) -> None:
     for lo, _ in body.macros:
         line = ctx.at.unit.source.line_number(body.site(lo, lo + 1).start)
         name = body.tokens.texts[lo]
-        ctx.limits.note_unknown(f"line {line}: macro {name} is not known")
+        ctx.limits.note(CauseKind.UNKNOWN_MACRO, line, name)
         if "UNROLL" not in name and "PRAGMA" not in name.upper():  # it may open a loop
-            ctx.limits.note_irregular(f"macro {name} at line {line} is not known")
+            ctx.limits.note(CauseKind.MACRO_OPENS, line, name)
 
 
 def _opening(function: Function) -> int | None:

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Access, AddressSpace, Barrier, Buffer, Loop, Seq, walk
 from smem_lsp.ir.values import Const
 from smem_lsp.lowering.state.context import Context
@@ -49,20 +50,21 @@ def order_is_certain(buffers: Sequence[Buffer]) -> bool:
     return all(b.bytes is not None and b.bytes % align == 0 for b in static)
 
 
-def unexact(ctx: Context, items: Seq, helper_arrays: Sequence[Buffer]) -> str | None:
-    """Why the bytes that ptxas reports may differ from the declared ones."""
+def unexact(ctx: Context, items: Seq, helper_arrays: Sequence[Buffer], *, understood: bool) -> Cause | None:
+    """Why the bytes that ptxas reports may differ from the declared ones. ``understood``: all of the text is."""
     if helper_arrays:
-        return f"{helper_arrays[0].function} has shared arrays of its own"
-    if ctx.limits.partly or ctx.limits.irregular:
-        return next(iter(ctx.limits.partly), ctx.limits.irregular)
+        return Cause(CauseKind.OWN_ARRAYS, names=(helper_arrays[0].function,))
+    if not understood:
+        return None
     if not order_is_certain(ctx.buffers.declared):
-        return "the order of the arrays depends on what is inlined"
+        return Cause(CauseKind.ORDER)
     uses = _uses(items, len(ctx.buffers))
     for buffer in ctx.buffers:
         if buffer.space is AddressSpace.STATIC:
-            why = _changed(ctx, buffer, uses[buffer.index], ctx.buffers.why_pinned(buffer.index))
+            pinned = ctx.buffers.why_pinned(buffer.index) is not None
+            why = _changed(ctx, buffer, uses[buffer.index], pinned=pinned)
             if why is not None:
-                return why
+                return Cause(why, names=(buffer.name,))
     return None
 
 
@@ -108,38 +110,38 @@ def _any_between(points: Sequence[int], start: int, end: int) -> bool:
     return at < len(points) and points[at] < end
 
 
-def _changed(ctx: Context, buffer: Buffer, uses: _Uses, fixed: str | None) -> str | None:
+def _changed(ctx: Context, buffer: Buffer, uses: _Uses, *, pinned: bool) -> CauseKind | None:
     """How the optimiser may change an array that the kernel reads; None when it certainly leaves it alone."""
     if buffer.collective is False:
-        return f"ptxas drops {buffer.name} where the threads of its collective need no shared memory"
-    if fixed is not None:
+        return CauseKind.COLLECTIVE_UNUSED
+    if pinned:
         return None
     if not uses.reads:
         if (
             uses.writes and buffer.holds_pointers
         ):  # the optimiser does not drop what may be the root of something
-            return f"ptxas may keep {buffer.name}, which nobody reads, because it may hold pointers"
+            return CauseKind.POINTERS_KEPT
         return None
     if buffer.collective:
         return None
     if not uses.writes:
-        return f"{buffer.name} is never written: ptxas may drop it"
+        return CauseKind.NEVER_WRITTEN
     if not uses.separated and any(not access.kind.writes for access in uses.reads):
-        return f"ptxas may keep {buffer.name} in registers: no barrier stands between a write and a read"
+        return CauseKind.UNSEPARATED
     accesses = [*uses.reads, *uses.writes]
     if buffer.dims and all(dim == 1 for dim in buffer.dims):
-        return f"{buffer.name} has one element: ptxas may take it apart"
+        return CauseKind.ONE_ELEMENT
     if not buffer.dims and not buffer.record:
         if _one_constant(ctx, buffer):
-            return f"{buffer.name} only ever gets one value: ptxas may drop it"
+            return CauseKind.ONE_VALUE
     elif all(_is_constant(access) for access in accesses):
         if buffer.index not in ctx.buffers.exchanged and not _reaches_inside(ctx, buffer.name):
-            return f"{buffer.name} is only used in constant places: ptxas may split it"
+            return CauseKind.CONSTANT_PLACES
     indices = {access.index for access in accesses}
     if buffer.dims and len(indices) == 1 and None not in indices:
-        return f"ptxas may keep {buffer.name} in registers: each thread uses one element of its own"
+        return CauseKind.OWN_ELEMENT
     if _unused_result(ctx, buffer):
-        return f"a value that is read from {buffer.name} is not used: ptxas may drop it"
+        return CauseKind.UNUSED_RESULT
     return None
 
 

@@ -16,10 +16,12 @@ from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.term_plans import TermPlan
 from smem_lsp.facts.terms import TermLayout
 from smem_lsp.fixes.model import Fix
+from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel, LaunchSite
 from smem_lsp.output.fingerprint import fingerprints
 from smem_lsp.output.json_document import JsonObject, document
 from smem_lsp.rules.buffers import unsized
+from smem_lsp.rules.cause_words import bare, cause, causes
 from smem_lsp.rules.contracts import contracts
 from smem_lsp.rules.kernel_verdict import KernelVerdict
 from smem_lsp.rules.model import Finding, Note
@@ -146,9 +148,9 @@ def kernel_object(source: SourceText, report: KernelReport) -> JsonObject:
         "unknown": {
             "accesses": kernel.unknown_accesses,
             "barriers": kernel.unknown_barriers,
-            "reasons": [*kernel.unknown, *_unsure_bytes(report)],
+            "reasons": [*causes(kernel.open(Opens.ACCESSES)), *_unsure_bytes(report)],
             "ranges": [
-                {"line": each.line, "reason": each.words} for each in report.dynamic_refusals[:_MOST_REASONS]
+                {"line": each.line, "reason": bare(each)} for each in report.dynamic_refusals[:_MOST_REASONS]
             ],
         },
     }
@@ -159,7 +161,7 @@ def _unsure_bytes(report: KernelReport) -> Iterator[str]:
     kernel = report.kernel
     yield from (f"the size of {each} is not known" for each in unsized(kernel))
     if kernel.unexact is not None and not report.exact:
-        yield kernel.unexact
+        yield cause(kernel.unexact)
 
 
 def buffer_names(source: SourceText, kernel: Kernel) -> dict[int, str]:
@@ -266,12 +268,12 @@ def _carved_terms(found: TermLayout, plans: Sequence[TermPlan], names: Mapping[i
                 "bytes_after": spelled(plan.after),
                 "not_proved": None
                 if plan.doubt is None
-                else {"line": plan.doubt.line, "reason": plan.doubt.words},
+                else {"line": plan.doubt.line, "reason": bare(plan.doubt)},
             }
             for plan in plans
         ],
         "assumes": partition.assumes,
-        "open": [{"line": each.line, "reason": each.words} for each in partition.doubts[:_MOST_REASONS]],
+        "open": [{"line": each.line, "reason": bare(each)} for each in partition.doubts[:_MOST_REASONS]],
     }
 
 

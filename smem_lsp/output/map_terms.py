@@ -12,13 +12,14 @@ from dataclasses import field, replace
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.storage.ranges_in_terms import TermPartition
-from smem_lsp.analysis.storage.refusals import Refusal
 from smem_lsp.analysis.values.sums import Sum, added, is_size, number_of, spelled
 from smem_lsp.facts.layouts import Layouts
 from smem_lsp.facts.term_plans import TermPlan
 from smem_lsp.facts.terms import passed_in_terms
+from smem_lsp.ir.causes import Cause
 from smem_lsp.ir.nodes import Buffer, Kernel
 from smem_lsp.output.map_layouts import MapLayout, Part, layouts_beside
+from smem_lsp.rules.cause_words import bare
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import checkpoint, listed
 from smem_lsp.source.record import dataclass
@@ -147,13 +148,13 @@ class _Sheet:
         begins: Mapping[int, Sum],
         widths: Mapping[int, int],
         under: Facts,
-        doubt: Refusal | None = None,
+        doubt: Cause | None = None,
     ) -> MapLayout:
         """``plan`` with the ranges where they begin in the drawing."""
         offsets = {at: self.sampled(begin) for at, begin in begins.items()}
         top = max(offset + widths[at] for at, offset in offsets.items())
         placed = replace(plan, bytes=top, offsets=offsets, lower_bound=0, clique=(), optimal=False)
-        assumes = () if doubt is None else (f"line {doubt.line}: {doubt.words}",)
+        assumes = () if doubt is None else (f"line {doubt.line}: {bare(doubt)}",)
         return MapLayout(placed, (Part(own, placed, under),), assumes)
 
     def write_edges(

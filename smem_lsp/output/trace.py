@@ -10,6 +10,7 @@ from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import Report
 from smem_lsp.engine.rests_on import rests_on
 from smem_lsp.ir.author_facts import Stated
+from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Buffer, Jump, Kernel, Loop, Place, Seq
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var
 from smem_lsp.output.json_text import dump
@@ -18,6 +19,7 @@ from smem_lsp.output.symbolic_size import symbolic_bytes
 from smem_lsp.output.trace_memory import live_set_lines, open_access_lines, stack_lines
 from smem_lsp.output.trace_values import binding_lines, value_lines
 from smem_lsp.rules.apart import open_pairs, why_open
+from smem_lsp.rules.cause_words import cause, causes
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.kernel_verdict import kernel_verdict
 from smem_lsp.source import SourceText, listed, plural, printable
@@ -161,7 +163,7 @@ def _buffer(buffer: Buffer) -> str:
     if buffer.align is not None and buffer.required_align > buffer.align:
         align += f" (its accesses need {buffer.required_align})"
     owner = f", declared in {buffer.function}()" if buffer.function else ""
-    stays = f"; stays where it is: {buffer.fixed}" if buffer.fixed else ""
+    stays = f"; stays where it is: {cause(buffer.fixed)}" if buffer.fixed else ""
     return (
         f"#{buffer.index} {buffer.space.value} {buffer.type} {buffer.name}{dims}: {size}{align}{owner}{stays}"
     )
@@ -175,7 +177,7 @@ def _members(facts: KernelFacts) -> Iterator[str]:
             yield f"{buffer.name}: {member.path}, bytes {member.offset}..{end}, aligned to {member.align}"
         for kept in buffer.kept if buffer.members else ():
             part = "all of it" if kept.within is None else f"bytes {kept.within[0]}..{kept.within[1]}"
-            yield f"{buffer.name}: {part} stays where it is: {kept.reason}"
+            yield f"{buffer.name}: {part} stays where it is: {cause(kept.reason)}"
     for divided in facts.class_partitions:
         split = facts.split(divided)
         for plan in (divided.declared, *(candidate.plan for candidate in divided.best)):
@@ -291,7 +293,7 @@ def _uniformity(facts: KernelFacts) -> Iterator[str]:
     ):
         yield f"{title}: {', '.join(str(point) for point in sorted(points)) or 'none'}"
     if facts.withheld is not None:
-        yield f"nothing is said of this kernel: {facts.withheld}"
+        yield f"nothing is said of this kernel: {cause(facts.withheld)}"
 
 
 def _lives(facts: KernelFacts) -> Iterator[str]:
@@ -312,7 +314,7 @@ def _apart(facts: KernelFacts) -> Iterator[str]:
         )
     for index in sorted(facts.liveness.reads_before_write):
         yield f"{names[index]} is read before anything is written to it"
-    yield from (f"{buffer.name}: {buffer.fixed}" for buffer in facts.kernel.buffers if buffer.fixed)
+    yield from (f"{buffer.name}: {cause(buffer.fixed)}" for buffer in facts.kernel.buffers if buffer.fixed)
     under = facts_in_force(facts)
     for earlier, later in open_pairs(facts, under).values():
         yield (
@@ -338,10 +340,11 @@ def _plan(kernel: Kernel, plan: Plan) -> str:
 
 
 def _unknown(facts: KernelFacts) -> Iterator[str]:
-    kernel = facts.kernel
-    yield from dict.fromkeys(filter(None, (kernel.irregular, kernel.partly, kernel.unexact)))
-    yield from kernel.unknown
-    yield from kernel.hidden
+    yield from causes(
+        each
+        for what in (Opens.FLOW, Opens.TEXT, Opens.BYTES, Opens.ACCESSES, Opens.ANYTHING)
+        for each in facts.kernel.open(what)
+    )
 
 
 def _findings(report: Report, facts: KernelFacts) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from smem_lsp.ir.causes import CauseKind
 from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Kernel, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import SourceText, Span, checkpoint
@@ -19,7 +20,9 @@ def accessed(facts: KernelFacts) -> frozenset[int]:
     """Buffers with at least one access, or that may be reached in a way that is not followed."""
     found = {node.buffer for node in walk(facts.kernel.body) if isinstance(node, Access)}
     found |= {
-        buffer.index for buffer in facts.kernel.buffers if buffer.fixed and "dynamic" not in buffer.fixed
+        buffer.index
+        for buffer in facts.kernel.buffers
+        if buffer.fixed is not None and buffer.fixed.kind is not CauseKind.DYNAMIC
     }
     return frozenset(found)
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from smem_lsp.analysis.decision.reasons import Assumption, Reason, ReasonKind
 from smem_lsp.analysis.decision.size_sets import Relation, SizeCondition, SizeSet
+from smem_lsp.ir.causes import Cause
+from smem_lsp.rules.cause_words import cause
 from smem_lsp.source import listed
 
 _WHEN = "when "
@@ -64,7 +66,11 @@ def _multiple(factor: int, yes: bool) -> str:
 
 def why(reason: Reason | None) -> str:
     """``data decide``, ``f() may order the accesses``; nothing where it is decided."""
-    return "" if reason is None else _WHY[reason.kind].format(*reason.args)
+    if reason is None:
+        return ""
+    return _WHY[reason.kind].format(
+        *(cause(each) if isinstance(each, Cause) else each for each in reason.args)
+    )
 
 
 _WHY = {

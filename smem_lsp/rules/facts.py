@@ -19,7 +19,6 @@ from smem_lsp.analysis.occupancy import occupancy, shared_for_one_more_block, sh
 from smem_lsp.analysis.repairs.barrier_hoisting import Hoist
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarriers
 from smem_lsp.analysis.storage.dynamic_need import Need
-from smem_lsp.analysis.storage.refusals import Refusal
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import BlockShape, Ground
@@ -34,9 +33,10 @@ from smem_lsp.facts.stopped import Stopped
 from smem_lsp.facts.term_plans import TermPlan
 from smem_lsp.facts.term_purposes import TermPurposes
 from smem_lsp.facts.terms import TermLayout
+from smem_lsp.ir.causes import Cause, Opens
 from smem_lsp.ir.nodes import Dims, Kernel
-from smem_lsp.ir.shift import Placement, moved_words
-from smem_lsp.rules import ground
+from smem_lsp.ir.shift import Placement
+from smem_lsp.rules import cause_words, ground
 from smem_lsp.rules.ground import Grade
 from smem_lsp.rules.model import Severity
 from smem_lsp.rules.suppressions import Suppressions
@@ -97,7 +97,7 @@ class KernelFacts:
         return self.analysis.stopped
 
     @property
-    def withheld(self) -> str | None:
+    def withheld(self) -> Cause | None:
         """Why rules that rest on control or data flow say nothing of this kernel; None: they may."""
         return (
             self.kernel.irregular or self.analysis.withheld
@@ -232,9 +232,7 @@ class KernelFacts:
         found, moves = self.analysis.dynamic_terms, self.moves
         if found is None or moves is None:
             return found
-        doubts = tuple(
-            Refusal(moves.line(each.line), moved_words(each.words, moves)) for each in found.partition.doubts
-        )
+        doubts = tuple(each.moved(moves.line) for each in found.partition.doubts)
         return replace(found, partition=replace(found.partition, doubts=doubts))
 
     @property
@@ -249,21 +247,17 @@ class KernelFacts:
         if moves is None:
             return found
         return tuple(
-            each
-            if each.doubt is None
-            else replace(
-                each, doubt=Refusal(moves.line(each.doubt.line), moved_words(each.doubt.words, moves))
-            )
+            each if each.doubt is None else replace(each, doubt=each.doubt.moved(moves.line))
             for each in found
         )
 
     @property
-    def dynamic_refusals(self) -> tuple[Refusal, ...]:
+    def dynamic_refusals(self) -> tuple[Cause, ...]:
         """Why the ranges of dynamic shared memory are not known, or why some of them are one."""
         found, moves = self.analysis.dynamic_refusals, self.moves
         if moves is None:
             return found
-        return tuple(Refusal(moves.line(each.line), moved_words(each.words, moves)) for each in found)
+        return tuple(each.moved(moves.line) for each in found)
 
     @property
     def class_partitions(self) -> tuple[PartitionLayouts, ...]:
@@ -305,8 +299,8 @@ class KernelFacts:
     def assumptions(self, candidate: Candidate, *, of_instance: bool = True) -> tuple[Words, ...]:
         """What a plan rests on, in words for titles. ``of_instance``: that it was checked for one, too."""
         kernel = self.kernel
-        found = [said(reason) for reason in kernel.hidden]
-        found += [said(f"{name} is not in sight") for name in kernel.unseen]
+        found = [said(each) for each in cause_words.causes(kernel.open(Opens.ANYTHING))]
+        found += [said(f"{each.names[0]} is not in sight") for each in kernel.open(Opens.UNDECLARED)]
         if of_instance and kernel.instance is not None and (kernel.siblings or kernel.more_instances):
             found.insert(0, said(f"checked for {kernel.instance}"))
         if candidate.assumes_shape:

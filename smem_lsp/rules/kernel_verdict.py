@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from smem_lsp.analysis.decision.model import Answer, Decision, Undecided, Verdict, VerdictKind
 from smem_lsp.analysis.decision.reasons import Assumption, Reason, ReasonKind
@@ -11,6 +12,7 @@ from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.hazards.replayed import not_shown
 from smem_lsp.analysis.values.block_shape import most_threads
 from smem_lsp.facts.stopped import Why
+from smem_lsp.ir.causes import Cause, CauseKind, Opens
 from smem_lsp.ir.nodes import (
     MORE_CONTEXTS,
     Barrier,
@@ -19,8 +21,7 @@ from smem_lsp.ir.nodes import (
     Kernel,
     LaunchSite,
 )
-from smem_lsp.ir.shift import moved_words
-from smem_lsp.rules import ground, racing
+from smem_lsp.rules import cause_words, ground, racing
 from smem_lsp.rules.decision_words import assumed, why
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Severity
@@ -156,9 +157,14 @@ def _is_free(facts: KernelFacts, verdict: Verdict, races: Sequence[Race]) -> boo
 def surely_race_free(facts: KernelFacts) -> bool:
     """Is it race-free, and is there anything that could race? Where that cannot be, no pair is looked at."""
     kernel = facts.kernel
-    if facts.withheld or not kernel.complete or kernel.hidden or kernel.unknown or kernel.helper_bytes:
+    if (
+        facts.withheld
+        or not kernel.complete
+        or kernel.open(Opens.ANYTHING | Opens.ACCESSES)
+        or kernel.helper_bytes
+    ):
         return False
-    if kernel.assumed or any(_missing(facts, Exchange)):
+    if kernel.open(Opens.ASSUMED) or any(_missing(facts, Exchange)):
         return False
     found = kernel_verdict(facts)
     return found.kind is VerdictKind.RACE_FREE and found.pairs > 0
@@ -249,9 +255,11 @@ def _missing(facts: KernelFacts, kind: type[Barrier | Exchange]) -> Iterator[int
 
 
 def _words(facts: KernelFacts, reason: Reason) -> str:
-    words = why(reason)
-    moves = facts.moves if reason.kind is ReasonKind.NOT_READ else None
-    return words if moves is None else moved_words(words, moves)
+    moves = facts.moves
+    if moves is None:
+        return why(reason)
+    moved = (each.moved(moves.line) if isinstance(each, Cause) else each for each in reason.args)
+    return why(replace(reason, args=tuple(moved)))
 
 
 def _reason(facts: KernelFacts, decision: Decision, *, named: bool) -> Undecided:
@@ -326,7 +334,8 @@ def _assumed(facts: KernelFacts, verdicts: Sequence[Verdict]) -> Iterator[str]:
     analysis = facts.analysis
     for each in verdicts:
         yield from map(assumed, each.assumes)
-        yield from facts.kernel.assumed
+        taken = facts.kernel.open(Opens.ASSUMED)
+        yield from map(cause_words.cause, sorted(taken, key=lambda each: each.kind is CauseKind.UNDECLARED))
     for line in _missing(facts, Exchange):  # it orders nothing, but what it gives may decide
         yield f"all lanes that its mask names come to line {line}"
     unwrapped = analysis.launched_flow.values.unwrapped()

@@ -8,6 +8,7 @@ from dataclasses import replace
 from smem_lsp.analysis.decision.model import Witness
 from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarrier
+from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Loop, Place, walk
 from smem_lsp.rules.decision_words import bare
 from smem_lsp.rules.elements import element, named, purpose_of, reference_of
@@ -41,7 +42,7 @@ def followed(facts: KernelFacts) -> bool:
     """Is enough of the kernel understood to see every order between its threads? Calls that are not in sight order what
     they stand between, and nothing else."""
     kernel = facts.kernel
-    return kernel.complete and not (facts.withheld or kernel.disguised or kernel.unknown_barriers)
+    return kernel.complete and not (facts.withheld or kernel.open(Opens.DECLARED))
 
 
 def present(facts: KernelFacts, races: Sequence[Race]) -> list[Race]:

@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from smem_lsp.ir.causes import Opens
 from smem_lsp.rules.buffers import Mentions, accessed, may_be_unused
 from smem_lsp.rules.elements import named
 from smem_lsp.rules.facts import KernelFacts
@@ -48,7 +49,7 @@ from smem_lsp.rules.model import Finding, RemoveDeclarator, Severity, kernel_rul
 )
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
-    if not kernel.complete or kernel.hidden or kernel.unseen:
+    if not kernel.complete or kernel.open(Opens.ANYTHING | Opens.UNDECLARED):
         return
     used, mentions = accessed(facts), Mentions(facts)
     for buffer in kernel.buffers:

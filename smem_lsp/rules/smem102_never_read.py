@@ -41,6 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules.buffers import accessed, inactive_names
 from smem_lsp.rules.elements import named
@@ -52,7 +53,7 @@ from smem_lsp.source import checkpoint
 @kernel_rule("SMEM102", "never-read", Severity.WARNING, portable=True, unanimous=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
-    if not kernel.complete or facts.withheld or kernel.hidden or kernel.unseen:
+    if not kernel.complete or facts.withheld or kernel.open(Opens.ANYTHING | Opens.UNDECLARED):
         return
     accesses = [node for node in walk(kernel.body) if isinstance(node, Access)]
     read = {node.buffer for node in accesses if node.kind.reads}

@@ -44,6 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.elements import named
@@ -56,7 +57,7 @@ from smem_lsp.source import checkpoint
 
 @kernel_rule("SMEM103", "uninitialized-read", Severity.ERROR, portable=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
-    if not racing.followed(facts) or facts.kernel.hidden:
+    if not racing.followed(facts) or facts.kernel.open(Opens.ANYTHING):
         return
     if not facts.unwritten:
         return

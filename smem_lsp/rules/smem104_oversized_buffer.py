@@ -46,6 +46,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.facts.layouts import WORTH_SAYING
+from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import AddressSpace
 from smem_lsp.rules.elements import named
 from smem_lsp.rules.facts import KernelFacts
@@ -58,8 +59,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if (
         not kernel.complete
         or facts.withheld
-        or kernel.hidden
-        or kernel.unseen
+        or kernel.open(Opens.ANYTHING | Opens.UNDECLARED)
         or kernel.more_instances
         or kernel.conditional
     ):

@@ -61,6 +61,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from smem_lsp.analysis.decision.mispaired import Mispaired
+from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import Barrier, Branch, Loop, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.ground import graded
@@ -72,7 +73,7 @@ from smem_lsp.source import checkpoint
 @kernel_rule("SMEM203", "divergent-barrier", Severity.ERROR, portable=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
-    if not kernel.complete or facts.withheld or kernel.hidden:
+    if not kernel.complete or facts.withheld or kernel.open(Opens.ANYTHING):
         return
     nodes = {node.point: node for node in walk(kernel.body)}
     for shown in facts.mispaired:

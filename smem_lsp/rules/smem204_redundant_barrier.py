@@ -67,6 +67,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from smem_lsp.analysis.hazards.redundant_barriers import Redundant
+from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
@@ -96,7 +97,7 @@ _IN_SIGHT = ", for the launches in sight"
 @kernel_rule("SMEM204", "redundant-barrier", Severity.INFO, unanimous=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
-    if not facts.redundant or not racing.followed(facts) or kernel.hidden or kernel.assumed:
+    if not facts.redundant or not racing.followed(facts) or kernel.open(Opens.ANYTHING | Opens.ASSUMED):
         return
     if facts.hazards.races or facts.mispaired or kernel.conditional:
         return

@@ -63,6 +63,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount, MiscountKind
+from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.ground import condition
@@ -73,7 +74,7 @@ from smem_lsp.rules.words import Words, said
 @kernel_rule("SMEM207", "named-barrier-count", Severity.ERROR)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
-    if not kernel.complete or facts.withheld or kernel.hidden:
+    if not kernel.complete or facts.withheld or kernel.open(Opens.ANYTHING):
         return
     nodes = {node.point: node for node in walk(kernel.body) if isinstance(node, Barrier)}
     for found in facts.hazards.miscounts:

@@ -67,6 +67,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.analysis.repairs.proxy_fences import Fence
+from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import (
     Access,
     AddressSpace,
@@ -89,7 +90,7 @@ from smem_lsp.rules.words import Line, Words, said
 @kernel_rule("SMEM209", "missing-proxy-fence", Severity.WARNING)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
-    if not kernel.complete or facts.withheld or kernel.hidden:
+    if not kernel.complete or facts.withheld or kernel.open(Opens.ANYTHING):
         return
     nodes = {node.point: node for node in walk(kernel.body)}
     told: set[int] = set()

@@ -16,6 +16,7 @@ from smem_lsp.fixes.model import Safety
 from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Name, walk
 from smem_lsp.output.symbolic_size import symbolic_bytes
 from smem_lsp.rules.apart import open_pairs, why_open
+from smem_lsp.rules.cause_words import bare, cause
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import partners
 from smem_lsp.server.amounts import best_bytes, launch, shown_row
@@ -111,13 +112,13 @@ def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffe
     if buffer.space is AddressSpace.DYNAMIC and facts.dynamic_refusals:
         first, *more = facts.dynamic_refusals
         rest = f" (and {plural(len(more), 'more reason')})" if more else ""
-        return f"Ranges not known: line {first.line}: {first.words}{rest}"
+        return f"Ranges not known: line {first.line}: {bare(first)}{rest}"
     if len(facts.items) < 2:
         return ""
     if buffer.fixed is not None:
-        return f"Keeps its bytes: {buffer.fixed}"
+        return f"Keeps its bytes: {cause(buffer.fixed)}"
     if facts.withheld is not None:
-        return f"Keeps its bytes: {facts.withheld}"
+        return f"Keeps its bytes: {cause(facts.withheld)}"
     if all(item.index != buffer.index for item in facts.items):
         return ""  # ptxas drops it: it has no bytes
     buffers = [facts.kernel.buffers[item.index] for item in facts.items]
@@ -161,7 +162,7 @@ def _ranges(facts: KernelFacts, divided: PartitionLayouts) -> str:
     free = [each for each in divided.best if not each.plan.barriers]
     if not free or free[0].plan.bytes >= divided.declared.bytes:
         joined = () if divided.partition.ranges[0].members else facts.dynamic_refusals
-        return f"{words}; line {joined[0].line}: {joined[0].words}" if joined else words
+        return f"{words}; line {joined[0].line}: {bare(joined[0])}" if joined else words
     told = facts.assumptions(free[0])
     assumed = "".join(f"; {each}" for each in told if str(each) != divided.partition.assumes)
     return f"{words}; {free[0].plan.bytes:,} B would do{assumed}"
@@ -190,7 +191,7 @@ def _ranges_in_terms(terms: TermLayout, plans: Sequence[TermPlan]) -> str:
     if terms.partition.assumes:
         words += f"; {terms.partition.assumes}"
     doubts = terms.partition.doubts
-    return f"{words}; line {doubts[0].line}: {doubts[0].words}" if doubts else words
+    return f"{words}; line {doubts[0].line}: {bare(doubts[0])}" if doubts else words
 
 
 def _price(report: KernelReport, plan: Plan) -> str:

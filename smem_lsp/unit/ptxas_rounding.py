@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.semantics.cub_storage import classes
 from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl, VariableDecl
 from smem_lsp.semantics.function_scope import Identity, identify
@@ -143,14 +144,14 @@ def _body_of(decl: Declared) -> tuple[int, int] | None:
     return decl.body if isinstance(decl, (FunctionDecl, ClassDecl)) else None
 
 
-def outside_unexact(unit: TranslationUnit, reached: Iterable[Function]) -> str | None:
+def outside_unexact(unit: TranslationUnit, reached: Iterable[Function]) -> Cause | None:
     """Why arrays that are declared outside functions may be missing in the total of a kernel; None: it has them all.
     ``reached``: the kernel and all that it may call."""
     names = static_outside(unit)
     for function in reached:
         named = names & function.definition.words
         if named:
-            return f"{min(named)} is declared outside functions"
+            return Cause(CauseKind.OUTSIDE_FUNCTIONS, names=(min(named),))
     return None
 
 
@@ -159,8 +160,8 @@ def static_outside(unit: TranslationUnit) -> frozenset[str]:
     return frozenset[str]().union(*(each.names for each in unit.shared_outside if not each.extern))
 
 
-def file_unexact(unit: TranslationUnit) -> str | None:
+def file_unexact(unit: TranslationUnit) -> Cause | None:
     """Why no total of this file is exact; None: no reason."""
     if unit.preprocessed.exhausted:
-        return "a macro expands beyond the limits"
+        return Cause(CauseKind.MACRO_SIZE)
     return None

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
 
+from smem_lsp.ir.causes import Cause
 from smem_lsp.ir.nodes import Configuration, LaunchSite
 from smem_lsp.semantics.argument_identity import identify_arguments
 from smem_lsp.semantics.declarations import FunctionDecl
@@ -68,7 +69,7 @@ class UnitFacts:
     unit: TranslationUnit
     constants: Scope
     found: Sequence[FoundLaunches]  # by block
-    unexact: str | None
+    unexact: Cause | None
     rounding: ptxas_rounding.Rounding
     instances: InstanceTable  # of templates, by the number of the function
     dialect: Dialect = CUDA

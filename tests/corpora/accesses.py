@@ -12,6 +12,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.causes import unknown
+
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 
@@ -103,7 +105,7 @@ def count(corpus: Corpus, folder: Path, seen: set[str]) -> Count:
         for found, kernel in worst.values():
             result.kernels += 1
             result.tally.add(found)
-            for reason in kernel.unknown:
+            for reason in unknown(kernel):
                 result.reasons[_kind(reason, kernel)] += 1
                 result.open.append(
                     f"{path.relative_to(folder).as_posix()}:{kernel.line} {kernel.name}: {reason}"

@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from smem_lsp.rules.cause_words import cause
+from tests.causes import unknown
+
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 
@@ -105,10 +108,10 @@ def show(drawn: Drawn) -> None:
         elif isinstance(node, Barrier):
             print(f"  {node.line:>5} barrier {node.kind} {node.spelling}")
     print(f"unknown: {kernel.unknown_accesses} accesses, {kernel.unknown_barriers} barriers")
-    for reason in kernel.unknown:
+    for reason in unknown(kernel):
         print(f"  {reason}")
-    if kernel.irregular:
-        print(f"irregular: {kernel.irregular}")
+    if kernel.irregular is not None:
+        print(f"irregular: {cause(kernel.irregular)}")
 
 
 def _text(value: Value, kernel: Kernel) -> str:

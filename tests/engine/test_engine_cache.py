@@ -12,6 +12,7 @@ import pytest
 from smem_lsp.config import Config
 from smem_lsp.engine import Report, check, forget_files
 from smem_lsp.engine.cache import ANALYSES
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.rules.registry import RULES
 from smem_lsp.semantics.declarations import Declarations
 from smem_lsp.source import SourceText
@@ -295,7 +296,7 @@ def test_a_reason_that_names_a_line_moves_with_its_kernel() -> None:
     check(text, cache=store)
     moved = f"\n\n{text}"
     (now,), (fresh,) = check(moved, cache=store).facts, check(moved).facts
-    assert now.withheld == fresh.withheld == "goto at line 6"
+    assert now.withheld == fresh.withheld == Cause(CauseKind.GOTO, 6)
 
 
 GIVEN_TYPES = """\

@@ -80,7 +80,7 @@ EDITS: dict[str, Callable[[str], str]] = {
 
 def told(report: Report) -> list[object]:
     findings = [(each.code, each.message, each.span) for each in report.findings]
-    kernels = [(each.kernel.name, each.kernel.partly, each.kernel.complete) for each in report.kernels]
+    kernels = [(each.kernel.name, each.kernel.limits) for each in report.kernels]
     return [findings, kernels, [each.verdict.words for each in report.kernels]]
 
 

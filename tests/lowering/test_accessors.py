@@ -6,6 +6,8 @@ import pytest
 from harness import kernel_facts
 from lowering.interpret import Run
 
+from tests.causes import unknown
+
 CONVERTED = """
 template <typename T> struct Shared {
   __device__ operator T*() { extern __shared__ char raw[]; return reinterpret_cast<T*>(raw); }
@@ -32,7 +34,7 @@ def touched(above: str, statements: str) -> list[str]:
     """Bytes that the thread with threadIdx.x == 5 touches."""
     text = f"{above}\n__global__ void k(float* out, int n) {{ __shared__ float a[64]; {statements} }}\n"
     kernel = kernel_facts(text).kernel
-    assert not kernel.unknown
+    assert not unknown(kernel)
     assert not kernel.opaque
     return Run(kernel, {"n": 3, "blockDim.x": 256}, {"x": 5}).run()
 
@@ -96,7 +98,7 @@ def test_members_behind_a_pointer_to_one_object() -> None:
 
 def test_a_functor_that_is_not_known_may_do_anything() -> None:
     text = "__global__ void k(int n) { __shared__ float a[64]; Op()(a, n); }\n"
-    assert kernel_facts("template <typename Op> " + text).kernel.unknown
+    assert unknown(kernel_facts("template <typename Op> " + text).kernel)
 
 
 @pytest.mark.parametrize(

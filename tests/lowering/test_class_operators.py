@@ -10,6 +10,7 @@ from lowering.interpret import Run
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import check
 from smem_lsp.rules.decision_words import why
+from tests.causes import unknown
 
 CLASSES = """
 template <typename T, int N> struct Array {
@@ -48,7 +49,7 @@ template <typename T> __device__ void put_into(T& a) { a[threadIdx.x] = 1; }
 def touched(statements: str) -> list[str]:
     """Bytes that the thread with threadIdx.x == 5 touches."""
     kernel = kernel_facts(f"{CLASSES}__global__ void k(float* out, int n) {{ {statements} }}\n").kernel
-    assert not kernel.unknown
+    assert not unknown(kernel)
     assert not kernel.opaque
     return Run(kernel, {"n": 3, "blockDim.x": 256}, {"x": 5}).run()
 

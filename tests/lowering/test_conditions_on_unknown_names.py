@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from smem_lsp.engine import check
+from smem_lsp.ir.causes import Opens
+from tests.causes import left_open
 
 KERNEL = """
 __device__ void fill(float* to, const float* from) {{
@@ -30,7 +32,11 @@ def checked(
     report = check(before + KERNEL.format(conditional=conditional, in_kernel=in_kernel, end=end))
     verdict = report.kernels[0].verdict
     assert verdict is not None
-    return [each.code for each in report.findings], verdict.kind.value, report.facts[0].kernel.hidden
+    return (
+        [each.code for each in report.findings],
+        verdict.kind.value,
+        left_open(report.facts[0].kernel, Opens.ANYTHING),
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,4 +92,4 @@ def test_what_has_nothing_to_do_with_shared_memory() -> None:
 
 def test_a_conditional_over_blank_lines() -> None:
     text = KERNEL.format(conditional="#if THREADS > 2\n\n\n", in_kernel="", end="\n\n\n#else\n\n#endif")
-    assert check(text).facts[0].kernel.hidden
+    assert check(text).facts[0].kernel.open(Opens.ANYTHING)

@@ -7,6 +7,7 @@ from harness import kernel_facts
 from lowering.interpret import Run
 
 from smem_lsp.engine import check
+from tests.causes import unknown
 
 COUNT = 64
 
@@ -120,7 +121,7 @@ template <class F> __device__ int calls_type(F f) { return f(14); }
 def touched(statements: str, x: int = 5) -> list[str]:
     """The bytes that a thread touches, in order."""
     kernel = kernel_facts(f"{CLASSES}__global__ void k(int* o, int n) {{ {statements} }}\n").kernel
-    assert not kernel.unknown
+    assert not unknown(kernel)
     assert not kernel.opaque
     return Run(kernel, {"n": 3, "blockDim.x": COUNT}, {"x": x}).run()
 
@@ -280,7 +281,7 @@ def test_what_is_not_followed_is_told(statements: str) -> None:
     kernel = kernel_facts(
         f"{CLASSES}__global__ void k(int* o, int n) {{ log_[0] = 0; {statements} }}\n"
     ).kernel
-    assert kernel.unknown
+    assert unknown(kernel)
     assert not kernel.buffers[0].seen
 
 

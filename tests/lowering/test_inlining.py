@@ -9,6 +9,7 @@ from interpret import Run
 from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Access, Kernel, walk
 from smem_lsp.source import FileReader
+from tests.causes import why_fixed
 
 
 def kernel_of(above: str, statements: str) -> Kernel:
@@ -104,14 +105,14 @@ def test_a_call_is_followed(above: str, statements: str, expected: list[str]) ->
     ],
 )
 def test_what_is_not_followed_keeps_its_buffer(above: str, statements: str, reason: str) -> None:
-    assert kernel_of(above, statements).buffers[0].fixed == reason
+    assert why_fixed(kernel_of(above, statements).buffers[0]) == reason
 
 
 def test_a_function_has_one_copy_of_its_arrays() -> None:
     above = "__device__ float sum(float x) { __shared__ float part[8]; part[0] = x; __syncthreads(); return part[1]; }"
     kernel = kernel_of(above, "a[0] = sum(1) + sum(2);")
     assert [buffer.name for buffer in kernel.buffers] == ["a", "part"]
-    assert kernel.buffers[1].fixed == "part belongs to sum(), which others may call"
+    assert why_fixed(kernel.buffers[1]) == "part belongs to sum(), which others may call"
     assert Run(kernel).run() == [
         "W part 0+4",
         "block barrier",

@@ -37,7 +37,8 @@ def test_all_kinds_have_one(kinds: object, meanings: dict[object, object]) -> No
 
 
 def test_the_manual_says_what_each_means() -> None:
-    told = [each for each in _ROW.findall(PAGE.read_text(encoding="utf-8")) if each not in _HEADERS]
+    of_kinds, _, _ = PAGE.read_text(encoding="utf-8").partition("## What is left open")
+    told = [each for each in _ROW.findall(of_kinds) if each not in _HEADERS]
     kinds = [*get_args(tree.Expr), *get_args(tree.OpaqueKind), *get_args(tree.Statement)]
     assert told == [each if isinstance(each, str) else each.__name__ for each in kinds]
 

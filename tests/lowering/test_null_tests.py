@@ -6,6 +6,7 @@ import pytest
 
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import check
+from tests.causes import unknown
 
 TEXT = """\
 __device__ float sum(const float *in, float *copy, int n) {{
@@ -37,7 +38,7 @@ STORES = [
 @pytest.mark.parametrize("store", STORES)
 def test_an_address_that_is_tested_goes_nowhere(store: str) -> None:
     (facts,) = check(TEXT.format(store=store, stride=4)).facts
-    assert not facts.kernel.unknown
+    assert not unknown(facts.kernel)
     (found,) = facts.analysis.verdicts
     assert found.kind is VerdictKind.RACE_FREE, found.reasons
 
@@ -51,4 +52,4 @@ def test_what_is_stored_behind_the_test_is_seen(store: str) -> None:
 @pytest.mark.parametrize("kept", ["out[0] = (long)copy;", "keep(copy);", "if (long n = (long)copy) keep(n);"])
 def test_an_address_that_gets_further_escapes(kept: str) -> None:
     (facts,) = check("void keep(...);" + TEXT.format(store=kept, stride=4)).facts
-    assert facts.kernel.unknown
+    assert unknown(facts.kernel)

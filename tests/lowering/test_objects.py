@@ -7,6 +7,7 @@ from callees.test_overloads import kernel_of, spots, touched
 
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import check
+from tests.causes import unknown
 
 CLASSES = """
 template <int M> struct Tile {
@@ -86,7 +87,7 @@ def test_methods_and_members_are_followed(statements: str, expected: list[str]) 
     kernel = kernel_of(CLASSES, statements)
     assert touched(CLASSES, statements) == expected
     assert all(buffer.seen for buffer in kernel.buffers)
-    assert not kernel.unknown
+    assert not unknown(kernel)
 
 
 @pytest.mark.parametrize(

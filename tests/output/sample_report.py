@@ -118,9 +118,6 @@ def gemm_kernel(text: str = GEMM) -> Kernel:
         may_opt_in=False,
         launch_bounds=None,
         launches=(LaunchSite("gemm", (256, 1, 1), 0, None, span_of(text, "gemm<<<2, 256>>>(a, b)"), 17),),
-        partly=None,
-        irregular=None,
-        unexact=None,
     )
 
 

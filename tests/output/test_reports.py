@@ -11,6 +11,7 @@ from sample_report import GEMM, NAMES, gemm_report, make_report, span_of
 
 from smem_lsp.engine import check
 from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.output import concise, full, json_, json_document
 from smem_lsp.output.style import Style
 from smem_lsp.output.version import VERSION
@@ -147,7 +148,7 @@ def test_json_says_null_for_what_is_not_known() -> None:
     bare = replace(
         kernel,
         kernel=replace(
-            kernel.kernel, buffers=buffers, launches=(), partly="the statement at line 2 was not understood"
+            kernel.kernel, buffers=buffers, launches=(), limits=(Cause(CauseKind.UNREAD_STATEMENT, 2),)
         ),
         static_bytes=None,
         exact=False,

@@ -6,6 +6,7 @@ import pytest
 
 from smem_lsp.analysis.decision.reasons import Assumption, Reason, ReasonKind
 from smem_lsp.analysis.decision.size_sets import Relation, SizeCondition, SizeSet, for_some
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.rules.decision_words import assumed, bare, when, why
 
 
@@ -44,7 +45,7 @@ def test_no_condition() -> None:
 
 
 ARGS = {
-    ReasonKind.NOT_READ: ("goto",),
+    ReasonKind.NOT_READ: (Cause(CauseKind.GOTO, 3),),
     ReasonKind.UNSEEN: ("s",),
     ReasonKind.CALL_ORDERS: ("wait",),
     ReasonKind.CALLED_VALUE: ("pick",),
@@ -55,7 +56,7 @@ ARGS = {
 def test_every_reason_has_words_of_its_own() -> None:
     told = {why(Reason(kind, ARGS.get(kind, ()))) for kind in ReasonKind}
     assert len(told) == len(ReasonKind) and "" not in told
-    assert {"goto", "not every access to s is seen", "wait() may order the accesses"} <= told
+    assert {"goto at line 3", "not every access to s is seen", "wait() may order the accesses"} <= told
     assert "what pick() returns is not known" in told
     assert "a race in some blocks (65×1×1)" in told
 

@@ -7,6 +7,7 @@ import pytest
 
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import check
+from smem_lsp.ir.causes import Opens
 
 LAUNCH = "void h(float* p) { k<<<1, 64>>>(p); }\n"
 
@@ -53,7 +54,7 @@ def test_a_word_in_front_of_what_cannot_be_declared(statement: str) -> None:
 def test_a_type_out_of_sight_is_a_type() -> None:
     text = kernel("index_t i = threadIdx.x;", "s[i] = p[i];", "__syncthreads();", "p[i] = s[63 - i];")
     (kernel_,) = check(f'#include "gone.h"\n{text}').kernels
-    assert kernel_.kernel.complete and not kernel_.kernel.hidden
+    assert kernel_.kernel.complete and not kernel_.kernel.open(Opens.ANYTHING)
 
 
 @pytest.mark.parametrize("value", ["float v = VALUE; p[threadIdx.x] = v;", "p[threadIdx.x] = value + 1;"])

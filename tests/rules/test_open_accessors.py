@@ -7,6 +7,7 @@ import pytest
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import check
 from smem_lsp.rules.kernel_verdict import kernel_verdict
+from tests.causes import unknown
 
 # each: what a class has, of the type X, and how a kernel calls it
 CONVERTED = "__device__ operator X*() {{ {} }} __device__ operator const X*() const {{ {} }}", "{}()"
@@ -82,7 +83,7 @@ def test_one_that_gives_something_else_is_not_followed(member: str, made: str, o
     text = classes + KERNEL.format(named="Memory<T> named;", made=made.format("Memory<T>"), wait=WAIT)
     report = check(text, path="k.cuh")
     assert not any(each.code.startswith("SMEM2") for each in report.findings)
-    told = any("Memory reaches is not followed" in each for each in report.facts[0].kernel.unknown)
+    told = any("Memory reaches is not followed" in each for each in unknown(report.facts[0].kernel))
     assert told or "::" in made  # one of both, as for any function
 
 
@@ -169,7 +170,7 @@ def test_what_uses_an_accessor_and_is_not_followed_may_reach_the_array(use: str)
     text = classes + KERNEL.format(named=named, made=made.format("Memory<T>"), wait=WAIT)
     (facts,) = check(text, path="k.cuh").facts
     assert kernel_verdict(facts).kind is VerdictKind.UNDECIDED
-    assert "what Memory reaches is not followed" in " ".join(facts.kernel.unknown)
+    assert "what Memory reaches is not followed" in " ".join(unknown(facts.kernel))
 
 
 @pytest.mark.parametrize("use", ["named.put(n);", "[=]() { named.put(n); }();", "[&]() { named.put(n); }();"])
@@ -179,7 +180,7 @@ def test_a_method_that_uses_an_array_of_its_own_is_not_followed(use: str) -> Non
     text = f"{classes}template <typename T> __global__ void k(int n) {{ Memory<T> named; {use} }}\n"
     (facts,) = check(text, path="k.cuh").facts
     assert kernel_verdict(facts).kind is VerdictKind.UNDECIDED
-    assert facts.kernel.unknown
+    assert unknown(facts.kernel)
 
 
 @pytest.mark.parametrize("moved", ["", " + 1"])

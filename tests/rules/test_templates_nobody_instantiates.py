@@ -9,6 +9,7 @@ from smem_lsp.engine import check
 from smem_lsp.rules.kernel_verdict import kernel_verdict
 from smem_lsp.rules.model import Severity
 from smem_lsp.unit.instances import Binding
+from tests.causes import unknown
 
 HEADER = """\
 enum Mode {{ ADD, MUL }};
@@ -82,7 +83,7 @@ def test_what_is_an_instance(more: str, instances: list[str | None]) -> None:
 def test_a_parameter_of_a_class_template_is_copied() -> None:
     """It is called what the class calls it, whatever the kernel calls it: the element is read, not changed."""
     report = check(HEADER.format(end="    __syncthreads();\n", more=""), path="carry.cuh")
-    assert [each.kernel.unknown for each in report.kernels] == [(), ()]
+    assert [unknown(each.kernel) for each in report.kernels] == [(), ()]
 
 
 def test_an_instance_that_is_made_is_no_other_than_one_that_is_not() -> None:

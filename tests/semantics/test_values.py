@@ -8,6 +8,7 @@ from harness import kernel_facts
 from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Access, Buffer, Kernel, Loop, walk
 from smem_lsp.ir.values import Const, Op, Operator, Thread
+from tests.causes import why_fixed
 
 
 def kernel_of(statements: str, above: str = "", parameters: str = "float* out, int n") -> Kernel:
@@ -144,7 +145,7 @@ def test_a_parameter_hides_a_constant_of_the_file() -> None:
     ],
 )
 def test_a_buffer_that_never_shares_says_why(source: str, fixed: str) -> None:
-    assert kernel_of(source).buffers[0].fixed == fixed
+    assert why_fixed(kernel_of(source).buffers[0]) == fixed
 
 
 @pytest.mark.parametrize(

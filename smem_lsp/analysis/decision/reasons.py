@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
+from smem_lsp.ir.causes import Cause
 from smem_lsp.source import record
 
 
 class ReasonKind(Enum):
     """The kinds of reasons, with what each names."""
 
-    NOT_READ = auto()  # what reading the kernel left open: a text that was made there
+    NOT_READ = auto()  # what reading the kernel left open: its cause
     UNSEEN = auto()  # not every access to a buffer: its name
     PROXY = auto()  # the asynchronous proxy accesses shared memory
     MANY_PAIRS = auto()
@@ -50,7 +51,7 @@ class Reason:
     """``args``: what ``kind`` names."""
 
     kind: ReasonKind
-    args: tuple[str | int, ...] = ()
+    args: tuple[str | int | Cause, ...] = ()
 
 
 @record

@@ -34,6 +34,7 @@ from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import LoopVar, Opaque
 from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
@@ -536,11 +537,11 @@ _BY_ORIGIN = {
 def _incomplete(of: Followed, barriers: BarrierJudge) -> Iterator[Undecided]:
     """What keeps a kernel from a proof, whatever its pairs are."""
     kernel = of.kernel
-    for text in (kernel.irregular, kernel.partly, *kernel.hidden, *kernel.unknown):
-        if text is not None:
-            yield Undecided(kernel.line, Reason(ReasonKind.NOT_READ, (text,)))
+    causes = *kernel.open(Opens.FLOW)[:1], *kernel.open(Opens.TEXT)[:1], *kernel.open(Opens.ANYTHING)
+    for cause in (*causes, *kernel.open(Opens.ACCESSES)):
+        yield Undecided(kernel.line, Reason(ReasonKind.NOT_READ, (cause,)))
     for buffer in kernel.buffers:
-        if not buffer.placed and not kernel.unknown:
+        if not buffer.placed and not kernel.open(Opens.ACCESSES):
             yield Undecided(kernel.line, Reason(ReasonKind.UNSEEN, (buffer.name,)))
     for site in barriers.sites:
         if barriers.prove(site) is Reach.UNDECIDED:

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from smem_lsp.analysis.values.terms import Opaque, Term, Thread, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import Access, Kernel, walk
 from smem_lsp.source import record
 from smem_lsp.source.record import dataclass
@@ -60,7 +61,7 @@ class SharedContents:
         if not writes:
             kernel = self.kernel
             seen = kernel.buffers[buffer].seen and kernel.complete
-            return seen and not (kernel.opaque or kernel.unknown or kernel.hidden)
+            return seen and not (kernel.opaque or kernel.open(Opens.ACCESSES | Opens.ANYTHING))
         return any(each.asynchronous or self._stores_many(each) for each in writes)
 
     def _stores_many(self, write: Access) -> bool:

@@ -20,7 +20,7 @@ from smem_lsp.analysis.storage.landings import landed, landings
 from smem_lsp.analysis.storage.member_ranges import Reach
 from smem_lsp.analysis.storage.passed_numbers import is_closed, passed_numbers, spelled_bounds
 from smem_lsp.analysis.storage.ranges_in_terms import TermPartition, partition_in_terms
-from smem_lsp.analysis.storage.refusals import Refusal, reaching, unplaced, unseen
+from smem_lsp.analysis.storage.refusals import reaching, unplaced, unseen
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.enumerated import touched
 from smem_lsp.analysis.values.extents import Extent, extent_of
@@ -29,6 +29,7 @@ from smem_lsp.analysis.values.pointer_ranges import named_pointers, uses_pointer
 from smem_lsp.analysis.values.ranges import INFINITE, Bounds, Interval
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import (
     FEWEST_LANDINGS,
     Access,
@@ -66,7 +67,7 @@ class Range:
     align: int
     element: int | None = None
     stays: bool = False
-    why: str = ""
+    why: Cause | None = None
     members: tuple[StorageMember, ...] = ()
     names: tuple[Name, ...] = ()  # that accesses to it go by, the one to show first
 
@@ -87,7 +88,7 @@ class Partition:
     copied: tuple[int, ...] = ()
     most: Dims | None = None
     passed: str = ""
-    joined: tuple[Refusal, ...] = ()
+    joined: tuple[Cause, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -123,7 +124,7 @@ class Partition:
 
 def partition_of(
     kernel: Kernel, values: ValueFacts, shape: BlockShape | None, most: Dims | None = None
-) -> Partition | TermPartition | tuple[Refusal, ...]:
+) -> Partition | TermPartition | tuple[Cause, ...]:
     """The ranges of a kernel, in terms where nothing bounds an access, or why they are not known; no reason: it has no
     dynamic shared memory that it uses. ``most``: threads at most in x, y, z; None: no more than pointers have room for,
     where only that keeps ranges apart."""
@@ -152,7 +153,7 @@ def partition_of(
 def _with_numbers(
     kernel: Kernel,
     values: ValueFacts,
-    divided: Callable[..., Partition | TermPartition | tuple[Refusal, ...]],
+    divided: Callable[..., Partition | TermPartition | tuple[Cause, ...]],
     names: Mapping[int, str],
 ) -> Partition | None:
     """The ranges with the numbers that launches pass, of which as few are taken for granted as will do."""
@@ -184,7 +185,7 @@ def _divided(
     dynamic: Mapping[int, Buffer],
     names: dict[int, str],
     given: Mapping[Term, Interval] = MappingProxyType({}),
-) -> Partition | TermPartition | tuple[Refusal, ...]:
+) -> Partition | TermPartition | tuple[Cause, ...]:
     """``most``: threads at most in x, y, z; ``every``: all accesses of the kernel, ``accesses`` those to the
     ``dynamic`` buffers; ``names``: of the pointers, by the byte where they begin; ``given``: what terms are."""
     reached, shaped, before, refused = _reached(kernel, values, shape, most, accesses, dynamic, names, given)
@@ -212,7 +213,7 @@ def _divided(
         inside = [access for access in accesses if low <= reached[access.point][0] < high]
         of_class = tuple(member for member in members if low <= member.offset < high)
         end = max(stop for start, stop in spans if low <= start < high)
-        why = next((each.why_kept for each in inside if each.keeps), "").replace("{}", names[low])
+        why = next((each.keeps.about(names[low]) for each in inside if each.keeps is not None), None)
         of.update(dict.fromkeys((access.point for access in inside), index))
         ranges.append(
             Range(
@@ -222,7 +223,7 @@ def _divided(
                 end - low,
                 _alignment(kernel, dynamic.values(), inside, of_class),
                 element=_element(kernel, inside, low, end - low),
-                stays=bool(why) or not (inside and _may_move(dynamic.values(), of_class, low, end)),
+                stays=why is not None or not (inside and _may_move(dynamic.values(), of_class, low, end)),
                 why=why,
                 members=of_class,
             )
@@ -234,7 +235,7 @@ def _divided(
         if not (
             copied and alone and len(copied) <= FEWEST_LANDINGS
         ):  # not each landing has a point of its own
-            return (Refusal(issues[0].line, _landings(copied)),)
+            return (_landings(issues[0].line, copied),)
     if not ranges:
         return ()
     if len(ranges) == 1 and not joined:  # perhaps because it is not known where a pointer begins
@@ -252,7 +253,7 @@ def _in_terms(
     dynamic: Mapping[int, Buffer],
     reached: Mapping[int, Extent],
     given: Mapping[Term, Interval],
-) -> TermPartition | tuple[Refusal, ...]:
+) -> TermPartition | tuple[Cause, ...]:
     bounded = {point: each for point, each in reached.items() if each[0] >= 0 and each[1] < INFINITE}
     here = _here(values, shape, most, guards_of(kernel, values), given)
     return partition_in_terms(kernel, accesses, dynamic, bounded, described(values, here.at, accesses))
@@ -260,7 +261,7 @@ def _in_terms(
 
 def _joined(
     kernel: Kernel, accesses: Sequence[Access], reached: Mapping[int, Extent], names: Mapping[int, str]
-) -> Iterator[Refusal]:
+) -> Iterator[Cause]:
     """For each pointer that begins no range of its own the first access that reaches across its beginning."""
     for edge in sorted(names):
         across = (each for each in accesses if reached[each.point][0] < edge < reached[each.point][1])
@@ -269,10 +270,10 @@ def _joined(
             yield reaching(kernel, first, names[edge])
 
 
-def _landings(copied: Sequence[int]) -> str:
+def _landings(line: int, copied: Sequence[int]) -> Cause:
     if len(copied) > FEWEST_LANDINGS:
-        return f"asynchronous copies into {len(copied)} ranges land together; at most {FEWEST_LANDINGS} are told apart"
-    return "asynchronous copies into static arrays land together with those into dynamic shared memory"
+        return Cause(CauseKind.LANDINGS, line, (str(len(copied)), str(FEWEST_LANDINGS)))
+    return Cause(CauseKind.LANDINGS_OF_BOTH, line)
 
 
 def _join_unused(
@@ -302,7 +303,7 @@ def _reached(
     dynamic: Mapping[int, Buffer],
     edges: Iterable[int],
     given: Mapping[Term, Interval],
-) -> tuple[dict[int, Extent], bool, bool, tuple[Refusal, ...]]:
+) -> tuple[dict[int, Extent], bool, bool, tuple[Cause, ...]]:
     """(bytes that each access (its point) may touch, whether this depends on a shape of the block that is no fact,
     whether one surely touches bytes before the array, why some may touch any byte). ``edges``: where pointers start."""
     kept = [each.within for buffer in dynamic.values() for each in buffer.kept]
@@ -416,16 +417,16 @@ def _buffer(base: Buffer, each: Range) -> Buffer:
     )
 
 
-def _reason(base: Buffer, each: Range) -> str:
+def _reason(base: Buffer, each: Range) -> Cause:
     """Why a range never shares bytes."""
-    if each.why:
+    if each.why is not None:
         return each.why
     for kept in base.kept:
         if kept.within is None or (kept.within[0] < each.offset + each.size and each.offset < kept.within[1]):
             return kept.reason
     if not all(member.plain for member in each.members):
-        return f"{each.name} has a constructor"
-    return f"{each.name} is not accessed"
+        return Cause(CauseKind.CONSTRUCTED, names=(each.name,))
+    return Cause(CauseKind.NOT_ACCESSED, names=(each.name,))
 
 
 def _parts(bases: list[int], reached: Iterable[Extent]) -> Iterator[Extent]:

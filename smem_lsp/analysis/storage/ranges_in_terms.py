@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import pairwise
 
-from smem_lsp.analysis.storage.refusals import Dynamic, Refusal
+from smem_lsp.analysis.storage.refusals import Dynamic
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.invariant_loads import Untouched, untouched
 from smem_lsp.analysis.values.pointer_ranges import (
@@ -23,6 +23,7 @@ from smem_lsp.analysis.values.pointer_ranges import (
     pointers_in,
 )
 from smem_lsp.analysis.values.sums import Sum, added, atoms_of, fixed_part, is_size, spelled, sum_of
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Access, Branch, Buffer, Kernel, Loop, Node, Seq, walk
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Unknown, Value, Var, operation, parts_of
 from smem_lsp.source import checkpoint, record
@@ -56,7 +57,7 @@ class TermPartition:
     atoms: Mapping[str, Value]
     stays: bool = False
     through: Mapping[int, str] = field(default_factory=dict)
-    doubts: tuple[Refusal, ...] = ()  # accesses of which only the assumption says where they end
+    doubts: tuple[Cause, ...] = ()  # accesses of which only the assumption says where they end
 
     @property
     def assumes(self) -> str:
@@ -89,7 +90,7 @@ def partition_in_terms(
     dynamic: Dynamic,
     reached: Mapping[int, Extent],
     described: Mapping[int, Extent],
-) -> TermPartition | tuple[Refusal, ...]:
+) -> TermPartition | tuple[Cause, ...]:
     """The ranges of all accesses to dynamic shared memory, or why they are not known. ``reached``: the bytes that an
     access (its point) may touch, where that is known: what one crosses is one range; ``described``: those that the
     address in a descriptor may be of."""
@@ -97,7 +98,7 @@ def partition_in_terms(
     settled = _Settled(kernel, every, untouched(kernel.memory, every))
     assigned = {variable: [settled.of(each) for each in given] for variable, given in every.items()}
     begins: dict[int, _Start] = {}
-    refused: list[Refusal] = []
+    refused: list[Cause] = []
     for access in accesses:
         checkpoint()
         if access.point in described:
@@ -105,8 +106,8 @@ def partition_in_terms(
         offset = None if access.offset is None else settled.of(access.offset)
         part = None if access.part is None else replace(access.part, base=settled.of(access.part.base))
         found = _begin(kernel, replace(access, offset=offset, part=part), assigned)
-        if isinstance(found, str):
-            refused.append(Refusal(access.line, found))
+        if isinstance(found, Cause):
+            refused.append(found)
         else:
             begins[access.point] = found
     if refused:
@@ -115,8 +116,8 @@ def partition_in_terms(
     for each in begins.values():
         names.setdefault(spelled(each.begin), (each.begin, each.name))
     ordered = _ordered(names.values())
-    if isinstance(ordered, str):
-        return (Refusal(kernel.line, ordered),)
+    if isinstance(ordered, Cause):
+        return (replace(ordered, line=kernel.line),)
     crossing = (*reached.values(), *described.values())
     ordered = [each for each in ordered if not _is_crossed(each[0], crossing)]
     refused = list(_through_all(begins, accesses, reached)) if len(ordered) > 1 else []
@@ -181,7 +182,7 @@ def _is_crossed(begin: Sum, reached: Iterable[Extent]) -> bool:
 
 def _through_all(
     begins: Mapping[int, _Start], accesses: Iterable[Access], reached: Mapping[int, Extent]
-) -> Iterator[Refusal]:
+) -> Iterator[Cause]:
     """What may reach through every range: it goes through the array itself, beside a pointer to the first range."""
     pointers = [each.name for each in begins.values() if each.pointer and not each.begin]
     for access in accesses if pointers else ():
@@ -189,8 +190,7 @@ def _through_all(
         if start is None:  # it is in the range of what its descriptor names
             continue
         if not start.pointer and not start.least and access.point not in reached:
-            words = f"how far `{start.name}` reaches is not known, of which `{pointers[0]}` is only a part"
-            yield Refusal(access.line, words)
+            yield Cause(CauseKind.PART_EXTENT, access.line, (start.name, pointers[0]))
 
 
 def _range_at(ranges: Sequence[TermRange], start: _Start) -> int:
@@ -210,16 +210,16 @@ class _Start:
     through: str = ""
 
 
-def _begin(kernel: Kernel, access: Access, assigned: Mapping[int, list[Value]]) -> _Start | str:
-    """Where the pointer of an access begins; in words why that is not known. What is written into each access counts
+def _begin(kernel: Kernel, access: Access, assigned: Mapping[int, list[Value]]) -> _Start | Cause:
+    """Where the pointer of an access begins; why that is not known. What is written into each access counts
     as the start of a pointer: ``smem[n + threadIdx.x]``."""
     buffer = kernel.buffers[access.buffer]
     if access.strayed:
-        return f"which bytes of `{buffer.name}` an access touches is not followed"
+        return Cause(CauseKind.BYTES, access.line, (buffer.name,))
     # of an object whose layout is not known: somewhere in it
     offset = _offset(access, buffer) if access.part is None else access.part.base
     if offset is None:
-        return f"where an access to `{buffer.name}` begins is not followed"
+        return Cause(CauseKind.ACCESS_START, access.line, (buffer.name,))
     pending = pointers_in(kernel, offset)
     own = fixed_part(offset, assigned)
     if not pending:
@@ -242,17 +242,16 @@ def _begin(kernel: Kernel, access: Access, assigned: Mapping[int, list[Value]]) 
         if not all(_is_followed(value, assigned, {pointer}) for value in given):
             name, parts = pointer_name(kernel, pointer), (each for value in given for each in parts_of(value))
             chosen = any(isinstance(each, Op) and each.operator is Operator.CONDITIONAL for each in parts)
-            return (
-                f"`{name}` points to several places" if chosen else f"where `{name}` begins is not followed"
-            )
+            kind = CauseKind.SEVERAL_PLACES if chosen else CauseKind.POINTER_START
+            return Cause(kind, access.line, (name,))
         pending = sorted({each for value in given for each in pointers_in(kernel, value)} - {pointer})
         plain = [value for value in given if not pointers_in(kernel, value)]
         if plain and (pending or any(sum_of(value, assigned) not in ({}, None) for value in plain)):
-            return f"`{pointer_name(kernel, pointer)}` points to several places"
+            return Cause(CauseKind.SEVERAL_PLACES, access.line, (pointer_name(kernel, pointer),))
         if not pending:
             return _Start({}, buffer.name, {})  # counted from the array itself
-    names = ", ".join(f"`{pointer_name(kernel, each)}`" for each in pending)
-    return f"an access goes through one of several pointers: {names}"
+    names = tuple(pointer_name(kernel, each) for each in pending)
+    return Cause(CauseKind.SEVERAL_POINTERS, access.line, names)
 
 
 _LOADED = (Operator.LOAD, Operator.READONLY, Operator.ELEMENT, Operator.CALL)
@@ -319,8 +318,8 @@ def _offset(access: Access, buffer: Buffer) -> Value | None:
     return operation(Operator.MULTIPLY, access.index[0], size) if access.index else Const(0)
 
 
-def _ordered(found: Iterable[tuple[Sum, str]]) -> list[tuple[Sum, str]] | str:
-    """By their starts; in words which two have no order that holds for all sizes."""
+def _ordered(found: Iterable[tuple[Sum, str]]) -> list[tuple[Sum, str]] | Cause:
+    """By their starts; which two have no order that holds for all sizes."""
     ordered: list[tuple[Sum, str]] = []
     for begin, name in found:
         at = len(ordered)
@@ -329,11 +328,11 @@ def _ordered(found: Iterable[tuple[Sum, str]]) -> list[tuple[Sum, str]] | str:
                 at = number
                 break
             if not is_size(added(begin, other, -1)):
-                return f"whether `{name}` or `{its_name}` begins first is not known"
+                return Cause(CauseKind.WHICH_FIRST, names=(name, its_name))
         ordered.insert(at, (begin, name))
-    return (
-        ordered if not ordered or is_size(ordered[0][0]) else f"`{ordered[0][1]}` may begin before the array"
-    )
+    if not ordered or is_size(ordered[0][0]):
+        return ordered
+    return Cause(CauseKind.BEFORE_ARRAY, names=(ordered[0][1],))
 
 
 def _buffer(base: Buffer, each: TermRange) -> Buffer:

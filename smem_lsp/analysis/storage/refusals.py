@@ -1,102 +1,88 @@
-"""Why the ranges of dynamic shared memory are not known, in words: the access, its line, and what of it is open."""
+"""Why the ranges of dynamic shared memory are not known: the access, and what of it is open. Each cause has a line: of
+the access, or of the kernel where it is of no single one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from smem_lsp.analysis.values.pointer_ranges import assignments, copied_name, pointers_in
 from smem_lsp.analysis.values.ranges import INFINITE, Bounds
 from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Sym, Term, operands_of, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Buffer, Kernel
-from smem_lsp.source import listed, record
-from smem_lsp.source.regex import regex
+from smem_lsp.ir.causes import Cause, CauseKind, Opens
+from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Kernel
 from smem_lsp.targets.every import MOST_SHARED
 
 _MOST = 3  # parts of an index that one refusal names
-_NAMED = regex(r"^line (\d+): | at line (\d+)\b")
 _ORIGINS = {
-    "load": "a loaded value",
-    "call": "the value of a call",
-    "exit": "a value behind a loop",
-    "unset": "a variable without a value",
+    "load": CauseKind.LOADED,
+    "call": CauseKind.CALLED,
+    "exit": CauseKind.BEHIND_LOOP,
+    "unset": CauseKind.UNSET,
 }
-_DOES = {AccessKind.READ: "read", AccessKind.WRITE: "write", AccessKind.UPDATE: "update"}
-
-
-@record
-class Refusal:
-    """``line``: of the access, or of the kernel where it is of no single one, 1-based; ``words``: what is not known."""
-
-    line: int
-    words: str
-
-
-def told(line: int, words: str) -> Refusal:
-    """A reason that may name a line itself, ``line 5: ...`` or ``... at line 5``, which is then the one that counts:
-    ``line`` is that of the kernel."""
-    named = _NAMED.search(words)
-    if named is None:
-        return Refusal(line, words)
-    return Refusal(int(named[1] or named[2]), words[: named.start()] + words[named.end() :])
 
 
 Dynamic = Mapping[int, Buffer]
 """The buffers in dynamic shared memory, by index."""
 
 
-def unseen(kernel: Kernel, dynamic: Dynamic) -> Iterator[Refusal]:
+def unseen(kernel: Kernel, dynamic: Dynamic) -> Iterator[Cause]:
     """Why not every use of the array is in sight."""
+    for each in _unseen(kernel, dynamic):
+        yield each if each.line is not None else replace(each, line=kernel.line)
+
+
+def _unseen(kernel: Kernel, dynamic: Dynamic) -> Iterator[Cause]:
     helpers = (each.function for each in kernel.helper_bytes if each.space is AddressSpace.DYNAMIC)
     for helper in dict.fromkeys(helpers):
-        yield Refusal(kernel.line, f"`{helper}`, which is not followed, uses dynamic shared memory")
+        yield Cause(CauseKind.HELPER_USES, names=(helper,))
     if not dynamic:
         return
     if kernel.irregular is not None:
-        yield told(kernel.line, kernel.irregular)
+        yield kernel.irregular
     if kernel.unknown_accesses:
-        for reason in kernel.unknown or ("an access is not resolved",):
-            yield told(kernel.line, reason)
+        yield from kernel.open(Opens.ACCESSES)
+    hidden = kernel.open(Opens.ARRAYS)
     if kernel.shared_elsewhere:
-        yield Refusal(kernel.line, "a call that is not followed may use the same array")
-    elif kernel.opaque and kernel.unseen_arrays is not None:
-        yield told(kernel.line, f"a call that is not followed may use the same array: {kernel.unseen_arrays}")
+        yield Cause(CauseKind.CALL_SHARES)
+    elif kernel.opaque and hidden:
+        yield Cause(CauseKind.CALL_PERHAPS_SHARES, of=hidden[:1])
     for buffer in dynamic.values():
         whole = [each.reason for each in buffer.kept if each.within is None]
         if not buffer.placed and (whole or not buffer.kept):
-            unknown = buffer.fixed or f"not every access to `{buffer.name}` is seen"
-            yield told(kernel.line, whole[0] if whole else unknown)
+            unknown = buffer.fixed or Cause(CauseKind.UNSEEN, names=(buffer.name,))
+            yield whole[0] if whole else unknown
 
 
-def unplaced(kernel: Kernel, values: ValueFacts, bounds: Bounds, access: Access, low: int | None) -> Refusal:
+def unplaced(kernel: Kernel, values: ValueFacts, bounds: Bounds, access: Access, low: int | None) -> Cause:
     """Why it is not known which bytes an access may touch. ``low``: the first one; None: not known."""
     buffer, what = kernel.buffers[access.buffer], _told(kernel, access)
     if low is not None and low < 0:
-        return Refusal(access.line, f"{what} may begin {-low:,} B before `{buffer.name}`")
+        return Cause(CauseKind.BEGINS_BEFORE, access.line, (buffer.name, f"{-low:,}"), (what,))
     moved = values.moved.get(access.point)
     if moved is not None and not (moved[1].known and bounds.interval(moved[1])[1] < INFINITE):
-        return Refusal(access.line, f"how many bytes {what} touches is not known")
+        return Cause(CauseKind.LENGTH, access.line, of=(what,))
     if access.part is not None:
-        path = ".".join(access.part.path) or "its elements"
-        return Refusal(access.line, f"where {what} to {path} begins: the layout of its class is not known")
+        path = ".".join(access.part.path)
+        if not path:
+            return Cause(CauseKind.LAYOUT_OF_ELEMENTS, access.line, of=(what,))
+        return Cause(CauseKind.LAYOUT, access.line, (path,), (what,))
     if (access.width if access.width is not None else buffer.element_bytes) is None:
-        return Refusal(access.line, f"how many bytes {what} touches: the size of its type is not known")
+        return Cause(CauseKind.TYPE_SIZE, access.line, of=(what,))
     offset = values.offset(access, buffer)
     if offset is None:
-        return Refusal(access.line, f"where {what} begins is not followed")
+        return Cause(CauseKind.START, access.line, of=(what,))
     causes = list(dict.fromkeys(_causes(kernel, bounds, offset)))[:_MOST]
-    why = f": nothing bounds {listed(causes)}" if causes else ""
-    return Refusal(access.line, f"how far {what} reaches is not known{why}")
+    return Cause(CauseKind.EXTENT, access.line, of=(what, *causes))
 
 
-def reaching(kernel: Kernel, access: Access, name: str) -> Refusal:
+def reaching(kernel: Kernel, access: Access, name: str) -> Cause:
     """Why two ranges are one: an access may touch bytes of both. ``name``: of what begins among them."""
-    return Refusal(
-        access.line, f"{_told(kernel, access)} may reach past where `{name}` begins: they are one range"
-    )
+    return Cause(CauseKind.MAY_PASS, access.line, (name,), (_told(kernel, access),))
 
 
-def _told(kernel: Kernel, access: Access) -> str:
+def _told(kernel: Kernel, access: Access) -> Cause:
     pointers = pointers_in(kernel, access.offset)
     through = (
         copied_name(kernel, pointers[0], assignments(kernel))
@@ -104,11 +90,11 @@ def _told(kernel: Kernel, access: Access) -> str:
         else kernel.buffers[access.buffer].name
     )
     beside = access.asynchronous or access.beside
-    kind = f"an asynchronous {_DOES[access.kind]}" if beside else f"the {_DOES[access.kind]}"
-    return f"{kind} through `{through}`"
+    kind = CauseKind.ASYNCHRONOUS_ACCESS if beside else CauseKind.ACCESS
+    return Cause(kind, names=(through, access.kind.name.lower()))
 
 
-def _causes(kernel: Kernel, bounds: Bounds, offset: Term) -> Iterator[str]:
+def _causes(kernel: Kernel, bounds: Bounds, offset: Term) -> Iterator[Cause]:
     """The smallest parts of a term that nothing keeps within a block's bytes."""
 
     def inside(term: Term) -> list[Term]:
@@ -118,10 +104,11 @@ def _causes(kernel: Kernel, bounds: Bounds, offset: Term) -> Iterator[str]:
 
     for term in parts_of(offset, inside=inside):
         if isinstance(term, Sym):
-            yield f"`{term.name}`"
+            yield Cause(CauseKind.PARAMETER, names=(term.name,))
         elif isinstance(term, LoopVar):
-            yield f"`{kernel.variables[term.variable].removesuffix(' in bytes')}`, which a loop changes"
+            name = kernel.variables[term.variable].removesuffix(" in bytes")
+            yield Cause(CauseKind.LOOP_VARIABLE, names=(name,))
         elif isinstance(term, Opaque):
-            yield _ORIGINS.get(term.origin, "a value that is not followed")
+            yield Cause(_ORIGINS.get(term.origin, CauseKind.VALUE))
         elif isinstance(term, Op) and not inside(term):
-            yield f"the result of `{term.operator}`"
+            yield Cause(CauseKind.RESULT, names=(term.operator,))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from smem_lsp.ir.causes import CauseKind
 from smem_lsp.ir.nodes import Assign, Branch, Jump, JumpKind, Loop, Node, Place, Seq, walk
 from smem_lsp.ir.values import Const, Operator, Value, Var, operation
 from smem_lsp.lowering.body import forward_jumps
@@ -36,7 +37,7 @@ def loop(
 ) -> None:
     """Emit the loop. ``point``: its own; ``again``: the variable that says that a thread has jumped."""
     if any(isinstance(node, Jump) and node.kind in _OUTER for node in forward_jumps.of_no_loop(emitted)):
-        ctx.limits.note_irregular(f"a way out of the loop that goto {label} makes at line {line}")
+        ctx.limits.note(CauseKind.GOTO_LOOP, line, label)
     condition: Value = operation(Operator.NOT_EQUAL, Var(again), Const(0))
     body = emitted
     last = _last_test(emitted, label)

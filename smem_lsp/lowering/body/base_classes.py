@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.elaborate.virtual_functions import with_bases
+from smem_lsp.ir.causes import CauseKind
 from smem_lsp.lowering.body import objects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.places import Ref
@@ -29,9 +30,8 @@ def converted(ctx: Context, ref: Ref, kind: Type | None, at: tree.Expr, *, down:
     else:
         return ref
     if offset is None:
-        line = ctx.at.line(at.lo)
-        what = f"where {class_name(wanted)} lies in {class_name(own)}"
-        ctx.limits.note_unknown(f"line {line}: {what} is not known", accesses=1)
+        names = class_name(wanted), class_name(own)
+        ctx.limits.note(CauseKind.BASE_PLACE, ctx.at.line(at.lo), *names, accesses=1)
         return ref
     if offset == 0 and objects.fields(own) is not None:  # each member is found by its name
         return ref

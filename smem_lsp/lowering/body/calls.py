@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Op, Operator, Value, Var
 from smem_lsp.lowering.body import (
+    casts,
     class_operators,
     closures,
     constructors,
@@ -89,7 +91,7 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
     if known is not None:
         return known
     if meaning is None and len(expr.arguments) == 1 and _is_type(ctx, callee, scope):
-        return expressions.converted(ctx, expr, callee, scope)
+        return casts.converted(ctx, expr, callee, scope)
     built_in = takes_values(callee.text) and (
         not table.is_own(ctx, name) or overloads.is_built_in(ctx, callee, expr, scope)
     )
@@ -165,7 +167,7 @@ def unseen_macro(ctx: Context, name: tree.Name, scope: LocalScope) -> None:
 
 
 def _note_macro(ctx: Context, name: tree.Name) -> None:
-    ctx.limits.hidden.append(f"macro {name.text} (line {ctx.at.line(name.lo)}) is not in sight")
+    ctx.limits.note(CauseKind.MACRO, ctx.at.line(name.lo), name.text)
 
 
 def _is_type(ctx: Context, callee: tree.Name, scope: LocalScope) -> bool:
@@ -238,7 +240,8 @@ def _called_place(ctx: Context, expr: tree.Call, callee: tree.Expr, scope: Local
             if followed is not None:
                 return followed
         if ctx.points_to.may_point_to(base) - ctx.points_to.escaped:
-            implicit_calls.note(ctx, f"`{effects.words(ctx, callee)}(...)`", expr)
+            what = Cause(CauseKind.CALL_OPERATOR, names=(effects.words(ctx, callee),))
+            implicit_calls.note(ctx, what, expr)
         definitions = _of_type(ctx, callee, "operator()", expr, scope)
         if not definitions:
             return unknown_calls.unknown_call(ctx, expr, scope, name)
@@ -261,11 +264,9 @@ def _not_followed(
 ) -> Value:
     """A method of an object in shared memory does with it what it likes."""
     ctx.access(mbarriers.word_of(base), AccessKind.UPDATE, place.lo, place.hi)
-    why = f"{{}} is an object whose {name}() is called at line {ctx.at.line(expr.lo)}"
-    ctx.buffers.pin(base.bases, why, within=base.within)
-    ctx.limits.note_unknown(
-        f"line {ctx.at.line(expr.lo)}: {name}() of an object in shared memory", accesses=1
-    )
+    line = ctx.at.line(expr.lo)
+    ctx.buffers.pin(base.bases, CauseKind.CALLED_ON, line, name, within=base.within)
+    ctx.limits.note(CauseKind.METHOD, line, name, accesses=1)
     reached = unknown_calls.hand_over(ctx, expr, scope, name, ())
     ctx.may_synchronise()
     return ctx.lost_address(base.bases | reached, call=effects.words(ctx, expr.callee))

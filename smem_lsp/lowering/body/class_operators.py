@@ -9,6 +9,7 @@ from functools import partial
 from smem_lsp.elaborate import conversion_functions
 from smem_lsp.elaborate.conversion_functions import Wanted
 from smem_lsp.elaborate.special_members import class_name
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Const, Value, Var
 from smem_lsp.lowering.body import (
@@ -110,7 +111,7 @@ def _of_unknown_type(ctx: Context, result: Value | Ref, expr: tree.Expr, scope: 
     call that is not followed does is told with the call."""
     reached = ctx.points_to.may_point_to(result) if isinstance(result, Var) else frozenset()
     if reached - ctx.points_to.escaped and expression_types.of(ctx, expr, scope) is None:
-        implicit_calls.note(ctx, f"what {effects.words(ctx, expr)} is converted to", expr)
+        implicit_calls.note(ctx, Cause(CauseKind.CONVERTED, names=(effects.words(ctx, expr),)), expr)
     return result
 
 
@@ -141,7 +142,8 @@ def _to_number(
     if isinstance(target, Ref):
         ctx.access(target, AccessKind.UPDATE, expr.lo, expr.hi, plain=True)
     reached = isinstance(target, Ref) or bool(ctx.points_to.of_name(target))
-    implicit_calls.not_followed(ctx, known, f"the conversion of {class_name(record)}", expr, reached=reached)
+    what = Cause(CauseKind.CONVERSION, names=(class_name(record),))
+    implicit_calls.not_followed(ctx, known, what, expr, reached=reached)
     return ctx.out.fresh()
 
 
@@ -160,7 +162,7 @@ def of_shared(ctx: Context, place: Ref, expr: tree.Expr) -> Value | Ref | None:
         found = _call(ctx, record, place, name, expr, around)
         if found is not None:
             return found
-    ctx.escape(place, expr.lo, "converted to what is not followed")
+    ctx.escape(place, expr.lo, Cause(CauseKind.CONVERTED_AWAY))
     return ctx.lost_address(place.bases)
 
 
@@ -188,7 +190,7 @@ def _names_shared(ctx: Context, source: Source, body: Range | None) -> bool:
 def note_hidden(ctx: Context, name: str, at: int, scope: LocalScope) -> None:
     """An object is made whose class is not known: shared arrays in the text of a class of that name stay unseen."""
     if any(_names_shared(ctx, decl.source, decl.body) for decl in _classes(name, scope)):
-        ctx.limits.note_hidden(name, ctx.at.line(at))
+        ctx.limits.note(CauseKind.REACHES, ctx.at.line(at), name, accesses=1)
 
 
 def note_made(ctx: Context, made: Variable, at: int, scope: LocalScope) -> None:

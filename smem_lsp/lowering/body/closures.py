@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from smem_lsp.elaborate import special_members
 from smem_lsp.elaborate.special_members import Special, class_name
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.body import (
     constructors,
@@ -126,17 +127,17 @@ def give_up(ctx: Context, closure: Closure) -> None:
     not_taken(ctx, closure)
     for each in closure.ending:
         ended = special_members.all_written(each.record, Special.DESTROY)
-        what = f"the destructor of {class_name(each.record)}"
+        what = Cause(CauseKind.DESTRUCTOR, names=(class_name(each.record),))
         implicit_calls.not_followed(ctx, ended, what, closure.node)
 
 
 def not_taken(ctx: Context, closure: Closure) -> None:
     """Nobody in sight calls or keeps a lambda that was returned: it may get anywhere, and be called there."""
-    expressions.escape_closure(ctx, closure, "a lambda that is passed on")
+    expressions.escape_closure(ctx, closure, Cause(CauseKind.LAMBDA_PASSED_ON))
     with ctx.at.within(closure.function):
         lo, hi = closure.base + closure.node.body[0], closure.base + closure.node.body[1]
         if closure.references or implicit_calls.are_telling(ctx, ctx.at.body.tokens.texts[lo:hi]):
-            implicit_calls.note(ctx, "a lambda that is returned", tree.Name(lo, lo + 1, ""))
+            implicit_calls.note(ctx, Cause(CauseKind.RETURNED_LAMBDA), tree.Name(lo, lo + 1, ""))
 
 
 def passed(ctx: Context, closure: Closure, at: tree.Expr) -> Closure:
@@ -173,7 +174,8 @@ def note_copied(ctx: Context, closure: Closure, at: tree.Expr) -> None:
         special = (Special.COPY, Special.DESTROY)
         if known is not None and any(special_members.runs_code(known.record, each) for each in special):
             written = [decl for each in special for decl in special_members.all_written(known.record, each)]
-            implicit_calls.not_followed(ctx, written, f"the copy of {class_name(known.record)}", at)
+            what = Cause(CauseKind.CLASS_COPY, names=(class_name(known.record),))
+            implicit_calls.not_followed(ctx, written, what, at)
         elif variable.array:
             _copy_array(ctx, name, variable, closure.scope, at)
 
@@ -184,9 +186,9 @@ def _made(ctx: Context, node: tree.Lambda, scope: LocalScope) -> Closure:
     if node.parameters is not None:
         first, last = ctx.at.base + node.parameters[0], ctx.at.base + node.parameters[1]
         if "=" in texts[first:last]:
-            effects.name_buffers(ctx, first, last, scope, "a default argument")
+            effects.name_buffers(ctx, first, last, scope, Cause(CauseKind.IN_DEFAULT_ARGUMENT))
             if implicit_calls.are_telling(ctx, texts[first:last]):
-                implicit_calls.note(ctx, "a default argument of a lambda", node)
+                implicit_calls.note(ctx, Cause(CauseKind.LAMBDA_DEFAULT), node)
     captures = _captures(ctx, node)
     default = next((each for each in captures if not each.name), None)
     inner = LocalScope(scope)
@@ -261,10 +263,8 @@ def _is_mutable(ctx: Context, node: tree.Lambda) -> bool:
 
 def _note_buffer(ctx: Context, buffer: int, lo: int, hi: int, *, copied: bool) -> None:
     line = ctx.at.unit.source.line_number(ctx.at.body.site(lo, hi).start)
-    why = f"is used in a lambda that does not capture it by reference (line {line})"
-    if copied:
-        why = f"is used in a lambda that captures by copy (line {line})"
-    ctx.buffers.unreferable.setdefault(buffer, why)
+    kind = CauseKind.COPIED_BY_LAMBDA if copied else CauseKind.NOT_CAPTURED
+    ctx.buffers.unreferable.setdefault(buffer, Cause(kind, line))
 
 
 def _initialised(ctx: Context, capture: _Capture, scope: LocalScope, *, only_read: bool) -> None:
@@ -274,7 +274,7 @@ def _initialised(ctx: Context, capture: _Capture, scope: LocalScope, *, only_rea
     with ctx.at.chunk(lo):
         parsed = ctx.at.body.chunk("expression", (lo, hi))
         if parsed is None:
-            effects.name_buffers(ctx, lo, hi, scope, "captured under another name")
+            effects.name_buffers(ctx, lo, hi, scope, Cause(CauseKind.CAPTURED_RENAMED))
             scope.names[capture.name] = Variable(ctx.variables.declare(capture.name), plain=False)
             return
         declarations.declare_captured(ctx, capture.name, parsed, scope, reference=capture.reference)
@@ -289,7 +289,7 @@ def _copy_this(ctx: Context, scope: LocalScope, at: tree.Expr) -> None:
     target = this.target if isinstance(this, This) else None
     known = ctx.variables.objects.get(target.index) if isinstance(target, Variable) else None
     if not isinstance(this, This) or not isinstance(target, Variable) or known is None:
-        implicit_calls.note(ctx, "a copy of `*this`", at)
+        implicit_calls.note(ctx, Cause(CauseKind.COPY_OF_THIS), at)
         return
     hidden = LocalScope(scope, {"__this": target})
     made = constructors.copied(ctx, target, "__this", tree.Name(at.lo, at.hi, "__this"), hidden)
@@ -305,7 +305,7 @@ def _copy_referred(
     at = tree.Name(node.lo, node.lo + 1, name)
     copied, kind = ctx.variables.declare(name), plain_type(view.target.kind)
     if view.target.shape or view.target.pointer or not is_number(kind):
-        implicit_calls.note(ctx, f"the copy of what {name} refers to", node)
+        implicit_calls.note(ctx, Cause(CauseKind.COPY_OF_REFERENT, names=(name,)), node)
         ctx.assign(copied, ctx.lost_address(view.target.bases))
         scope.names[name] = Variable(copied, len(view.target.shape), exact=False, plain=False)
         return

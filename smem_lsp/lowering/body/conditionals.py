@@ -7,6 +7,7 @@ from dataclasses import replace
 from smem_lsp.elaborate import conversion_functions, special_members
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.elaborate.value_categories import Category
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Branch, Seq
 from smem_lsp.ir.values import Const, Operator, Value, Var, operation
 from smem_lsp.lowering.body import (
@@ -77,7 +78,7 @@ def note_place(ctx: Context, result: Value | Ref, expr: tree.Expr, scope: LocalS
         and not isinstance(result, Ref)
         and inlining.is_shared(ctx, expr, scope)
     ):
-        implicit_calls.note(ctx, "which place `?:` chooses", expr)
+        implicit_calls.note(ctx, Cause(CauseKind.CHOSEN_PLACE), expr)
 
 
 def _in_common(ctx: Context, one: Ref, other: Ref, expr: tree.Expr) -> list[Ref]:
@@ -95,7 +96,8 @@ def _note_converted_arm(ctx: Context, expr: tree.Ternary, yes: Value | Ref, no: 
     if known is not None and None in held:
         record = known.record
         written = [*special_members.constructors(record), *conversion_functions.to_numbers(record)]
-        implicit_calls.not_followed(ctx, written, f"what `?:` makes of {record.decl.name}", expr)
+        what = Cause(CauseKind.CHOSEN_OBJECT, names=(record.decl.name,))
+        implicit_calls.not_followed(ctx, written, what, expr)
 
 
 def _made(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Record | None:

@@ -11,6 +11,7 @@ from smem_lsp.elaborate.initializers import member_initializers
 from smem_lsp.elaborate.special_members import Special, class_name
 from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.elaborate.virtual_functions import with_bases
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Branch, Seq
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.body import (
@@ -189,7 +190,8 @@ def returned(ctx: Context, variable: Variable, record: Record, expr: tree.Expr, 
         ctx.out.emit(Branch(point, perhaps, inlining.doubtful(made), Seq(tuple(elided)), *where))
     if special_members.runs_code(record, Special.DESTROY):
         ended = special_members.all_written(record, Special.DESTROY)
-        implicit_calls.not_followed(ctx, ended, f"whether {class_name(record)} is copied", expr)
+        what = Cause(CauseKind.PERHAPS_COPIED, names=(class_name(record),))
+        implicit_calls.not_followed(ctx, ended, what, expr)
 
 
 def copied(ctx: Context, variable: Variable, name: str, at: tree.Expr, scope: LocalScope) -> Variable:
@@ -296,7 +298,8 @@ def _by_conversion(
     if isinstance(result, Var):
         _take(ctx, variable, record, result, expr, scope)
     else:
-        implicit_calls.not_followed(ctx, known, f"the conversion of {class_name(kind)}", expr)
+        what = Cause(CauseKind.CONVERSION, names=(class_name(kind),))
+        implicit_calls.not_followed(ctx, known, what, expr)
         ctx.assign(variable.index, ctx.out.fresh())
     return True
 
@@ -346,9 +349,8 @@ def _copy(
 
 def not_in_sight(ctx: Context, record: Record, at: tree.Expr) -> None:
     """A constructor of a class runs that is not followed."""
-    implicit_calls.not_followed(
-        ctx, special_members.all_constructors(record), f"what makes {class_name(record)}", at
-    )
+    made = special_members.all_constructors(record)
+    implicit_calls.not_followed(ctx, made, Cause(CauseKind.CONSTRUCTOR, names=(class_name(record),)), at)
 
 
 def in_sight(

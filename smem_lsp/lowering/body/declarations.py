@@ -10,7 +10,8 @@ from smem_lsp.elaborate import conversion_functions, special_members
 from smem_lsp.elaborate.addressed_functions import named, wanted
 from smem_lsp.elaborate.expression_types import expression_type
 from smem_lsp.elaborate.signatures import Signature
-from smem_lsp.ir.nodes import AddressSpace, DeclarationSite, Name
+from smem_lsp.ir.causes import Cause, CauseKind
+from smem_lsp.ir.nodes import Name
 from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var
 from smem_lsp.lowering.body import (
     base_classes,
@@ -27,6 +28,7 @@ from smem_lsp.lowering.body import (
     kept_temporaries,
     lifetimes,
     objects,
+    shared_arrays,
     stored_targets,
     temporaries,
     unknown_calls,
@@ -45,7 +47,6 @@ from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import (
     Address,
-    BufferName,
     Closure,
     Group,
     GroupKind,
@@ -58,7 +59,7 @@ from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import AliasDecl, ClassDecl
 from smem_lsp.semantics.entities import Functions, Template, TypedConstant
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
-from smem_lsp.semantics.local_declarations import declare_constants, declare_statement, declare_type
+from smem_lsp.semantics.local_declarations import declare_constants, declare_statement
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type, size_of_type
 from smem_lsp.semantics.spell_type import spell_type
@@ -75,7 +76,7 @@ from smem_lsp.semantics.types import (
 )
 from smem_lsp.source import Span, checkpoint
 from smem_lsp.syntax import tree
-from smem_lsp.unit.shared_declarations import NOT_TYPE, _element_type, shared_buffer
+from smem_lsp.unit.shared_declarations import NOT_TYPE
 
 _MOST_ALIASES = 8  # that name each other
 _MOST_NUMBERS = 16  # of a constant array that are told apart
@@ -94,20 +95,21 @@ def declare(
             ctx.redeclared.add(declarator.name)
     if "{}" in declaration.words:  # a class in the kernel: its methods are not followed
         lo, hi = ctx.at.base + declaration.lo, ctx.at.base + declaration.declarators_at
-        effects.name_buffers(ctx, lo, hi, scope, "used in a class of the kernel")
+        effects.name_buffers(ctx, lo, hi, scope, Cause(CauseKind.IN_LOCAL_CLASS))
         opening = next((at for at in range(lo, hi) if ctx.at.body.tokens.kinds[at] == "LC"), hi)
         telling = implicit_calls.are_telling(ctx, ctx.at.body.tokens.texts[opening:hi])
         if telling or _calls_unknown(ctx, opening, hi, scope):
             where = tree.Name(declaration.lo, declaration.lo + 1, "")
             ends = "~" in ctx.at.body.tokens.texts[opening:hi]
-            (implicit_calls.note_class if ends else implicit_calls.note)(ctx, "a class in a function", where)
+            note = implicit_calls.note_class if ends else implicit_calls.note
+            note(ctx, Cause(CauseKind.LOCAL_CLASS), where)
     if "typedef" in declaration.words or "{}" in declaration.words:
         declare_names(ctx, ctx.at.base + declaration.lo, scope)
     if "typedef" in declaration.words:
         return
     _note_unknown_type(ctx, declaration, scope)
     if ctx.dialect.shared in declaration.words:
-        _declare_shared(ctx, declaration, scope, block, in_switch)
+        shared_arrays.declare(ctx, declaration, scope, block, in_switch)
         return
     if "{}" not in declaration.words:
         at = ctx.at.base + declaration.lo
@@ -214,8 +216,7 @@ def _declare_one(
         return
     if not declarator.name:
         if isinstance(result, Ref):
-            why = f"{{}} is bound to other names at line {ctx.at.line(declarator.lo)}"
-            ctx.buffers.pin(result.bases, why)
+            ctx.buffers.pin(result.bases, CauseKind.BOUND_NAMES, ctx.at.line(declarator.lo))
         unknown = reference and result is not None and not isinstance(result, Ref)
         _declare_bindings(ctx, declarator, scope, bound_to(ctx, ctx.out.fresh()) if unknown else None)
     elif reference and isinstance(result, Ref) and not result.pointer:
@@ -301,7 +302,7 @@ def _name_part(
     if len(target.bases) == 1 and isinstance(target.offset, Const) and size is not None:
         (base,) = target.bases
         within = target.offset.n, target.offset.n + size
-        site = _site(ctx, declaration, position, block, in_switch)
+        site = shared_arrays.site(ctx, declaration, position, block, in_switch)
         name = Name(declarator.name, base, within, spell_type(target.kind), target.shape, site)
         scope.names[declarator.name] = View(replace(target, name=ctx.buffers.named(name)))
 
@@ -389,7 +390,7 @@ def _declare_special(
         if unseen is None:
             _declare_object(ctx, declaration, declarator, scope)
             return True
-        ctx.limits.assumed.append(f"{unseen} is an integer type of 32 bits or more")
+        ctx.limits.note(CauseKind.IS_INTEGER, None, unseen)
     return False
 
 
@@ -497,7 +498,7 @@ def _initialise(
     """The variable gets its first value. ``steady``: a reference to what nobody changes."""
     if isinstance(result, Ref):
         if array or declarator.pointers.count("*") > 1 or reference:
-            ctx.escape(result, declarator.lo, f"kept in {declarator.name}")
+            ctx.escape(result, declarator.lo, Cause(CauseKind.HELD, names=(declarator.name,)))
             ctx.points_to.add(variable, result.bases)
         else:
             ctx.alias(variable, result)
@@ -757,10 +758,8 @@ def _note_unknown_type(ctx: Context, declaration: tree.Declaration, scope: Local
         return
     line = ctx.at.line(declaration.lo)
     if any(declarator.function for declarator in declaration.declarators):
-        ctx.limits.note_irregular(f"{first} at line {line} is not known")
-    said = f"macro {first} (line {line}) is not in sight"
-    ctx.limits.hidden.append(said)
-    ctx.limits.disguised.append(said)
+        ctx.limits.note(CauseKind.MACRO_DECLARES, line, first)
+    ctx.limits.note(CauseKind.MACRO_TYPE, line, first)
 
 
 def _declares_nothing(declaration: tree.Declaration, scope: LocalScope) -> bool:
@@ -905,7 +904,7 @@ def _declare_object(
         implicit_calls.default_not_followed(ctx, record, at)
         lifetimes.begin(ctx, made, record, at, scope)
     if kind is None and any(_is_class_template(each, scope) for each in declaration.names):
-        implicit_calls.note_class(ctx, f"the deduced class of {declarator.name}", at)
+        implicit_calls.note_class(ctx, Cause(CauseKind.DEDUCED_CLASS, names=(declarator.name,)), at)
 
 
 def _is_class_template(name: tree.Name, scope: LocalScope) -> bool:
@@ -957,87 +956,6 @@ def _group(
         if name == "thread_block_tile" or (name in cooperative_groups.GROUP_TYPES and word != name):
             return Group(cooperative_groups.GROUP_TYPES[name])
     return None
-
-
-def _declare_shared(
-    ctx: Context, declaration: tree.Declaration, scope: LocalScope, block: Span, in_switch: bool
-) -> None:
-    for position, declarator in enumerate(declaration.declarators):
-        if not declarator.name:
-            ctx.limits.note_partly(ctx.at.line(declaration.lo), "the declaration")
-            continue
-        declare_type(declaration, declarator, scope.declare_constants())
-        index = len(ctx.buffers)
-        function = ctx.at.function
-        at = ctx.at.base + declarator.name_at
-        static = (function.definition, function.number, at, ctx.inlining.instance)
-        known = ctx.buffers.statics.get(static)
-        if known is not None:  # a body that is called again: static storage, one copy
-            scope.names[declarator.name] = BufferName(known)
-            continue
-        buffer = shared_buffer(
-            ctx.at.body,
-            ctx.at.base,
-            ctx.at.unit.source.text,
-            declaration,
-            position,
-            scope.constant_scope(),
-            ctx.at.function.name,
-        )
-        site = _site(ctx, declaration, position, block, in_switch)
-        ctx.buffers.declared.append(replace(buffer, index=index, site=site))
-        ctx.buffers.statics[static] = index
-        kind = _element_type(ctx.at.body, ctx.at.base, declaration, declarator, scope.constant_scope())
-        if kind is not None:
-            ctx.buffers.kinds[index] = kind
-        scope.names[declarator.name] = BufferName(index)
-        if declarator.pointers or declarator.nested:
-            ctx.buffers.pointer_elements.add(index)
-        if buffer.space is AddressSpace.DYNAMIC:
-            ctx.buffers.pinned[index] = f"{buffer.name} is dynamic shared memory"
-        elif "const" in buffer.qualifiers and declarator.initializer is not None:
-            ctx.buffers.pin(frozenset((index,)), "{} has an initializer", seen=True)
-        elif ctx.at.function is not ctx.at.kernel:
-            ctx.buffers.owned[index] = (
-                f"{buffer.name} belongs to {ctx.at.function.name}(), which others may call"
-            )
-
-
-def _site(
-    ctx: Context, declaration: tree.Declaration, position: int, block: Span, in_switch: bool
-) -> DeclarationSite:
-    """Where a declarator stands."""
-    declarator = declaration.declarators[position]
-    return DeclarationSite(
-        statement=ctx.at.editable(_statement_span(ctx)),
-        specifiers=ctx.at.body.span_between(
-            ctx.at.base + declaration.lo, ctx.at.base + declaration.declarators_at
-        ),
-        declarator=ctx.at.body.span_between(ctx.at.base + declarator.lo, ctx.at.base + declarator.hi),
-        name=ctx.at.span(declarator.name_at, declarator.name_at + 1),
-        position=position,
-        count=len(declaration.declarators),
-        scope=block,
-        in_switch=in_switch,
-    )
-
-
-def _statement_span(ctx: Context) -> Span | None:
-    """From the first specifier to the `;` of the declaration that is being lowered."""
-    tokens = ctx.at.body.tokens
-    lo = ctx.at.base
-    hi = lo
-    depth = 0
-    while hi < len(tokens):
-        kind = tokens.kinds[hi]
-        depth += {"LP": 1, "LC": 1, "LB": 1, "RP": -1, "RC": -1, "RB": -1}.get(kind, 0)
-        if kind == "SEMI" and depth == 0:
-            break
-        hi += 1
-    first, last = tokens.offsets[lo], tokens.offsets[min(hi, len(tokens) - 1)]
-    if first < 0 or last < 0:
-        return None
-    return Span(first, last + 1)
 
 
 def in_parentheses(ctx: Context, expr: tree.Expr, scope: LocalScope) -> bool:

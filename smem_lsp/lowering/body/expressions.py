@@ -8,7 +8,7 @@ from typing import Any
 
 from smem_lsp.elaborate import conversion_functions
 from smem_lsp.elaborate.conversion_functions import Wanted
-from smem_lsp.elaborate.expression_types import computed_type, expression_type
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind, Branch, Node, Seq
 from smem_lsp.ir.tensor_maps import CLASSES
 from smem_lsp.ir.values import (
@@ -26,12 +26,13 @@ from smem_lsp.ir.values import (
     variables_of,
 )
 from smem_lsp.lowering.body import (
+    assignments,
     base_classes,
     calls,
+    casts,
     class_operators,
     closures,
     conditionals,
-    declarations,
     implicit_calls,
     lifetimes,
     members,
@@ -60,23 +61,18 @@ from smem_lsp.lowering.state.local_scope import (
     View,
 )
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.semantics import type_of
 from smem_lsp.semantics.arithmetic import literal
 from smem_lsp.semantics.declarations import VariableDecl
 from smem_lsp.semantics.entities import UNKNOWN, TypedConstant, Undeclared
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
-from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.types import (
     Array,
-    Pointer,
     Qualified,
-    Record,
     Sequence,
     Type,
     is_number,
     plain_type,
     scalar_of,
-    vector_element,
 )
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import remembered
@@ -113,7 +109,7 @@ def address(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
 
 def _as_value(ctx: Context, loaded: Value | Ref, expr: tree.Expr) -> Value:
     if isinstance(loaded, Ref):
-        ctx.escape(loaded, expr.lo, "used as a value")
+        ctx.escape(loaded, expr.lo, Cause(CauseKind.AS_VALUE))
         return ctx.lost_address(loaded.bases)
     return loaded
 
@@ -203,7 +199,7 @@ def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: LocalScope)
                 return ctx.lost_address(ctx.points_to.may_point_to(Var(meaning.index)), own=meaning.own)
             held = ctx.variables.objects.get(meaning.index)
             if held is not None:
-                ctx.escape_members(meaning.index, expr.lo, "with an object that has it")
+                ctx.escape_members(meaning.index, expr.lo)
                 if class_operators.hides(ctx, held.record):
                     class_operators.note_hidden(ctx, held.record.decl.name, expr.lo, scope)
             ctx.note_hidden(meaning, ctx.at.line(expr.lo))
@@ -213,7 +209,7 @@ def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: LocalScope)
             return Var(meaning.index) if known is None else Const(known)
         case Closure():
             named = expr.text if isinstance(expr, tree.Name) else "a lambda"
-            escape_closure(ctx, meaning, f"{named} is passed on")
+            escape_closure(ctx, meaning, Cause(CauseKind.PASSED_ON, names=(named,)))
             return ctx.out.fresh()
         case This(target=Ref() as place):
             return place.address()
@@ -226,7 +222,7 @@ def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: LocalScope)
 
 def _address_value(ctx: Context, variable: Variable, expr: tree.Expr) -> Value:
     """The address of a local variable gets to where it is not followed: the variable may change at any time."""
-    ctx.escape_members(variable.index, expr.lo, "with an object that has it")
+    ctx.escape_members(variable.index, expr.lo)
     ctx.note_hidden(variable, ctx.at.line(expr.lo))
     held = ctx.capture(variable)
     forget(ctx, Var(variable.index))
@@ -259,7 +255,7 @@ def _constant_name(ctx: Context, name: str, scope: LocalScope) -> Value:
     if _is_enumerator(name, scope):
         return Sym(f"::{name}")
     if _means_nothing(name, scope):
-        ctx.limits.unseen.append(name)
+        ctx.limits.note(CauseKind.UNDECLARED, None, name)
     return ctx.out.fresh()
 
 
@@ -307,7 +303,7 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
     if operator == ",":
         discard(ctx, expr.left, scope)
         return operand(ctx, expr.right, scope)
-    left = load(ctx, _of_operator(ctx, expr.left, scope), expr.left)
+    left = load(ctx, of_operator(ctx, expr.left, scope), expr.left)
     if operator in ("<<", ">>") and _may_be_object(left):
         meaning = scope.lookup(expr.left.text) if isinstance(expr.left, tree.Name) else None
         plain = isinstance(meaning, Variable) and meaning.plain
@@ -315,7 +311,7 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
             unknown_calls.pass_by_reference(ctx, [expr.right], scope, f"operator{operator}")
             return ctx.out.fresh()
     evaluated = len(ctx.out.items)
-    right = load(ctx, _of_operator(ctx, expr.right, scope), expr.right)
+    right = load(ctx, of_operator(ctx, expr.right, scope), expr.right)
     if not isinstance(left, Ref):
         left = _in_any_order(ctx, left, ctx.out.items[evaluated:])
     if operator in ("==", "!="):
@@ -345,7 +341,7 @@ def _in_any_order(ctx: Context, value: Value, changing: list[Node]) -> Value:
     return value if unchanged else ctx.out.fresh()
 
 
-def _of_operator(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
+def of_operator(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
     """What an operator gets: an object is converted to an address or a number."""
     found = effects.designated(ctx, expr, scope)
     record = None if found is None or found.array else objects.seen_as(ctx, found)
@@ -382,7 +378,7 @@ def _with_address(ctx: Context, expr: tree.Binary, ref: Ref, other: Value) -> Va
     if operator in ("==", "!=") and other == Const(0) and ref.leads is not None:
         return operation(operator_of(operator), ref.leads, other)
     if operator not in ("==", "!=", "<", ">", "<=", ">=", "%"):
-        ctx.escape(ref, expr.lo, "used as a number")
+        ctx.escape(ref, expr.lo, Cause(CauseKind.AS_NUMBER))
     return ctx.out.fresh()
 
 
@@ -400,7 +396,7 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
     overloaded = operator_calls.call(ctx, "[]", (expr.base, expr.index), expr, scope)
     if overloaded is not None:
         return overloaded
-    base = _of_operator(ctx, expr.base, scope)
+    base = of_operator(ctx, expr.base, scope)
     if isinstance(base, Ref) and not base.pointer and not base.shape:
         converted = class_operators.of_shared(ctx, base, expr.base)
         base = base if converted is None else converted
@@ -414,7 +410,7 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
         _note_undeclared(ctx, expr.base, scope)
         ctx.clobber(base, expr.lo, expr.hi)
         if not part and not _is_local_array(ctx, expr.base, scope):
-            ctx.outside.name(base, index, _bytes_of(expr, scope))
+            ctx.outside.name(base, index, assignments.bytes_of(expr, scope))
         return Op(Operator.ELEMENT if part else Operator.LOAD, (base, index))
     if base.held:
         return base.place()
@@ -498,7 +494,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
     if called is not None:
         return called
     if operator in ("++", "--"):
-        return _step(ctx, expr, expr.operand, 1 if operator == "++" else -1, scope)
+        return assignments.step(ctx, expr, expr.operand, 1 if operator == "++" else -1, scope)
     if operator == "&":
         target = operand(ctx, expr.operand, scope)
         if is_tensor_map(expr.operand, scope):
@@ -509,7 +505,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
         if isinstance(
             target, Ref
         ):  # the address of a pointer: it may be changed and followed behind our back
-            ctx.escape(target, expr.lo, "the address of a pointer to it is taken")
+            ctx.escape(target, expr.lo, Cause(CauseKind.POINTER_TO_IT))
         stored_targets.forget_target(ctx, expr.operand, scope)
         if isinstance(target, Op) and target.operator in (Operator.LOAD, Operator.ELEMENT):
             return operation(Operator.ADD, *target.args)
@@ -524,13 +520,13 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
         known = effects.pointed_to(expr.operand, scope)
         if known is not None:
             return _meaning(ctx, known, expr, scope)
-        target = load(ctx, _of_operator(ctx, expr.operand, scope), expr.operand, pointer=True)
+        target = load(ctx, of_operator(ctx, expr.operand, scope), expr.operand, pointer=True)
         if isinstance(target, Ref):
             ctx.follow(target)
             return target.place()
         _note_undeclared(ctx, expr.operand, scope)
         ctx.clobber(target, expr.lo, expr.hi)
-        ctx.outside.name(target, Const(0), _bytes_of(expr, scope))
+        ctx.outside.name(target, Const(0), assignments.bytes_of(expr, scope))
         return Op(Operator.LOAD, (target, Const(0)))
     inner = (truth if operator == "!" else number)(ctx, expr.operand, scope)
     if operator == "+":
@@ -538,246 +534,6 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
     # `&&label` is an address, and what else the grammar takes has no value that is known
     name = _ARITHMETIC.get(operator)
     return ctx.out.fresh() if name is None else operation(name, inner)
-
-
-def hold(ctx: Context, expr: tree.Expr, scope: LocalScope, bases: frozenset[int]) -> None:
-    """The variable that ``expr`` is or belongs to may have an address in these buffers from now on."""
-    found = effects.designated(ctx, expr, scope)
-    while found is None and isinstance(expr, tree.Member | tree.Index | tree.Cast | tree.Unary):
-        expr = expr.operand if isinstance(expr, tree.Cast | tree.Unary) else expr.base
-        found = effects.designated(ctx, expr, scope)
-    if found is not None and not found.constant:
-        ctx.points_to.add(found.index, bases)
-
-
-def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, by: int, scope: LocalScope) -> Value | Ref:
-    place = operand(ctx, target, scope)
-    conditionals.note_place(ctx, place, target, scope)
-    if isinstance(place, Ref) and not place.pointer and not place.shape:
-        ctx.access(place, AccessKind.UPDATE, expr.lo, expr.hi, plain=True)
-        return ctx.out.fresh()
-    if isinstance(place, Ref):
-        _move_pointer(ctx, target, place.moved(Const(by)), scope)
-        if effects.designated(ctx, target, scope) is None:
-            return place.moved(None)
-        now = operand(ctx, target, scope)
-        if isinstance(now, Ref) and isinstance(expr, tree.PostfixStep):
-            return now.moved(Const(-by))  # where it was before
-        return now
-    forward, back = (Operator.ADD, Operator.SUBTRACT) if by > 0 else (Operator.SUBTRACT, Operator.ADD)
-    if isinstance(place, Var) and (
-        isinstance(target, tree.Name | tree.Member)
-        or place.index in ctx.inlining.referred
-        or effects.designated(ctx, target, scope) is not None
-    ):
-        kind = expression_type(target, scope.constant_scope())
-        ctx.assign(place.index, conversions.stepped(operation(forward, place, Const(1)), kind))
-        if isinstance(expr, tree.PostfixStep):  # what it was before
-            return conversions.stepped(operation(back, place, Const(1)), kind)
-    else:
-        ctx.outside.write(place)
-        changed = _assigned_variable(ctx, target, scope)
-        if changed is None:
-            stored_targets.forget_target(ctx, target, scope)
-        else:
-            following: Value = ctx.out.fresh()
-            if isinstance(target, tree.Member) and _is_vector(ctx, changed, target, scope):
-                kind = expression_type(target, scope.constant_scope())
-                following = conversions.stepped(operation(forward, place, Const(1)), kind)
-            _change_part(ctx, changed, target, following, scope)
-    return place
-
-
-def _is_vector(ctx: Context, variable: Variable, target: tree.Member, scope: LocalScope) -> bool:
-    """Is it a component of a variable like ``uchar4 v``, which overlaps no other?"""
-    kind = scalar_of(variable.type)
-    found = effects.designated(ctx, target.base, scope) if target.operator == "." else None
-    vector = kind is not None and vector_element(kind.name) is not None
-    return vector and found is not None and found.index == variable.index and not variable.array
-
-
-def _change_part(ctx: Context, variable: Variable, target: tree.Expr, to: Value, scope: LocalScope) -> Value:
-    """A member or an element of a variable is assigned: what the variable is then."""
-    member = _member_of(target)
-    change = Operator.CHANGE_MEMBER if member else Operator.CHANGE
-    if member and isinstance(target, tree.Member) and _is_vector(ctx, variable, target, scope):
-        change = Operator.SET_MEMBER
-    result = Op(change, (Var(variable.index), to), member)
-    ctx.assign(variable.index, result)
-    return result
-
-
-def _move_pointer(ctx: Context, target: tree.Expr, to: Ref, scope: LocalScope) -> None:
-    """``p += n`` and ``p++``: still into the same buffers."""
-    variable = _assigned_variable(ctx, target, scope)
-    if variable is not None:
-        whole = effects.designated(ctx, target, scope) is not None
-        ctx.alias(variable.index, to if whole else to.moved(None))
-
-
-def _assign(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
-    called = operator_calls.assigned(ctx, expr, scope)
-    if called is not None:
-        return called
-    return assign(ctx, expr, _assigned(ctx, expr, scope), scope)
-
-
-def _assigned(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
-    """What the right side of an assignment is where the target keeps it."""
-    right = _of_operator(ctx, expr.value, scope)
-    kind = plain_type(right.kind) if isinstance(right, Ref) and not right.pointer else None
-    if isinstance(right, Ref) and not right.pointer and (kind is None or isinstance(kind, Record)):
-        target = plain_type(evaluate_value(expr.target, scope.constant_scope()).type)
-        right = base_classes.converted(ctx, right, target, expr)
-        kind = plain_type(right.kind)
-        copied = kind is not None and target == kind
-        return load(ctx, right, expr.value, pointer=isinstance(target, Pointer), copied=copied)
-    return load(ctx, right, expr.value)
-
-
-def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScope) -> Value | Ref:
-    """An assignment whose right side is ``right``."""
-    compound = expr.operator != "="
-    place = operand(ctx, expr.target, scope) if compound else _target(ctx, expr.target, scope)
-    conditionals.note_place(ctx, place, expr.target, scope)
-    if compound or unknown_types.goes_to_a_number(right, place, expr, scope):
-        right = effects.number(right)
-    if isinstance(place, Ref) and not place.pointer:
-        stored = _store(ctx, expr, place, right, scope)
-        if stored is None:
-            return place
-        scalar = scalar_of(plain_type(place.kind))
-        kept = stored == Const(0) or (scalar is not None and scalar.kind == "int")
-        kept = kept and place.first_bit is None
-        return replace(place, loaded=stored if kept else ctx.out.fresh())
-    unknown_calls.lend(ctx, expr.target, scope)
-    variable = _assigned_variable(ctx, expr.target, scope)
-    whole = effects.designated(ctx, expr.target, scope) is not None
-    if variable is None and isinstance(place, Var):
-        variable = ctx.inlining.referred.get(place.index)
-        whole = variable is not None
-    keeps = variable is not None and variable.plain
-    if variable is not None and keeps:
-        keeps = not variable.array if whole else _keeps(variable, expr.target)
-    if not keeps:
-        right = unknown_types.stored(ctx, right, expr, scope)
-    if isinstance(right, Ref) and not keeps:
-        ctx.escape(right, expr.value.lo, "stored")
-        right = ctx.lost_address(right.bases)
-    if variable is None:
-        ctx.outside.write(place)
-        stored_targets.forget_target(ctx, expr.target, scope)
-        return ctx.out.fresh() if compound else right
-    if isinstance(right, Ref):
-        right = base_classes.converted(ctx, right, variable.kind, expr)
-        ctx.alias(variable.index, right)
-        return right
-    if isinstance(place, Ref) and compound:
-        known = expr.operator in ("+=", "-=")
-        operator = expr.operator[:-1]
-        moved = place.moved(right, operator_of(operator)) if known else place.turned(operator, right)
-        _move_pointer(ctx, expr.target, moved, scope)
-        return operand(ctx, expr.target, scope) if whole else place.moved(None)
-    result: Value = right
-    kind = variable.type
-    if kind is None or not whole:
-        kind = expression_type(expr.target, scope.constant_scope())
-    if variable.array:
-        result = ctx.out.fresh()
-    elif compound:
-        result = conversions.applied(
-            operator_of(expr.operator[:-1]),
-            Var(variable.index) if whole or isinstance(place, Ref) else place,
-            right,
-            (expr.target, expr.value),
-            scope,
-        )
-        result = conversions.converted(result, computed_type(expr, scope.constant_scope()), kind)
-    else:
-        result = conversions.assigned(result, expr.value, kind, scope)
-    if kind is None and not variable.exact:
-        result = Op(Operator.CAST, (result,))
-    if not whole:  # a member of it
-        own = _is_element(variable, expr.target)
-        ctx.outside.write(place, own=own)  # or what a member points to
-        return _change_part(ctx, variable, expr.target, result, scope)
-    ctx.assign(variable.index, result)
-    return Var(variable.index) if variable.index in variables_of(result) else result
-
-
-def _target(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
-    """What is assigned anew. Where a variable led before does not matter then: to ask for it before it got an address
-    would have the kernel lowered again."""
-    meaning = scope.lookup(expr.text) if isinstance(expr, tree.Name) else None
-    if not isinstance(meaning, Variable) or meaning.array or meaning.constant or meaning.bound is not None:
-        return operand(ctx, expr, scope)
-    if meaning.index in ctx.variables.objects or meaning.index in ctx.variables.hiding:
-        return operand(ctx, expr, scope)
-    return Var(meaning.index)
-
-
-def _store(
-    ctx: Context, expr: tree.Assign, place: Ref, right: Value | Ref, scope: LocalScope
-) -> Value | None:
-    """An assignment to shared memory. Returns what is there then; None: it has to be read."""
-    compound = expr.operator != "="
-    if not place.bases <= ctx.buffers.pointer_elements:
-        right = unknown_types.stored(ctx, right, expr, scope)
-    if isinstance(right, Ref) and place.bases <= ctx.buffers.pointer_elements and right.pointer:
-        ctx.store_address(place, base_classes.converted(ctx, right, place.kind, expr))
-    elif isinstance(right, Ref):
-        ctx.escape(right, expr.value.lo, "stored")
-        ctx.points_to.store(place.bases, right.bases)
-    kind = AccessKind.UPDATE if compound else AccessKind.WRITE
-    stored: Value | None = None
-    if not (compound or place.unclear or isinstance(right, Ref)):
-        stored = conversions.kept(right, expr.value, place.kind, scope)
-        if place.first_bit is not None:
-            stored = conversions.among_bits(stored, place.first_bit)
-    ctx.access(place, kind, expr.target.lo, expr.target.hi, stored=stored, plain=compound)
-    return stored
-
-
-def _is_element(variable: Variable, target: tree.Expr) -> bool:
-    """Is it an element of a local array, or a part of one, and so memory of one thread?"""
-    dims = 0
-    while isinstance(target, (tree.Index, tree.Member)):
-        dims += isinstance(target, tree.Index)
-        target = target.base
-    return variable.plain and 0 < dims <= variable.array
-
-
-def _keeps(variable: Variable, target: tree.Expr) -> bool:
-    """Is an address that is assigned to an element still found again, in an array of pointers?"""
-    return isinstance(target, tree.Index) and bool(variable.array)
-
-
-def _bytes_of(expr: tree.Expr, scope: LocalScope) -> int | None:
-    size = size_of_type(evaluate_value(expr, scope.constant_scope()).type)
-    return None if size is None else size[0]
-
-
-def _member_of(target: tree.Expr) -> str:
-    """The first member after the variable: "x" of `v.x.y[3]`."""
-    name = ""
-    while isinstance(target, (tree.Index, tree.Member)):
-        if isinstance(target, tree.Member):
-            name = target.name
-        target = target.base
-    return name
-
-
-def _assigned_variable(ctx: Context, target: tree.Expr, scope: LocalScope) -> Variable | None:
-    """The local variable that an assignment to ``target`` changes, members and elements included."""
-    found = effects.designated(ctx, target, scope)
-    while found is None and isinstance(target, (tree.Index, tree.Member)):
-        if isinstance(target, tree.Member) and target.operator != ".":
-            return None
-        found = effects.designated(ctx, target.base, scope)
-        if isinstance(target, tree.Index) and found is not None and not found.array:
-            return None  # through a pointer
-        target = target.base
-    return found
 
 
 def coordinate(expr: tree.Member, scope: LocalScope) -> Value | None:
@@ -831,112 +587,6 @@ def _member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Value | Ref:
     return Op(Operator.MEMBER, (place,), expr.name)
 
 
-def converted(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref:
-    """``T(x)`` of a type that is a name."""
-    named = tree.TypeId(callee.lo, callee.hi, [callee.text], [], [], [callee])
-    return _cast(ctx, tree.Cast(expr.lo, expr.hi, "functional", named, expr.arguments[0]), scope)
-
-
-def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
-    type_id = expr.type
-    if type_id.words == ["void"] and not type_id.pointers:
-        discard(ctx, expr.operand, scope)
-        return ctx.out.fresh()
-    made = temporaries.converted(ctx, expr, scope)
-    if made is not None:
-        return Var(made.index)
-    if not type_id.pointers and not declarations.is_plain(ctx, type_id, [], scope):
-        arguments = expr.operand.items if isinstance(expr.operand, tree.Braces) else [expr.operand]
-        unknown_calls.pass_by_reference(
-            ctx, arguments, scope, type_id.words[-1] if type_id.words else "a cast"
-        )
-        return ctx.out.fresh()
-    if "*" in type_id.pointers and "&" not in type_id.pointers:
-        inner = address(ctx, expr.operand, scope)
-    elif type_id.pointers:
-        inner = operand(ctx, expr.operand, scope)
-    else:
-        wanted = type_of.type_id(type_id, scope.constant_scope())
-        inner = class_operators.as_number(ctx, expr.operand, scope, kind=wanted, explicit=True)
-    if isinstance(inner, Ref):
-        inner_loaded = inner if "&" in type_id.pointers else load(ctx, inner, expr.operand)
-        if not unknown_types.keeps_address(expr, scope):
-            inner_loaded = effects.number(inner_loaded)
-        if isinstance(inner_loaded, Ref):
-            return _cast_address(ctx, expr, inner_loaded, scope)
-        inner = inner_loaded
-    if expr.style == "functional" and isinstance(expr.operand, tree.Braces):
-        kind = type_of.type_id(type_id, scope.constant_scope())
-        return Const(0) if not expr.operand.items and is_number(kind) else ctx.out.fresh()
-    if "&" in type_id.pointers or "&&" in type_id.pointers:
-        return inner if _is_of_its_type(ctx, expr, scope) else ctx.out.fresh()
-    if type_id.pointers:  # the same address
-        if "volatile" in type_id.words:
-            ctx.outside.signal(inner)
-        return inner
-    kind = type_of.type_id(type_id, scope.constant_scope())
-    if kind is None:
-        return Op(Operator.CAST, (inner,))
-    return conversions.assigned(inner, expr.operand, kind, scope)
-
-
-def _is_of_its_type(ctx: Context, expr: tree.Cast, scope: LocalScope) -> bool:
-    """``static_cast<int&&>(i)``: does a reference of a number have its type, and so its value?"""
-    of = expr.type
-    plain = tree.TypeId(
-        of.lo, of.hi, of.words, [each for each in of.pointers if each not in ("&", "&&")], [], of.names
-    )
-    wanted = plain_type(type_of.type_id(plain, scope.constant_scope()))
-    given = plain_type(overloads.argument_type(ctx, expr.operand, scope))
-    return is_number(wanted) and wanted == given
-
-
-def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) -> Value | Ref:
-    """A view of the same bytes through another type."""
-    type_id = expr.type
-    if not type_id.pointers:
-        if type_id.words == ["bool"]:
-            return ctx.out.fresh()
-        return ref.as_number()
-    pointee = tree.TypeId(type_id.lo, type_id.hi, type_id.words, type_id.pointers[1:], [], type_id.names)
-    kind = type_of.pointee(pointee, scope.constant_scope())
-    if expr.style not in ("reinterpret_cast", "const_cast") and _leads_to_class(ctx, expr.operand, scope):
-        ref = base_classes.converted(ctx, ref, kind, expr, down=True)
-    size = size_of_type(kind)
-    same = True
-    for buffer in ref.bases:
-        if size is None:
-            if type_id.words != ["void"]:
-                ctx.buffers.pin(
-                    frozenset((buffer,)),
-                    f"{{}} is read through an unknown type at line {ctx.at.line(expr.lo)}",
-                    seen=True,
-                    within=ref.within,
-                )
-            same = False
-            continue
-        ctx.buffers.require_align(frozenset((buffer,)), size[1])
-        same = same and size[0] == ctx.buffers[buffer].element_bytes
-    if size is None and type_id.pointers == ["*"] and not type_id.dims:
-        counted = unknown_types.in_elements(ctx, type_id, ref, scope)
-        if counted is not None:
-            return replace(counted, kind=kind)
-    shape = tuple(evaluate(dim, scope.constant_scope()) for dim in type_id.dims)
-    element = None if size is None else size[0]
-    pointer = "*" in type_id.pointers or ref.pointer
-    record = plain_type(kind)
-    if isinstance(record, Record) and isinstance(ref.offset, Const) and not shape:
-        for buffer in ref.bases:
-            ctx.buffers.seen_as[buffer, ref.offset.n, record] = None
-    return ref.viewed(element, shape, same=same, pointer=pointer, kind=kind)
-
-
-def _leads_to_class(ctx: Context, expr: tree.Expr, scope: LocalScope) -> bool:
-    """May an expression be an object of a class, or point to one? No ``void*`` does."""
-    kind = plain_type(overloads.argument_type(ctx, expr, scope))
-    return not isinstance(kind, Pointer) or isinstance(plain_type(kind.target), Record)
-
-
 def _number(ctx: Context, expr: tree.Number, scope: LocalScope) -> Value | Ref:
     if expr.text == "nullptr":
         return Const(0)
@@ -955,7 +605,7 @@ def _postfix_step(ctx: Context, expr: tree.PostfixStep, scope: LocalScope) -> Va
     called = operator_calls.call(ctx, expr.operator, (expr.operand, zero), expr, scope)
     if called is not None:
         return called
-    return _step(ctx, expr, expr.operand, 1 if expr.operator == "++" else -1, scope)
+    return assignments.step(ctx, expr, expr.operand, 1 if expr.operator == "++" else -1, scope)
 
 
 def _size(ctx: Context, expr: tree.SizeOf, scope: LocalScope) -> Value:
@@ -964,12 +614,32 @@ def _size(ctx: Context, expr: tree.SizeOf, scope: LocalScope) -> Value:
 
 
 def _lambda(ctx: Context, expr: tree.Lambda, scope: LocalScope) -> Value:
-    escape_closure(ctx, closures.unnamed(ctx, expr, scope), "a lambda that is passed on")
+    escape_closure(ctx, closures.unnamed(ctx, expr, scope), Cause(CauseKind.LAMBDA_PASSED_ON))
     return ctx.out.fresh()
 
 
 def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref:
     return conditionals.ternary(ctx, expr, scope)
+
+
+def _launch(ctx: Context, expr: tree.Launch, scope: LocalScope) -> Value:
+    return operands.launch(ctx, expr, scope)
+
+
+def _braces(ctx: Context, expr: tree.Braces, scope: LocalScope) -> Value:
+    return operands.braces(ctx, expr, scope)
+
+
+def _opaque(ctx: Context, expr: tree.Opaque, scope: LocalScope) -> Value:
+    return operands.opaque(ctx, expr, scope)
+
+
+def _assign(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
+    return assignments.lower(ctx, expr, scope)
+
+
+def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
+    return casts.cast(ctx, expr, scope)
 
 
 def _call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
@@ -1013,17 +683,17 @@ def _means_nothing(name: str, scope: LocalScope) -> bool:
 def _note_undeclared(ctx: Context, memory: tree.Expr, scope: LocalScope) -> None:
     """What is in memory is named ``memory``: where nothing in sight declares it, it may be shared memory."""
     if isinstance(memory, tree.Name) and _is_undeclared(memory, scope):
-        ctx.limits.hidden.append(f"{memory.text} (line {ctx.at.line(memory.lo)}) is not declared in sight")
-        ctx.limits.note_unexact(f"{memory.text} is not declared in sight: it may be shared memory")
+        ctx.limits.note(CauseKind.MEMORY_OUT_OF_SIGHT, ctx.at.line(memory.lo), memory.text)
+        ctx.limits.note(CauseKind.UNDECLARED_MEMORY, None, memory.text)
 
 
-def escape_closure(ctx: Context, closure: Closure, why: str) -> None:
+def escape_closure(ctx: Context, closure: Closure, why: Cause) -> None:
     """A lambda that is not called here: whatever it names may be used at any time."""
     with ctx.at.within(closure.function):
         lo, hi = closure.base + closure.node.body[0], closure.base + closure.node.body[1]
-        name_buffers(ctx, lo, hi, closure.scope, f"captured: {why},")
+        name_buffers(ctx, lo, hi, closure.scope, Cause(CauseKind.CAPTURED, of=(why,)))
         if ctx.dialect.shared in ctx.at.body.tokens.texts[lo:hi]:
-            implicit_calls.note(ctx, "a lambda that has shared memory of its own", closure.node)
+            implicit_calls.note(ctx, Cause(CauseKind.LAMBDA_MEMORY), closure.node)
 
 
 MEANINGS: Mapping[type[tree.Expr], Callable[[Context, Any, LocalScope], Value | Ref]] = tree.total(
@@ -1039,14 +709,14 @@ MEANINGS: Mapping[type[tree.Expr], Callable[[Context, Any, LocalScope], Value | 
         tree.Assign: _assign,
         tree.Ternary: _ternary,
         tree.Call: _call,
-        tree.Launch: operands.launch,
+        tree.Launch: _launch,
         tree.Index: _index,
         tree.Member: _member,
         tree.Cast: _cast,
         tree.SizeOf: _size,
-        tree.Braces: operands.braces,
+        tree.Braces: _braces,
         tree.Lambda: _lambda,
-        tree.Opaque: operands.opaque,
+        tree.Opaque: _opaque,
     },
 )
 """What each kind of expression means. docs/reading.md says it in words."""

@@ -6,6 +6,7 @@ Whether it belongs to the block, so that its threads meet in it, is asked of the
 
 from __future__ import annotations
 
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AddressSpace, Buffer, DeclarationSite
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
@@ -56,7 +57,7 @@ def declare(
     )
     if kind is not None:
         ctx.buffers.kinds[index] = kind
-    ctx.buffers.pinned[index] = f"{declarator.name} belongs to the caller"
+    ctx.buffers.pinned[index] = Cause(CauseKind.OF_CALLER, names=(declarator.name,))
     scope.names[declarator.name] = BufferName(index)
     return True
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
@@ -13,8 +14,6 @@ from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 from smem_lsp.unit.ptxas_rounding import header_names
 from smem_lsp.unit.unit_facts import is_unnamed
-
-_UNREAD = "a header declares shared memory"
 
 
 def note_followed(ctx: Context, callee: tree.Name, function: Function, bound: Mapping[str, Argument]) -> None:
@@ -46,7 +45,7 @@ def note_not_followed(ctx: Context, callee: tree.Name, scope: LocalScope) -> Non
         called = {decl.name for decl, _ in bound[0].overloads} if isinstance(bound[0], Functions) else set()
     names = header_names(ctx.at.unit, ctx.around.file_constants)
     if names is not None and called & names:
-        ctx.limits.note_unexact(f"{name} of {_UNREAD}")
+        ctx.limits.note(CauseKind.HEADER_FUNCTION, None, name)
 
 
 def not_followed(ctx: Context, parts: Sequence[Function]) -> tuple[Function, ...]:
@@ -67,21 +66,21 @@ def not_followed(ctx: Context, parts: Sequence[Function]) -> tuple[Function, ...
         open_names |= {name for each in more for name in names & each.definition.body_words}
 
 
-def unread(ctx: Context, reached: Sequence[Function]) -> str | None:
+def unread(ctx: Context, reached: Sequence[Function]) -> Cause | None:
     """Why arrays of headers may be missing in the total of the kernel; None: it has them all. ``reached``: the kernel
     and the functions of the file that it may call."""
     names = header_names(ctx.at.unit, ctx.around.file_constants)
     if names is None:
-        return _UNREAD
+        return Cause(CauseKind.HEADER)
     for function in reached:
         hits = sorted(names & function.definition.words)
         if hits and function is not ctx.at.kernel and function.island.head not in ctx.inlining.done:
-            return f"{hits[0]} of {_UNREAD}"
+            return Cause(CauseKind.HEADER_FUNCTION, names=(hits[0],))
     if not any(names & function.definition.words for function in reached):
         return None
     for function in (ctx.at.kernel, *ctx.inlining.done.values()):
         for name in _unsettled(ctx, function, names):
-            return f"{name} of {_UNREAD}"
+            return Cause(CauseKind.HEADER_FUNCTION, names=(name,))
     return None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from smem_lsp.elaborate import special_members
 from smem_lsp.elaborate.special_members import Special
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.lowering.body import objects
 from smem_lsp.lowering.callees import library_names
@@ -19,10 +20,10 @@ from smem_lsp.syntax import tree
 
 
 def not_followed(
-    ctx: Context, functions: Iterable[FunctionDecl], what: str, at: tree.Expr, *, reached: bool = False
+    ctx: Context, functions: Iterable[FunctionDecl], what: Cause, at: tree.Expr, *, reached: bool = False
 ) -> None:
-    """One of some functions has run. ``what``: in words; ``reached``: shared memory is reached from its operands."""
-    ctx.limits.passed_over = True
+    """One of some functions has run. ``reached``: shared memory is reached from its operands."""
+    ctx.limits.note(CauseKind.PASSED_OVER)
     ctx.out.touch(AccessKind.UPDATE)  # of global memory, perhaps
     if reached or any(is_telling(ctx, each) for each in functions):
         note(ctx, what, at)
@@ -37,21 +38,20 @@ def array_copied(ctx: Context, kind: Type | None, at: tree.Expr, *, reached: boo
     made = [each for each in (Special.COPY, Special.DESTROY) if special_members.runs_code(element, each)]
     if made:
         written = [decl for each in made for decl in special_members.all_written(element, each)]
-        what = f"the copy of an array of {special_members.class_name(element)}"
+        what = Cause(CauseKind.ARRAY_COPY, names=(special_members.class_name(element),))
         not_followed(ctx, written, what, at, reached=reached)
 
 
-def note(ctx: Context, what: str, at: tree.Expr) -> None:
+def note(ctx: Context, what: Cause, at: tree.Expr, kind: CauseKind = CauseKind.NOT_FOLLOWED) -> None:
     """Something that may touch shared memory and wait for other threads is not followed."""
-    ctx.limits.note_unknown(f"line {ctx.at.line(at.lo)}: {what} is not followed", accesses=1)
-    ctx.lose_outer_memory(f"{what} is not followed")
+    ctx.limits.note(kind, ctx.at.line(at.lo), of=what, accesses=1)
+    ctx.lose_outer_memory(Cause(CauseKind.NOT_FOLLOWED, of=(what,)))
     ctx.may_synchronise()
 
 
-def note_class(ctx: Context, what: str, at: tree.Expr) -> None:
+def note_class(ctx: Context, what: Cause, at: tree.Expr) -> None:
     """The same of an object whose class is not followed: what ends it may do so wherever that is."""
-    note(ctx, what, at)
-    ctx.limits.disguised.append(f"line {ctx.at.line(at.lo)}: {what} is not followed")
+    note(ctx, what, at, CauseKind.CLASS_NOT_FOLLOWED)
 
 
 def allocation(ctx: Context, expr: tree.Opaque, scope: LocalScope) -> None:
@@ -64,12 +64,12 @@ def allocation(ctx: Context, expr: tree.Opaque, scope: LocalScope) -> None:
         if are_telling(ctx, words) or any(
             makes_telling(ctx, each) for each in named if isinstance(each, Record)
         ):
-            note(ctx, "what `new` makes", expr)
+            note(ctx, Cause(CauseKind.NEW), expr)
         return
     for function in ctx.at.unit.all_functions:
         at, texts = function.definition.island.name, function.definition.tokens.texts
         if at and texts[at - 1] == "~" and are_telling(ctx, function.definition.body_words):
-            note(ctx, "what `delete` ends", expr)
+            note(ctx, Cause(CauseKind.DELETE), expr)
             return
 
 
@@ -106,7 +106,7 @@ def are_telling(ctx: Context, words: Iterable[str]) -> bool:
 def default_not_followed(ctx: Context, record: Record, at: tree.Expr) -> None:
     """An object of a class is made, from nothing or from what is not known, and its members are not followed."""
     if makes_telling(ctx, record):
-        note(ctx, f"what makes {special_members.class_name(record)}", at)
+        note(ctx, Cause(CauseKind.CONSTRUCTOR, names=(special_members.class_name(record),)), at)
 
 
 def makes_telling(ctx: Context, record: Record) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from smem_lsp.elaborate import special_members
 from smem_lsp.elaborate.initializers import declaration_of_members
 from smem_lsp.elaborate.special_members import class_name
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.values import Const
 from smem_lsp.lowering.body import (
     base_classes,
@@ -21,7 +22,7 @@ from smem_lsp.lowering.body import (
     stored_targets,
     unknown_calls,
 )
-from smem_lsp.lowering.body.objects import Field
+from smem_lsp.lowering.body.class_parts import Field
 from smem_lsp.lowering.library import cooperative_groups
 from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context
@@ -53,7 +54,7 @@ def initialize(ctx: Context, variable: Variable, record: Record, scope: LocalSco
                 constructors.construct(ctx, variable, record, arguments, parsed, scope)
                 return
             if parsed is None or _part_named(record, name) is None:
-                effects.name_buffers(ctx, lo, hi, scope, "used to make an object")
+                effects.name_buffers(ctx, lo, hi, scope, Cause(CauseKind.IN_INITIALIZER))
                 ctx.assign(variable.index, ctx.out.fresh())
             else:
                 given[_part_named(record, name) or name] = lo, parsed, arguments
@@ -190,7 +191,7 @@ def _initialize_member(
             own[field.name] = View(ctx.frozen(place))
             ctx.points_to.add(variable.index, ctx.capture(own[field.name]))
         elif isinstance(place, Ref):
-            ctx.escape(place, at.lo, f"bound to {field.name}")
+            ctx.escape(place, at.lo, Cause(CauseKind.BOUND, names=(field.name,)))
             ctx.points_to.add(variable.index, place.bases)
         elif place is not None:
             ctx.outside.write(place)
@@ -266,7 +267,7 @@ def _default_member(
     declared = declaration_of_members(record.decl, field.where, offset)
     if not inlining.room(ctx, declared):
         written = special_members.all_constructors(record)
-        what = f"the value of {field.name} of {class_name(record)}"
+        what = Cause(CauseKind.MEMBER_VALUE, names=(field.name, class_name(record)))
         implicit_calls.not_followed(ctx, written, what, at, reached=True)
         ctx.assign(member.index, ctx.out.fresh())
         return

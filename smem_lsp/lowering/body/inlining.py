@@ -21,6 +21,7 @@ from smem_lsp.elaborate.returned_types import (
 )
 from smem_lsp.elaborate.signatures import Signature
 from smem_lsp.elaborate.value_categories import Category
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
@@ -117,8 +118,8 @@ def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalS
         followed = ctx.knows_instance(closure, generic)
     if not followed or parameters is None:
         result = unknown_calls.unknown_call(ctx, expr, scope, "a lambda")
-        expressions.escape_closure(ctx, closure, "not inlined")
-        ctx.limits.note_partly(ctx.at.line(expr.lo), "the lambda that is called")
+        expressions.escape_closure(ctx, closure, Cause(CauseKind.NOT_INLINED))
+        ctx.limits.note(CauseKind.UNREAD_LAMBDA, ctx.at.line(expr.lo))
         return result
     inner = LocalScope(closure.scope, boundary=Boundary.FUNCTION)
     bind(ctx, parameters, expr, scope, inner)
@@ -155,7 +156,8 @@ def follow(
         if important:
             name = found[0].function.name
             own = _reaches(ctx, [each.function for each in found], frozenset((ctx.dialect.shared,)))
-            ctx.limits.note_unknown(f"line {ctx.at.line(expr.lo)}: {name} is not followed", accesses=int(own))
+            called = Cause(CauseKind.CALL, names=(name,))
+            ctx.limits.note(CauseKind.NOT_FOLLOWED, ctx.at.line(expr.lo), of=called, accesses=int(own))
         return None
     return _one_of(ctx, found, callee, expr, scope)
 
@@ -190,7 +192,7 @@ def _one_of(
     if not rest:
         return inline(ctx, first, callee, expr, scope)
     if _reaches(ctx, [each.function for each in found], frozenset((ctx.dialect.shared,))):
-        ctx.limits.note_unexact(f"which {first.function.name}() is called is not known")
+        ctx.limits.note(CauseKind.OVERLOAD, None, first.function.name)
     condition = ctx.out.fresh(uniform=True)
     point = ctx.out.next_point()
     ctx.inlining.choices += 1
@@ -267,7 +269,7 @@ def _of_class(ctx: Context, callee: Callee) -> dict[str, Argument]:
     if not templates:
         return {}
     if _has_static_array(ctx, function):
-        ctx.limits.note_unknown(f"which instance of {function.name} is called is not known", accesses=1)
+        ctx.limits.note(CauseKind.WHICH_INSTANCE, None, function.name, accesses=1)
     return {"this": None}
 
 
@@ -369,7 +371,8 @@ def _is_reference(ctx: Context, expr: tree.Expr, scope: LocalScope) -> bool:
         return named[0].reference if named else isinstance(scope.lookup(expr.text), View)
     category = value_categories.given(ctx, expr, scope).category
     if category is None:
-        implicit_calls.note(ctx, f"whether {called_name(ctx.at.function)} returns a reference", expr)
+        what = Cause(CauseKind.RETURNS_REFERENCE, names=(called_name(ctx.at.function),))
+        implicit_calls.note(ctx, what, expr)
     return category in (Category.LVALUE, Category.XVALUE)
 
 
@@ -392,7 +395,7 @@ def note_returned(ctx: Context, functions: Sequence[Function], name: str, at: in
     """A call of one of ``functions`` is not followed: it may return an address in shared arrays that they name."""
     returning = [each for each in functions if result_mark(each) in ("STAR", "AMP")]
     if returning and _reaches(ctx, returning, ctx.at.unit.shared_names | {ctx.dialect.shared}):
-        ctx.limits.note_hidden(name, ctx.at.line(at))
+        ctx.limits.note(CauseKind.REACHES, ctx.at.line(at), name, accesses=1)
 
 
 def _reaches(ctx: Context, functions: Sequence[Function], spelled: frozenset[str]) -> bool:
@@ -599,7 +602,7 @@ def _bind_one(
         and isinstance(result, Ref)
         and not isinstance(argument, (tree.Call, tree.Cast, tree.Unary, tree.Binary))
     ):
-        ctx.escape(result, argument.lo, f"bound to {parameter.name}")
+        ctx.escape(result, argument.lo, Cause(CauseKind.BOUND, names=(parameter.name,)))
     if not isinstance(result, Ref) and parameter.declarator is not None:
         result = conversions.assigned(result, argument, kind, scope)
     _new_parameter(ctx, parameter, inner, result, function, bound)

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from smem_lsp.elaborate import special_members
 from smem_lsp.elaborate.special_members import Special, class_name
 from smem_lsp.elaborate.virtual_functions import with_bases
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.lowering.body import (
     expression_types,
     implicit_calls,
@@ -22,7 +23,7 @@ from smem_lsp.lowering.body import (
     temporaries,
     value_categories,
 )
-from smem_lsp.lowering.body.objects import Field
+from smem_lsp.lowering.body.class_parts import Field
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.semantics.scope import bases_of
@@ -70,7 +71,7 @@ def _note(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     if not isinstance(kind, Record) or not special_members.runs_code(kind, Special.DESTROY):
         return
     if made is not None or value_categories.is_prvalue(ctx, expr, kind, scope):
-        implicit_calls.note(ctx, f"how long the {class_name(kind)} without a name lives", expr)
+        implicit_calls.note(ctx, Cause(CauseKind.TEMPORARY_LIFETIME, names=(class_name(kind),)), expr)
 
 
 def _by_reference(ctx: Context, target: Type | None, expr: tree.Expr, scope: LocalScope) -> Iterator[_Kept]:
@@ -92,7 +93,7 @@ def _note_array(ctx: Context, kind: Array, at: tree.Expr) -> None:
     """Elements of an array without a name are made that are not followed."""
     element = special_members.element_of(kind)
     if isinstance(element, Record) and special_members.runs_code(element, Special.DESTROY):
-        implicit_calls.note(ctx, f"what ends an array of {class_name(element)} without a name", at)
+        implicit_calls.note(ctx, Cause(CauseKind.TEMPORARY_ARRAY, names=(class_name(element),)), at)
 
 
 # ---- what a reference is bound to ------------------------------------------------------------------------------------
@@ -197,7 +198,7 @@ def _note_default(ctx: Context, field: Field, at: tree.Expr) -> None:
     """What a member that is a reference gets where nothing is given for it: compilers disagree about that, too."""
     kind = plain_type(field.type.target if isinstance(field.type, Reference) else field.type)
     if isinstance(kind, Record) and special_members.runs_code(kind, Special.DESTROY):
-        implicit_calls.note(ctx, f"how long what {field.name} is bound to lives", at)
+        implicit_calls.note(ctx, Cause(CauseKind.BOUND_LIFETIME, names=(field.name,)), at)
 
 
 def _element(

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from smem_lsp.elaborate import special_members
 from smem_lsp.elaborate.special_members import Special, class_name
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Branch, Seq
 from smem_lsp.lowering.body import closures, implicit_calls, inlining, methods, objects
 from smem_lsp.lowering.state.context import Context
@@ -119,7 +120,8 @@ def leave(ctx: Context, scope: LocalScope, kind: str) -> None:
             break
         if each.ending and kind == "goto":
             at = each.ending[-1].at
-            implicit_calls.note(ctx, f"what `goto` ends of class {class_name(each.ending[-1].record)}", at)
+            what = Cause(CauseKind.GOTO_ENDS, names=(class_name(each.ending[-1].record),))
+            implicit_calls.note(ctx, what, at)
         elif each.boundary is Boundary.SWITCH:
             end_perhaps(ctx, each)
         else:
@@ -153,7 +155,7 @@ def destroy(ctx: Context, variable: Variable, record: Record, at: tree.Expr) -> 
         nowhere = LocalScope(constants=record.scope)
         if not found or methods.run(ctx, found[0], variable, name, call, nowhere) is None:
             reached = bool(ctx.points_to.of_name(variable))
-            what = f"the destructor of {class_name(record)}"
+            what = Cause(CauseKind.DESTRUCTOR, names=(class_name(record),))
             implicit_calls.not_followed(ctx, [decl], what, at, reached=reached)
     for field in reversed(objects.fields(record) or ()):
         kind = special_members.element_of(field.type)
@@ -169,6 +171,6 @@ def destroy(ctx: Context, variable: Variable, record: Record, at: tree.Expr) -> 
 def _destroy_unseen(ctx: Context, variable: Variable, record: Record, at: tree.Expr) -> None:
     """An array, or an object whose members are not followed."""
     reached = bool(ctx.points_to.of_name(variable))
-    what = f"the destructor of {class_name(record)}"
+    what = Cause(CauseKind.DESTRUCTOR, names=(class_name(record),))
     written = special_members.all_written(record, Special.DESTROY)
     implicit_calls.not_followed(ctx, written, what, at, reached=reached)

@@ -9,6 +9,7 @@ from smem_lsp.elaborate.signatures import same, signature
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.elaborate.value_categories import Category, Given
 from smem_lsp.elaborate.virtual_functions import is_virtual, says_virtual, with_bases
+from smem_lsp.ir.causes import CauseKind
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.body import (
     base_classes,
@@ -20,7 +21,7 @@ from smem_lsp.lowering.body import (
     temporaries,
     unknown_calls,
 )
-from smem_lsp.lowering.body.objects import Method
+from smem_lsp.lowering.body.class_parts import Method
 from smem_lsp.lowering.callees import outward, overloads
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
@@ -195,7 +196,7 @@ def _unknown(ctx: Context, target: Variable, name: tree.Name, expr: tree.Call, s
     reached = unknown_calls.hand_over(ctx, expr, scope, name.text)
     unknown_calls.passed_over(ctx, expr, (), scope)
     effects.forget(ctx, Var(target.index))
-    ctx.limits.note_unknown(f"line {ctx.at.line(expr.lo)}: which function overrides {name.text}", accesses=1)
+    ctx.limits.note(CauseKind.WHICH_OVERRIDES, ctx.at.line(expr.lo), name.text, accesses=1)
     return ctx.lost_address(reached, call=effects.words(ctx, expr.callee))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AddressSpace, Buffer, DeclarationSite
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Around, BufferName
@@ -71,9 +72,9 @@ def _declared(ctx: Context, decl: VariableDecl, scope: Scope) -> int | None:
             if declarator.pointers:
                 ctx.buffers.pointer_elements.add(index)
             if "extern" in declaration.words:
-                ctx.buffers.pinned[index] = f"{decl.name} is dynamic shared memory"
+                ctx.buffers.pinned[index] = Cause(CauseKind.DYNAMIC, names=(decl.name,))
             else:
-                ctx.buffers.owned[index] = f"{decl.name} is declared outside functions"
+                ctx.buffers.owned[index] = Cause(CauseKind.OUTSIDE_FUNCTIONS, names=(decl.name,))
             return index
     return None
 

@@ -12,13 +12,13 @@ from dataclasses import replace
 from functools import partial
 
 from smem_lsp.elaborate import deduced_classes
-from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside, specializations
+from smem_lsp.elaborate.out_of_line import defined_outside, specializations
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.ir.values import Var
 from smem_lsp.lowering.body import declarations, members
+from smem_lsp.lowering.body.class_parts import Field, Method
 from smem_lsp.lowering.callees import overloads
-from smem_lsp.lowering.callees.overloads import Callee
 from smem_lsp.lowering.state import conversions
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.effects import designated, pointed_to
@@ -46,7 +46,6 @@ from smem_lsp.semantics.scope import Scope, bases_of
 from smem_lsp.semantics.types import (
     Array,
     Enum,
-    Pointer,
     Record,
     Reference,
     Scalar,
@@ -60,7 +59,6 @@ from smem_lsp.semantics.types import (
 )
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
-from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import BEHIND, Function
 
@@ -68,33 +66,6 @@ _MOST_MEMBERS = 24  # that become variables, of a class; those of its bases coun
 _MAX_NESTING = 4  # classes in each other
 _POINTER = 8  # bytes of an address
 TO_POINTER = "operator T*"  # any conversion to a pointer
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A data member, as the class that it stands in declares it."""
-
-    name: str
-    declaration: tree.Declaration
-    declarator: tree.Declarator
-    type: Type | None
-    home: Scope
-    where: tuple[int, int]  # its declaration, among the tokens of the class
-
-    @property
-    def reference(self) -> bool:
-        """Also ``T a;`` where ``T`` is ``int&``."""
-        return isinstance(self.type, Reference) or bool({"&", "&&"} & set(self.declarator.pointers))
-
-    @property
-    def indirect(self) -> bool:
-        """Is it a pointer or a reference?"""
-        return self.reference or self.pointer or bool(self.declarator.pointers)
-
-    @property
-    def pointer(self) -> bool:
-        """Also ``T a;`` where ``T`` is ``int*``."""
-        return "*" in self.declarator.pointers or isinstance(plain_type(self.type), Pointer)
 
 
 def record_of(declaration: tree.Declaration, declarator: tree.Declarator, constants: Scope) -> Record | None:
@@ -267,20 +238,6 @@ def address_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Variable | N
 
 
 # ---- methods ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A method of a class, and the class that declares it."""
-
-    function: Function
-    record: Record
-
-    @property
-    def callee(self) -> Callee:
-        outside = self.function.enclosing[-1:] != (class_name(self.record),)
-        arguments = arguments_of_class(self.record, self.function) if outside else ()
-        return Callee(self.function, self.record.scope, arguments or None)
 
 
 def methods(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 
+from smem_lsp.ir.causes import CauseKind
 from smem_lsp.ir.values import Const
 from smem_lsp.lowering.body import calls, inlining, namespace_arrays, objects
 from smem_lsp.lowering.callees import overloads
@@ -99,8 +100,8 @@ def _start(ctx: Context, of: str, name: str, expr: tree.Expr, scope: LocalScope)
     start = inlining.inline(ctx, callee, called, call, scope)
     if not isinstance(start, Ref) or start.offset != Const(0):
         return None
-    why = f"{{}} is read through an unknown type at line {ctx.at.line(expr.lo)}"
-    ctx.buffers.pin(start.bases, why, seen=True, within=start.within)
+    line = ctx.at.line(expr.lo)
+    ctx.buffers.pin(start.bases, CauseKind.UNKNOWN_TYPE, line, seen=True, within=start.within)
     return start.viewed(None, (), same=False, pointer=True)
 
 

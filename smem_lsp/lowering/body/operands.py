@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Branch, Seq
 from smem_lsp.ir.values import Value
 from smem_lsp.lowering.body import implicit_calls, lifetimes
@@ -43,7 +44,7 @@ def _allocation(ctx: Context, expr: tree.Opaque, scope: LocalScope) -> Value:
 
 
 def _statement_expression(ctx: Context, expr: tree.Opaque, scope: LocalScope) -> Value:
-    _note_unread(ctx, expr, scope, "statement expression")
+    _note_unread(ctx, expr, scope, CauseKind.STATEMENT_EXPRESSION)
     return _run(ctx, expr.operands, scope)
 
 
@@ -74,14 +75,14 @@ def _expanded(ctx: Context, expr: tree.Expr, held: Iterable[tree.Expr], scope: L
     if emitted:
         where = ctx.at.span(expr.lo, expr.hi), ctx.at.line(expr.lo)
         ctx.out.emit(Branch(point, ctx.out.fresh(uniform=True), Seq(tuple(emitted)), Seq(), *where))
-        _note_unread(ctx, expr, scope, "pack expansion")
+        _note_unread(ctx, expr, scope, CauseKind.PACK_EXPANSION)
     return found
 
 
-def _note_unread(ctx: Context, expr: tree.Expr, scope: LocalScope, what: str) -> None:
+def _note_unread(ctx: Context, expr: tree.Expr, scope: LocalScope, what: CauseKind) -> None:
     first, last = ctx.at.base + expr.lo, ctx.at.base + expr.hi
-    name_buffers(ctx, first, last, scope, f"used in a {what}")
-    ctx.limits.note_partly(ctx.at.line(expr.lo), f"the {what}")
+    name_buffers(ctx, first, last, scope, Cause(CauseKind.IN_EXPRESSION, of=(Cause(what),)))
+    ctx.limits.note(CauseKind.UNREAD_EXPRESSION, ctx.at.line(expr.lo), of=Cause(what))
 
 
 MEANINGS: Mapping[str, Callable[[Context, tree.Opaque, LocalScope], Value]] = tree.total(

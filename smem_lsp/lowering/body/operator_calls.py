@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from smem_lsp.elaborate import operators, special_members
 from smem_lsp.elaborate.special_members import Special, class_name
 from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.elaborate.virtual_functions import with_bases
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.values import Operator, Value, Var, operation
 from smem_lsp.lowering.body import (
     constructors,
@@ -24,13 +25,14 @@ from smem_lsp.lowering.body import (
     unknown_calls,
     value_categories,
 )
-from smem_lsp.lowering.body.objects import Method
+from smem_lsp.lowering.body.class_parts import Method
 from smem_lsp.lowering.callees import outward, overloads
 from smem_lsp.lowering.callees.overloads import Callee
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Enum, Record, Type, plain_type
 from smem_lsp.syntax import tree
@@ -114,7 +116,7 @@ def _note_possible(
         parameters = overloads.parameters_of(each)
         fits = parameters is None or len(parameters) in (count, count - 1)
         if fits and inlining.tells(ctx, each):
-            implicit_calls.note(ctx, f"which `operator{symbol}` is called", at)
+            implicit_calls.note(ctx, Cause(CauseKind.WHICH_OPERATOR, names=(symbol,)), at)
             return
 
 
@@ -185,7 +187,7 @@ def not_placed(
         return constructors.unnamed(value.index)
     variable = constructors.new(ctx, "", record, [record.decl.name])
     if isinstance(value, Ref):
-        ctx.escape(value, expr.lo, "used by an operator of its class")
+        ctx.escape(value, expr.lo, Cause(CauseKind.BY_OPERATOR))
         value = ctx.lost_address(value.bases)
     ctx.assign(variable.index, value)
     ctx.outside.write(value)
@@ -208,11 +210,11 @@ def _not_followed(
         held = ctx.clobber(Var(target.index), called.lo, called.hi)
         effects.forget(ctx, Var(target.index))
     elif target is not None:
-        ctx.escape(target, called.lo, f"used by {name}")
+        ctx.escape(target, called.lo, Cause(CauseKind.USED_BY, names=(name,)))
         held = target.bases
     reached = unknown_calls.hand_over(ctx, called, scope, name, functions)
     if any(inlining.tells(ctx, each) for each in functions):
-        implicit_calls.note(ctx, f"`{name}`", called)
+        implicit_calls.note(ctx, Cause(CauseKind.OPERATOR, names=(name,)), called)
     unknown_calls.passed_over(ctx, called, functions, scope)
     if isinstance(target, Variable):
         ctx.points_to.add(target.index, reached)
@@ -351,12 +353,18 @@ def _assign_part(
     method = methods.chosen(ctx, objects.definitions(ctx, record, written, at), name, [named], scope)
     unsure = moved is None and len(written) > 1
     if unsure or method is None or methods.run(ctx, method, target, name, called, scope) is None:
-        implicit_calls.not_followed(ctx, written, f"the assignment of {class_name(record)}", at)
+        _assignment_not_followed(ctx, written, record, at)
 
 
 _ASSIGNED = "__assigned"  # a part of the object on the right side
 
 
 def _note_unseen(ctx: Context, record: Record, at: tree.Expr) -> None:
-    written = special_members.all_written(record, Special.ASSIGN)
-    implicit_calls.not_followed(ctx, written, f"the assignment of {class_name(record)}", at)
+    _assignment_not_followed(ctx, special_members.all_written(record, Special.ASSIGN), record, at)
+
+
+def _assignment_not_followed(
+    ctx: Context, written: Iterable[FunctionDecl], record: Record, at: tree.Expr
+) -> None:
+    what = Cause(CauseKind.ASSIGNMENT, names=(class_name(record),))
+    implicit_calls.not_followed(ctx, written, what, at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from smem_lsp.elaborate import range_for
 from smem_lsp.elaborate.special_members import class_name
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.lowering.body import expression_types, expressions, implicit_calls, objects, statements
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state.context import Context
@@ -65,10 +66,10 @@ def _unknown(ctx: Context, node: tree.For, head: tree.RangeFor, scope: LocalScop
             for each in overloads.functions_named(ctx, name, tree.Name(head.range.lo, head.range.hi, name))
         ]
         if functions and (held or isinstance(record, Record) or record is None):
-            words = (
-                f"of {class_name(record)}" if isinstance(record, Record) else "that a range-based loop calls"
-            )
-            implicit_calls.note(ctx, f"`begin()` {words}", head.range)
+            what = Cause(CauseKind.BEGIN)
+            if isinstance(record, Record):
+                what = Cause(CauseKind.BEGIN_OF, names=(class_name(record),))
+            implicit_calls.note(ctx, what, head.range)
         for declarator in head.declaration.declarators:
             variable = ctx.variables.declare(declarator.name)
             scope.names[declarator.name] = Variable(variable)

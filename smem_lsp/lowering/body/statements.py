@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.nodes import (
     AccessKind,
@@ -214,7 +215,7 @@ def _macro(ctx: Context, node: tree.MacroStatement, scope: LocalScope, around: S
 
 
 def _label(ctx: Context, node: tree.Label, scope: LocalScope, around: Span) -> None:
-    ctx.limits.note_irregular(f"label {node.name} at line {line_of(ctx, node.lo)}")
+    ctx.limits.note(CauseKind.LABEL, line_of(ctx, node.lo), node.name)
 
 
 def _case_label(ctx: Context, node: tree.CaseLabel, scope: LocalScope, around: Span) -> None:
@@ -222,11 +223,11 @@ def _case_label(ctx: Context, node: tree.CaseLabel, scope: LocalScope, around: S
 
 
 def note_nested_label(ctx: Context, node: tree.CaseLabel) -> None:
-    ctx.limits.note_irregular(f"a case label inside another statement at line {line_of(ctx, node.lo)}")
+    ctx.limits.note(CauseKind.NESTED_CASE, line_of(ctx, node.lo))
 
 
 def _try(ctx: Context, node: tree.Try, scope: LocalScope, around: Span) -> None:
-    ctx.limits.note_irregular(f"try block at line {line_of(ctx, node.lo)}")
+    ctx.limits.note(CauseKind.TRY, line_of(ctx, node.lo))
 
 
 def _empty(ctx: Context, node: tree.Empty, scope: LocalScope, around: Span) -> None:
@@ -240,24 +241,24 @@ def line_of(ctx: Context, lo: int) -> int:
 
 def not_understood(ctx: Context, span: tuple[int, int], scope: LocalScope) -> None:
     """Statement outside the grammar: what it names is never moved, and a jump in it makes the flow unknown."""
-    ctx.limits.note_partly(line_of(ctx, span[0]))
-    effects.name_buffers(ctx, *span, scope, "in a statement that is not understood")
+    ctx.limits.note(CauseKind.UNREAD_STATEMENT, line_of(ctx, span[0]))
+    effects.name_buffers(ctx, *span, scope, Cause(CauseKind.IN_UNREAD_STATEMENT))
     kinds = ctx.at.body.tokens.kinds[span[0] : span[1]]
     if {"RETURN", "BREAK", "CONTINUE", "GOTO"} & set(kinds) or "STORAGE" in kinds:
-        ctx.limits.note_irregular(f"line {line_of(ctx, span[0])} is not understood")
+        ctx.limits.note(CauseKind.UNREAD_JUMP, line_of(ctx, span[0]))
 
 
 def _guessed(ctx: Context, span: tuple[int, int], scope: LocalScope) -> None:
     """A statement that can be read in two ways: what it names is never moved, what it computes is not known."""
     if span in ctx.at.body.guessed:
-        ctx.limits.note_partly(line_of(ctx, span[0]))
-        effects.name_buffers(ctx, *span, scope, "in a statement that can be read in two ways")
+        ctx.limits.note(CauseKind.UNREAD_STATEMENT, line_of(ctx, span[0]))
+        effects.name_buffers(ctx, *span, scope, Cause(CauseKind.IN_TWO_READINGS))
 
 
 def _guessed_head(ctx: Context, span: tuple[int, int], scope: LocalScope) -> None:
     if span in ctx.at.body.guessed:
         _guessed(ctx, span, scope)
-        ctx.limits.note_irregular(f"line {line_of(ctx, span[0])} can be read in two ways")
+        ctx.limits.note(CauseKind.TWO_READINGS, line_of(ctx, span[0]))
 
 
 def head_value(ctx: Context, chunk: tuple[int, int], scope: LocalScope) -> Value:
@@ -357,7 +358,7 @@ def _for(ctx: Context, node: tree.For, scope: LocalScope, around: Span) -> None:
         head = ctx.at.body.chunk("for_head", node.head)
     if head is None:
         not_understood(ctx, node.head, inner)
-        ctx.limits.note_irregular(f"the loop at line {line_of(ctx, node.lo)} is not understood")
+        ctx.limits.note(CauseKind.UNREAD_LOOP, line_of(ctx, node.lo))
         _body(ctx, node.body, inner)
         return
     _guessed_head(ctx, node.head, inner)
@@ -504,7 +505,7 @@ def _loop(ctx: Context, node: tree.For | tree.While | tree.DoWhile, parts: _Loop
     """Put a loop together."""
     condition, initial = parts.condition, parts.initial
     if not all(map(_runs_after_continue, parts.behind)) and continues(parts.body):
-        ctx.limits.note_irregular(f"`continue` in the loop at line {line_of(ctx, node.lo)}")
+        ctx.limits.note(CauseKind.CONTINUE, line_of(ctx, node.lo))
     for item in parts.first_check:
         ctx.out.emit(item)
     if initial is not None and never_runs(condition, initial.get):
@@ -578,7 +579,7 @@ def _jump(ctx: Context, node: tree.JumpStatement, scope: LocalScope, around: Spa
     if node.kind == "goto":
         target = "".join(ctx.at.body.tokens.texts[node.lo + 1 : node.lo + 2])
     if node.kind == "goto" and target not in ctx.inlining.labels:
-        ctx.limits.note_irregular(f"goto at line {line}")
+        ctx.limits.note(CauseKind.GOTO, line)
         return
     if target in ctx.inlining.again:
         ctx.out.assign(ctx.inlining.again[target], Const(1))

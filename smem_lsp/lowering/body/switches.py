@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 
+from smem_lsp.ir.causes import CauseKind
 from smem_lsp.ir.nodes import Branch, Jump, Node, Place, Seq
 from smem_lsp.ir.values import Const, Operator, Value, operation
 from smem_lsp.lowering.body import declarations, forward_jumps, header_arrays, lifetimes, statements
@@ -47,7 +48,7 @@ def switch(ctx: Context, node: tree.Switch, scope: LocalScope) -> None:
     inner = LocalScope(scope)
     subject = statements.head_value(ctx, node.condition, inner)
     if isinstance(node.body, tree.CaseLabel):
-        ctx.limits.note_irregular(f"a switch without braces at line {statements.line_of(ctx, node.lo)}")
+        ctx.limits.note(CauseKind.BARE_SWITCH, statements.line_of(ctx, node.lo))
     for label in _nested_labels(node):
         statements.note_nested_label(ctx, label)
     segments = _segments(node)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Access, AccessKind
 from smem_lsp.ir.values import Value
-from smem_lsp.lowering.body import expressions, objects, stored_targets
+from smem_lsp.lowering.body import assignments, expressions, objects, stored_targets
 from smem_lsp.lowering.callees import capture, overloads
 from smem_lsp.lowering.callees.in_sight import is_in_sight
 from smem_lsp.lowering.callees.may_wait import NO_CLASSES, calm, touch_arguments
@@ -35,7 +36,7 @@ def unknown_call(ctx: Context, expr: tree.Call, scope: LocalScope, name: str) ->
     """A function that is not understood: it may write what it gets by reference and keep what it gets as a pointer."""
     reached = hand_over(ctx, expr, scope, name)
     if isinstance(expr.callee, tree.Name) and not is_in_sight(ctx, expr.callee, scope):
-        ctx.limits.note_unexact(f"{name} is not in sight: it may have shared arrays of its own")
+        ctx.limits.note(CauseKind.OUT_OF_SIGHT, None, name)
     found = overloads.candidates(ctx, expr.callee, expr, scope) if isinstance(expr.callee, tree.Name) else ()
     passed_over(ctx, expr, [each.function for each in found] or _of_packs(ctx, expr, scope), scope)
     return ctx.lost_address(reached, call=effects.words(ctx, expr.callee))
@@ -43,7 +44,7 @@ def unknown_call(ctx: Context, expr: tree.Call, scope: LocalScope, name: str) ->
 
 def passed_over(ctx: Context, expr: tree.Call, definitions: Sequence[Function], scope: LocalScope) -> None:
     """A function that is not followed has run: one of ``definitions``, if there are any."""
-    ctx.limits.passed_over = True
+    ctx.limits.note(CauseKind.PASSED_OVER)
     _note_reached(ctx, expr, definitions, scope)
     reached = calm(ctx, definitions, _classes(expr, definitions, scope))
     if reached is not None or (not definitions and is_sequential(ctx, expr, scope)):
@@ -64,9 +65,9 @@ def _note_reached(ctx: Context, expr: tree.Call, definitions: Sequence[Function]
         top = ctx.around.file_constants
         if not touch_outer_memory(ctx.at.unit, ctx.helpers, top, known, ctx.dialect):
             return
-    words = effects.words(ctx, expr.callee)
-    ctx.limits.note_unknown(f"line {ctx.at.line(expr.lo)}: {words} is not followed", accesses=1)
-    ctx.lose_outer_memory(f"{words} is not followed")
+    called = Cause(CauseKind.CALL, names=(effects.words(ctx, expr.callee),))
+    ctx.limits.note(CauseKind.NOT_FOLLOWED, ctx.at.line(expr.lo), of=called, accesses=1)
+    ctx.lose_outer_memory(Cause(CauseKind.NOT_FOLLOWED, of=(called,)))
 
 
 def _perhaps_called(ctx: Context, callee: tree.Expr, scope: LocalScope) -> Sequence[Function] | None:
@@ -181,7 +182,7 @@ def lend(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     if isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name):
         meaning = scope.lookup(expr.callee.text)
         if isinstance(meaning, Closure):
-            expressions.escape_closure(ctx, meaning, "its result is bound")
+            expressions.escape_closure(ctx, meaning, Cause(CauseKind.RESULT_BOUND))
 
 
 def pass_by_reference(
@@ -220,17 +221,17 @@ def pass_by_reference(
                 continue
             if loaded.pointer:
                 ctx.access(loaded.lost().place(), AccessKind.UPDATE, argument.lo, argument.hi)
-                ctx.escape(loaded, argument.lo, f"argument of {name}")
+                ctx.escape(loaded, argument.lo, Cause(CauseKind.ARGUMENT, names=(name,)))
             elif passed and _is_element(ctx, loaded):
                 _lend_element(ctx, loaded, argument, name)
                 continue
             else:
                 ctx.access(loaded, AccessKind.UPDATE, argument.lo, argument.hi)
-                why = f"{{}} is passed to {name} by reference at line {ctx.at.line(argument.lo)}"
-                ctx.buffers.pin(loaded.bases, why, within=loaded.within)
+                line = ctx.at.line(argument.lo)
+                ctx.buffers.pin(loaded.bases, CauseKind.PASSED, line, name, within=loaded.within)
                 for buffer in sorted(loaded.bases):
-                    reason = f"{ctx.buffers[buffer].name} is passed to {name} by reference"
-                    ctx.limits.note_unknown(f"line {ctx.at.line(argument.lo)}: {reason}", accesses=1)
+                    names = ctx.buffers[buffer].name, name
+                    ctx.limits.note(CauseKind.BY_REFERENCE, line, *names, accesses=1)
             reached |= loaded.bases
             continue
         reached |= ctx.clobber(result, argument.lo, argument.hi)
@@ -249,13 +250,13 @@ def pass_by_reference(
         else:
             ctx.outside.hand_out(result)
         if taken is None and isinstance(argument, tree.Name) and _counts_turns(ctx, argument, scope):
-            ctx.limits.assumed.append(f"{name} leaves {argument.text} as it is")
+            ctx.limits.note(CauseKind.LEAVES, None, name, argument.text)
         elif by_reference:
             stored_targets.forget_target(ctx, argument, scope)
             bound.append(argument)
     if reached:
         for argument in bound:
-            expressions.hold(ctx, argument, scope, reached)
+            assignments.hold(ctx, argument, scope, reached)
     return reached
 
 
@@ -303,9 +304,9 @@ def _lend_element(ctx: Context, place: Ref, argument: tree.Expr, name: str) -> N
         item = ctx.out.items[number]
         if isinstance(item, Access):
             ctx.out.items[number] = replace(item, guess=True)  # it may only read
-    why = f"{{}} is passed to {name} by reference at line {ctx.at.line(argument.lo)}"
-    ctx.buffers.pin(place.bases, why, seen=True, within=place.within)
-    ctx.limits.assumed.append(f"{name}() touches no shared memory but the elements that it is passed")
+    line = ctx.at.line(argument.lo)
+    ctx.buffers.pin(place.bases, CauseKind.PASSED, line, name, seen=True, within=place.within)
+    ctx.limits.note(CauseKind.TOUCHES_ONLY, None, name)
 
 
 def _is_constant(argument: tree.Expr, scope: LocalScope) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from smem_lsp.ir.causes import CauseKind
 from smem_lsp.ir.nodes import Buffer
 from smem_lsp.ir.values import Const, Sym, Unknown, Value, operator_of
 from smem_lsp.lowering.body import calls
@@ -47,9 +48,9 @@ def compared(ctx: Context, expr: tree.Expr, side: Value | Ref, other: Value | Re
         return side
     if not calls.MACRO_NAME.match(expr.text) or _OF_A_THREAD.search(expr.text):
         return side
-    if expr.text not in ctx.limits.unseen:
+    if not ctx.limits.takes_for_granted(CauseKind.UNDECLARED, expr.text):
         return side
-    ctx.limits.assumed.append(f"{expr.text} is a constant")
+    ctx.limits.note(CauseKind.IS_CONSTANT, None, expr.text)
     return Sym(f"::{expr.text}")
 
 
@@ -136,13 +137,11 @@ def note_integer(ctx: Context, given: Value | Ref, declared: tree.Declaration) -
     own = ctx.at.template_parameters.intersection(declared.words)
     if not own or isinstance(given, Ref | Const) or not floating_values.is_whole(given):
         return
-    said = f"{min(own)} is an integer type of 32 bits or more"
-    if said not in ctx.limits.assumed:
-        ctx.limits.assumed.append(said)
+    ctx.limits.note(CauseKind.IS_INTEGER, None, min(own))
 
 
 def _no_array(ctx: Context, loaded: Value, expr: tree.Expr) -> Value:
-    ctx.limits.assumed.append(f"{effects.words(ctx, expr)} is a number")
+    ctx.limits.note(CauseKind.IS_NUMBER, None, effects.words(ctx, expr))
     return loaded
 
 

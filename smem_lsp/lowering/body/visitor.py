@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smem_lsp.elaborate.value_categories import Given
 from smem_lsp.ir.values import Value
-from smem_lsp.lowering.body import class_operators, expressions, unknown_calls, value_categories
+from smem_lsp.lowering.body import assignments, class_operators, expressions, unknown_calls, value_categories
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
@@ -24,7 +24,7 @@ class Visitor:
         return expressions.number(ctx, expr, scope)
 
     def assign(self, ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScope) -> Value | Ref:
-        return expressions.assign(ctx, expr, right, scope)
+        return assignments.assign(ctx, expr, right, scope)
 
     def converted(self, ctx: Context, place: Ref, expr: tree.Expr) -> Value | Ref | None:
         return class_operators.of_shared(ctx, place, expr)

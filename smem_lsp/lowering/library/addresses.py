@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind, Atomic
 from smem_lsp.ir.values import Operator, Value, operation
 from smem_lsp.lowering.callees.intrinsics import value_of
@@ -35,7 +36,7 @@ def atomic(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value
         else:
             operand = effects.number(result)
             if isinstance(operand, Ref):
-                ctx.escape(operand, argument.lo, "argument of an atomic operation")
+                ctx.escape(operand, argument.lo, Cause(CauseKind.ATOMIC_ARGUMENT))
     return before
 
 
@@ -67,7 +68,7 @@ def effects_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) ->
             elif effect is not None:
                 ctx.outside.pass_over(result, _KINDS[effect.kind])
         elif effect is None:
-            ctx.escape(result, argument.lo, f"argument of {name}")
+            ctx.escape(result, argument.lo, Cause(CauseKind.ARGUMENT, names=(name,)))
         else:
             place = result.place()
             if effect.count in stub.parameter_names[: len(expr.arguments)]:

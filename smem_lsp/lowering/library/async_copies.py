@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
+from smem_lsp.ir.causes import CauseKind
 from smem_lsp.ir.nodes import Access, AccessKind, Branch, Loop, Node
 from smem_lsp.ir.values import Bytes, Const, Value
 from smem_lsp.lowering.library import (
@@ -163,8 +164,8 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> None:
     if bound >= 0:
         word = results[-1]
         assert isinstance(word, Ref)
-        why = f"{{}} is what a copy at line {ctx.at.line(expr.lo)} is bound to"
-        ctx.buffers.pin(frozenset((bound,)), why, within=word.within)
+        line = ctx.at.line(expr.lo)
+        ctx.buffers.pin(frozenset((bound,)), CauseKind.BOUND_TO_COPY, line, within=word.within)
         ctx.access(mbarriers.word_of(word), AccessKind.UPDATE, given[-1].lo, given[-1].hi)
     together, divided = (size or 0) if group else 0, kind is GroupKind.BLOCK
     issue(ctx, to, width, given[0].lo, given[0].hi, bound, together, divided=divided)
@@ -232,11 +233,7 @@ def require(ctx: Context, to: Ref, align: int) -> None:
 
 def in_flight(ctx: Context, buffers: frozenset[int], line: int, within: Bytes | None) -> None:
     """Copies into these buffers may land at any time."""
-    ctx.buffers.pin(buffers, _still(line), within=within)
-
-
-def _still(line: int) -> str:
-    return f"a copy into {{}} may still be in flight (line {line})"
+    ctx.buffers.pin(buffers, CauseKind.COPY_IN_FLIGHT, line, within=within)
 
 
 def settle(ctx: Context) -> None:
@@ -254,8 +251,9 @@ def settle(ctx: Context) -> None:
     bound = {each.point: each.bound for each in issues if each.buffer in left}
     ctx.copies.with_final_wait = final_wait.drained(ctx, free, bound, covered, numbers)
     for buffer in sorted(left):
+        within = ctx.copies.into[buffer]
         ctx.buffers.pin(
-            frozenset((buffer,)), _still(lines[buffer]), seen=True, within=ctx.copies.into[buffer]
+            frozenset((buffer,)), CauseKind.COPY_IN_FLIGHT, lines[buffer], seen=True, within=within
         )
     ctx.out.items[:] = settled(ctx.out.items, covered, numbers, ctx.copies.into)
 

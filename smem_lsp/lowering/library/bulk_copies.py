@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from smem_lsp.ir.causes import CauseKind
 from smem_lsp.ir.nodes import AccessKind, Proxy, ProxyKind
 from smem_lsp.ir.values import Const, Value
 from smem_lsp.lowering.library import bulk_flights, mbarriers
@@ -96,8 +97,8 @@ def fill(
 ) -> None:
     """A copy into shared memory: from now on ``length`` bytes are written at any time; None: not known how many.
     ``word``: of the ``mbarrier`` whose phase it counts for."""
-    why = "a copy into {} may still be in flight (line {line})"
-    ctx.keep(to, AccessKind.WRITE, length or ctx.out.fresh(), lo, hi, why, word)
+    written = length or ctx.out.fresh()
+    ctx.keep(to, AccessKind.WRITE, written, lo, hi, CauseKind.COPY_IN_FLIGHT, over=word)
 
 
 def drain(ctx: Context, out_of: Ref, length: Value | None, lo: int, hi: int) -> None:
@@ -107,14 +108,22 @@ def drain(ctx: Context, out_of: Ref, length: Value | None, lo: int, hi: int) -> 
         offset = out_of.byte if len(out_of.bases) == 1 else None
         proxy = Proxy(ctx.out.next_point(), ProxyKind.COPY, ctx.at.span(lo, hi), ctx.at.line(lo), buffer)
         ctx.out.emit(replace(proxy, offset=offset, width=width))
-    why = "a copy out of {} may still be in flight (line {line})"
-    ctx.keep(out_of, AccessKind.READ, length or ctx.out.fresh(), lo, hi, why, Family.BULK)
+    read_from = length or ctx.out.fresh()
+    ctx.keep(out_of, AccessKind.READ, read_from, lo, hi, CauseKind.BULK_COPY_READS, over=Family.BULK)
 
 
 def multiply(ctx: Context, descriptor: Ref, name: str, lo: int, hi: int) -> None:
     """A matrix instruction reads the tile that a descriptor names, not known how far, at any time from now on."""
-    why = f"{name} may still read {{}} (line {{line}})"
-    ctx.keep(descriptor, AccessKind.READ, ctx.out.fresh(), lo, hi, why, Family.MATRICES)
+    ctx.keep(
+        descriptor,
+        AccessKind.READ,
+        ctx.out.fresh(),
+        lo,
+        hi,
+        CauseKind.MATRICES_READ,
+        name,
+        over=Family.MATRICES,
+    )
 
 
 def align(ctx: Context, to: Ref, name: str) -> None:

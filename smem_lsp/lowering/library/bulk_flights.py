@@ -43,10 +43,9 @@ def settle(ctx: Context, numbers: Mapping[int, int]) -> None:
     started = ctx.copies.in_flight
     found = ends(ctx.out.items, {point: each.over for point, each in started.items()})
     for point in found.left:
-        if started[point].why:
-            ctx.buffers.pin(
-                frozenset((started[point].buffer,)), started[point].why, within=started[point].within
-            )
+        why = started[point].why
+        if why is not None:
+            ctx.buffers.pin_because(frozenset((started[point].buffer,)), why, within=started[point].within)
     ended = {point: issues - found.left for point, issues in found.over.items()}
     ctx.out.items[:] = _settled(ctx, ctx.out.items, found.left, ended, numbers)
 
@@ -66,7 +65,7 @@ def _settled(
             found += _ends(ctx, node, ended.get(node.point, frozenset()), numbers)
             continue
         if isinstance(node, Access) and node.point in started:
-            node = replace(node, asynchronous=False) if node.point in left else replace(node, keeps="")
+            node = replace(node, asynchronous=False) if node.point in left else replace(node, keeps=None)
         elif isinstance(node, Branch):
             then = _settled(ctx, node.then, left, ended, numbers)
             otherwise = _settled(ctx, node.otherwise, left, ended, numbers)

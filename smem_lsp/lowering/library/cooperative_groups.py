@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from smem_lsp.ir.causes import CauseKind
 from smem_lsp.ir.nodes import BarrierKind, Branch, Seq
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Value, operation
 from smem_lsp.lowering.callees.library_names import group_exchanges, group_kind
@@ -97,8 +98,7 @@ def _lend(ctx: Context, argument: tree.Expr, scope: LocalScope) -> None:
     found = ctx.lower.operand(ctx, argument, scope)
     if isinstance(found, Ref):
         line = ctx.at.line(argument.lo)
-        why = f"{{}} is lent to cooperative groups at line {line}"
-        ctx.buffers.pin(found.bases, why, seen=True, within=found.within)
+        ctx.buffers.pin(found.bases, CauseKind.LENT_TO_GROUPS, line, seen=True, within=found.within)
 
 
 _KEEPS = frozenset(("sync", "tiled_partition", "memcpy_async", "wait", "wait_prior", "binary_partition"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from smem_lsp.ir.causes import CauseKind
 from smem_lsp.ir.nodes import Access, AccessKind
 from smem_lsp.ir.values import Const, Value
 from smem_lsp.lowering.state import effects
@@ -40,7 +41,7 @@ def collective(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalS
     if kind is None or scope.lookup(name.text) is not None:
         return None
     if not storage:
-        ctx.limits.note_unexact(f"cub::{kind} makes a shared array of its own")
+        ctx.limits.note(CauseKind.COLLECTIVE_ARRAY, None, kind)
     serves = any(each.has("reuses_storage") for each in stubs.own().named(kind))
     place = (
         _storage(ctx, storage[0], scope, of_block=kind.startswith("Block"), serves=serves)

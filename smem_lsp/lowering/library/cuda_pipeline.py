@@ -8,6 +8,7 @@ the stages that were committed; the next wait is for the one after it, in a pipe
 
 from __future__ import annotations
 
+from smem_lsp.ir.causes import CauseKind
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.library import copy_groups
@@ -53,8 +54,8 @@ def declared(
 def _share(ctx: Context, argument: tree.Expr, given: object) -> None:
     """The state that threads of a pipeline share is used by each of its methods."""
     if isinstance(given, Ref) and given.pointer:
-        why = f"{{}} is the state of a pipeline that is made at line {ctx.at.line(argument.lo)}"
-        ctx.buffers.pin(given.bases, why, within=given.within)
+        line = ctx.at.line(argument.lo)
+        ctx.buffers.pin(given.bases, CauseKind.PIPELINE_STATE, line, within=given.within)
         ctx.access(given.lost().place(), AccessKind.UPDATE, argument.lo, argument.hi)
 
 

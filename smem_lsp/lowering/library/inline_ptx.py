@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TypeGuard
 
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind, BarrierKind, Branch, Seq
 from smem_lsp.ir.values import Const, Op, Operator, Value
 from smem_lsp.lowering.callees.ptx_text import (
@@ -96,18 +97,18 @@ def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
     """Lower one ``asm`` statement."""
     lo, hi = node.chunk
     if not ctx.dialect.nvidia:  # of another machine: it may do anything
-        effects.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
-        ctx.limits.note_partly(
-            ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start), "assembler"
+        effects.name_buffers(ctx, lo, hi, scope, Cause(CauseKind.ASSEMBLER_OPERAND))
+        ctx.limits.note(
+            CauseKind.UNREAD_ASSEMBLER, ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start)
         )
         ctx.may_synchronise()
         return
     groups = _groups(ctx, lo, hi)
     kinds, texts = ctx.at.body.tokens.kinds, ctx.at.body.tokens.texts
     if groups is None:
-        effects.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
-        ctx.limits.note_partly(
-            ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start), "assembler"
+        effects.name_buffers(ctx, lo, hi, scope, Cause(CauseKind.ASSEMBLER_OPERAND))
+        ctx.limits.note(
+            CauseKind.UNREAD_ASSEMBLER, ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start)
         )
         return
     code = "".join(unquoted(texts[i]) for i in range(*groups[0]) if kinds[i] == "STRING")
@@ -118,12 +119,12 @@ def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
             endings.leave(ctx, 0)
         return
     if "GOTO" in kinds[lo:hi] or not _runs_through(code, instructions):
-        ctx.limits.note_irregular(f"inline assembler at line {line}")
+        ctx.limits.note(CauseKind.ASSEMBLER_JUMPS, line)
     operands = _operands(ctx, groups[1:3])
     if operands is None:
-        effects.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
-        ctx.limits.note_partly(
-            ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start), "assembler"
+        effects.name_buffers(ctx, lo, hi, scope, Cause(CauseKind.ASSEMBLER_OPERAND))
+        ctx.limits.note(
+            CauseKind.UNREAD_ASSEMBLER, ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start)
         )
         return
     for operand in operands:
@@ -145,7 +146,7 @@ def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
         if not instructions:  # an address that the compiler is to know nothing of any more
             for operand in operands:
                 if isinstance(operand.result, Ref):
-                    ctx.escape(operand.result, 0, "an operand of inline assembler")
+                    ctx.escape(operand.result, 0, Cause(CauseKind.ASSEMBLER_OPERAND))
     _outputs(ctx, instructions, operands, scope)
 
 
@@ -153,7 +154,7 @@ def _loaded(ctx: Context, operand: _Operand) -> Value | Ref:
     assert operand.result is not None
     if operand.constraint == "m":  # a place in memory, not a value
         if isinstance(operand.result, Ref):
-            ctx.escape(operand.result, operand.expr.lo, "an operand of inline assembler")
+            ctx.escape(operand.result, operand.expr.lo, Cause(CauseKind.ASSEMBLER_OPERAND))
         return ctx.out.fresh()
     return effects.load(ctx, operand.result, operand.expr)
 
@@ -324,7 +325,7 @@ def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size:
                 bulk_copies.multiply(ctx, ref, words[0], 0, size)
                 continue
             ctx.access(ref.lost().place(), AccessKind.UPDATE, 0, size)
-            ctx.escape(ref, 0, f"an operand of {words[0]}")
+            ctx.escape(ref, 0, Cause(CauseKind.INSTRUCTION_OPERAND, names=(words[0],)))
         reached = _touch(ctx, operands, size)
         if multiplies:
             bulk_copies.read(ctx, reached.union(*(ref.bases for ref in refs)), 0, size)
@@ -351,9 +352,7 @@ def _bulk_copy(
         return False
     shared = places[0] if fills else places[1] if len(places) > 1 else None
     if shared is None:
-        ctx.limits.note_unknown(
-            f"line {ctx.at.line(0)}: cp.async.bulk at an address that is not followed", accesses=1
-        )
+        ctx.limits.note(CauseKind.BULK_ADDRESS, ctx.at.line(0), accesses=1)
         return True
     said = (
         _BRACKETS.findall(arguments)[1 if fills else 0].strip("[ ") if of_tensor else arguments.split("]")[2]
@@ -391,7 +390,7 @@ def _barrier(
         return
     for ref in refs:
         ctx.access(ref.lost().place(), AccessKind.UPDATE, 0, size)
-        ctx.buffers.pin(ref.bases, f"{{}} is used by {words[0]} at line {ctx.at.line(0)}", within=ref.within)
+        ctx.buffers.pin(ref.bases, CauseKind.USED_BY_INSTRUCTION, ctx.at.line(0), words[0], within=ref.within)
     if "cluster" in words:
         half = barriers.arrive if "arrive" in words else barriers.wait
         half(ctx, BarrierKind.CLUSTER, 0, size, "")
@@ -483,9 +482,7 @@ def _memory(
     ref = _address(ctx, arguments, operands)
     if ref is None:
         if not _touch(ctx, operands, size) and ("shared" in opcode or words[0] in ("ldmatrix", "stmatrix")):
-            ctx.limits.note_unknown(
-                f"line {ctx.at.line(0)}: {words[0]} at an address that is not followed", accesses=1
-            )
+            ctx.limits.note(CauseKind.INSTRUCTION_ADDRESS, ctx.at.line(0), words[0], accesses=1)
         return
     writes = AccessKind.WRITE if words[0].startswith("st") else AccessKind.READ
     kind = AccessKind.UPDATE if words[0] in ("atom", "red") else writes
@@ -515,9 +512,7 @@ def _copy(ctx: Context, arguments: str, operands: list[_Operand], size: int) -> 
     ref = _address(ctx, arguments, operands)
     if ref is None:
         if not _touch(ctx, operands, size):
-            ctx.limits.note_unknown(
-                f"line {ctx.at.line(0)}: cp.async to an address that is not followed", accesses=1
-            )
+            ctx.limits.note(CauseKind.COPY_ADDRESS, ctx.at.line(0), accesses=1)
         return
     last = arguments.split("]")[-1].strip(", ").split(",")[0]
     width = _number(last, operands)
@@ -582,7 +577,7 @@ def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], sc
                     ctx.alias(meaning.index, number if exact else number.moved(None))
             elif carried:
                 for ref in carried:
-                    ctx.escape(ref, operand.expr.lo, "stored by inline assembler")
+                    ctx.escape(ref, operand.expr.lo, Cause(CauseKind.STORED_BY_ASSEMBLER))
             if carried:
                 continue
             if _is_register(meaning, operand, ctx):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from smem_lsp.ir.causes import CauseKind
 from smem_lsp.ir.nodes import AccessKind, BarrierFamily, BarrierKind
 from smem_lsp.ir.values import Const, Value
 from smem_lsp.lowering.library import barriers, bulk_flights
@@ -49,10 +50,10 @@ def init_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Va
     count, *_ = [ctx.lower.value(ctx, argument, scope) for argument in expr.arguments[1:]]
     ctx.access(word_of(to.place()), AccessKind.WRITE, expr.lo, expr.hi)
     line = ctx.at.line(expr.lo)
-    ctx.buffers.pin(to.bases, f"{{}} is a barrier that is made at line {line}", seen=True, within=to.within)
+    ctx.buffers.pin(to.bases, CauseKind.BARRIER_MADE, line, seen=True, within=to.within)
     word = place_of(to)
     if word is not None and ctx.barrier_counts.setdefault(word, count) != count:
-        ctx.limits.note_irregular(f"a barrier that is made again at line {line}")
+        ctx.limits.note(CauseKind.BARRIER_AGAIN, line)
     return ctx.out.fresh()
 
 
@@ -102,8 +103,7 @@ def method(ctx: Context, base: Ref, expr: tree.Call, callee: tree.Member, scope:
     if name == "wait" and (arrival := ctx.arrivals.pop(place_of(base) or (-1, None), None)) is not None:
         met = not _copies(ctx) and barriers.is_at_once(ctx, arrival, copies=False)
     ctx.access(word_of(base), AccessKind.UPDATE, lo, hi)
-    why = f"{{}} is a barrier that threads come to at line {ctx.at.line(expr.lo)}"
-    ctx.buffers.pin(base.bases, why, seen=True)
+    ctx.buffers.pin(base.bases, CauseKind.BARRIER_USED, ctx.at.line(expr.lo), seen=True)
     if name.startswith("arrive"):
         _arrive(ctx, base, expr.lo, expects=False)
     if name.endswith("wait"):
@@ -192,7 +192,7 @@ def update(ctx: Context, address: Ref, lo: int, hi: int) -> None:
 
 
 def _touch(ctx: Context, address: Ref, kind: AccessKind, lo: int, hi: int) -> None:
-    ctx.keep(address, kind, _BYTES, lo, hi, "{} is used by mbarrier at line {line}")
+    ctx.keep(address, kind, _BYTES, lo, hi, CauseKind.MBARRIER)
 
 
 def _is_barrier(ref: Ref) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator
 from dataclasses import field, replace
 
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AddressSpace, Buffer, Kept, Name
 from smem_lsp.ir.values import Bytes, MemberPath, Value
 from smem_lsp.lowering.state import storage_members
@@ -28,16 +29,16 @@ class Buffers:
     statics: dict[StaticKey, int] = field(default_factory=dict)
     outside: dict[VariableDecl, int] = field(default_factory=dict)  # declared outside functions
     # arrays of helpers, or declared outside functions, and why they keep their place
-    owned: dict[int, str] = field(default_factory=dict)
-    pinned: dict[int, str] = field(default_factory=dict)  # why
-    pinned_parts: dict[int, dict[Bytes | None, str]] = field(default_factory=dict)  # None: the whole buffer
+    owned: dict[int, Cause] = field(default_factory=dict)
+    pinned: dict[int, Cause] = field(default_factory=dict)  # why
+    pinned_parts: dict[int, dict[Bytes | None, Cause]] = field(default_factory=dict)  # None: the whole buffer
     unseen: set[int] = field(default_factory=set)  # with accesses that are not in the tree
-    lost: str | None = None  # why memory that other functions may name is touched where nobody sees it
+    lost: Cause | None = None  # why memory that other functions may name is touched where nobody sees it
     # classes that the bytes of a buffer are seen as: (buffer, offset in bytes, class)
     seen_as: dict[tuple[int, int, Record], None] = field(default_factory=dict)
     required_align: dict[int, int] = field(default_factory=dict)  # by accesses through wider types
     written_as_volatile: set[int] = field(default_factory=set)  # however they are declared
-    unreferable: dict[int, str] = field(default_factory=dict)  # why no reference can stand for it
+    unreferable: dict[int, Cause] = field(default_factory=dict)  # why no reference can stand for it
     pointer_elements: set[int] = field(default_factory=set)  # whose elements are pointers
     exchanged: set[int] = field(
         default_factory=set
@@ -90,14 +91,29 @@ class Buffers:
         return -1 if of.bytes is None else self.named(Name(of.name, buffer, (0, of.bytes), of.type, of.dims))
 
     def pin(
-        self, buffers: frozenset[int], reason: str, *, seen: bool = False, within: Bytes | None = None
+        self,
+        buffers: frozenset[int],
+        kind: CauseKind,
+        line: int | None = None,
+        *names: str,
+        of: Cause | None = None,
+        seen: bool = False,
+        within: Bytes | None = None,
     ) -> None:
-        """These buffers never share bytes with others; the first reason stays, ``{}`` in it is the buffer's name.
-        ``seen``: all accesses to them are known nevertheless; ``within``: this speaks of one object in them."""
+        """These buffers never share bytes with others; the first reason stays. ``names``: of the cause, but for that of
+        the buffer; ``seen``: all accesses to them are known nevertheless; ``within``: this speaks of one object in
+        them."""
+        why = Cause(kind, line, ("", *names), () if of is None else (of,))
+        self.pin_because(buffers, why, seen=seen, within=within)
+
+    def pin_because(
+        self, buffers: frozenset[int], why: Cause, *, seen: bool = False, within: Bytes | None = None
+    ) -> None:
+        """See ``pin``; the first name in ``why`` becomes that of the buffer."""
         for buffer in buffers:
-            why = reason.replace("{}", self[buffer].name)
-            self.pinned.setdefault(buffer, why)
-            self._pin_part(buffer, within if len(buffers) == 1 else None, why)
+            named = why.about(self[buffer].name)
+            self.pinned.setdefault(buffer, named)
+            self._pin_part(buffer, within if len(buffers) == 1 else None, named)
         if not seen:
             self.unseen |= buffers
 
@@ -105,9 +121,9 @@ class Buffers:
         """A local object gets the address of these buffers, or of one object in one of them."""
         for buffer in buffers:
             part = within if len(buffers) == 1 else None
-            self._pin_part(buffer, part, f"an object has the address of {self[buffer].name}")
+            self._pin_part(buffer, part, Cause(CauseKind.ADDRESS_KEPT, names=(self[buffer].name,)))
 
-    def _pin_part(self, buffer: int, within: Bytes | None, why: str) -> None:
+    def _pin_part(self, buffer: int, within: Bytes | None, why: Cause) -> None:
         self.pinned_parts.setdefault(buffer, {}).setdefault(within, why)
 
     def require_align(self, buffers: frozenset[int], align: int) -> None:
@@ -115,7 +131,7 @@ class Buffers:
         for buffer in buffers:
             self.required_align[buffer] = max(self.required_align.get(buffer, 1), align)
 
-    def why_pinned(self, buffer: int) -> str | None:
+    def why_pinned(self, buffer: int) -> Cause | None:
         return self.owned.get(buffer) or self.pinned.get(buffer)
 
     def finished(self, copied: Collection[int]) -> tuple[Buffer, ...]:

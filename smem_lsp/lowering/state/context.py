@@ -8,6 +8,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from smem_lsp.elaborate.value_categories import Given
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
@@ -256,7 +257,7 @@ class Context:
         outer = self.inlining.instance
         self.inlining.instance = tuple(map(_told_apart, bound.values()))
         if any(map(_is_open, bound.values())) and self.dialect.shared in function.definition.words:
-            self.limits.note_unexact(f"the template arguments of {function.name} are not known")
+            self.limits.note(CauseKind.TEMPLATE_ARGUMENTS, None, function.name)
         try:
             yield
         finally:
@@ -278,9 +279,7 @@ class Context:
         inside = closure.function is self.at.function
         if not any(map(_is_open, given if inside else (*closure.instance, *given))):
             return True
-        why = f"which instance of a lambda of {closure.function.name} is called is not known"
-        self.limits.note_unexact(why)
-        self.limits.note_unknown(why, accesses=1)
+        self.limits.note(CauseKind.LAMBDA_INSTANCE, None, closure.function.name, accesses=1)
         return False
 
     @contextmanager
@@ -402,23 +401,24 @@ class Context:
         size: int | Value,
         lo: int,
         hi: int,
-        why: str,
+        why: CauseKind,
+        *names: str,
         over: Family | WordPlace | None = None,
     ) -> None:
         """Access ``size`` bytes at ``address`` that never share with others. ``size``: a value where the asynchronous
-        proxy does it, at some time from now on; ``why``: as in ``Access.keeps``; ``over``: what tells that the proxy
-        has done it, so that the bytes may share from then on.
+        proxy does it, at some time from now on; ``why``: as in ``Access.keeps``, ``names`` those behind that of the
+        buffer; ``over``: what tells that the proxy has done it, so that the bytes may share from then on.
 
         What is carved out of dynamic memory has no name of its own here: there the access itself says which bytes."""
         width = size if isinstance(size, int) else size.n if isinstance(size, Const) else None
         dynamic = any(self.buffers[base].space is AddressSpace.DYNAMIC for base in address.bases)
         placed = len(address.bases) == 1 and address.byte is not None
-        reason = why.replace("{line}", str(self.at.line(lo)))
+        reason = Cause(why, self.at.line(lo), ("", *names))
         within = address.reached(width).within
         over = over if len(address.bases) == 1 else None
         carved = dynamic and placed and address.within is None
         if not carved and over is None:
-            self.buffers.pin(address.bases, reason, within=within)
+            self.buffers.pin_because(address.bases, reason, within=within)
         place = (
             address.viewed(width or 1, (), same=False, pointer=False) if placed else address.lost().place()
         )
@@ -428,12 +428,12 @@ class Context:
         for number in range(first, len(self.out.items)):
             item = self.out.items[number]
             assert isinstance(item, Access)
-            item = replace(item, keeps=why)
+            item = replace(item, keeps=reason)
             if length is not None:
                 item = replace(item, guess=True, length=length, width=None)
             if over is not None:
                 item = replace(item, asynchronous=True)
-                self.copies.issue(item.point, InFlight(over, "" if carved else reason, item.buffer, within))
+                self.copies.issue(item.point, InFlight(over, None if carved else reason, item.buffer, within))
             self.out.items[number] = item
 
     def may_synchronise(self, presumed: PresumedCall | None = None) -> None:
@@ -442,32 +442,30 @@ class Context:
         if presumed is not None:
             self.limits.presumed[self.limits.opaque[-1]] = presumed
 
-    def lose_outer_memory(self, why: str) -> None:
+    def lose_outer_memory(self, why: Cause) -> None:
         """A function that is not followed may touch what is declared outside functions, and dynamic memory."""
         self.buffers.lost = self.buffers.lost or why
 
     # ---- addresses that are not followed -------------------------------------------------------------------------
 
-    def escape(self, ref: Ref, lo: int, how: str) -> None:
+    def escape(self, ref: Ref, lo: int, how: Cause) -> None:
         """An address gets to where it is not followed."""
         line = self.at.line(lo)
         self.points_to.escaped |= ref.bases
-        why = f"the address of {{}} escapes at line {line} ({how})"
-        self.buffers.pin(ref.bases, why, within=ref.within)
+        self.buffers.pin(ref.bases, CauseKind.ESCAPES_AT, line, of=how, within=ref.within)
         for buffer in sorted(ref.bases):
-            name = self.buffers[buffer].name
-            self.limits.note_unknown(f"line {line}: the address of {name} escapes ({how})", accesses=1)
+            self.limits.note(CauseKind.ESCAPES, line, self.buffers[buffer].name, of=how, accesses=1)
 
-    def escape_members(self, variable: int, lo: int, how: str) -> None:
+    def escape_members(self, variable: int, lo: int) -> None:
         """An object gets to where its members are not followed: so do the addresses that they hold."""
         bases = self.points_to.may_point_to(Var(variable)) - self.points_to.escaped
         if bases:
-            self.escape(Ref(bases, pointer=True), lo, how)
+            self.escape(Ref(bases, pointer=True), lo, Cause(CauseKind.WITH_OBJECT))
 
     def note_hidden(self, variable: Variable, line: int) -> None:
         """An object gets to where it is not followed: shared arrays may be touched that its class reaches."""
         if variable.index in self.variables.hiding:
-            self.limits.note_hidden(self.variables.hiding[variable.index], line)
+            self.limits.note(CauseKind.REACHES, line, self.variables.hiding[variable.index], accesses=1)
 
     def capture(self, meaning: Meaning) -> frozenset[int]:
         """What a name stands for becomes a part of a local object, whose members are not followed. Returns the buffers
@@ -578,8 +576,7 @@ class Context:
     def follow(self, ref: Ref) -> None:
         """What an address leads to is reached. A member of an unknown type may be a pointer, to any memory."""
         if ref.loaded is not None:
-            why = "{} has a member of an unknown type that is taken for an address"
-            self.buffers.pin(ref.bases, why, within=ref.within)
+            self.buffers.pin(ref.bases, CauseKind.UNKNOWN_MEMBER, within=ref.within)
 
     def store_address(self, place: Ref, ref: Ref) -> None:
         """An address goes into pointers that are shared themselves: whoever reads one of them gets one of those that

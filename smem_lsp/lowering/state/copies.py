@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import field
 
+from smem_lsp.ir.causes import Cause
 from smem_lsp.ir.nodes import CopyWait, WithFinalWait
 from smem_lsp.ir.values import Bytes, Unknown, Value
 from smem_lsp.source import record
@@ -59,7 +60,7 @@ class InFlight:
     bytes never share if nothing surely does."""
 
     over: Family | WordPlace
-    why: str
+    why: Cause | None
     buffer: int
     within: Bytes | None
 

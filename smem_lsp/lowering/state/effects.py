@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from smem_lsp.elaborate.virtual_functions import with_bases
+from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.state.context import Context
@@ -80,7 +81,7 @@ def _loaded(ctx: Context, result: Value | Ref, expr: tree.Expr, pointer: bool, c
     stored_in = ctx.points_to.stored_in(result)
     ctx.points_to.add_value(loaded, stored_in)
     if result.unclear and stored_in:
-        ctx.escape(result, expr.lo, "it may be an array, the type is not known")
+        ctx.escape(result, expr.lo, Cause(CauseKind.PERHAPS_ARRAY))
         return ctx.lost_address(result.bases)
     return result.perhaps(loaded) if result.unclear else loaded
 
@@ -102,7 +103,7 @@ def forget_bound(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     found = designated(ctx, expr, scope)
     if found is not None:
         if not found.constant:
-            ctx.escape_members(found.index, expr.lo, "with an object that has it")
+            ctx.escape_members(found.index, expr.lo)
             forget(ctx, Var(found.index))
         return
     match expr:
@@ -131,7 +132,7 @@ def _forget_pointed(ctx: Context, pointer: tree.Expr, scope: LocalScope) -> None
     forget_bound(ctx, pointer, scope)
 
 
-def name_buffers(ctx: Context, lo: int, hi: int, scope: LocalScope, why: str, depth: int = 0) -> None:
+def name_buffers(ctx: Context, lo: int, hi: int, scope: LocalScope, why: Cause, depth: int = 0) -> None:
     """Fix every buffer that the body tokens ``[lo, hi)`` name or may reach: they were not understood."""
     line = ctx.at.unit.source.line_number(ctx.at.body.site(lo, hi).start)
     for kind, text in zip(ctx.at.body.tokens.kinds[lo:hi], ctx.at.body.tokens.texts[lo:hi]):
@@ -155,8 +156,8 @@ def name_buffers(ctx: Context, lo: int, hi: int, scope: LocalScope, why: str, de
             target = meaning.target
             bases = target.bases if isinstance(target, Ref) else _given_up(ctx, target, line)
         if bases:
-            ctx.buffers.pin(bases, f"{{}} is {why} at line {line}")
-            ctx.limits.note_unknown(f"line {line}: {why}", accesses=len(bases))
+            ctx.buffers.pin(bases, CauseKind.NAMED_AT, line, of=why)
+            ctx.limits.note(CauseKind.NAMED, line, of=why, accesses=len(bases))
 
 
 def _given_up(ctx: Context, variable: Variable, line: int) -> frozenset[int]:

@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import field, replace
 from typing import Any, TypeVar
 
+from smem_lsp.ir.causes import Cause
 from smem_lsp.ir.nodes import Node
 from smem_lsp.lowering.state.context import Context, Inlining, Surroundings
 from smem_lsp.lowering.state.local_scope import Around, LocalScope
@@ -21,13 +22,12 @@ T = TypeVar("T")
 
 _PARTS = ("out", "variables", "points_to", "buffers", "copies", "limits", "outside", "inlining")
 _OWN = ("local_names", "redeclared", "agreed", "named_barriers", "atomic_references")
-GROWING = frozenset(("partly", "assumed", "unseen"))  # lists of words, which statements may add to
 # what new variables and nodes change: numbers that were never given out, and what is known of them
 _NUMBERED = {
     "out": frozenset(("items", "point", "_keys", "_changed", "_assigned", "at")),
     "variables": frozenset(("numbers", "numbers_only", "readings", "_declared", "_texts", "at")),
     "points_to": frozenset(("_consulted", "variables")),
-    "limits": GROWING,
+    "limits": frozenset(("found",)),
     "outside": frozenset(("out",)),
 }
 
@@ -106,7 +106,7 @@ class Snapshot:
 
     def added(self, ctx: Context, nodes: list[Node], scope: LocalScope) -> Added | None:
         """What statements behind it have added to lowering, now in ``ctx``, where that is nothing but ``nodes``, new
-        variables, and words about what is not understood. ``scope``: the one that they declare names in."""
+        variables, and causes why something is not understood. ``scope``: the one that they declare names in."""
         for name in _PARTS:
             old, new = vars(self.parts[name]), vars(getattr(ctx, name))
             free = _NUMBERED.get(name, ())
@@ -125,16 +125,13 @@ class Snapshot:
             constants.declares_nothing and names.keys() | declared >= constants.values.keys()
         ):
             return None
-        words = {}
-        for name in GROWING:
-            first = len(getattr(self.parts["limits"], name))
-            words[name] = first, tuple(getattr(ctx.limits, name)[first:])
+        first = len(self.parts["limits"].found)
         consulted = self.parts["points_to"]._consulted
         return Added(
             tuple(nodes),
             names,
             declared,
-            words,
+            (first, tuple(ctx.limits.found[first:])),
             frozenset(self._declared(ctx)),
             {each: ref for each, ref in ctx.points_to._consulted.items() if each not in consulted},
             frozenset(lo for lo, _ in (*ctx.at.body.failed, *ctx.at.body.guessed)),
@@ -151,14 +148,14 @@ class Snapshot:
 @dataclass(frozen=True)
 class Added:
     """``names``: that are declared in a kernel, with the offsets; ``declared``: that now mean something in the scope of
-    the statements; ``words``: by list of ``LimitsFound``: how many were there
-    before, and what came; ``variables``: that are declared; ``consulted``: pointers that were asked for first, and what
+    the statements; ``limits``: how many causes were found before, and what
+    came; ``variables``: that are declared; ``consulted``: pointers that were asked for first, and what
     was known of them; ``unread``: where what was not understood by now begins, or can be read in two ways."""
 
     nodes: tuple[Node, ...]
     names: dict[str, int]
     declared: frozenset[str]
-    words: dict[str, tuple[int, tuple[str, ...]]]
+    limits: tuple[int, tuple[Cause, ...]]
     variables: frozenset[int]
     consulted: dict[int, Ref | None]
     unread: frozenset[int]

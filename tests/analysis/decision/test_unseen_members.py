@@ -7,6 +7,7 @@ import pytest
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import check
 from smem_lsp.engine.report import Report
+from tests.causes import unknown
 
 FREE, RACY, OPEN = VerdictKind.RACE_FREE, VerdictKind.RACY, VerdictKind.UNDECIDED
 HEAD = """\
@@ -99,7 +100,7 @@ def test_a_base_that_is_named_by_a_pointer_is_no_other_object() -> None:
 def test_what_is_used_as_a_number_is_no_array(use: str) -> None:
     found = result("Column", use)
     assert found.facts[0].analysis.verdicts[0].kind is FREE
-    assert not found.facts[0].kernel.unknown
+    assert not unknown(found.facts[0].kernel)
 
 
 @pytest.mark.parametrize(

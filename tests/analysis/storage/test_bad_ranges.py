@@ -9,6 +9,7 @@ from harness import kernel_facts
 from smem_lsp.engine import check
 from smem_lsp.engine.merges import merges
 from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.rules.cause_words import bare
 
 OVERLAID = """
     __global__ void k(const float* in, float* out) {
@@ -103,7 +104,7 @@ def test_what_no_block_can_hold_is_no_extent(where: str, cause: str) -> None:
     assert [(each.name, each.size) for each in terms.partition.ranges if each.size is None] == [
         ("last", None)
     ]
-    reasons = [each.words for each in terms.partition.doubts]
+    reasons = [bare(each) for each in terms.partition.doubts]
     assert f"how far the write through `last` reaches is not known: nothing bounds {cause}" in reasons
 
 

@@ -9,6 +9,7 @@ from harness import kernel_facts
 
 from smem_lsp.engine import check
 from smem_lsp.output.json_ import kernel_object
+from smem_lsp.rules.cause_words import bare
 
 KERNEL = """\
 __global__ void k(const float* in, float* out, int n) {
@@ -117,7 +118,7 @@ def test_what_has_no_order_is_refused(old: str, new: str, words: str) -> None:
     text = KERNEL.replace("int n)", "int n, int m)").replace(old, new)
     facts = kernel_facts(text)
     assert facts.dynamic_terms is None
-    assert any(words in each.words for each in facts.dynamic_refusals)
+    assert any(words in bare(each) for each in facts.dynamic_refusals)
 
 
 def test_what_is_dead_can_share_in_terms() -> None:
@@ -257,7 +258,7 @@ def test_the_array_itself_beside_a_pointer_to_its_start_may_mean_all_of_it() -> 
         "4·n",
     ]
     (refusal,) = kernel_facts(reading(places, "a[i] + b[i] + smem[i]")).dynamic_refusals
-    assert refusal.words == "how far `smem` reaches is not known, of which `a` is only a part"
+    assert bare(refusal) == "how far `smem` reaches is not known, of which `a` is only a part"
 
 
 @pytest.mark.parametrize(
@@ -277,7 +278,7 @@ def test_ranges_that_begin_where_data_says_are_refused(places: str, found: bool)
     text = reading(places, "smem[i] + b[i] + at[i]").replace("int m,", "int m, int* order,")
     text = text.replace("out[i] =", "order[i] = 0; out[i] =")
     assert ranges(text) == ([("smem", "0", "4·n"), ("b", "4·n", None)] if found else [])
-    assert found or any("`at`" in each.words for each in kernel_facts(text).dynamic_refusals)
+    assert found or any("`at`" in bare(each) for each in kernel_facts(text).dynamic_refusals)
 
 
 def test_a_number_from_memory_that_the_kernel_leaves_alone_is_a_size() -> None:
@@ -287,7 +288,7 @@ def test_a_number_from_memory_that_the_kernel_leaves_alone_is_a_size() -> None:
     assert ranges(text) == [("smem", "0", "4·order[blockIdx.x]"), ("b", "4·order[blockIdx.x]", None)]
     written = text.replace("out[i] =", "order[i] = 0; out[i] =")
     assert ranges(written) == []
-    assert [each.words for each in kernel_facts(written).dynamic_refusals] == [
+    assert [bare(each) for each in kernel_facts(written).dynamic_refusals] == [
         "where `b` begins is not followed"
     ]
 
@@ -343,7 +344,7 @@ def test_an_object_whose_layout_is_not_known_is_one_range() -> None:
     facts = kernel_facts(OBJECT)
     assert facts.term_plans == ()
     assert facts.dynamic_terms is not None
-    told = [each.words for each in facts.dynamic_terms.partition.doubts]
+    told = [bare(each) for each in facts.dynamic_terms.partition.doubts]
     assert "where the write through `raw` to scale begins: the layout of its class is not known" in told
 
 
@@ -358,7 +359,7 @@ def test_an_address_that_is_rounded_up_begins_no_range(start: str) -> None:
     )
     facts = kernel_facts(text)
     assert facts.dynamic_terms is None and facts.dynamic_partition is None
-    assert {each.words for each in facts.dynamic_refusals} == {
+    assert {bare(each) for each in facts.dynamic_refusals} == {
         "where `a` begins is not followed",
         "where `b` begins is not followed",
     }

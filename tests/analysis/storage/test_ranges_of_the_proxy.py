@@ -11,6 +11,7 @@ from toolchain import nvcc, require
 
 from smem_lsp.analysis.decision.verdict import VerdictKind
 from smem_lsp.engine import check
+from smem_lsp.rules.cause_words import bare, maybe
 
 HEAD = """\
 #include <cstdint>
@@ -131,7 +132,7 @@ def test_a_number_that_a_launch_passes_bounds_a_copy() -> None:
 def test_what_is_copied_stays_and_the_rest_shares() -> None:
     divided = kernel_facts(text_of(store=STORES[0])).dynamic_partition
     assert divided is not None
-    stays = {each.name: each.why for each in divided.partition.ranges if each.stays}
+    stays = {each.name: maybe(each.why) for each in divided.partition.ranges if each.stays}
     assert stays == {
         "y": "a copy out of y may still be in flight (line 29)",
         "bar": "bar is used by mbarrier at line 7",
@@ -139,7 +140,7 @@ def test_what_is_copied_stays_and_the_rest_shares() -> None:
     unawaited = text_of().replace("  await(bar, 0);\n", "")
     free = kernel_facts(unawaited).dynamic_partition
     assert free is not None
-    assert {each.name: each.why for each in free.partition.ranges if each.stays} == {
+    assert {each.name: maybe(each.why) for each in free.partition.ranges if each.stays} == {
         "x": "a copy into x may still be in flight (line 24)",
         "bar": "bar is used by mbarrier at line 7",
     }
@@ -180,7 +181,7 @@ def test_bytes_that_nobody_here_knows_stay_in_their_tile_and_that_is_said(copy: 
     assert facts.dynamic_partition is None and facts.dynamic_terms is not None
     found = facts.dynamic_terms.partition
     assert [each.name for each in found.ranges][1:3] == ["y", "z"] and len(found.ranges) == 4
-    assert words in {each.words for each in found.doubts}
+    assert words in {bare(each) for each in found.doubts}
     assert found.stays
 
 
@@ -268,8 +269,8 @@ def named(multiply: str) -> list[str]:
     terms = facts.dynamic_terms
     assert facts.dynamic_partition is None
     if terms is None:
-        return [each.words for each in facts.dynamic_refusals]
-    assert {each.words for each in terms.partition.doubts} <= {
+        return [bare(each) for each in facts.dynamic_refusals]
+    assert {bare(each) for each in terms.partition.doubts} <= {
         f"how many bytes an asynchronous read through `{name}` touches is not known"
         for name in ("desc", "a", "b")
     }

@@ -10,6 +10,8 @@ from harness import kernel_facts
 from store import compiled
 from toolchain import nvcc, require
 
+from smem_lsp.ir.causes import Opens
+
 KERNEL = """
 __global__ void __launch_bounds__(128) k(const float* in, float* out, int n) {
   __shared__ alignas(128) float a[1024];
@@ -36,7 +38,7 @@ MANY = "for (int k = 0; k < n; ++k) { if (t == 0) { expect(bar, 4096); load(a, i
 def shares(body: str) -> bool:
     """Does a plan lay ``b`` on ``a``?"""
     facts = kernel_facts(HEAD + KERNEL.replace("BODY", body))
-    assert not facts.kernel.hidden
+    assert not facts.kernel.open(Opens.ANYTHING)
     numbers = {buffer.name: buffer.index for buffer in facts.kernel.buffers}
     return any(
         abs(each.plan.offsets[numbers["a"]] - each.plan.offsets[numbers["b"]]) < 4096 for each in facts.best

@@ -8,7 +8,9 @@ from interpret import Run
 
 from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Access, Branch, Kernel, walk
+from smem_lsp.rules.cause_words import maybe
 from smem_lsp.source import FileReader
+from tests.causes import unknown
 
 
 def kernel_of(above: str, statements: str) -> Kernel:
@@ -219,7 +221,8 @@ def test_arrays_of_functions_that_may_not_be_called_make_the_bytes_inexact() -> 
         "template <> __device__ void f<1>(float x) { __shared__ float s[8]; s[0] = x; }"
         "template <> __device__ void f<2>(float x) { }"
     )
-    assert kernel_of(above, "f<W>(out[0]);").unexact == "which f() is called is not known"
+    why = kernel_of(above, "f<W>(out[0]);").unexact
+    assert maybe(why) == "which f() is called is not known"
 
 
 class Headers(FileReader):
@@ -295,7 +298,7 @@ def test_what_is_not_resolved_is_counted(
     kernel = kernel_of(above, statements)
     assert kernel.unknown_accesses == accesses
     if reasons is not None:
-        assert list(kernel.unknown) == reasons
+        assert list(unknown(kernel)) == reasons
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from harness import kernel_facts
 from interpret import Run
 
 from smem_lsp.ir.nodes import Kernel
+from tests.causes import unknown, why_fixed
 
 
 def kernel_of(statements: str) -> Kernel:
@@ -74,7 +75,7 @@ def test_instructions(statements: str, expected: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_what_keeps_a_buffer_in_place(statements: str, fixed: str) -> None:
-    assert kernel_of(ADDRESS + statements).buffers[0].fixed == fixed
+    assert why_fixed(kernel_of(ADDRESS + statements).buffers[0]) == fixed
 
 
 def test_an_address_rounded_up_stays_in_its_buffer() -> None:
@@ -86,7 +87,7 @@ def test_an_address_rounded_up_stays_in_its_buffer() -> None:
 
 def test_an_address_that_is_not_followed_is_counted() -> None:
     kernel = kernel_of('asm volatile("st.shared.u32 [%0], %1;" :: "r"(n), "r"(r0));')
-    assert kernel.unknown == ("line 1: st at an address that is not followed",)
+    assert unknown(kernel) == ("line 1: st at an address that is not followed",)
     assert kernel.unknown_accesses == 1
 
 

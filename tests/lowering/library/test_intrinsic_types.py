@@ -8,6 +8,7 @@ from smem_lsp.engine import check
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.intrinsics import returned_by
 from smem_lsp.semantics.types import BUILTIN, FLOAT, INT, INTEGERS, Pointer, Type
+from tests.causes import unknown
 
 KERNEL = """
 __global__ void k(const float* in, const unsigned* keys, float* out) {
@@ -24,7 +25,7 @@ UNSIGNED, LONG = INTEGERS["unsigned int"], INTEGERS["long long"]
 
 def verdict(statement: str) -> str:
     (kernel,) = check(KERNEL.replace("STATEMENT", statement)).kernels
-    assert not kernel.kernel.unknown
+    assert not unknown(kernel.kernel)
     return kernel.verdict.words
 
 

@@ -1,0 +1,22 @@
+"""What lowering left open of a kernel, in words."""
+
+from __future__ import annotations
+
+from smem_lsp.ir.causes import Opens
+from smem_lsp.ir.nodes import Buffer, Kernel
+from smem_lsp.rules.cause_words import cause, maybe
+
+
+def left_open(kernel: Kernel, what: Opens) -> tuple[str, ...]:
+    """Why some of that is not known of ``kernel``."""
+    return tuple(map(cause, kernel.open(what)))
+
+
+def unknown(kernel: Kernel) -> tuple[str, ...]:
+    """Why shared memory may be touched where nobody sees it."""
+    return left_open(kernel, Opens.ACCESSES)
+
+
+def why_fixed(buffer: Buffer) -> str | None:
+    """Why a buffer never shares its bytes."""
+    return maybe(buffer.fixed)
