@@ -172,6 +172,7 @@ class CauseKind(Enum):
     LAMBDA_DEFAULT = auto()
     COPY_OF_THIS = auto()
     COPY_OF_REFERENT = auto()  # the reference
+    BOUND_PARTS = auto()  # the class
     CHOSEN_PLACE = auto()
     CHOSEN_OBJECT = auto()  # the class
     NEW = auto()

@@ -176,6 +176,7 @@ _WORDS = {
     CauseKind.LAMBDA_DEFAULT: "a default argument of a lambda",
     CauseKind.COPY_OF_THIS: "a copy of `*this`",
     CauseKind.COPY_OF_REFERENT: "the copy of what {0} refers to",
+    CauseKind.BOUND_PARTS: "what `auto [...]` binds of {0}",
     CauseKind.CHOSEN_PLACE: "which place `?:` chooses",
     CauseKind.CHOSEN_OBJECT: "what `?:` makes of {0}",
     CauseKind.NEW: "what `new` makes",

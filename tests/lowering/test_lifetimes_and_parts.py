@@ -428,3 +428,22 @@ def test_the_copy_of_an_array_runs_the_constructors_of_its_elements(copy: str) -
     """In a capture ([expr.prim.lambda.capture]/10), a binding ([dcl.struct.bind]/1), the copy of a lambda: they are not
     followed, and told. Each of these kernels waits in one of them."""
     assert kind(ELEMENTS, f"s[t] = t; {copy} o[t] = s[63 - t];") is VerdictKind.UNDECIDED
+
+
+_TUPLE = """
+#include <utility>
+struct Pos { int r, c; template <size_t I> __device__ int get() const { return I == 0 ? c : r; } };
+"""
+_MADE_ONE = """
+template <> struct std::tuple_size<Pos> { static constexpr size_t value = 2; };
+template <size_t I> struct std::tuple_element<I, Pos> { using type = int; };
+"""
+
+
+@pytest.mark.parametrize(
+    "declared", ["const auto [a, b] = p;", "const auto& [a, b] = p;", "auto [a, b] = Pos{p};"]
+)
+def test_a_class_that_somebody_has_made_a_tuple_is_not_bound_by_its_members(declared: str) -> None:
+    body = f"const Pos p{{t / 2, t % 2}}; {declared} s[a * 2 + b] = t;"
+    assert kind(_TUPLE, body) is VerdictKind.RACE_FREE
+    assert kind(f"{_TUPLE}{_MADE_ONE}", body) is VerdictKind.UNDECIDED

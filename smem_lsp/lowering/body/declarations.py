@@ -777,7 +777,8 @@ def _declares_nothing(declaration: tree.Declaration, scope: LocalScope) -> bool:
 def _bind_members(
     ctx: Context, declarator: tree.Declarator, initializer: tree.Expr, scope: LocalScope
 ) -> bool:
-    """``auto [x, y] = object;``: names for the members of a copy, or of the object itself ([dcl.struct.bind])."""
+    """``auto [x, y] = object;``: names for the members of a copy, or of the object itself ([dcl.struct.bind]); False:
+    nothing is known of them, which those of a class may be that somebody has made a tuple ([dcl.struct.bind]/4)."""
     names = list(_bound_names(ctx, declarator))
     if not {"&", "&&"}.intersection(declarator.pointers):
         of = effects.designated(ctx, initializer, scope)
@@ -787,6 +788,11 @@ def _bind_members(
             implicit_calls.array_copied(ctx, kind, initializer, reached=reached)
     record = objects.followed(expression_types.of(ctx, initializer, scope))
     fields = () if record is None else objects.fields(record) or ()
+    if record is not None and ctx.at.unit.says("tuple_size"):  # it may be bound by its ``get<0>()``
+        implicit_calls.note(
+            ctx, Cause(CauseKind.BOUND_PARTS, names=(special_members.class_name(record),)), initializer
+        )
+        return False
     if record is None or not names or len(fields) != len(names):
         return False
     if "&" in declarator.pointers or "&&" in declarator.pointers:
