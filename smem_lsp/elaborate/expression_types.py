@@ -8,7 +8,7 @@ from smem_lsp.semantics.arithmetic import common_type, operate, promoted
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.record_layout import bit_field
-from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.scope import Meanings, Scope
 from smem_lsp.semantics.types import BOOL, Array, Pointer, Record, Type
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
@@ -34,32 +34,27 @@ def computed_type(expr: tree.Assign, scope: Scope) -> Type | None:
 def _of(expr: tree.Expr, scope: Scope, depth: int) -> Type | None:
     if depth > _MOST_NESTED:
         return None
+    if isinstance(expr, (tree.Number, tree.Name)):
+        return evaluate_value(expr, scope).type
+    return _TYPES.of(scope.state.store, (expr, scope.meanings), partial(_found, expr, scope, depth))
+
+
+def _found(expr: tree.Expr, scope: Scope, depth: int) -> Type | None:
     if isinstance(expr, (tree.Assign, tree.PostfixStep)):
         return _of(expr.target if isinstance(expr, tree.Assign) else expr.operand, scope, depth + 1)
     if isinstance(expr, _MADE):
-        return _TYPES.of(scope.state.store, _key(expr, scope), partial(_combined, expr, scope, depth))
+        return _combined(expr, scope, depth)
     if isinstance(expr, tree.Member):
         of = _of(expr.base, scope, depth + 1)
         record = of.target if isinstance(of, Pointer) and expr.operator == "->" else of
         bits = bit_field(record, expr.name) if isinstance(record, Record) else None
         if bits is not None:
             return bits.type
-    if isinstance(expr, tree.Call):
-        return _TYPES.of(scope.state.store, _key(expr, scope), partial(_evaluated, expr, scope))
     return evaluate_value(expr, scope).type
 
 
-# statements that are spelled alike are one tree: one more name in the scope may make it mean something else
-_Key = tuple[tree.Expr, Scope, int]
-_TYPES = Query[_Key, Type | None]("types of expressions", most=_MOST_KEPT)
-
-
-def _key(expr: tree.Expr, scope: Scope) -> _Key:
-    return expr, scope, len(scope.bound)
-
-
-def _evaluated(expr: tree.Expr, scope: Scope) -> Type | None:
-    return evaluate_value(expr, scope).type
+# statements that are spelled alike are one tree, and what it means decides the type
+_TYPES = Query[tuple[tree.Expr, Scope | Meanings], Type | None]("types of expressions", most=_MOST_KEPT)
 
 
 def _combined(expr: tree.Binary | tree.Ternary | tree.Unary, scope: Scope, depth: int) -> Type | None:

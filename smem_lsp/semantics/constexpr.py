@@ -60,8 +60,8 @@ def call_method(
     if not isinstance(record, Record) or of.members is None:
         return UNKNOWN
     inside = record.scope.child()
-    inside.bound.update(of.members)
-    inside.bound["this"] = TypedConstant(Pointer(record), members=of.members)
+    inside.declare_all(of.members)
+    inside.declare("this", TypedConstant(Pointer(record), members=of.members))
     found = [(decl, inside) for decl, _ in record.scope.own(name) if isinstance(decl, FunctionDecl)]
     if not found or not all(_keeps(decl) for decl, _ in found):
         return UNKNOWN
@@ -137,9 +137,9 @@ def _run(
             else:
                 return UNKNOWN
             if declarator.name and isinstance(value.type, Listed):
-                local.bound[declarator.name] = _listed(value.type, parameter, outer)
+                local.declare(declarator.name, _listed(value.type, parameter, outer))
             elif declarator.name:
-                local.bound[declarator.name] = arithmetic.as_type(value, kind)
+                local.declare(declarator.name, arithmetic.as_type(value, kind))
         returned = _returned_type(decl, outer)
         if not decl.constexpr or decl.body is None or (state.types_only and returned is not None):
             return TypedConstant(returned)
@@ -363,10 +363,10 @@ class _Runner:
             if is_composite(kind):
                 if declarator.style == "(":
                     raise _Stop
-                self.scope.bound[declarator.name] = self._object(kind, initializer)
+                self.scope.declare(declarator.name, self._object(kind, initializer))
                 continue
             if initializer is None:
-                self.scope.bound[declarator.name] = TypedConstant(kind)
+                self.scope.declare(declarator.name, TypedConstant(kind))
                 continue
             if isinstance(initializer, tree.Braces):
                 if len(initializer.items) > 1:
@@ -374,9 +374,9 @@ class _Runner:
                 initializer = initializer.items[0] if initializer.items else tree.Number(0, 0, "0")
             value = self._value(initializer)
             if "auto" in declaration.words:
-                self.scope.bound[declarator.name] = value
+                self.scope.declare(declarator.name, value)
                 continue
-            self.scope.bound[declarator.name] = arithmetic.as_type(value, kind)
+            self.scope.declare(declarator.name, arithmetic.as_type(value, kind))
 
     def _effect(self, node: tree.Expr) -> None:
         if isinstance(node, tree.Binary) and node.operator == ",":
@@ -412,7 +412,7 @@ class _Runner:
                 whole = with_part(old, path, new)
                 if whole is None:
                     raise _Stop
-                scope.bound[target.text] = whole
+                scope.declare(target.text, whole)
                 return
             if scope.namespace:
                 break

@@ -37,6 +37,7 @@ from smem_lsp.semantics.types import (
     builtin,
 )
 from smem_lsp.semantics.types import Sequence as ArrayClass
+from smem_lsp.source.queries import remembered
 from smem_lsp.syntax import stubs, tree
 from smem_lsp.syntax.stubs import Stub
 
@@ -70,25 +71,27 @@ def entity(path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...],
 
 def _plain(path: tuple[str, ...], scope: Scope) -> Entity:
     """A name without template arguments."""
+    return _named_in(path, tuple(_spaces(path, scope)))
+
+
+@remembered(most=4096)
+def _named_in(path: tuple[str, ...], spaces: tuple[tuple[str, ...], ...]) -> Entity:
     kind = builtin("::".join(path))
     if kind is not None:
         return kind
-    stub = _declared(path, scope)
+    stub = _in(_space(path, spaces), path[-1])
     code = None if stub is None else stub.argument("alias")
     if code in _CONSTANTS:
         return _CONSTANTS[code]
-    return _enumerator(path, scope) or Undeclared(path)
-
-
-def _enumerator(path: tuple[str, ...], scope: Scope) -> TypedConstant | None:
     n = stubs.own().enumerators.get(path[-1])
-    known = n is not None and any(each in _OF_ENUMERATORS for each in _spaces(path, scope))
-    return TypedConstant(INT, n) if known else None
+    if n is not None and any(each in _OF_ENUMERATORS for each in spaces):
+        return TypedConstant(INT, n)
+    return Undeclared(path)
 
 
 def _template(path: tuple[str, ...], arguments: tuple[Argument, ...], scope: Scope) -> Entity:
     """A class template with arguments, or what an alias template or a variable template stands for."""
-    space, name = _space(path, scope), path[-1]
+    space, name = _space(path, tuple(_spaces(path, scope))), path[-1]
     stub = _in(space, name)
     if stub is None and space == _STD:
         base = _in(space, name[:-2])
@@ -132,19 +135,14 @@ def member(of: Entity, name: str) -> Entity:
     return None
 
 
-def _declared(path: tuple[str, ...], scope: Scope) -> Stub | None:
-    """The declaration that a path means."""
-    return _in(_space(path, scope), path[-1])
-
-
 def _in(space: tuple[str, ...] | None, name: str) -> Stub | None:
     found = (each for each in stubs.own().named(name) if each.around == space and each.parameters is None)
     return next(found, None)
 
 
-def _space(path: tuple[str, ...], scope: Scope) -> tuple[str, ...] | None:
-    """The namespace of the stub files in which a path looks for its last segment."""
-    for space in _spaces(path, scope):
+def _space(path: tuple[str, ...], spaces: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
+    """The namespace of the stub files in which a path looks for its last segment; ``spaces``: those that it may."""
+    for space in spaces:
         if len(path) > 1 or any(each.around == space for each in _names(path[-1])):
             return space
     return None
@@ -379,7 +377,10 @@ def _limits(
     if len(path) < 2 or path[-1] not in _LIMITS or arguments:
         return None
     given = callee.arguments[-2] if len(callee.arguments) >= 2 else None
-    stub = _declared(path[:-1], scope) if given and len(given) == 1 else None
-    if stub is None or not stub.has("limits") or not given:
+    if not given or len(given) != 1:
+        return None
+    around = path[:-1]
+    stub = _in(_space(around, tuple(_spaces(around, scope))), around[-1])
+    if stub is None or not stub.has("limits"):
         return None
     return limit(path[-1], (scope.argument(given[0]),))

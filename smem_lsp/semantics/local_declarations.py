@@ -32,8 +32,7 @@ def declare_constants(
     for declarator in declaration.declarators:
         if declarator.name and "typedef" not in declaration.words:
             value = type_of.variable_value(declaration, declarator, constants, None, source, at)
-            constants.values.pop(declarator.name, None)
-            constants.bound[declarator.name] = value
+            constants.declare(declarator.name, value)
 
 
 def declare_parameters(parameters: Iterable[tree.Declaration], constants: Scope) -> None:
@@ -47,11 +46,10 @@ def declare_parameters(parameters: Iterable[tree.Declaration], constants: Scope)
                 kind = constants.bound[declarator.name]
                 if isinstance(kind, TypedConstant) and isinstance(kind.type, Array):  # [dcl.fct]/5
                     if not declarator.nested and "&" not in declarator.pointers:
-                        constants.bound[declarator.name] = TypedConstant(Pointer(kind.type.element), None)
+                        constants.declare(declarator.name, TypedConstant(Pointer(kind.type.element), None))
 
 
 def declare_type(declaration: tree.Declaration, declarator: tree.Declarator, constants: Scope) -> None:
     """Add a variable to a scope, with its type and without a value."""
     kind = type_of.variable_type(declaration, declarator, constants)
-    constants.values.pop(declarator.name, None)
-    constants.bound[declarator.name] = TypedConstant(kind, None)
+    constants.declare(declarator.name, TypedConstant(kind, None))

@@ -262,8 +262,8 @@ def _first(kind: Type | None, clauses: deque[tree.Expr], scope: Scope, depth: in
 def _among(record: Record, parts: Sequence[Part], made: Members | list[tuple[str, TypedConstant]]) -> Scope:
     """Where a default member initializer stands: it sees the members before it ([class.mem.general])."""
     inside = record.scope.child()
-    inside.bound.update({part.name: TypedConstant(part.type) for part in parts})
-    inside.bound.update(made)
+    inside.declare_all((part.name, TypedConstant(part.type)) for part in parts)
+    inside.declare_all(made)
     return inside
 
 

@@ -7,11 +7,11 @@ undeclared base class, an argument without a value) is unknown, never a guess.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from functools import partial
 
-from smem_lsp.semantics import arithmetic, collect
+from smem_lsp.semantics import collect
 from smem_lsp.semantics.declarations import (
     AliasDecl,
     ClassDecl,
@@ -28,7 +28,6 @@ from smem_lsp.semantics.declarations import (
     split,
 )
 from smem_lsp.semantics.entities import (
-    UNKNOWN,
     Argument,
     Entity,
     Functions,
@@ -50,18 +49,27 @@ from smem_lsp.syntax import tree
 _NOTHING = Declarations()  # shared by scopes that only bind names
 
 
+class Meanings:
+    """What every name means in a scope: one object for all scopes in which it is the same."""
+
+    __slots__ = ()
+
+
 @dataclass(eq=False, repr=False)
 class Scope:
-    """One scope. ``values``: integers that hide outer names (None: hidden by something that is no constant)."""
+    """One scope. ``bound``: what ``declare`` has given a meaning; None: unknown."""
 
     parent: Scope | None
     state: State
     declarations: Declarations = field(default_factory=Declarations)
     bound: dict[str, Argument] = field(default_factory=dict)
-    values: dict[str, int | None] = field(default_factory=dict)
     record: Record | None = None  # of a class
     namespace: bool = False
     open: bool = False  # a template argument is unknown
+    _declares: Meanings | None = None  # another one each time that its own declarations grow
+    _meanings: Scope | Meanings | None = None
+    _outside: Scope | Meanings | None = None  # what names meant around it when these were found
+    _newer: list[tuple[str, Argument]] = field(default_factory=list)  # what was declared since then
 
     @property
     def semantics(self) -> Semantics:
@@ -76,6 +84,7 @@ class Scope:
 
     def own_declarations(self) -> Declarations:
         """Its own declarations, ready to grow."""
+        self._declares, self._meanings = Meanings(), None
         if self.declarations is _NOTHING:
             self.declarations = Declarations()
         return self.declarations
@@ -134,6 +143,34 @@ class Scope:
         unknown: tuple[Argument, ...] = tuple(None for _ in decl.parameters or ())
         return instance(decl, self, unknown).scope
 
+    # ---- what is declared in the order of the text ---------------------------------------------------------------
+
+    def declare(self, name: str, meaning: Argument) -> None:
+        """From here on ``name`` means this in this scope, and hides what it means around it; None: unknown."""
+        self.bound[name] = meaning
+        self._newer.append((name, meaning))
+
+    def declare_all(self, meanings: Iterable[tuple[str, Argument]]) -> None:
+        for name, meaning in meanings:
+            self.declare(name, meaning)
+
+    @property
+    def meanings(self) -> Scope | Meanings:
+        """A key of what every name means here, by now: what is found out about an expression in one scope holds in all
+        that have the same one, as in the body of a function wherever it is called with arguments of the same types."""
+        if self.parent is None or self.record is not None or self.namespace:
+            return self
+        outside = self.parent.meanings
+        if self._meanings is None or self._outside is not outside:
+            self._outside = self._meanings = outside
+            self._newer = list(self.bound.items())
+            if self._declares is not None:
+                self._meanings = _MEANINGS.of(self.state.store, (outside, "", self._declares), Meanings)
+        for name, meaning in self._newer:
+            self._meanings = _MEANINGS.of(self.state.store, (self._meanings, name, meaning), Meanings)
+        self._newer.clear()
+        return self._meanings
+
     # ---- lookup --------------------------------------------------------------------------------------------------
 
     def lookup(self, name: str) -> int | None:
@@ -145,7 +182,7 @@ class Scope:
         """What an unqualified name means here: most are those of a block, or of a parameter."""
         scope: Scope | None = self
         while scope is not None:
-            if name in scope.values or name in scope.bound:
+            if name in scope.bound:
                 if not self.state.enter():
                     return None
                 self.state.leave()
@@ -212,7 +249,7 @@ class Scope:
         pending: list[Scope] = []  # nominated namespaces, visible from the namespace that holds both
         scope: Scope | None = self
         while scope is not None:
-            if name in scope.values or name in scope.bound:
+            if name in scope.bound:
                 return scope._bound(name, arguments, self)
             decls = scope.declarations
             if decls is _NOTHING and scope.record is None:
@@ -276,9 +313,6 @@ class Scope:
 
     def _bound(self, name: str, arguments: list[tree.Expr] | None, where: Scope) -> Entity:
         """What the scope binds a name to. ``where``: the scope of the template arguments."""
-        if name in self.values:
-            n = self.values[name]
-            return UNKNOWN if n is None else TypedConstant(arithmetic.integer_type(n), n)
         argument = self.bound[name]
         if isinstance(argument, Template) and arguments is not None:
             return where.of(list(argument.found), arguments, "", True)
@@ -507,6 +541,9 @@ class Scope:
         return self.semantics.fit(parameters, [self.argument(each) for each in given], home)
 
 
+_MEANINGS = Query[tuple[Scope | Meanings, str, Argument | Meanings], Meanings](
+    "what names mean, by what they meant before the last declaration"
+)
 _Arguments = tuple[Argument, ...]
 _NAMESPACE = Query[Declarations, Scope]("scope of a namespace")
 _FROM_NAMESPACE = Query[tuple[Scope, str, bool], Entity]("meaning of a name seen from a namespace")

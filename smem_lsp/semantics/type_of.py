@@ -238,7 +238,7 @@ def _fill_enum_values(decl: EnumDecl, scope: Scope, values: dict[str, int | None
         if fixed is not None:
             n = arithmetic.converted(n, fixed, fixed)
         values[each.name] = n
-        inner.bound[each.name] = TypedConstant(fixed or arithmetic.integer_type(n or 0), n)
+        inner.declare(each.name, TypedConstant(fixed or arithmetic.integer_type(n or 0), n))
 
 
 def alias(decl: AliasDecl, scope: Scope) -> Type | None:

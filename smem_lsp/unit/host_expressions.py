@@ -10,7 +10,7 @@ from smem_lsp.ir.host_terms import HostTerm, apply, constant, named, plus
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import VariableDecl, declaration_tree
-from smem_lsp.semantics.entities import Functions, Template, TypedConstant, Undeclared
+from smem_lsp.semantics.entities import UNKNOWN, Functions, Template, TypedConstant, Undeclared
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.function_scope import counts, parameters_of
 from smem_lsp.semantics.scope import Scope
@@ -211,9 +211,9 @@ class Expressions(ABC):
             found = path.read(variable, (), name)
             n = found.term.number if isinstance(found, Number) else None
             if n is not None or variable.type is not None:
-                inner.bound[name] = TypedConstant(variable.type, n)
+                inner.declare(name, TypedConstant(variable.type, n))
             else:
-                inner.values[name] = None
+                inner.declare(name, UNKNOWN)
         return inner or frame.scope
 
     def _name(self, path: Path, expr: tree.Name) -> HostValue | None:

@@ -71,7 +71,6 @@ class Lambdas(Statements):
                 if at in outs:  # a copy, which goes back at the end
                     declarator = replace(declarator, pointers=[])
                     declaration = replace(declaration, declarators=[declarator])
-                scope.values.pop(declarator.name, None)
                 declare_parameters([declaration], scope)
                 if is_pack(declaration):
                     self.declare_pack(path, declaration, declarator, given[at:])
@@ -241,7 +240,7 @@ class Lambdas(Statements):
             known = generic(parsed or (), types)
             constants = [None if n is None else Number(constant(n)) for n in known.numbers]
             self.take_parameters(inner, parsed or (), given or constants)
-            frame.scope.bound.update(known.values)
+            frame.scope.declare_all(known.values.items())
             frame.bound = {**frame.bound, **known.types}
         self.block([inner], frame.body.block(lo, hi))
         self._running.pop()

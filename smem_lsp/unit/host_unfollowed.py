@@ -19,7 +19,8 @@ from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.record_layout import member_type
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Pointer, Record, Reference, Type, plain_type
-from smem_lsp.source import checkpoint
+from smem_lsp.source.budget import pause
+from smem_lsp.source.queries import remembered
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.host_functions import of_library, reading_methods
 from smem_lsp.syntax.parse import Function
@@ -230,11 +231,20 @@ def is_hidden_variable(name: tree.Name, frame: Frame) -> bool:
     return bool(declared or path) and not any("extern" in texts for texts in declared)
 
 
-def nodes_of(root: Any) -> Iterator[Any]:
+def nodes_of(root: Any) -> Sequence[Any]:
     """The nodes of a chunk in pre-order, those of lambdas left out."""
+    return tuple(_nodes(root)) if isinstance(root, list) else _nodes_of(root)
+
+
+@remembered(most=4096)  # a chunk is asked about on each path, and in each turn of a loop
+def _nodes_of(root: Any) -> Sequence[Any]:
+    return tuple(_nodes(root))
+
+
+def _nodes(root: Any) -> Iterator[Any]:
     stack = [] if type(root) in _LEAVES else [root]
     while stack:
-        checkpoint()
+        pause()
         node = stack.pop()
         if isinstance(node, (list, tuple)):
             stack += [each for each in reversed(node) if type(each) not in _LEAVES]

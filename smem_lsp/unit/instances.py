@@ -595,7 +595,7 @@ class _Walk:
             parsed = self.body.chunk("parameters", (base + node.parameters[0], base + node.parameters[1]))
             declare_parameters(parsed or (), self.scope)
             known = generic(parsed or (), types)
-            self.scope.bound.update(known.values)
+            self.scope.declare_all(known.values.items())
             self.bound = {**bound, **known.types}
         self._block(self.body.block(base + node.body[0], base + node.body[1]))
         self.scope, self.base, self.bound = outer, base, bound

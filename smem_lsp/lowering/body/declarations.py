@@ -57,7 +57,7 @@ from smem_lsp.lowering.state.local_scope import (
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import AliasDecl, ClassDecl
-from smem_lsp.semantics.entities import Functions, Template, TypedConstant
+from smem_lsp.semantics.entities import UNKNOWN, Functions, Template, TypedConstant
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.local_declarations import declare_constants, declare_statement
 from smem_lsp.semantics.scope import Scope
@@ -204,7 +204,7 @@ def _declare_one(
             meaning = objects.as_declared(ctx, meaning, declaration, declarator, constants)
             scope.names[declarator.name] = meaning
             constants = scope.declare_constants()
-            constants.bound[declarator.name] = TypedConstant(_bound_type(declarator, scope))
+            constants.declare(declarator.name, TypedConstant(_bound_type(declarator, scope)))
             return
     if isinstance(initializer, tree.Braces) and declarator.dims and "*" in declarator.pointers:
         _declare_pointers(ctx, declaration, declarator, initializer, scope)
@@ -277,8 +277,7 @@ def _declare_kept(
     record = ctx.variables.objects[made.index].record
     scope.names[declarator.name] = kept
     constants = scope.declare_constants()
-    constants.values.pop(declarator.name, None)
-    constants.bound[declarator.name] = TypedConstant(record)
+    constants.declare(declarator.name, TypedConstant(record))
     if not _is_reference(ctx, declaration, declarator, scope):
         lifetimes.elide(ctx, kept)
         where = tree.Name(max(declarator.name_at, 0), max(declarator.name_at, 0) + 1, declarator.name)
@@ -412,9 +411,7 @@ def _of_deduced_template(
     listed = initializer.items if isinstance(initializer, tree.Braces) else [initializer]
     record = objects.deduced(declaration.names[0], [each for each in listed if each is not None], scope)
     if record is not None:
-        constants = scope.declare_constants()
-        constants.values.pop(declarator.name, None)
-        constants.bound[declarator.name] = TypedConstant(record)
+        scope.declare_constants().declare(declarator.name, TypedConstant(record))
     return record
 
 
@@ -430,9 +427,7 @@ def _deduced_class(
         return None
     record = objects.followed(expression_types.of(ctx, initializer, scope))
     if record is not None:
-        constants = scope.declare_constants()
-        constants.values.pop(declarator.name, None)
-        constants.bound[declarator.name] = TypedConstant(record)
+        scope.declare_constants().declare(declarator.name, TypedConstant(record))
     return record
 
 
@@ -806,8 +801,7 @@ def _bind_members(
     constants = scope.declare_constants()
     for name, field in zip(names, fields):
         scope.names[name] = ctx.variables.objects[bound.index].members[field.name]
-        constants.values.pop(name, None)
-        constants.bound[name] = TypedConstant(field.type)
+        constants.declare(name, TypedConstant(field.type))
     return True
 
 
@@ -825,7 +819,7 @@ def _declare_bindings(
     for name in _bound_names(ctx, declarator):
         variable = ctx.variables.declare(name)
         scope.names[name] = Variable(variable, plain=False, bound=bound)
-        scope.declare_constants().values[name] = None
+        scope.declare_constants().declare(name, UNKNOWN)
         ctx.assign(variable, ctx.out.fresh())
 
 

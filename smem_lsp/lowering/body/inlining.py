@@ -512,7 +512,7 @@ def _typed(
     if known.type is None and "auto" in parameter.words and "*" not in parameter.pointers:
         kind = plain_type(_argument_type(ctx, argument, scope))
         if isinstance(kind, Scalar | Enum):
-            constants.bound[parameter.name] = TypedConstant(kind)
+            constants.declare(parameter.name, TypedConstant(kind))
     if not isinstance(known.type, Reference) or parameter.reference or parameter.declaration is None:
         return parameter
     declarator = replace(declarator, pointers=[*declarator.pointers, "&"])
@@ -658,7 +658,7 @@ def _bind_object(
     if parameter.words == ["auto"] and not parameter.pointers:
         record = objects.followed(expression_types.of(ctx, argument, scope))
         if record is not None and parameter.name:
-            inner.declare_constants().bound[parameter.name] = TypedConstant(record)
+            inner.declare_constants().declare(parameter.name, TypedConstant(record))
     if record is None:
         return False
     if given is not None and known is not None and known.record == record:

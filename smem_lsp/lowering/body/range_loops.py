@@ -9,6 +9,7 @@ from smem_lsp.lowering.body import expression_types, expressions, implicit_calls
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope, Variable, View
+from smem_lsp.semantics.entities import UNKNOWN
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.types import Array, Record, plain_type
 from smem_lsp.syntax import tree
@@ -73,6 +74,6 @@ def _unknown(ctx: Context, node: tree.For, head: tree.RangeFor, scope: LocalScop
         for declarator in head.declaration.declarators:
             variable = ctx.variables.declare(declarator.name)
             scope.names[declarator.name] = Variable(variable)
-            scope.declare_constants().values[declarator.name] = None
+            scope.declare_constants().declare(declarator.name, UNKNOWN)
             ctx.assign(variable, ctx.lost_address(held))
     statements.loop_of_unknown(ctx, node, scope)

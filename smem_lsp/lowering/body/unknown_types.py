@@ -201,9 +201,7 @@ def _means_more(spelling: str, scope: LocalScope) -> bool:
     inner = (each for each in scope.outwards() if each.parent is not None and each.parent.parent is not None)
     of_blocks = (each.constants for each in inner if each.constants is not None)
     return any(
-        not names.isdisjoint(found)
-        for each in of_blocks
-        for found in (each.declarations.names, each.bound, each.values)
+        not names.isdisjoint(found) for each in of_blocks for found in (each.declarations.names, each.bound)
     )
 
 

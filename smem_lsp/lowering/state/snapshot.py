@@ -122,7 +122,7 @@ class Snapshot:
         declared = frozenset(name for name, each in scope.names.items() if meant.get(name) is not each)
         constants = scope.constants
         if constants is not None and not (
-            constants.declares_nothing and names.keys() | declared >= constants.values.keys()
+            constants.declares_nothing and names.keys() | declared >= constants.bound.keys()
         ):
             return None
         first = len(self.parts["limits"].found)
