@@ -15,7 +15,7 @@ from smem_lsp.analysis.values.sums import added, sum_of
 from smem_lsp.engine.measured import Measured, broken_promise, is_covered, lost
 from smem_lsp.engine.report import Report
 from smem_lsp.facts.partition import PartitionLayouts
-from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.model import Fix, cannot
 from smem_lsp.fixes.registry import CURES
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import (
@@ -66,7 +66,7 @@ def as_compiled(fix: Fix, finding: Finding, report: Report, measured: Measured) 
             return replace(_withdrawn(fix, why), broken=broken)
     if after and all(is_covered(facts, after) for facts in instances):
         return fix
-    return replace(fix, title=f"{fix.title}; unconfirmed")
+    return replace(fix, words=replace(fix.words, assumed=(*fix.words.assumed, "unconfirmed")))
 
 
 def as_planned(fix: Fix, finding: Finding, report: Report, again: Callable[[str], Report]) -> Fix:
@@ -296,5 +296,5 @@ def new_findings(
 
 
 def _withdrawn(fix: Fix, why: str) -> Fix:
-    what, _, _ = fix.title.partition(":")
-    return Fix(f"Cannot {what[0].lower()}{what[1:]}: {why}", Safety.DISPLAY, ())
+    what = fix.words.what
+    return cannot(f"{what[0].lower()}{what[1:]}", why)

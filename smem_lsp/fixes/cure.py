@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Remedy
@@ -59,8 +59,8 @@ def assuming(facts: KernelFacts, title: str, edits: tuple[TextEdit, ...], *, pro
         assumed.append("not proved for every block and input")
     if kernel.instance is not None and (kernel.siblings or kernel.more_instances):
         assumed.append(f"checked for {kernel.instance}")
-    title += f" ({', '.join(assumed)})" if assumed else ""
-    return Fix(title, Safety.UNSAFE if assumed else Safety.SAFE, edits)
+    checked = (", ".join(assumed),) if assumed else ()
+    return Fix(Title(title, checked=checked), Safety.UNSAFE if assumed else Safety.SAFE, edits)
 
 
 def conditional_words(facts: KernelFacts, source: SourceText) -> list[str]:

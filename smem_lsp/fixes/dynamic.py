@@ -9,7 +9,7 @@ from smem_lsp.fixes.cure import CheckedKernel, Cure
 from smem_lsp.fixes.declarations import Refused, element_type, indentation, require_editable
 from smem_lsp.fixes.launches import configuration
 from smem_lsp.fixes.merge import whole
-from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.ir.nodes import AddressSpace, LaunchSite
 from smem_lsp.rules.model import MoveToDynamic
 from smem_lsp.source import SourceText, Span, TextEdit
@@ -57,8 +57,9 @@ def _fix(remedy: MoveToDynamic, at: CheckedKernel) -> Fix:
     assert facts.declared is not None
     launches = "1 launch" if len(kernel.launches) == 1 else f"{len(kernel.launches)} launches"
     before, limit = facts.total(facts.declared.bytes), facts.static_limit // 1024
-    title = (
-        f"Move {before:,} B to dynamic shared memory (limit {limit} KiB) and raise the limit at {launches}"
+    title = Title(
+        f"Move {before:,} B to dynamic shared memory",
+        detail=f" (limit {limit} KiB) and raise the limit at {launches}",
     )
     return Fix(title, Safety.UNSAFE, tuple(sorted(edits)), 0)
 

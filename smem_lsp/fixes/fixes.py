@@ -8,7 +8,7 @@ from dataclasses import replace
 from smem_lsp.fixes.cure import CheckedKernel
 from smem_lsp.fixes.declarations import Refused
 from smem_lsp.fixes.host_calls import change_host
-from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.model import Fix, Safety, cannot
 from smem_lsp.fixes.registry import CURES
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.rules import ground
@@ -27,15 +27,14 @@ def fixes_for(finding: Finding, kernels: Sequence[KernelFacts], unit: Translatio
     checked, cure = CheckedKernel(kernels[remedy.kernel], kernels, unit), CURES[type(remedy)]
     try:
         return (_checked_through(checked.kernel, cure.fix(remedy, checked)),)
-    except Refused as refusal:
+    except Refused as why:
         task = cure.task(remedy, checked.kernel)
-        return (Fix(f"Cannot {task}: {refusal}", Safety.DISPLAY, ()),)
+        return (cannot(task, why),)
 
 
 def _checked_through(kernel: Kernel, fix: Fix) -> Fix:
     """A fix that was not checked for all files that include a header is not safe, and says so."""
     if not kernel.through or fix.safety is Safety.DISPLAY:
         return fix
-    return replace(
-        fix, title=f"{fix.title} (checked {ground.through(kernel.contexts)})", safety=Safety.UNSAFE
-    )
+    checked = (*fix.words.checked, f"checked {ground.through(kernel.contexts)}")
+    return replace(fix, words=replace(fix.words, checked=checked), safety=Safety.UNSAFE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smem_lsp.fixes.declarations import indentation
-from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.rules.model import ChangeHost, HostCall
 from smem_lsp.source import SourceText, Span, TextEdit
 from smem_lsp.syntax.lexer import comments
@@ -14,7 +14,7 @@ def change_host(remedy: ChangeHost, source: SourceText) -> Fix:
     stream of the last use change no result."""
     edits = [edit for call in remedy.calls for edit in _inserted(call, source)]
     edits += [TextEdit(span, text) for span, text in remedy.arguments]
-    return Fix(remedy.title, Safety.SAFE, tuple(edits))
+    return Fix(Title(remedy.title), Safety.SAFE, tuple(edits))
 
 
 def _inserted(call: HostCall, source: SourceText) -> list[TextEdit]:

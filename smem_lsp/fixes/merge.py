@@ -20,7 +20,7 @@ from smem_lsp.fixes.declarations import Refused, require_editable
 from smem_lsp.fixes.guest import merge_into_host
 from smem_lsp.fixes.instances import aligned_for_all, require_right_in
 from smem_lsp.fixes.layout import Group, GroupRewrite, layout_after, needed_alignment
-from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.model import Fix, Safety, Title, cannot
 from smem_lsp.fixes.phases import merge_as_union
 from smem_lsp.fixes.reorder import reorder
 from smem_lsp.ir.nodes import Buffer, Kernel, Place, walk
@@ -66,8 +66,8 @@ def merge_fix(
         )
         edits += insert_last_wait(undrained, source, barriers) if remedy.waits else barriers
         _require_disjoint(edits)
-    except Refused as refusal:
-        return Fix(f"Cannot {what}: {refusal}", Safety.DISPLAY, ())
+    except Refused as why:
+        return cannot(what, why)
     assumptions = [*map(str, facts.assumptions(candidate)), *conditional_words(facts, source)]
     count = len(candidate.plan.barriers)
     if candidate.plan.cost > count:
@@ -79,10 +79,12 @@ def merge_fix(
         added += " and a wait for its copies"
     before = facts.total(facts.declared.bytes)
     promised = facts.total(after.bytes)
-    title = f"{what[0].upper()}{what[1:]}: {before:,} → {promised:,} B, {added}"
-    if remedy.benefit:
-        title += f", {remedy.benefit}"
-    title += "".join(f"; {words}" for words in assumptions)
+    title = Title(
+        f"{what[0].upper()}{what[1:]}",
+        f"{before:,} → {promised:,} B",
+        price=f", {added}, {remedy.benefit}" if remedy.benefit else f", {added}",
+        assumed=tuple(assumptions),
+    )
     return Fix(title, Safety.UNSAFE if assumptions else Safety.SAFE, tuple(sorted(edits)), promised)
 
 

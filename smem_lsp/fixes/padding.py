@@ -12,7 +12,7 @@ from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.fixes.cure import CheckedKernel, Cure
 from smem_lsp.fixes.declarations import Refused, require_editable
 from smem_lsp.fixes.layout import layout_after, needed_alignment
-from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel
 from smem_lsp.rules.cause_words import causes
@@ -54,15 +54,18 @@ def _fix(remedy: PadRows, at: CheckedKernel) -> Fix:
     promised = bytes_with(facts, items)
     step = best_step(facts, facts.static_bytes, promised)
     dims = "".join(f"[{text}]" for text in (*buffer.dims_text[:-1], edit.text))
-    title = f"Pad {buffer.name}{dims}: {facts.static_bytes:,} → {promised:,} B, {remedy.effect}"
-    title += "" if step is None else f", {step.with_launch()}"
     if kernel.conditional:
         line = source.line_number(kernel.conditional[0].start)
         assumed.append(f"the other branches of #if (line {line}) were not checked")
     if kernel.more_instances is not None:
         assumed.append(f"checked for {kernel.instance}")
     assumed += causes(kernel.open(Opens.ANYTHING))
-    title += "".join(f"; {words}" for words in assumed)
+    title = Title(
+        f"Pad {buffer.name}{dims}",
+        f"{facts.static_bytes:,} → {promised:,} B",
+        price=f", {remedy.effect}" + ("" if step is None else f", {step.with_launch()}"),
+        assumed=tuple(map(str, assumed)),
+    )
     return Fix(title, Safety.UNSAFE if assumed else Safety.SAFE, (edit,), promised)
 
 

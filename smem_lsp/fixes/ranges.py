@@ -18,7 +18,7 @@ from smem_lsp.fixes.cure import CheckedKernel, Cure, conditional_words
 from smem_lsp.fixes.declarations import Refused
 from smem_lsp.fixes.launches import fewer_bytes
 from smem_lsp.fixes.local_pointers import names_in, require_aliases
-from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.fixes.moved_pointers import moved_pointers, pointers_of
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import merged_buffers
@@ -61,13 +61,16 @@ def _fix(remedy: MoveRanges, at: CheckedKernel) -> Fix:
             f"nothing is saved until the launches, which are not in this file, pass {found.after:,} B"
         )
     assumptions += [*passed.assumed, *passed.still]
-    title = f"{found.title}: {found.before:,} → {found.after:,} B of dynamic shared memory"
     added, cost = len(found.candidate.plan.barriers), found.candidate.plan.cost
-    if added:
-        title += f", {plural(added, 'barrier')} added"
     if cost > added:
         assumptions.append(f"a barrier inside a loop: {cost} executions per block")
-    title += "".join(f"; {each}" for each in assumptions)
+    title = Title(
+        found.what,
+        f"{found.before:,} → {found.after:,} B",
+        " of dynamic shared memory",
+        f", {plural(added, 'barrier')} added" if added else "",
+        tuple(map(str, assumptions)),
+    )
     edits = tuple(sorted({*found.edits, *passed.edits}))
     return Fix(title, Safety.UNSAFE if assumptions else Safety.SAFE, edits)
 
@@ -77,7 +80,7 @@ class _Moved:
     """Pointers that start elsewhere. ``before`` and ``after``: bytes of all ranges; ``constants``: what the pointers
     are counted with."""
 
-    title: str
+    what: str
     candidate: Candidate
     before: int
     after: int

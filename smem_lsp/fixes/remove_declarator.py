@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smem_lsp.fixes.cure import CheckedKernel, Cure
 from smem_lsp.fixes.declarations import declared_with, replace_declarators, require_editable
-from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.rules.model import RemoveDeclarator
 
 
@@ -13,7 +13,7 @@ def _fix(remedy: RemoveDeclarator, at: CheckedKernel) -> Fix:
     buffer = buffers[remedy.buffer]
     require_editable(at.kernel, at.source, buffer)
     edits = replace_declarators(at.source, declared_with(at.kernel, buffer), {buffer.index}, ())
-    return Fix(f"Remove the declaration of `{buffer.name}`", Safety.SAFE, tuple(sorted(edits)))
+    return Fix(Title(f"Remove the declaration of `{buffer.name}`"), Safety.SAFE, tuple(sorted(edits)))
 
 
 CURE = Cure(RemoveDeclarator, lambda remedy, kernel: f"remove `{kernel.buffers[remedy.buffer].name}`", _fix)

@@ -15,7 +15,7 @@ from smem_lsp.fixes.declarations import (
     statement_of,
 )
 from smem_lsp.fixes.layout import layout_after, needed_alignment
-from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.model import Fix, Safety, Title, cannot
 from smem_lsp.ir.nodes import Buffer
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import titled
@@ -31,13 +31,13 @@ def reorder(
     """The fix for another order of declarations; where it is refused, a display fix whose title is the reason."""
     try:
         return reorder_fix(facts, source, order, siblings)
-    except Refused as refusal:
+    except Refused as why:
         buffers = [facts.kernel.buffers[item.index] for item in facts.items]
         more = len(buffers) - _MOST_NAMES
         shown = (
             titled(facts, buffers) if more <= 1 else f"{titled(facts, buffers[:_MOST_NAMES])} and {more} more"
         )
-        return Fix(f"Cannot reorder {shown}: {refusal}", Safety.DISPLAY, ())
+        return cannot(f"reorder {shown}", why)
 
 
 def reorder_fix(
@@ -62,7 +62,7 @@ def reorder_fix(
         if there is not here:
             edits.append(TextEdit(_line(source, here), source.slice(_line(source, there))))
     names = titled(facts, [facts.kernel.buffers[index] for index in order])
-    return Fix(f"Reorder {names}: {before:,} → {promised:,} B", Safety.SAFE, tuple(edits), promised)
+    return Fix(Title(f"Reorder {names}", f"{before:,} → {promised:,} B"), Safety.SAFE, tuple(edits), promised)
 
 
 def _laid(facts: KernelFacts, places: Mapping[Span, int]) -> Plan:

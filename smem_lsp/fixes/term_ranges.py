@@ -16,7 +16,7 @@ from smem_lsp.fixes.local_pointers import (
     local_pointers,
     require_aliases,
 )
-from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.fixes.pointers_in_terms import function_of, moved_in_terms
 from smem_lsp.ir.nodes import AddressSpace
 from smem_lsp.rules.cause_words import bare
@@ -33,7 +33,7 @@ _SMALL = 1 << 20  # so many times the threads of a block are no overflow
 
 @dataclass(frozen=True, slots=True)
 class _Moved:
-    title: str
+    what: str
     plan: TermPlan
     edits: tuple[TextEdit, ...]
     natural: frozenset[str]  # sizes that may not be negative
@@ -63,13 +63,16 @@ def _fix(remedy: MoveTermRanges, at: CheckedKernel) -> Fix:
             f"nothing is saved until the launches, which are not in this file, pass {less} B less"
         )
     assumptions += passed.still
-    title = f"{found.title}: {plan.words} of dynamic shared memory{plan.below}"
     barriers, cost = len(plan.candidate.plan.barriers), plan.candidate.plan.cost
-    if barriers:
-        title += f", {plural(barriers, 'barrier')} added"
     if cost > barriers:
         assumptions.append(f"a barrier inside a loop: {cost} executions per block")
-    title += "".join(f"; {each}" for each in assumptions)
+    title = Title(
+        found.what,
+        plan.words,
+        f" of dynamic shared memory{plan.below}",
+        f", {plural(barriers, 'barrier')} added" if barriers else "",
+        tuple(map(str, assumptions)),
+    )
     edits = tuple(sorted({*found.edits, *passed.edits}))
     return Fix(title, Safety.UNSAFE if assumptions else Safety.SAFE, edits)
 
@@ -98,8 +101,8 @@ def _moved(facts: KernelFacts, unit: TranslationUnit, number: int) -> _Moved:
     applied = plan.partition.applied(kernel)
     sharing = [[applied.buffers[index] for index in column] for column in plan.columns if len(column) > 1]
     edits += insert_barriers(applied, source, plan.candidate.plan.barriers, sharing)
-    title = f"Move {', '.join(moved)} in {base.name}"
-    return _Moved(title, plan, tuple(edits), _natural(plan, function), _are_small(plan))
+    what = f"Move {', '.join(moved)} in {base.name}"
+    return _Moved(what, plan, tuple(edits), _natural(plan, function), _are_small(plan))
 
 
 def _by_pointer(plan: TermPlan) -> tuple[dict[str, Sum], dict[str, Sum]]:

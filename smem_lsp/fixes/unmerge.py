@@ -16,7 +16,7 @@ from smem_lsp.analysis.storage.dynamic_ranges import Range
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.fixes.cure import CheckedKernel, Cure
 from smem_lsp.fixes.declarations import Refused
-from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.fixes.union_text import members_of
 from smem_lsp.fixes.unmerge_ranges import unmerge_assumptions, unmerged_ranges
 from smem_lsp.fixes.unmerge_terms import unmerged_in_terms
@@ -54,15 +54,18 @@ def _fix(remedy: Unmerge, at: CheckedKernel) -> Fix:
     edits = _edits(facts.kernel, at.source, base, divided)
     before = facts.static_bytes
     names = listed([f"`{each.name}`" for each in divided.partition.ranges])
-    title = f"Unmerge {names.replace('`', '')}: {before:,} → {after:,} B"
     steps = [
         f"{old} → {new} blocks/SM on {row.arch}"
         for row in facts.occupied
         if (old := facts.blocks(row, before or 0)) != (new := facts.blocks(row, after))
     ]
-    title += "".join(f", {words}" for words in steps[:1])
     assumed = unmerge_assumptions(facts, divided)
-    title += "".join(f"; {words}" for words in assumed)
+    title = Title(
+        f"Unmerge {names.replace('`', '')}",
+        f"{before:,} → {after:,} B",
+        price="".join(f", {words}" for words in steps[:1]),
+        assumed=tuple(assumed),
+    )
     return Fix(title, Safety.UNSAFE if assumed else Safety.SAFE, edits, after)
 
 

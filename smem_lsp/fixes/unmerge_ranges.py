@@ -15,7 +15,7 @@ from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.fixes.cure import CheckedKernel, conditional_words
 from smem_lsp.fixes.declarations import Refused
 from smem_lsp.fixes.launches import fewer_bytes
-from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.fixes.moved_pointers import moved_pointers
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import checkpoint, listed
@@ -50,9 +50,13 @@ def unmerged_ranges(at: CheckedKernel) -> Fix:
     if passed.still:
         raise Refused(passed.still[0])
     names = listed([each.name for each in ranges])
-    title = f"Unmerge {names} in {base.name}: {before:,} → {after:,} B of dynamic shared memory"
     assumed = [*unmerge_assumptions(facts, divided), *passed.assumed, *conditional_words(facts, unit.source)]
-    title += "".join(f"; {words}" for words in assumed)
+    title = Title(
+        f"Unmerge {names} in {base.name}",
+        f"{before:,} → {after:,} B",
+        " of dynamic shared memory",
+        assumed=tuple(assumed),
+    )
     return Fix(title, Safety.UNSAFE if assumed else Safety.SAFE, tuple(sorted({*edits, *passed.edits})))
 
 

@@ -11,7 +11,7 @@ from smem_lsp.fixes.bytes_in_terms import more_bytes_in_terms
 from smem_lsp.fixes.cure import CheckedKernel, conditional_words
 from smem_lsp.fixes.declarations import Refused
 from smem_lsp.fixes.local_pointers import local_pointers
-from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.fixes.pointers_in_terms import function_of, moved_in_terms
 from smem_lsp.ir.nodes import AddressSpace
 from smem_lsp.source import listed
@@ -39,8 +39,12 @@ def unmerged_in_terms(at: CheckedKernel, purposes: TermPurposes) -> Fix:
         raise Refused(passed.still[0])
     before, after = spelled(purposes.passed), spelled(added(purposes.passed, purposes.more))
     names = [f"`{name}`" for name in purposes.names]
-    title = f"Unmerge {listed(names).replace('`', '')} in {base.name}: {before} → {after} B of dynamic shared memory"
     assumed = [f"right unless one of {listed(names)} is read for what others have left"]
     assumed += ["assumes that no size overflows", *conditional_words(facts, unit.source)]
-    title += "".join(f"; {words}" for words in assumed)
+    title = Title(
+        f"Unmerge {listed(names).replace('`', '')} in {base.name}",
+        f"{before} → {after} B",
+        " of dynamic shared memory",
+        assumed=tuple(assumed),
+    )
     return Fix(title, Safety.UNSAFE, tuple(sorted({*edits, *passed.edits})))

@@ -28,7 +28,7 @@ def fix_title(fix: Fix, finding: Finding, facts: KernelFacts) -> str:
             end = f": {_saved(facts, fix)}{price}{doubt}"
             return f"Merge {_names(_merged(facts, remedy), LONGEST - len('Merge ') - len(end))}{end}"
         case Unmerge() if facts.kernel.buffers[remedy.buffer].space is AddressSpace.DYNAMIC:
-            return _clipped(fix.title.partition(" of dynamic shared memory")[0], doubt)
+            return _clipped(fix.words.main, doubt)
         case Unmerge():
             end = f": {_saved(facts, fix)}{doubt}"
             divided = next(each for each in facts.class_partitions if each.partition.base == remedy.buffer)
@@ -44,10 +44,9 @@ def fix_title(fix: Fix, finding: Finding, facts: KernelFacts) -> str:
             words = facts.term_plans[remedy.number].words
             return _clipped(f"Move ranges of {_dynamic(facts)}: {words}", doubt)
         case InsertBarrier():
-            return _clipped(fix.title.partition(" (assumes")[0].partition(" (not proved")[0], doubt)
+            return _clipped(fix.words.main, doubt)
         case _:
-            head = fix.title.partition("; ")[0]
-            return _clipped(head if len(head) <= LONGEST else head.partition(" (")[0], doubt)
+            return _clipped(fix.words.brief(LONGEST), doubt)
 
 
 def merge_words(facts: KernelFacts, finding: Finding) -> str:

@@ -13,7 +13,7 @@ from toy_engine import toy_check
 from smem_lsp.cli.fix_policy import FixPolicy
 from smem_lsp.cli.fixing import choose_edits, fix_text
 from smem_lsp.engine.report import Report
-from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.rules.model import Finding, Severity
 from smem_lsp.source import SourceText, Span, TextEdit
 
@@ -118,7 +118,7 @@ def report(text: str, *fixes: tuple[Span, tuple[TextEdit, ...]]) -> Report:
         findings,
         (),
         base.statistics,
-        lambda finding, _: (Fix("", Safety.SAFE, by_span[finding.span]),),
+        lambda finding, _: (Fix(Title(""), Safety.SAFE, by_span[finding.span]),),
     )
 
 

@@ -11,7 +11,7 @@ import types
 
 from smem_lsp.config import Config
 from smem_lsp.engine.report import FileStatistics, Report
-from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.rules.model import Finding, Rule, Severity
 from smem_lsp.source import FileReader, SourceText, Span, TextEdit
 
@@ -44,7 +44,7 @@ def toy_check(
 
     def fixes(finding: Finding, _: Report) -> tuple[Fix, ...]:
         safety = WORDS[source.slice(finding.span)][2]
-        return () if safety is None else (Fix("delete it", safety, (TextEdit(finding.span, ""),)),)
+        return () if safety is None else (Fix(Title("delete it"), safety, (TextEdit(finding.span, ""),)),)
 
     return Report(source, tuple(findings), (), FileStatistics(source.line_count(), 1, 5, 1), fixes)
 

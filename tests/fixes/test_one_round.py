@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.fixes.one_round import Offer, one_round
 from smem_lsp.rules.model import Finding, InsertBarrier, Remedy, RemoveBarrier, Severity
 from smem_lsp.source import Span, TextEdit
@@ -11,7 +11,7 @@ from smem_lsp.source import Span, TextEdit
 def offer(code: str, at: int, remedy: Remedy, *spans: tuple[int, int]) -> Offer:
     edits = tuple(TextEdit(Span(*span), "") for span in spans)
     finding = Finding(code, "", Span(at, at + 1), Severity.WARNING, remedy=remedy)
-    return finding, Fix("", Safety.SAFE, edits)
+    return finding, Fix(Title(""), Safety.SAFE, edits)
 
 
 REMOVED = offer("SMEM204", 10, RemoveBarrier(0, 1), (10, 20))

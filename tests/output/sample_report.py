@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
-from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
@@ -162,7 +162,7 @@ def gemm_findings(text: str = GEMM) -> tuple[Finding, ...]:
 def merge_fix(text: str = GEMM) -> Fix:
     line = "  __shared__ float Cs[BM][BM];\n"
     return Fix(
-        "Put `Cs` in the bytes of `As` and `Bs`",
+        Title("Put `Cs` in the bytes of `As` and `Bs`"),
         Safety.SAFE,
         (TextEdit(span_of(text, line), "  auto& Cs = merged;\n"),),
     )

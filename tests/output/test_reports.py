@@ -10,7 +10,7 @@ import jsonschema
 from sample_report import GEMM, NAMES, gemm_report, make_report, span_of
 
 from smem_lsp.engine import check
-from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.output import concise, full, json_, json_document
 from smem_lsp.output.style import Style
@@ -48,7 +48,7 @@ warning[SMEM301]: `Cs` can reuse `As`, `Bs` (dead after the barrier at 10): 8,19
 
 
 def test_full_marks_what_a_fix_promises() -> None:
-    fixes = (Fix("merge", Safety.UNSAFE, ()), Fix("too many uses", Safety.DISPLAY, ()))
+    fixes = (Fix(Title("merge"), Safety.UNSAFE, ()), Fix(Title("too many uses"), Safety.DISPLAY, ()))
     report = make_report("s;\n", (finding(Span(0, 1)),), lambda *_: fixes)
     assert "= fix: merge (unsafe)\n" in full.render(report)
     assert "= fix: too many uses (by hand)\n" in full.render(report)
