@@ -9,7 +9,7 @@ from smem_lsp.rules.cause_words import cause, maybe
 
 def left_open(kernel: Kernel, what: Opens) -> tuple[str, ...]:
     """Why some of that is not known of ``kernel``."""
-    return tuple(map(cause, kernel.open(what)))
+    return tuple(str(cause(each)) for each in kernel.open(what))
 
 
 def unknown(kernel: Kernel) -> tuple[str, ...]:

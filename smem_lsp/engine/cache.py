@@ -20,7 +20,6 @@ from smem_lsp.engine.readings import Reading
 from smem_lsp.facts.attempts import Attempts, Limits
 from smem_lsp.facts.stopped import OF_BUDGET, Stopped, Why
 from smem_lsp.ir.author_facts import Stated
-from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nesting import bounded
 from smem_lsp.ir.nodes import Kernel, LaunchSite
 from smem_lsp.ir.shift import Moves, Placement, Places, Replaced, Twice, moves, placeless, shift_kernel
@@ -259,11 +258,9 @@ class PlacedKernel:
         renamed = places[0] != places[1]
         moved = {now.line - then.line for now, then in zip(self.launches, before)}
         own = known.facts.kernel.span
-        quoted = bool(known.facts.kernel.open(Opens.ANYTHING))  # reasons name lines, too
         elsewhere = any(not own.covers(note) for finding in found for note in finding.spans)
         if (
-            quoted
-            or renamed
+            renamed
             or elsewhere
             or len(moved) > 1
             or len(before) != len(self.launches)

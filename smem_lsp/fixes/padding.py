@@ -59,7 +59,7 @@ def _fix(remedy: PadRows, at: CheckedKernel) -> Fix:
         assumed.append(f"the other branches of #if (line {line}) were not checked")
     if kernel.more_instances is not None:
         assumed.append(f"checked for {kernel.instance}")
-    assumed += causes(kernel.open(Opens.ANYTHING))
+    assumed += map(str, causes(kernel.open(Opens.ANYTHING)))
     title = Title(
         f"Pad {buffer.name}{dims}",
         f"{facts.static_bytes:,} → {promised:,} B",

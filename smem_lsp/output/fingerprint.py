@@ -8,9 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from smem_lsp.rules.model import Finding
 from smem_lsp.rules.words import Line, Words
-from smem_lsp.source.regex import regex
 
-_LINE = regex(r"\b(lines? )\d+(?:(?:, | and |–|-)\d+)*")
 _HIDDEN = "…"
 
 
@@ -18,8 +16,7 @@ def lasting_words(finding: Finding) -> str:
     """The message, with ``…`` for each number of a line."""
     words = finding.words
     parts = words.parts if isinstance(words, Words) else (words,)
-    text = "".join(_HIDDEN if isinstance(part, Line) else part for part in parts)
-    return _LINE.sub(rf"\1{_HIDDEN}", text)
+    return "".join(_HIDDEN if isinstance(part, Line) else part for part in parts)
 
 
 def fingerprints(findings: Iterable[Finding]) -> Iterator[str]:

@@ -148,7 +148,7 @@ def kernel_object(source: SourceText, report: KernelReport) -> JsonObject:
         "unknown": {
             "accesses": kernel.unknown_accesses,
             "barriers": kernel.unknown_barriers,
-            "reasons": [*causes(kernel.open(Opens.ACCESSES)), *_unsure_bytes(report)],
+            "reasons": [*map(str, causes(kernel.open(Opens.ACCESSES))), *_unsure_bytes(report)],
             "ranges": [
                 {"line": each.line, "reason": bare(each)} for each in report.dynamic_refusals[:_MOST_REASONS]
             ],
@@ -161,7 +161,7 @@ def _unsure_bytes(report: KernelReport) -> Iterator[str]:
     kernel = report.kernel
     yield from (f"the size of {each} is not known" for each in unsized(kernel))
     if kernel.unexact is not None and not report.exact:
-        yield cause(kernel.unexact)
+        yield str(cause(kernel.unexact))
 
 
 def buffer_names(source: SourceText, kernel: Kernel) -> dict[int, str]:

@@ -340,11 +340,8 @@ def _plan(kernel: Kernel, plan: Plan) -> str:
 
 
 def _unknown(facts: KernelFacts) -> Iterator[str]:
-    yield from causes(
-        each
-        for what in (Opens.FLOW, Opens.TEXT, Opens.BYTES, Opens.ACCESSES, Opens.ANYTHING)
-        for each in facts.kernel.open(what)
-    )
+    opening = (Opens.FLOW, Opens.TEXT, Opens.BYTES, Opens.ACCESSES, Opens.ANYTHING)
+    yield from map(str, causes(each for what in opening for each in facts.kernel.open(what)))
 
 
 def _findings(report: Report, facts: KernelFacts) -> Iterator[str]:

@@ -3,47 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from string import Formatter
 
 from smem_lsp.ir.causes import Cause, CauseKind
-from smem_lsp.source import listed
+from smem_lsp.rules.words import Line, Words, listed_words, said
 
 
-def cause(of: Cause) -> str:
+def cause(of: Cause) -> Words:
     """``line 5: what f reaches is not followed``, ``goto at line 5``."""
     return _said(of, placed=True)
 
 
 def bare(of: Cause) -> str:
     """The same without its line: ``what f reaches is not followed``, ``goto``."""
-    return _said(of, placed=False)
+    return str(_said(of, placed=False))
 
 
-def causes(found: Iterable[Cause]) -> list[str]:
+def causes(found: Iterable[Cause]) -> list[Words]:
     """``cause`` of each; what is said in the same words is said once."""
     return list(dict.fromkeys(map(cause, found)))
 
 
 def maybe(of: Cause | None) -> str | None:
-    """``cause``, if there is one."""
-    return None if of is None else cause(of)
+    """``cause`` as text, if there is one."""
+    return None if of is None else str(cause(of))
 
 
-def _said(of: Cause, *, placed: bool) -> str:
-    placed = placed and of.line is not None
-    parts = [_said(each, placed=placed) for each in of.of]
+def _said(of: Cause, *, placed: bool) -> Words:
+    line = Line(of.line) if placed and of.line is not None else None
+    parts = [_said(each, placed=line is not None) for each in of.of]
     if of.kind is CauseKind.EXTENT:
         first, *unbounded = parts
-        why = f": nothing bounds {listed(unbounded)}" if unbounded else ""
-        return f"how far {first} reaches is not known{why}"
-    return _WORDS[of.kind].format(
-        *of.names,
-        of=parts[0] if parts else "",
-        all=", ".join(f"`{name}`" for name in of.names),
-        place=f"line {of.line}" if placed else "it",
-        before=f"line {of.line}: " if placed else "",
-        at=f" at line {of.line}" if placed else "",
-        here=f" (line {of.line})" if placed else "",
-    )
+        why = said(": nothing bounds ", listed_words(unbounded)) if unbounded else ""
+        return said("how far ", first, " reaches is not known", why)
+    fields: dict[str, str | Words] = {
+        "of": parts[0] if parts else "",
+        "all": ", ".join(f"`{name}`" for name in of.names),
+        "place": "it" if line is None else said("line ", line),
+        "before": "" if line is None else said("line ", line, ": "),
+        "at": "" if line is None else said(" at line ", line),
+        "here": "" if line is None else said(" (line ", line, ")"),
+    }
+    found: list[str | Words] = []
+    for text, field, _, _ in Formatter().parse(_WORDS[of.kind]):
+        found.append(text)
+        if field is not None:
+            found.append(of.names[int(field)] if field.isdigit() else fields[field])
+    return said(*found)
 
 
 _WORDS = {

@@ -299,7 +299,7 @@ class KernelFacts:
     def assumptions(self, candidate: Candidate, *, of_instance: bool = True) -> tuple[Words, ...]:
         """What a plan rests on, in words for titles. ``of_instance``: that it was checked for one, too."""
         kernel = self.kernel
-        found = [said(each) for each in cause_words.causes(kernel.open(Opens.ANYTHING))]
+        found = cause_words.causes(kernel.open(Opens.ANYTHING))
         found += [said(f"{each.names[0]} is not in sight") for each in kernel.open(Opens.UNDECLARED)]
         if of_instance and kernel.instance is not None and (kernel.siblings or kernel.more_instances):
             found.insert(0, said(f"checked for {kernel.instance}"))

@@ -7,14 +7,14 @@ calls nothing is an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from smem_lsp.analysis.decision.size_sets import SizeCondition
 from smem_lsp.analysis.values.block_shape import BlockShape, Ground
 from smem_lsp.ir.nodes import Context, Dims, Kernel, LaunchSite
 from smem_lsp.rules.decision_words import when
 from smem_lsp.rules.model import Severity
-from smem_lsp.rules.words import Line, Words, said
+from smem_lsp.rules.words import Line, Words, listed_words, said
 from smem_lsp.source import plural
 from smem_lsp.source.record import dataclass
 
@@ -83,8 +83,8 @@ def blocks(kernel: Kernel, ground: Ground) -> Words:
     shapes = list(ground.named)
     if len(shapes) > 1 and ground.all_named:
         words = f"each of the {len(shapes)} blocks that are launched: "
-        return said(words, *_joined([_bare(kernel, shape) for shape in shapes]))
-    return said("the ", *_joined([_bare(kernel, shape) for shape in shapes]))
+        return said(words, listed_words([_bare(kernel, shape) for shape in shapes]))
+    return said("the ", listed_words([_bare(kernel, shape) for shape in shapes]))
 
 
 def block(kernel: Kernel, shape: BlockShape) -> Words:
@@ -94,13 +94,6 @@ def block(kernel: Kernel, shape: BlockShape) -> Words:
 
 def _bare(kernel: Kernel, shape: BlockShape) -> Words:
     return said(f"{dims_words(shape.dims)} block ", source(kernel, shape))
-
-
-def _joined(parts: list[Words]) -> Iterator[Words | str]:
-    for number, part in enumerate(parts):
-        if number:
-            yield " and " if number == len(parts) - 1 else ", "
-        yield part
 
 
 def dims_words(dims: Dims) -> str:

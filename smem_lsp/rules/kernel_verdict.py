@@ -335,7 +335,8 @@ def _assumed(facts: KernelFacts, verdicts: Sequence[Verdict]) -> Iterator[str]:
     for each in verdicts:
         yield from map(assumed, each.assumes)
         taken = facts.kernel.open(Opens.ASSUMED)
-        yield from map(cause_words.cause, sorted(taken, key=lambda each: each.kind is CauseKind.UNDECLARED))
+        last = sorted(taken, key=lambda each: each.kind is CauseKind.UNDECLARED)
+        yield from map(str, map(cause_words.cause, last))
     for line in _missing(facts, Exchange):  # it orders nothing, but what it gives may decide
         yield f"all lanes that its mask names come to line {line}"
     unwrapped = analysis.launched_flow.values.unwrapped()

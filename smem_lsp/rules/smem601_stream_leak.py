@@ -61,6 +61,7 @@ from smem_lsp.analysis.host.model import Exit, Leak
 from smem_lsp.rules.facts import FileFacts
 from smem_lsp.rules.host_places import ending, releasing, site
 from smem_lsp.rules.model import Finding, Note, Severity, file_rule
+from smem_lsp.rules.words import Line, said
 from smem_lsp.syntax.parse import Function
 
 
@@ -76,18 +77,19 @@ def RULE(facts: FileFacts) -> Iterator[Finding]:
 def _told(facts: FileFacts, function: Function, leak: Leak) -> Finding:
     made = leak.made
     released = "freed" if made.kind == ALLOCATION else "destroyed"
-    lines = [facts.source.line_number(ending(function, each.place).start) for each in leak.exits]
     first = leak.exits[0]
+    line = Line(facts.source.line_number(ending(function, first.place).start))
+    never = f"{made.kind} `{made.name}` is not {released} "
     if first.how == "again":
-        message = (
-            f"another {made.kind} is put into `{made.name}` in line {lines[0]} before this one is {released}"
+        message = said(
+            f"another {made.kind} is put into `{made.name}` in line ", line, f" before this one is {released}"
         )
     elif not leak.released:
-        message = f"{made.kind} `{made.name}` is never {released}"
+        message = said(f"{made.kind} `{made.name}` is never {released}")
     elif first.how == "return":
-        message = f"{made.kind} `{made.name}` is not {released} before the return in line {lines[0]}"
+        message = said(never, "before the return in line ", line)
     else:
-        message = f"{made.kind} `{made.name}` is not {released} where its scope ends in line {lines[0]}"
+        message = said(never, "where its scope ends in line ", line)
     return Finding(
         "SMEM601",
         message,

@@ -59,6 +59,7 @@ from smem_lsp.analysis.host.model import Touch
 from smem_lsp.rules.facts import FileFacts
 from smem_lsp.rules.host_places import site, waiting
 from smem_lsp.rules.model import Finding, Note, Severity, file_rule
+from smem_lsp.rules.words import Line, said
 from smem_lsp.syntax.parse import Function
 
 
@@ -74,12 +75,13 @@ def RULE(facts: FileFacts) -> Iterator[Finding]:
 def _told(facts: FileFacts, function: Function, touch: Touch) -> Finding:
     use = touch.use
     other = site(function, use.place)
-    line = facts.source.line_number(other.start)
+    line = Line(facts.source.line_number(other.start))
     does = "writes" if touch.writes else "reads"
-    message = (
-        f"the host {does} managed memory `{touch.made.name}` while {use.what} of line {line} may still be "
-        f"{_doing(use.writes)} it: a fault on devices without concurrentManagedAccess, a data race on the others "
-        "where both mean the same bytes"
+    message = said(
+        f"the host {does} managed memory `{touch.made.name}` while {use.what} of line ",
+        line,
+        f" may still be {_doing(use.writes)} it: a fault on devices without "
+        "concurrentManagedAccess, a data race on the others where both mean the same bytes",
     )
     return Finding(
         "SMEM602",

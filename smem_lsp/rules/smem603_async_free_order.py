@@ -60,6 +60,7 @@ from smem_lsp.analysis.host.model import Misorder
 from smem_lsp.rules.facts import FileFacts
 from smem_lsp.rules.host_places import ordering, site
 from smem_lsp.rules.model import Finding, Note, Severity, file_rule
+from smem_lsp.rules.words import Line, said
 from smem_lsp.syntax.parse import Function
 
 
@@ -74,30 +75,33 @@ def RULE(facts: FileFacts) -> Iterator[Finding]:
 
 def _told(facts: FileFacts, function: Function, found: Misorder) -> Finding:
     other = site(function, found.other)
-    line = facts.source.line_number(other.start)
+    line = Line(facts.source.line_number(other.start))
     name = found.made.name
     match found.how:
         case "use":
-            message = (
+            message = said(
                 f"{found.what} in {found.stream} uses `{name}`, which is allocated in {found.other_stream}: "
-                f"nothing makes it wait for line {line}"
+                "nothing makes it wait for line ",
+                line,
             )
             note = f"allocated in {found.other_stream}"
         case "free":
-            message = (
-                f"`{name}` is freed in {found.stream} while {_work(found)} of line {line} in {found.other_stream} "
-                "may still be using it"
+            message = said(
+                f"`{name}` is freed in {found.stream} while {_work(found)} of line ",
+                line,
+                f" in {found.other_stream} may still be using it",
             )
             note = f"{_work(found)} in {found.other_stream}"
         case "host":
-            message = (
-                f"`{name}` is freed at once while {_work(found)} of line {line} in {found.other_stream} may still be "
-                "using it: nothing makes the host wait"
+            message = said(
+                f"`{name}` is freed at once while {_work(found)} of line ",
+                line,
+                f" in {found.other_stream} may still be using it: nothing makes the host wait",
             )
             note = f"{_work(found)} in {found.other_stream}"
         case _:
             released = "freed" if found.made.kind == ALLOCATION else "destroyed"
-            message = f"{found.made.kind} `{name}` is used after it was {released} in line {line}"
+            message = said(f"{found.made.kind} `{name}` is used after it was {released} in line ", line)
             note = f"{released} here"
     return Finding(
         "SMEM603",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from smem_lsp.facts.stopped import OF_BUDGET, Why
 from smem_lsp.source.record import dataclass
 
@@ -43,6 +45,16 @@ class Words:
 def ended(why: Why) -> str:
     """Why an analysis has no result, as the reason for a verdict: ``out of effort``."""
     return f"out of {why.value}" if why in OF_BUDGET else why.value
+
+
+def listed_words(items: Sequence[Words]) -> Words:
+    """``a``, ``a and b``, ``a, b and c``."""
+    found: list[str | Words] = []
+    for number, item in enumerate(items):
+        if number:
+            found.append(" and " if number == len(items) - 1 else ", ")
+        found.append(item)
+    return said(*found)
 
 
 def said(*parts: str | Line | Words) -> Words:

@@ -165,7 +165,7 @@ def test_a_program_is_refused_for_the_reason_that_is_expected(name: str) -> None
     facts = check(text_of(name)).facts[0]
     if isinstance(reason, str):
         assert told.startswith(reason)
-        fixed = [cause(buffer.fixed) for buffer in facts.kernel.buffers if buffer.fixed is not None]
+        fixed = [str(cause(buffer.fixed)) for buffer in facts.kernel.buffers if buffer.fixed is not None]
         assert len(facts.items) == 1 or any(why.startswith(reason) for why in fixed)
         return
     writes, holds = (next(b.index for b in facts.kernel.buffers if b.name == each) for each in reason)

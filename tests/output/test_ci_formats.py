@@ -118,7 +118,7 @@ def test_gitlab_names_files_from_the_root_of_the_repository(
 
 
 def test_a_fingerprint_outlives_lines_that_move() -> None:
-    words = said("thread 0 reads `a[3]` (line ", Line(14), "), put one before line 9")
+    words = said("thread 0 reads `a[3]` (line ", Line(14), "), put one before line ", Line(9))
     one = Finding("SMEM201", words, Span(0, 1), Severity.ERROR, "gemm")
     moved = one.moved(0, 40, 7, 0)
     assert lasting_words(one) == "thread 0 reads `a[3]` (line …), put one before line …"

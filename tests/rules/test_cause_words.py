@@ -20,9 +20,11 @@ NOTED = re.compile(r"limits\.note\(\s*CauseKind\.(\w+)")
 
 @pytest.mark.parametrize("kind", CauseKind)
 def test_each_kind_has_words(kind: CauseKind) -> None:
-    told = cause(Cause(kind, 7, NAMES, (OF,)))
+    told = str(cause(Cause(kind, 7, NAMES, (OF,))))
     assert told and not re.search(r"[{}]", told)
-    assert bare(Cause(kind, 7, NAMES, (OF,))) == cause(Cause(kind, None, NAMES, (OF,))).replace("None", "7")
+    assert bare(Cause(kind, 7, NAMES, (OF,))) == str(cause(Cause(kind, None, NAMES, (OF,)))).replace(
+        "None", "7"
+    )
 
 
 def test_what_lowering_notes_opens_something() -> None:
@@ -63,13 +65,19 @@ def test_each_kind_is_made_somewhere() -> None:
     ],
 )
 def test_words(of: Cause, words: str, without_line: str | None) -> None:
-    assert cause(of) == words
+    assert str(cause(of)) == words
     assert bare(of) == (words.removeprefix("line 5: ") if without_line is None else without_line)
+
+
+@pytest.mark.parametrize("kind", CauseKind)
+def test_a_line_that_words_name_is_a_part_of_its_own(kind: CauseKind) -> None:
+    told = cause(Cause(kind, 7, NAMES, (OF,)))
+    assert str(told.moved(70, 0)) == str(told).replace("7", "77")
 
 
 def test_what_is_said_in_the_same_words_is_said_once() -> None:
     found = [Cause(kind, 5, ("M",)) for kind in (CauseKind.MACRO, CauseKind.MACRO_TYPE, CauseKind.MACRO)]
-    assert causes(found) == ["macro M (line 5) is not in sight"]
+    assert list(map(str, causes(found))) == ["macro M (line 5) is not in sight"]
 
 
 def test_a_call_that_is_not_followed_is_one_reason() -> None:

@@ -12,6 +12,7 @@ from smem_lsp.engine import apply, check
 from smem_lsp.fixes.model import Safety
 from smem_lsp.rules.model import Rule
 from smem_lsp.rules.registry import ALL_NAMES, RULES, find_rule
+from smem_lsp.rules.words import Words
 
 PACKAGE = Path(next(iter(smem_lsp.rules.__path__)))
 
@@ -31,6 +32,14 @@ def test_the_example_triggers_its_rule(rule: Rule) -> None:
     found = [finding for finding in report.findings if finding.code == rule.code]
     assert len(found) == 1
     assert found[0].severity >= rule.severity
+
+
+@EVERY_RULE
+def test_a_line_that_a_message_names_is_a_part_of_its_own(rule: Rule) -> None:
+    """So that it moves with the text, and is no part of what makes a finding the same one in another run."""
+    for finding in checked_example(rule).findings:
+        parts = finding.words.parts if isinstance(finding.words, Words) else (finding.words,)
+        assert not [each for each in parts if isinstance(each, str) and re.search(r"\blines? \d", each)]
 
 
 @EVERY_RULE
