@@ -18,7 +18,7 @@ from smem_lsp.ir.host_terms import HostTerm, Symbol, compared, named, replaced
 from smem_lsp.ir.values import Bytes, Operator, Reading, Value
 from smem_lsp.ir.values import MemberPath as MemberPart
 from smem_lsp.source import SourceText, Span, checkpoint, record
-from smem_lsp.source.budget import look
+from smem_lsp.source.budget import pause
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.dialects import CUDA, Dialect
 from smem_lsp.targets.every import WARP_SIZE
@@ -528,15 +528,15 @@ Node = (
 )
 
 
-_BETWEEN_LOOKS = 16  # nodes
+_BETWEEN_PAUSES = 16  # nodes
 
 
 def walk(seq: Seq) -> Iterator[Node]:
     """All nodes below ``seq``, in pre-order."""
     nodes = seq.below
-    for at in range(0, len(nodes), _BETWEEN_LOOKS):
-        look()
-        yield from nodes[at : at + _BETWEEN_LOOKS]
+    for at in range(0, len(nodes), _BETWEEN_PAUSES):
+        pause()
+        yield from nodes[at : at + _BETWEEN_PAUSES]
 
 
 def _below(seq: Seq) -> Iterator[Node]:

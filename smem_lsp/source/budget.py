@@ -23,15 +23,17 @@ from contextlib import contextmanager
 from types import TracebackType
 
 _clock: Callable[[], float] = getattr(time, "thread_time", time.process_time)
+_pace: Callable[[], float] = time.perf_counter  # costs a tenth of that
 
 SECOND = 250_000  # units that take about a second of processor time, between a third and three times as long
 EFFORTS: Mapping[str, float] = {"quick": 0.25, "normal": 1.0, "thorough": 8.0}
 """How much work a check may spend, in the words of users, as a factor of all of its limits."""
 
-STEPS = 16  # units between two readings of the clock, which cost as much as 20 of them
+STEPS = 16  # units between two looks at what is left, each of which costs as much as 20 of them
 MOST_STEPS = 128  # the same, while they are passed in no time
-QUICK = 0.0005  # seconds of processor time between two readings: less is too often
-MEMORY_INTERVAL = 0.02  # seconds of processor time between two readings of the memory
+QUICK = 0.0005  # seconds between two looks: less is too often
+CLOCK_INTERVAL = 0.001  # seconds between two readings of the processor's clock
+MEMORY_INTERVAL = 0.02  # seconds between two readings of the memory
 
 
 class OutOfBudget(Exception):
@@ -108,6 +110,7 @@ class Budget:
             running.next_memory = 0.0  # whatever the clock said before
         self._parent = running.budget
         running.budget = self
+        running.look_next()
         return self
 
     def __exit__(
@@ -120,8 +123,9 @@ class Budget:
         """Raise OutOfBudget or Superseded if this budget or an enclosing one is exceeded."""
         running = _running
         done = _settle(running)
+        running.look_next()  # if this one raises
         before = running.looked
-        now = running.looked = processor_time()
+        now = running.looked = _pace()
         held: int | None = None
         if now >= running.next_memory:
             running.next_memory = now + MEMORY_INTERVAL
@@ -140,12 +144,13 @@ class Budget:
                 if running.total > budget._last_of_all:
                     raise OutOfBudget("time")
                 left = min(left, budget._last_of_all + 1 - running.total)
-            if budget._deadline is not None and now > budget._deadline:
+            if budget._deadline is not None and running.spent(now) > budget._deadline:
                 raise OutOfBudget("time")
             if held is not None and budget._limit is not None and held > budget._limit:
                 running.next_memory = 0.0  # still too much at the next look
                 raise OutOfBudget("memory")
             budget = budget._parent
+        running.looks += 1
         running.granted = running.left = left
 
 
@@ -167,13 +172,15 @@ def apart() -> Iterator[None]:
     while budget is not None and budget._own:
         skipped.append(budget)
         budget = budget._parent
-    done, started = _settle(_running), processor_time()
+    timed = any(each._deadline is not None for each in skipped)
+    done, started = _settle(_running), processor_time() if timed else 0.0
     _running.budget = budget
     try:
         yield
     finally:
         _running.budget = around
-        units, passed = _settle(_running) - done, processor_time() - started
+        units, passed = _settle(_running) - done, processor_time() - started if timed else 0.0
+        _running.look_next()
         for each in skipped:
             if each._last is not None:
                 each._last += units
@@ -186,7 +193,7 @@ def uncounted() -> Iterator[None]:
     """For work of which an answer is remembered, or whose units somebody else counts: inside, units count for budgets
     of all work alone."""
     running = _running
-    done, outer = _settle(running), running.uncounted
+    done, outer, looks = _settle(running), running.uncounted, running.looks
     running.uncounted = True
     try:
         yield
@@ -194,6 +201,8 @@ def uncounted() -> Iterator[None]:
         running.uncounted = outer
         _settle(running)
         running.done = done
+        if running.looks != looks:  # a look inside may have granted more than what counts has left
+            running.look_next()
 
 
 class _Running(threading.local):
@@ -206,20 +215,35 @@ class _Running(threading.local):
     granted = 0  # units from the last look to the next one
     left = 0  # of these
     between = STEPS  # units between two readings of the clock
-    looked = 0.0  # processor time of the thread, seconds
+    looks = 0
+    looked = 0.0  # seconds
     next_memory = 0.0
+    next_clock = 0.0
+    clock = 0.0  # processor seconds of the thread, at the last reading
     uncounted = False
+
+    def look_next(self) -> None:
+        """The next checkpoint looks. The units until now are settled."""
+        self.granted = self.left = 0
+
+    def spent(self, now: float) -> float:
+        """Processor seconds of the thread; ``now``: by the clock on the wall, which they do not run ahead of."""
+        if now >= self.next_clock:
+            self.next_clock = now + CLOCK_INTERVAL
+            self.clock = processor_time()
+        return self.clock
 
 
 _running = _Running()
 
 
 def _settle(running: _Running) -> int:
-    """The units that are done; the next checkpoint looks."""
+    """The units that are done."""
     units = running.granted - running.left
     running.total += units
     running.done += units - running.free
-    running.granted = running.left = running.free = 0
+    running.granted = running.left
+    running.free = 0
     return running.done
 
 

@@ -92,9 +92,10 @@ def fresh(text: str, limits: Limits = LIMITS) -> Report:
 
 @pytest.fixture
 def jumping_clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """At each look at the clock an hour has passed, now and then less than none."""
+    """At each look at a clock an hour has passed, now and then less than none."""
     hours = iter(range(0, 1 << 60, 3_600))
-    monkeypatch.setattr(budget, "_clock", lambda: float(now if (now := next(hours)) % 7 else -now))
+    for clock in ("_clock", "_pace"):
+        monkeypatch.setattr(budget, clock, lambda: float(now if (now := next(hours)) % 7 else -now))
     yield
 
 
