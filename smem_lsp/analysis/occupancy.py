@@ -194,10 +194,10 @@ def registers_cap(arch: str, threads: int, min_blocks: int) -> int:
     _check_amounts(min_blocks=min_blocks)
     warps = _warps(gpu, threads)
     if warps > gpu.warps_per_sm:
-        return gpu.registers_per_thread
+        return gpu.registers.per_thread
     possible = min_blocks <= gpu.blocks_per_sm and min_blocks * warps <= gpu.warps_per_sm
     wanted = max(min_blocks, 1) if possible else 1
-    most = gpu.registers_per_thread
+    most = gpu.registers.per_thread
     candidates: tuple[int, ...] = (most, *range(most // _PTXAS_STEP * _PTXAS_STEP, 0, -_PTXAS_STEP))
     return next(registers for registers in candidates if _register_limit(gpu, threads, registers) >= wanted)
 
@@ -220,13 +220,13 @@ def _register_limit(gpu: Target, threads: int, registers: int | None) -> int:
 
 def _partitioned_limit(gpu: Target, threads: int, registers: int, sub_partitions: int) -> int:
     warps = _warps(gpu, threads)
-    per_warp = _round_up(registers * gpu.threads_per_warp, gpu.register_granularity)
+    per_warp = _round_up(registers * gpu.threads_per_warp, gpu.registers.granularity)
     # A launch is checked as if every sub-partition got the same number of warps.
     assumed = per_warp * _round_up(warps, sub_partitions)
-    if assumed > gpu.registers_per_block or registers > gpu.registers_per_thread_launch:
+    if assumed > gpu.registers.per_block or registers > gpu.registers.per_thread_launch:
         return 0
     # Each warp takes its registers from one sub-partition: what is left over in each is lost.
-    return gpu.registers_per_sm // sub_partitions // per_warp * sub_partitions // warps
+    return gpu.registers.per_sm // sub_partitions // per_warp * sub_partitions // warps
 
 
 def _shared_limit(

@@ -18,7 +18,7 @@ from smem_lsp.engine.kernels import JudgedKernel, Pool, judge_functions, judge_k
 from smem_lsp.engine.lazy import LazySequence
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
-from smem_lsp.engine.statistics import count_statements
+from smem_lsp.engine.statistics import Statements, count_statements
 from smem_lsp.facts.attempts import Attempts, Limits, limits_of
 from smem_lsp.facts.stopped import EVERYTHING, FINDINGS, Stopped
 from smem_lsp.fixes.model import Fix
@@ -126,37 +126,26 @@ def _report(
         setting = attempts.run(EVERYTHING, begin, None, limits.reading_units)
         PAUSES.here()
         rules = [rule for rule in RULES.values() if _selected(rule, config)]
+        judged, uncalled, counted = list[JudgedKernel](), list[JudgedKernel](), None
         if setting is not None:
             dialects = {around.dialect for around in setting.units.read}
             rules = [rule for rule in rules if any(map(rule.holds_in, dialects))]
-        judged = list[JudgedKernel]()
-        if setting is not None:
             judged += judge_kernels(setting, rules, attempts, pool, every=whole)
-        uncalled = list[JudgedKernel]()
-        if setting is not None:
             named = partial(
                 readings_of_functions, source, setting.units, reader, config, newest_target(config)
             )
             uncalled += judge_functions(setting, rules, named, of_functions, pool)
-        counted = None
-        if setting is not None and (whole or any(rule.on_file is not None for rule in rules)):
-            counted = attempts.run(
-                "statements", partial(count_statements, setting.around), None, limits.reading_units
-            )
+            if whole or any(rule.on_file is not None for rule in rules):
+                counting = partial(count_statements, setting.around)
+                counted = attempts.run("statements", counting, None, limits.reading_units)
     if setting is not None:
         setting.weigh()
     kernels = [kernel for each in judged for kernel in each.instances]
     rest = [kernel for each in judged for kernel in each.rest]
     attempts.stopped += (stop for each in judged for stop in each.stopped_in_check)
     fixer = Fixer(limits, attempts.stopped)
-    unit = None if setting is None else setting.around.unit
-    unread = () if counted is None else counted.told
-    suppressions = NO_SUPPRESSIONS if setting is None else setting.suppressions
-    host = None if setting is None else HostCode(setting.around.unit, setting.around.dialect)
-    facts = FileFacts(source, unit, unread, suppressions, host=host, effort=config.effort)
-    whole = not any(each.what in (EVERYTHING, FINDINGS) for each in attempts.stopped)
-    told = [(kernel, each.findings) for each in judged for kernel in each.instances[:1]]
-    of_kernels = [*join_kernels(told, whole=whole), *(told for each in uncalled for told in each.findings)]
+    facts = _file_facts(source, setting, counted, config)
+    of_kernels = _found_in_kernels(judged, uncalled, attempts)
     attempts.stopped += of_functions.stopped
     findings = _judge(facts, of_kernels, rules, config, attempts)
     asked = tuple(dict.fromkeys(attempts.stopped))
@@ -164,24 +153,48 @@ def _report(
         source=source,
         findings=findings,
         kernels=LazySequence(len(kernels), lambda index: _kernel_report(kernels[index].facts)),
-        statistics=FileStatistics(
-            source.line_count(),
-            None if unit is None else len(unit.functions),
-            None if counted is None else counted.total,
-            None if counted is None else counted.unread,
-        ),
+        statistics=_statistics(source, setting, counted),
         find_fixes=partial(fixes, fixer),
         ended=lambda: tuple(dict.fromkeys((*attempts.stopped, *_stopped_in(judged)))),
         rest=LazySequence(len(rest), lambda index: _kernel_report(rest[index].facts)),
         facts=LazySequence(len(kernels), lambda index: kernels[index].facts),
         functions=LazySequence(len(uncalled), lambda index: uncalled[index].instances[0].facts),
-        unit=unit,
-        host=host,
+        unit=facts.unit,
+        host=facts.host,
         more_contexts=setting is not None and setting.units.more,
         bytes=sum(kernel.known.bytes for each in (*judged, *uncalled) for kernel in each.every),
         units=pool.spent,
         stopped_in_check=asked,
     )
+
+
+def _file_facts(
+    source: SourceText, setting: Setting | None, counted: Statements | None, config: Config
+) -> FileFacts:
+    """What rules about the file ask, as far as it could be read (``setting``) and its statements counted."""
+    if setting is None:
+        return FileFacts(source, None, (), NO_SUPPRESSIONS, host=None, effort=config.effort)
+    unit = setting.around.unit
+    unread = () if counted is None else counted.told
+    host = HostCode(unit, setting.around.dialect)
+    return FileFacts(source, unit, unread, setting.suppressions, host=host, effort=config.effort)
+
+
+def _found_in_kernels(
+    judged: Sequence[JudgedKernel], uncalled: Sequence[JudgedKernel], attempts: Attempts
+) -> list[tuple[Rule, Finding]]:
+    """What the rules found in kernels, and in device functions that no kernel calls."""
+    whole = not any(each.what in (EVERYTHING, FINDINGS) for each in attempts.stopped)
+    told = [(kernel, each.findings) for each in judged for kernel in each.instances[:1]]
+    return [*join_kernels(told, whole=whole), *(told for each in uncalled for told in each.findings)]
+
+
+def _statistics(source: SourceText, setting: Setting | None, counted: Statements | None) -> FileStatistics:
+    lines = source.line_count()
+    functions = None if setting is None else len(setting.around.unit.functions)
+    if counted is None:
+        return FileStatistics(lines, functions, None, None)
+    return FileStatistics(lines, functions, counted.total, counted.unread)
 
 
 def _stopped_in(judged: Sequence[JudgedKernel]) -> Iterator[Stopped]:

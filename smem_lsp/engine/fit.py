@@ -10,7 +10,7 @@ from itertools import product
 from smem_lsp.config import Config
 from smem_lsp.engine.asserted import broken
 from smem_lsp.engine.fit_dynamic import DynamicBytes, dynamic_bytes, not_passed, uses_dynamic
-from smem_lsp.engine.fit_kernel import Place, choose_kernel, no_kernel, plan
+from smem_lsp.engine.fit_kernel import Place, Reading, choose_kernel, no_kernel, plan
 from smem_lsp.engine.knobs import FitError, Knob, find_knobs
 from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.nodes import AddressSpace
@@ -117,26 +117,18 @@ def fit(
     assert here is not None
     if not here.around.dialect.nvidia:
         raise FitError(f"{here.around.dialect.name} code: what fits is known for NVIDIA devices only")
-    number, ordinal = found
-    first = place.read(text, config, number, ordinal)
+    first = place.read(text, config, *found)
     assert first is not None  # it is the same text
     knobs = find_knobs(first.unit, first.around, first.function, config, names)
     as_it_is, arguments = plan(first, {}, config)
-    said = set(broken(first, as_it_is.kernel, arguments))  # where it says so already, it is we who are wrong
+    said = frozenset(broken(first, as_it_is.kernel, arguments))
     rows: dict[tuple[int, ...], Combination] = {}
     facts: KernelFacts | None = None
     outside = [list(values) if not _bound(knob) else [None] for knob, (_, values) in zip(knobs, vary)]
     inside = [list(values) if _bound(knob) else [None] for knob, (_, values) in zip(knobs, vary)]
     for outer in product(*outside):
-        setting = config
-        edits: list[TextEdit] = []
-        for knob, value in zip(knobs, outer):
-            if value is not None:
-                setting = knob.in_settings(setting, value)
-                edits += knob.edits(value)
-        edits.sort(key=lambda edit: edit.span.start)
-        changed = apply_edits(text, edits)
-        reading = place.read(changed, setting, number, ordinal)
+        changed, setting = _with_values(text, config, knobs, outer)
+        reading = place.read(changed, setting, *found)
         for inner in product(*inside):
             values = tuple(a if b is None else b for a, b in zip(outer, inner))
             whole = tuple(value for value in values if value is not None)
@@ -144,18 +136,12 @@ def fit(
             if reading is None:
                 rows[whole] = _missing(whole, config, "the kernel is not there with these values")
                 continue
-            given = {knob.name: value for knob, value in zip(knobs, whole) if knob.parameter}
-            passed = {knob.name: value for knob, value in zip(knobs, whole) if knob.argument}
-            facts, binding = plan(reading, given, setting, passed)
-            wrong = [each for each in broken(reading, facts.kernel, binding) if each not in said]
-            problem = f"{NOT_COMPILED}: {wrong[0]}" if wrong else None
-            useless = not_passed(facts, passed)
-            if useless is not None:
-                raise FitError(useless)
+            tried = _tried(reading, knobs, whole, setting, said)
+            facts = tried.facts
             rows[whole] = (
-                _combination(facts, whole, setting, passed)
-                if problem is None
-                else _missing(whole, config, problem)
+                _combination(facts, whole, setting, tried.passed)
+                if tried.problem is None
+                else _missing(whole, config, tried.problem)
             )
     ordered = [rows[values] for values in product(*(dict.fromkeys(values) for _, values in vary))]
     return FitResult(
@@ -166,6 +152,43 @@ def fit(
         names=names,
         combinations=tuple(_with_best(ordered, config.arch)),
     )
+
+
+def _with_values(
+    text: str, config: Config, knobs: Sequence[Knob], values: Sequence[int | None]
+) -> tuple[str, Config]:
+    """The text and the settings in which the knobs have these values; None: as it is."""
+    edits: list[TextEdit] = []
+    for knob, value in zip(knobs, values):
+        if value is not None:
+            config = knob.in_settings(config, value)
+            edits += knob.edits(value)
+    edits.sort(key=lambda edit: edit.span.start)
+    return apply_edits(text, edits), config
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """The kernel with the values of one combination. ``passed``: those of arguments of its launch; ``problem``: why it
+    does not compile with them."""
+
+    facts: KernelFacts
+    passed: Mapping[str, int]
+    problem: str | None
+
+
+def _tried(
+    reading: Reading, knobs: Sequence[Knob], values: Sequence[int], config: Config, said: frozenset[str]
+) -> _Tried:
+    """``said``: what the text as it is says of itself that is wrong. There it is we who are."""
+    given = {knob.name: value for knob, value in zip(knobs, values) if knob.parameter}
+    passed = {knob.name: value for knob, value in zip(knobs, values) if knob.argument}
+    facts, binding = plan(reading, given, config, passed)
+    wrong = [each for each in broken(reading, facts.kernel, binding) if each not in said]
+    useless = not_passed(facts, passed)
+    if useless is not None:
+        raise FitError(useless)
+    return _Tried(facts, passed, f"{NOT_COMPILED}: {wrong[0]}" if wrong else None)
 
 
 def only_kernel(

@@ -180,26 +180,32 @@ def _less(text: str, launch: LaunchSite, saved: int) -> str | None:
     if None in addends or len(parts) != len(addends) or len(parts) > _MOST_ADDENDS:
         return None
     own = [each or 0 for each in addends]
-    if sum(own) != before:
-        return None
+    left = _smaller_sum(parts, own, saved) if sum(own) == before else None
+    return None if left is None else f"{opened}{'+'.join(left).strip()}{closed}"
+
+
+def _smaller_sum(parts: Sequence[str], own: Sequence[int], saved: int) -> list[str] | None:
+    """The parts of a sum, each of its ``own`` bytes, that are left when ``saved`` bytes go: whole parts, or some and a
+    share of another, whose factor then changes as little as possible; None: no such parts."""
     best: tuple[int, list[str]] | None = None
-    for count in range(len(parts)):
-        for gone in reversed(
-            list(combinations(range(len(parts)), count))
-        ):  # what is divided last moves first
-            checkpoint()
-            left, kept = (
-                saved - sum(own[at] for at in gone),
-                [at for at in range(len(parts)) if at not in gone],
-            )
-            if not left:
-                return f"{opened}{'+'.join(parts[at] for at in kept).strip()}{closed}"
-            for at in kept:
-                less = _scaled(parts[at].strip(), own[at], left) if own[at] > left else None
-                if less is not None and (best is None or less.steps < best[0]):
-                    scaled = parts[at].replace(parts[at].strip(), less.text)
-                    best = less.steps, [scaled if each == at else parts[each] for each in kept]
-    return None if best is None else f"{opened}{'+'.join(best[1]).strip()}{closed}"
+    for kept in _choices(len(parts)):
+        checkpoint()
+        more = saved - (sum(own) - sum(own[at] for at in kept))
+        if not more:
+            return [parts[at] for at in kept]
+        for at in kept:
+            less = _scaled(parts[at].strip(), own[at], more) if own[at] > more else None
+            if less is not None and (best is None or less.steps < best[0]):
+                scaled = parts[at].replace(parts[at].strip(), less.text)
+                best = less.steps, [scaled if each == at else parts[each] for each in kept]
+    return None if best is None else best[1]
+
+
+def _choices(count: int) -> Iterator[list[int]]:
+    """Which of so many parts stay: all, then all but one, and so on. What is divided last goes first."""
+    for number in range(count):
+        for gone in reversed(list(combinations(range(count), number))):
+            yield [at for at in range(count) if at not in gone]
 
 
 def _sum_in(text: str) -> tuple[str, list[str], str]:

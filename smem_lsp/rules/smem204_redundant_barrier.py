@@ -73,7 +73,7 @@ from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.ground import block
 from smem_lsp.rules.model import Finding, RemoveBarrier, Severity, kernel_rule
-from smem_lsp.rules.words import said
+from smem_lsp.rules.words import Words, said
 from smem_lsp.source import Span
 from smem_lsp.source.regex import regex
 
@@ -130,23 +130,16 @@ def _finding(facts: KernelFacts, span: Span, alike: Sequence[Redundant]) -> Iter
     header = bool(_HEADER.search(facts.source.path))
     if helper and (header or kernel.opaque or not any(part.span.covers(span) for part in kernel.parts)):
         return
-    open_ = kernel.template or bool(kernel.instance and kernel.more_instances)
-    project = helper or open_ or header
-    shaped = next((each for each in alike if each.shaped), None)
-    known = shaped is None or shaped.axes == "xyz" or (facts.shape is not None and facts.shape.fact)
+    project = helper or header or kernel.template or bool(kernel.instance and kernel.more_instances)
+    supposed = _supposes_block(facts, alike)
     message = said("no shared or global access needs this barrier")
     ranges = any(each.ranges for each in alike)
     if ranges:
         message += " as long as no ranges of dynamic shared memory share bytes"
     if kernel.instance and kernel.siblings:
         message += f" in any of the {kernel.siblings + 1} instances"
-    if not known and shaped is not None and shaped.axes:
-        message += f", when the block has threads in {' and '.join(shaped.axes)} only"
-    elif project or (not known and (facts.shape is None or kernel.siblings)):
-        message += _IN_SIGHT if kernel.through else _IN_PROJECT
-    elif not known and facts.shape is not None:
-        message += said(", with ", block(kernel, facts.shape))
-    sure = known and not project and not ranges
+    message += _where(facts, supposed, project)
+    sure = supposed is None and not project and not ranges
     yield Finding(
         "SMEM204",
         message,
@@ -157,3 +150,22 @@ def _finding(facts: KernelFacts, span: Span, alike: Sequence[Redundant]) -> Iter
         unnecessary=sure,
         everywhere=helper,
     )
+
+
+def _supposes_block(facts: KernelFacts, alike: Sequence[Redundant]) -> Redundant | None:
+    """The proof that rests on a shape of the block, if nothing in sight says that every block has it."""
+    shaped = next((each for each in alike if each.shaped), None)
+    if shaped is None or shaped.axes == "xyz" or (facts.shape is not None and facts.shape.fact):
+        return None
+    return shaped
+
+
+def _where(facts: KernelFacts, supposed: Redundant | None, project: bool) -> str | Words:
+    """With which blocks or in which launches the barrier is redundant, in words; empty: always. ``project``: others may
+    call or instantiate its function."""
+    kernel, shape = facts.kernel, facts.shape
+    if supposed is not None and supposed.axes:
+        return f", when the block has threads in {' and '.join(supposed.axes)} only"
+    if project or (supposed is not None and (shape is None or kernel.siblings)):
+        return _IN_SIGHT if kernel.through else _IN_PROJECT
+    return "" if supposed is None or shape is None else said(", with ", block(kernel, shape))

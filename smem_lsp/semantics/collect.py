@@ -303,13 +303,13 @@ class _Collector:
         )
         return found, close + 1
 
-    # One function, because it is a switch over token kinds, with one state: were there parentheses?
     def simple(self, i: int, parameters: tuple[Parameter, ...] | None) -> int:
+        """A class, a function or variables; returns the index after it."""
         record, after = self.specified(i, self.hi, parameters)
         if record is not None:
             return self.record(i, record, after, parameters)
         start = i
-        lp = -1
+        parenthesised = False  # was there a `(` behind what is declared?
         while i < self.hi:
             checkpoint()
             kind = self.kinds[i]
@@ -320,30 +320,25 @@ class _Collector:
                     self.into.odd = True
                     return self.skip(i + 1)
                 following = self.source.after(i)
-                if lp < 0 and i > start and self.kinds[i - 1] not in ("ATTRIBUTE", "DECLTYPE", "SIZEOF"):
+                if not parenthesised and self._is_behind_declared(start, i):
                     if self._is_function(start, i, following):
                         return self.function(start, i, parameters)
-                    if self.kinds[i - 1] == "NAME" and i == start + 1 and self.kind(following) != "SEMI":
-                        return following  # MACRO(x) without a `;`
-                    lp = i
+                    if self._is_macro(start, i, following):
+                        return following
+                    parenthesised = True
                 i = following
                 continue
             if kind == "OPERATOR":
-                at = i
-                while at < self.hi and self.kinds[at] not in ("LP", "SEMI", "LC"):
-                    at += 1
-                if self.kind(at) == "LP" and self.kind(at + 1) == "RP" and self.kind(at + 2) == "LP":
-                    at += 2
-                if self.kind(at) == "LP":
-                    return self.function(start, at, parameters)
+                lp = self._parameters_of_operator(i)
+                if lp is not None:
+                    return self.function(start, lp, parameters)
             if kind == "LT" and self.kinds[i - 1] == "NAME":
                 close = angle_close(self.source, i, self.hi)
                 if close is not None:
                     i = close + 1
                     continue
             if kind == "EQ":
-                end = self.semicolon(i)
-                return self.variable(start, end, parameters)
+                return self.variable(start, self.semicolon(i), parameters)
             if kind == "LC":
                 end = self.source.after(i)
                 if self.kind(end) in ("SEMI", "COMMA"):
@@ -352,6 +347,22 @@ class _Collector:
                 return end
             i = self.source.after(i) if kind == "LB" else i + 1
         return self.variable(start, min(i, self.hi), parameters)
+
+    def _is_behind_declared(self, start: int, lp: int) -> bool:
+        """Could the `(` at ``lp`` belong to what is declared, and not to ``alignas``, ``decltype`` or ``noexcept``?"""
+        return lp > start and self.kinds[lp - 1] not in ("ATTRIBUTE", "DECLTYPE", "SIZEOF")
+
+    def _is_macro(self, start: int, lp: int, after: int) -> bool:
+        """`MACRO(x)` without a `;`?"""
+        return self.kinds[lp - 1] == "NAME" and lp == start + 1 and self.kind(after) != "SEMI"
+
+    def _parameters_of_operator(self, i: int) -> int | None:
+        """The `(` of the parameters of the operator function that is named at ``i``; None: there is none."""
+        while i < self.hi and self.kinds[i] not in ("LP", "SEMI", "LC"):
+            i += 1
+        if self.kind(i) == "LP" and self.kind(i + 1) == "RP" and self.kind(i + 2) == "LP":  # operator()(
+            i += 2
+        return i if self.kind(i) == "LP" else None
 
     def _is_function(self, start: int, lp: int, after: int) -> bool:
         """Is the `(` at ``lp`` the parameter list of a function?"""

@@ -445,25 +445,15 @@ class _Builder:
             self._bit_field(kind, size[0], size[1], name, packed, attribute[1], width)
             return
         inner = _inner(kind)
-        element = _element(kind)
-        if isinstance(element, Scalar) and not is_aggregate(element):
-            if packed:
-                raise _Unknown
-            self.pod = False
-        align = size[1]
-        if packed:
-            if inner is not None and (inner.pod is not True):
-                raise _Unknown  # GCC ignores the attribute there
-            align = 1
+        if packed and _ignores_packed(kind, inner):
+            raise _Unknown
+        align = 1 if packed else size[1]
         if 1 < attribute[1] < align:
             raise _Unknown
         align = max(align, attribute[1])
         self.align = max(self.align, align)
         self.empty = False
-        if isinstance(kind, Reference) or isinstance(element, Storage):
-            self.pod = False
-        elif inner is not None and inner.pod is not True:
-            self.pod = inner.pod if self.pod else self.pod
+        self._note_pod(kind, inner)
         self._end_location()
         start = 0 if self.union else self._next(align)
         if inner is not None and not self.union:
@@ -473,15 +463,25 @@ class _Builder:
             self.members.append((name, start, kind))
             self.aligns.append(align)
         elif inner is not None:
-            self.members += [(each, start + at, each_kind) for each, at, each_kind in inner.members]
-            self.locations += [each.moved(start) for each in inner.bit_fields]
-            self.aligns += inner.aligns
+            self._take_members(inner, start)
         end = start + size[0]
-        if self.union:
-            self.size = max(self.size, end)
-        else:
+        self.size = max(self.size, end)
+        if not self.union:
             self.bits = 8 * end
-            self.size = max(self.size, end)
+
+    def _note_pod(self, kind: Type | None, inner: Layout | None) -> None:
+        """A class with a reference, or a member that is no POD, is none."""
+        element = _element(kind)
+        if isinstance(kind, Reference) or isinstance(element, Storage) or _is_constructed(element):
+            self.pod = False
+        elif inner is not None and inner.pod is not True and self.pod:
+            self.pod = inner.pod
+
+    def _take_members(self, inner: Layout, start: int) -> None:
+        """Those of an anonymous struct or union at byte ``start`` are members of this class."""
+        self.members += [(each, start + at, each_kind) for each, at, each_kind in inner.members]
+        self.locations += [each.moved(start) for each in inner.bit_fields]
+        self.aligns += inner.aligns
 
     def _bit_field(
         self, kind: Type | None, size: int, align: int, name: str, packed: bool, asked: int, width: int
@@ -526,6 +526,16 @@ class _Builder:
                 BitField(name, first, start, end - start, kind) for name, first, _, kind in self.bit_fields
             ]
             self.bit_fields.clear()
+
+
+def _ignores_packed(kind: Type | None, inner: Layout | None) -> bool:
+    """May a compiler align a member of this type although its class is packed? GCC does where it is no POD."""
+    return _is_constructed(_element(kind)) or (inner is not None and inner.pod is not True)
+
+
+def _is_constructed(element: Type | None) -> bool:
+    """Is it a class with constructors, of those that are scalars here: ``__half``, ``dim3``?"""
+    return isinstance(element, Scalar) and not is_aggregate(element)
 
 
 def _element(kind: Type | None) -> Type | None:

@@ -398,29 +398,27 @@ class Scope:
         """The meaning of declarations that share a name. ``self``: the scope of the template arguments."""
         if not found:
             return Undeclared((name,))
+        usings = [(d, s) for d, s in found if isinstance(d, UsingDecl)]
         functions = [(d, s) for d, s in found if isinstance(d, FunctionDecl)]
-        others = [(d, s) for d, s in found if not isinstance(d, FunctionDecl)]
-        usings = [(d, s) for d, s in others if isinstance(d, UsingDecl)]
+        classes = [(d, s) for d, s in found if isinstance(d, ClassDecl)]
+        if 0 < max(len(usings), len(functions), len(classes)) < len(found):
+            return None  # of several kinds
         if usings:
-            if len(usings) < len(found):
-                return None
-            meant = [self._used(decl, scope, arguments) for decl, scope in usings]
-            return meant[0] if all(each == meant[0] for each in meant) else None  # it may be said again
+            return _same([self._used(decl, scope, arguments) for decl, scope in usings])
         if functions:
-            if others:
-                return None
             evaluated = None if arguments is None else tuple(self.argument(each) for each in arguments)
             return Functions(tuple(functions), evaluated)
-        classes = [(d, s) for d, s in others if isinstance(d, ClassDecl)]
         if classes:
-            if len(classes) != len(others):
-                return None
             return self._class(classes, arguments)
-        distinct = _without_declarations(others)
+        return self._value_or_alias(found, arguments, last)
+
+    def _value_or_alias(
+        self, found: Sequence[tuple[Declared, Scope]], arguments: list[tree.Expr] | None, last: bool
+    ) -> Entity:
+        """The meaning of declarations that share a name, none of them of a class or a function."""
+        distinct = _without_declarations(found)
         if len(distinct) > 1 and arguments is None and all(_is_alias(decl) for decl, _ in distinct):
-            meant = [scope.declared_meaning(decl) for decl, scope in distinct]
-            # a typedef may be said again
-            return meant[0] if all(each == meant[0] for each in meant) else None
+            return _same([scope.declared_meaning(decl) for decl, scope in distinct])
         if len(distinct) != 1:
             return None
         decl, scope = distinct[0]
@@ -582,6 +580,11 @@ def _bound_scope(home: Scope, parameters: tuple[Parameter, ...], arguments: tupl
     scope = home.bind({p.name: a for p, a in zip(parameters, arguments) if p.name})
     scope.open = any(is_open(a) for a in arguments)
     return scope
+
+
+def _same(meant: Sequence[Entity]) -> Entity:
+    """The one meaning of a ``using`` or a typedef, which may be said again; None: there are several."""
+    return meant[0] if all(each == meant[0] for each in meant) else None
 
 
 def _is_alias(decl: Declared) -> bool:

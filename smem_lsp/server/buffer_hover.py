@@ -99,26 +99,13 @@ def _lines(first: int, last: int) -> str:
 
 def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffer: Buffer) -> str:
     """Which buffers it could share bytes with and at what price, or why it cannot."""
-    if facts.dynamic_partition is not None and buffer.index == facts.dynamic_partition.partition.base:
-        return _ranges(facts, facts.dynamic_purposes or facts.dynamic_partition)
-    if facts.dynamic_purposes is not None and buffer.index == facts.dynamic_purposes.partition.base:
-        return _ranges(facts, facts.dynamic_purposes)
-    for divided in facts.class_partitions:
-        if buffer.index == divided.partition.base:
-            return _ranges(facts, divided)
-    terms = facts.dynamic_terms
-    if terms is not None and buffer.index == terms.partition.base:
-        return _ranges_in_terms(terms, facts.term_plans)
-    if buffer.space is AddressSpace.DYNAMIC and facts.dynamic_refusals:
-        first, *more = facts.dynamic_refusals
-        rest = f" (and {plural(len(more), 'more reason')})" if more else ""
-        return f"Ranges not known: line {first.line}: {bare(first)}{rest}"
+    if divided := _divided(facts, buffer):
+        return divided
     if len(facts.items) < 2:
         return ""
-    if buffer.fixed is not None:
-        return f"Keeps its bytes: {cause(buffer.fixed)}"
-    if facts.withheld is not None:
-        return f"Keeps its bytes: {cause(facts.withheld)}"
+    kept = buffer.fixed if buffer.fixed is not None else facts.withheld
+    if kept is not None:
+        return f"Keeps its bytes: {cause(kept)}"
     if all(item.index != buffer.index for item in facts.items):
         return ""  # ptxas drops it: it has no bytes
     buffers = [facts.kernel.buffers[item.index] for item in facts.items]
@@ -136,6 +123,25 @@ def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffe
         return _no_barrier(facts, buffer) or "Shares no bytes in the smallest layout"
     names = listed(f"`{other.name}`" for other in held)
     return f"Cannot share with {names}: one of the two is written while the other still holds a value"
+
+
+def _divided(facts: KernelFacts, buffer: Buffer) -> str:
+    """Into which ranges or members the kernel divides the buffer, or why that is not known; empty when it does not."""
+    if facts.dynamic_partition is not None and buffer.index == facts.dynamic_partition.partition.base:
+        return _ranges(facts, facts.dynamic_purposes or facts.dynamic_partition)
+    if facts.dynamic_purposes is not None and buffer.index == facts.dynamic_purposes.partition.base:
+        return _ranges(facts, facts.dynamic_purposes)
+    for divided in facts.class_partitions:
+        if buffer.index == divided.partition.base:
+            return _ranges(facts, divided)
+    terms = facts.dynamic_terms
+    if terms is not None and buffer.index == terms.partition.base:
+        return _ranges_in_terms(terms, facts.term_plans)
+    if buffer.space is AddressSpace.DYNAMIC and facts.dynamic_refusals:
+        first, *more = facts.dynamic_refusals
+        rest = f" (and {plural(len(more), 'more reason')})" if more else ""
+        return f"Ranges not known: line {first.line}: {bare(first)}{rest}"
+    return ""
 
 
 def _no_barrier(facts: KernelFacts, buffer: Buffer) -> str:

@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import field, replace
 
+from smem_lsp.engine.report import Report
 from smem_lsp.rules.model import Finding, Note
 from smem_lsp.rules.words import Words
 from smem_lsp.server.analysis import Analysis
@@ -28,6 +29,23 @@ _STROKE = 2  # characters that one key makes or takes: an editor closes brackets
 _ENDS = (";", "}")  # of a statement
 
 
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """How much of a text is understood: statements that do not parse, and kernels, in whatever contexts and
+    instances."""
+
+    unparsed: int
+    kernels: int
+
+    @classmethod
+    def of(cls, report: Report) -> _Whole:
+        kernels = {facts.kernel.name_span for facts in report.facts}
+        return cls(report.statistics.unparsed_statements or 0, len(kernels))
+
+    def parses_as_well_as(self, earlier: _Whole) -> bool:
+        return self.unparsed <= earlier.unparsed and self.kernels >= earlier.kernels
+
+
 @dataclass(slots=True)
 class _Screen:
     """What is shown of one document. ``lines``: 0-based, of the findings in the text of ``edition``."""
@@ -36,8 +54,7 @@ class _Screen:
     lines: tuple[int, ...]
     edition: int
     revision: int  # of the analysis that it was decided for
-    unparsed: int  # statements, when it was last shown whole
-    kernels: int
+    whole: _Whole  # when it was last shown whole
     parses: bool  # the newest text, as well as the one that was last shown whole
     since: dict[tuple[object, ...], float] = field(default_factory=dict)  # when each finding came
     half_typed: bool = False
@@ -98,51 +115,39 @@ class Steady:
         if report is None:
             self._screens.pop(uri, None)
             return
-        unparsed = report.statistics.unparsed_statements or 0
-        kernels = len(
-            {facts.kernel.name_span for facts in report.facts}
-        )  # in whatever contexts and instances
-        typed = self._typed_last(uri, now)
-        typing = None if typed is None else self._typing[typed]
-        quiet = typing is None or now >= typing.at + QUIET
+        whole = _Whole.of(report)
         new, old = report.findings, None if before is None else _moved(before, document)
         if before is None or old is None:
-            self._show(analysis, document, new, now, whole=(unparsed, kernels))
+            self._show(analysis, document, new, now, whole=whole)
             return
-        parses = unparsed <= before.unparsed and kernels >= before.kernels
-        complete = parses and (typed is None or typed == uri or self._parses(typed))
-        at_once = typing is not None and typing.whole and complete
-        found = set(map(_key, new))
-        if quiet:
+        typed = self._typed_last(uri, now)
+        if typed is None or now >= self._typing[typed].at + QUIET:
             # Where nothing was held back, no key but settings or a compiler have changed what is found.
-            gone = [f for f in old if _key(f) not in found] if before.due is not None else []
-            young = [f for f in gone if now < before.since[_key(f)] + SHORTEST]
+            young = _young(_missing(old, new), before, now) if before.due is not None else []
             due = min((before.since[_key(f)] + SHORTEST for f in young), default=None)
-            self._show(analysis, document, (*new, *young), now, whole=(unparsed, kernels), due=due)
+            self._show(analysis, document, (*new, *young), now, whole=whole, due=due)
             return
-        assert typing is not None
-        if at_once and typing.in_one_piece:
-            self._show(analysis, document, new, now, whole=(unparsed, kernels))
-        elif at_once:
-            known = set(map(_key, old))
-            left = {_key(f)[:2] for f in old if _key(f) not in found}
-            shown = [f for f in new if _key(f) in known or _key(f)[:2] in left]  # the same, of other buffers
-            stays = [f for f in old if _key(f) not in found and now < before.since[_key(f)] + SHORTEST]
-            due = None if not stays and len(shown) == len(new) else typing.at + QUIET
-            self._show(analysis, document, (*shown, *stays), now, whole=(unparsed, kernels), due=due)
-        else:
-            whole = before.unparsed, before.kernels
-            half_typed = typed == uri or not complete
+        typing = self._typing[typed]
+        parses = whole.parses_as_well_as(before.whole)
+        complete = parses and (typed == uri or self._parses(typed))
+        if not (typing.whole and complete):
             self._show(
                 analysis,
                 document,
                 old,
                 now,
-                whole=whole,
+                whole=before.whole,
                 due=typing.at + QUIET,
-                half_typed=half_typed,
+                half_typed=typed == uri or not complete,
                 parses=parses,
             )
+        elif typing.in_one_piece:
+            self._show(analysis, document, new, now, whole=whole)
+        else:
+            shown = _as_before(new, old)
+            young = _young(_missing(old, new), before, now)
+            due = None if not young and len(shown) == len(new) else typing.at + QUIET
+            self._show(analysis, document, (*shown, *young), now, whole=whole, due=due)
 
     def _typed_last(self, uri: str, now: float) -> str | None:
         """The document whose edits decide what is shown of ``uri``: itself while it is typed, else the one of the last
@@ -163,7 +168,7 @@ class Steady:
         findings: Sequence[Finding],
         now: float,
         *,
-        whole: tuple[int, int],
+        whole: _Whole,
         due: float | None = None,
         half_typed: bool = False,
         parses: bool = True,
@@ -178,7 +183,7 @@ class Steady:
             lines,
             document.edition,
             analysis.snapshot.revision,
-            *whole,
+            whole,
             parses,
             {key: since.get(key, now) for key in map(_key, shown)},
             half_typed,
@@ -201,6 +206,24 @@ def _may_end_statement(change: Change) -> bool:
 
 def _key(finding: Finding) -> tuple[object, ...]:
     return finding.code, finding.kernel, finding.buffers
+
+
+def _missing(old: Sequence[Finding], new: Sequence[Finding]) -> list[Finding]:
+    """The old findings that are no longer found."""
+    found = set(map(_key, new))
+    return [finding for finding in old if _key(finding) not in found]
+
+
+def _young(findings: Sequence[Finding], screen: _Screen, now: float) -> list[Finding]:
+    """Those that came too recently to go already."""
+    return [finding for finding in findings if now < screen.since[_key(finding)] + SHORTEST]
+
+
+def _as_before(new: Sequence[Finding], old: Sequence[Finding]) -> list[Finding]:
+    """The new findings that were there before, or take the place of one that is gone: the same, of other buffers."""
+    known = set(map(_key, old))
+    left = {_key(finding)[:2] for finding in _missing(old, new)}
+    return [finding for finding in new if _key(finding) in known or _key(finding)[:2] in left]
 
 
 def _moved(screen: _Screen, document: Document) -> list[Finding] | None:

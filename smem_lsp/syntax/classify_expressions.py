@@ -9,6 +9,10 @@ _OPERAND_ENDS = frozenset(("NUMBER", "LITERAL", "STRING"))
 _BINARY = frozenset(
     "OR_OR AND_AND OR XOR AMP EQUALITY LT GT RELATION SHIFT SIGN STAR FACTOR EQ ASSIGN".split()
 )
+_OPERATORS = _BINARY | {"QUESTION", "COLON", "COMMA"}
+_ASSIGNMENTS = frozenset(("EQ", "ASSIGN"))
+_UNARY = frozenset(("STEP", "NOT", "THROW"))
+_PREFIXES = frozenset(("SIGN", "STAR", "AMP", "AND_AND"))  # where an operand may start; else they are binary
 _CAST_OPERAND = frozenset("NAME NUMBER LITERAL STRING LP NAMED_CAST SIZEOF TYPE SCOPE DECLTYPE NEW".split())
 _SURE_CAST_OPERAND = frozenset("NAME NUMBER LITERAL STRING NAMED_CAST SIZEOF TYPE TYPENAME SCOPE NEW".split())
 _CAST_UNARY = frozenset(("STAR", "AMP", "SIGN", "NOT", "STEP"))
@@ -19,7 +23,6 @@ class ExpressionMarks(TypeMarks):
 
     __slots__ = ()
 
-    # One function, because it is a switch over token kinds, with one state: may an operand stand here?
     def expression(self, lo: int, hi: int) -> None:
         """Mark an expression; commas are the comma operator."""
         self.enter()
@@ -29,91 +32,94 @@ class ExpressionMarks(TypeMarks):
         operand = True  # an operand may start here (else: an operator)
         while i < hi:
             kind = self.kinds[i]
-            if kind == "NAME" and not operand and self.marks[-1].type == "STRING":
-                self.put("STRING", i)  # "%" PRIu32 "\n": an unknown macro
-                i += 1
-            elif kind == "SCOPE" and self.ahead.kind(i + 1) in ("NEW", "DELETE"):
-                i += 1
-            elif kind in ("NAME", "SCOPE", "OPERATOR"):
-                if not operand:
-                    raise NotRead
-                i = self.name(i)
-                if i < hi and self.kinds[i] == "LC":
-                    i = self.braces(i)
+            if kind == "NAME":
+                i = self._named(i, hi, operand)
                 operand = False
             elif kind in _OPERAND_ENDS:
                 self.put(kind, i)
+                i += 1
                 operand = False
-                i += 1
-            elif kind == "LP":
-                i, operand = self._parenthesis(i, hi, operand)
-            elif kind == "LB":
-                end = self.partner_of(i)
-                if operand:
-                    i = self._lambda(i, hi)
-                    operand = False
-                    continue
-                self._subscript(i, end)
-                i = end + 1
-            elif kind == "DOT":
-                self.put("DOT", i)
-                i += 1
-                if self.ahead.kind(i) == "NOT":
-                    i += 1
-                i = self.name(i)
-                operand = False
-            elif kind == "STEP":
-                self.put("STEP", i)
-                i += 1
-            elif kind == "NOT" or (operand and kind in ("SIGN", "STAR", "AMP", "AND_AND")):
+            elif kind in _UNARY or (operand and kind in _PREFIXES):
                 self.put(kind, i)
                 i += 1
-            elif kind in _BINARY or kind in ("QUESTION", "COLON", "COMMA"):
+            elif kind in _OPERATORS:
                 self.put(kind, i)
+                i += 1
                 operand = True
-                i += 1
-                if kind in ("EQ", "ASSIGN") and i < hi and self.kinds[i] == "LC":
+                if kind in _ASSIGNMENTS and i < hi and self.kinds[i] == "LC":
                     i = self.braces(i)
                     operand = False
+            elif kind == "LP":
+                i, operand = self._parenthesis(i, hi, operand)
             elif kind == "SIZEOF":
                 i, operand = self._sizeof(i)
-            elif kind == "NAMED_CAST":
-                i = self._named_cast(i)
-                operand = False
-            elif kind in ("TYPE", "DECLTYPE", "TYPENAME"):
-                i = self._functional_cast(i, hi)
-                operand = False
-            elif kind == "LAUNCH_OPEN":
-                i = self._launch(i, hi)
-                operand = False
-            elif kind == "NEW":
-                i = self._new(i, hi)
-                operand = False
+            elif kind == "ELLIPSIS":
+                i, operand = self._ellipsis(i, hi, operand)
             elif kind == "DELETE":
-                self.put("DELETE", i)
+                i = self._delete(i)
+            elif kind == "EXTENSION" or (kind == "SCOPE" and self.ahead.kind(i + 1) in ("NEW", "DELETE")):
                 i += 1
-                if self.ahead.kind(i) == "LB":
-                    self.put("LB", i)
-                    self.put("RB", i + 1)
-                    i += 2
-            elif kind == "THROW":
-                self.put("THROW", i)
-                i += 1
-            elif kind == "ELLIPSIS":  # of a pack, `1 ... 5`, or an operand of a fold
-                self.put("FOLD" if operand else "ELLIPSIS", i)
-                if not operand and i + 1 < hi and self.kinds[i + 1] not in _BINARY:
-                    operand = True
-                else:
-                    operand = False
-                i += 1
-            elif kind == "EXTENSION":
-                i += 1
-            elif kind == "LC" and operand:
-                i = self.braces(i)
-                operand = False
             else:
-                raise NotRead
+                i = self._operand_part(i, hi, operand)
+                operand = False
         self.nesting -= 1
+
+    def _operand_part(self, i: int, hi: int, operand: bool) -> int:
+        """What an operator comes after, other than a name, a literal and parentheses; returns the index after it."""
+        match self.kinds[i]:
+            case "SCOPE" | "OPERATOR":
+                return self._named(i, hi, operand)
+            case "DOT":
+                return self._member(i)
+            case "LB":
+                return self._lambda(i, hi) if operand else self._subscript(i)
+            case "NAMED_CAST":
+                return self._named_cast(i)
+            case "TYPE" | "DECLTYPE" | "TYPENAME":
+                return self._functional_cast(i, hi)
+            case "LAUNCH_OPEN":
+                return self._launch(i, hi)
+            case "NEW":
+                return self._new(i, hi)
+            case "LC" if operand:
+                return self.braces(i)
+            case _:
+                raise NotRead
+
+    def _named(self, i: int, hi: int, operand: bool) -> int:
+        """A name, with the braces of `T{1, 2}`."""
+        if not operand:
+            if self.kinds[i] != "NAME" or self.marks[-1].type != "STRING":
+                raise NotRead
+            self.put("STRING", i)  # "%" PRIu32 "\n": an unknown macro
+            return i + 1
+        i = self.name(i)
+        return self.braces(i) if i < hi and self.kinds[i] == "LC" else i
+
+    def _member(self, i: int) -> int:
+        self.put("DOT", i)
+        i += 1
+        if self.ahead.kind(i) == "NOT":
+            i += 1
+        return self.name(i)
+
+    def _ellipsis(self, i: int, hi: int, operand: bool) -> tuple[int, bool]:
+        """Of a pack, `1 ... 5`, or an operand of a fold."""
+        if operand:
+            self.put("FOLD", i)
+            return i + 1, False
+        self.put("ELLIPSIS", i)
+        i += 1
+        return i, i < hi and self.kinds[i] not in _BINARY
+
+    def _delete(self, i: int) -> int:
+        self.put("DELETE", i)
+        i += 1
+        if self.ahead.kind(i) == "LB":
+            self.put("LB", i)
+            self.put("RB", i + 1)
+            i += 2
+        return i
 
     def _parenthesis(self, i: int, hi: int, operand: bool) -> tuple[int, bool]:
         end = self.partner_of(i)
@@ -140,13 +146,15 @@ class ExpressionMarks(TypeMarks):
         self.put("RP", end)
         return end + 1, False
 
-    def _subscript(self, i: int, end: int) -> None:
+    def _subscript(self, i: int) -> int:
         """`[index]`; commas are C++23's, or the comma operator."""
+        end = self.partner_of(i)
         outer, self.lists = self.lists, 0
         self.put("LB", i)
         self.initializer(i + 1, end)
         self.put("RB", end)
         self.lists = outer
+        return end + 1
 
     def _enclosed(self, lo: int, hi: int) -> None:
         """The expression between parentheses: a `>` in it closes no list outside."""

@@ -22,6 +22,9 @@ _DIRECTIVE_NAME = regex(r"#\s*(\w*)")
 _CONTINUATION = regex(r"\\\r?\n")
 _COMMENT = regex(r'("(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\')|//[^\n]*|/\*.*?(?:\*/|\Z)', re.S)
 _INCLUDE = regex(r'\s*(?:"([^"\n]+)"|<([^>\n]+)>)')
+_OPENING = frozenset(("if", "ifdef", "ifndef"))
+# what each asks of its condition
+_ALTERNATIVES = {"elif": "if", "elifdef": "ifdef", "elifndef": "ifndef", "else": ""}
 _INCLUDES = frozenset(("include", "include_next", "import"))
 _HAS_INCLUDE = frozenset(("__has_include", "__has_include_next"))
 _HAS_OTHER = frozenset(
@@ -210,8 +213,6 @@ class File:
     ) -> int | None:
         """Process the tokens from ``start`` on. ``to_include``: only as far as the next include that is to be carried
         out (``included``), whose index is the answer."""
-        notes = self.notes
-        stack = self.stack
         for stop in _stops(kinds, start):
             checkpoint()
             if self.active and stop > start:
@@ -220,45 +221,22 @@ class File:
             spelled = texts[stop]
             name, rest = _directive(spelled)
             end = offsets[stop] + len(spelled)
-            if notes is not None:
-                notes.directives.append((name, offsets[stop], end))
-                if not self.depth:
-                    self.run.site = Span(notes.start + offsets[stop], notes.start + end)
-                    self.run.directive = offsets[stop]
+            self._note_directive(name, offsets[stop], end)
             was_active = self.active
-            if name in ("if", "ifdef", "ifndef"):
-                taken = was_active and self._test(name, rest)
-                asked = (self.unknown, self.flags) if was_active else ("", ())
-                stack.append(_Conditional(was_active, taken, *asked, offsets[stop]))
-                self.active = taken
-            elif name in ("elif", "else", "elifdef", "elifndef"):
-                if stack:
-                    top = stack[-1]
-                    test = name[2:] if name in ("elifdef", "elifndef") else "if"
-                    self.active = top.outer and not top.taken and (name == "else" or self._test(test, rest))
-                    if name != "else" and top.outer and not top.taken:
-                        top.unknown = top.unknown or self.unknown
-                        top.flags += self.flags
-                    top.taken = top.taken or self.active
+            if name in _OPENING:
+                self._open(name, rest, offsets[stop])
+            elif name in _ALTERNATIVES:
+                self._alternative(name, rest)
             elif name == "endif":
-                if stack:
-                    ended = stack.pop()
-                    self.active = ended.outer
-                    if notes is not None and ended.unknown:
-                        notes.undecided.append((ended.start, end, ended.unknown))
+                self._close(end)
             elif was_active:
-                if name == "error" and notes is not None:
-                    notes.errors.append(tuple(flag for each in stack for flag in each.flags))
                 if to_include and name in _INCLUDES:
                     self.included = self._included(rest)
                     if self.included is not None:
                         return stop
                 self._carry_out(name, rest)
-            if notes is not None and was_active != self.active:
-                if was_active:
-                    notes.inactive_from = end
-                else:
-                    notes.inactive.append((notes.inactive_from, offsets[stop]))
+            if was_active != self.active:
+                self._note_change(offsets[stop], end)
         if self.active and start < len(kinds):
             if start:
                 kinds, texts, offsets = kinds[start:], texts[start:], offsets[start:]
@@ -288,6 +266,60 @@ class File:
             self.run.pieces.append(Piece.of(self.out, self.source))
             self.out = TokenList.empty()
 
+    # ---- conditionals --------------------------------------------------------------------------------------------
+
+    def _open(self, name: str, rest: str, at: int) -> None:
+        """``#if``, ``#ifdef``, ``#ifndef``."""
+        outer = self.active
+        taken = outer and self._test(name, rest)
+        asked = (self.unknown, self.flags) if outer else ("", ())
+        self.stack.append(_Conditional(outer, taken, *asked, at))
+        self.active = taken
+
+    def _alternative(self, name: str, rest: str) -> None:
+        """``#elif`` and its like, and ``#else``: a branch that runs if none before it does."""
+        if not self.stack:
+            return
+        top = self.stack[-1]
+        runs = False
+        if top.outer and not top.taken:
+            runs = name == "else" or self._test(_ALTERNATIVES[name], rest)
+            if name != "else":
+                top.unknown = top.unknown or self.unknown
+                top.flags += self.flags
+            top.taken = runs
+        self.active = runs
+
+    def _close(self, end: int) -> None:
+        """``#endif``, which ends at ``end``."""
+        if not self.stack:
+            return
+        ended = self.stack.pop()
+        self.active = ended.outer
+        if self.notes is not None and ended.unknown:
+            self.notes.undecided.append((ended.start, end, ended.unknown))
+
+    # ---- notes ---------------------------------------------------------------------------------------------------
+
+    def _note_directive(self, name: str, start: int, end: int) -> None:
+        notes = self.notes
+        if notes is None:
+            return
+        notes.directives.append((name, start, end))
+        if not self.depth:
+            self.run.site = Span(notes.start + start, notes.start + end)
+            self.run.directive = start
+
+    def _note_change(self, start: int, end: int) -> None:
+        """After a directive that begins or ends an inactive range."""
+        notes = self.notes
+        if notes is None:
+            return
+        if self.active:
+            notes.inactive.append((notes.inactive_from, start))
+        else:
+            notes.inactive_from = end
+
     # ---- directives ----------------------------------------------------------------------------------------------
 
     def _carry_out(self, name: str, rest: str) -> None:
@@ -306,6 +338,8 @@ class File:
                 run.include(included[0], self.path, included[1], self.depth)
         elif name == "pragma" and rest.split() == ["once"] and self.depth:
             self._once()
+        elif name == "error" and self.notes is not None:
+            self.notes.errors.append(tuple(flag for each in self.stack for flag in each.flags))
 
     def _once(self) -> None:
         self.run.once.add(self.path)

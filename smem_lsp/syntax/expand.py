@@ -355,7 +355,6 @@ class _Replacement:
     def build(self) -> TokenList:
         return self._build(list(self._macro.texts))
 
-    # One function, because it is a state machine over tokens: an operand of `##` decides how the next one is read.
     def _build(self, texts: list[str]) -> TokenList:
         body = TokenList.empty()
         bound, root = self._bound, self._root
@@ -371,20 +370,15 @@ class _Replacement:
             if text == "#" and i < n and texts[i] in bound:
                 piece = TokenList(["STRING"], [_stringized(bound[texts[i]])], [root])
                 i += 1
-            elif text == OPTION and i < n and texts[i] == "(" and self._variable:
+            elif text == OPTION and self._variable and texts[i : i + 1] == ["("]:
                 end = _closing(texts, i)
-                present = bool(self._whole(self._variable).texts)
-                piece = self._build(texts[i + 1 : end]) if present else TokenList.empty()
+                piece = self._option(self._variable, texts[i + 1 : end])
                 i = end + 1
             elif text in bound:
                 operand = paste or texts[i : i + 1] == ["##"]
                 piece = bound[text] if operand else self._whole(text)
                 if paste and text == self._variable and body.texts[-1:] == [","] and texts[i - 3] == ",":
-                    # GNU: `, ##__VA_ARGS__` drops the comma if there are no arguments, and pastes nothing
-                    if piece.texts:
-                        body.extend(piece)
-                    else:
-                        body.cut(len(body) - 1)
+                    _after_comma(body, piece)
                     paste = placemarker = False
                     continue
             else:
@@ -398,6 +392,11 @@ class _Replacement:
             if len(body) > MAX_INVOCATION:
                 raise _TooLarge
         return body
+
+    def _option(self, variable: str, texts: list[str]) -> TokenList:
+        """What becomes of ``__VA_OPT__(texts)``: nothing if there are no variable arguments."""
+        present = bool(self._whole(variable).texts)
+        return self._build(texts) if present else TokenList.empty()
 
     def _whole(self, name: str) -> TokenList:
         if name not in self._expanded:
@@ -414,6 +413,14 @@ class _Replacement:
         body.cut(len(body) - 1)
         body.append(kind_of(glued), glued, self._root)
         body.extend(piece.part(1, len(piece)))
+
+
+def _after_comma(body: TokenList, arguments: TokenList) -> None:
+    """GNU: `, ##__VA_ARGS__` drops the comma if there are no arguments, and pastes nothing."""
+    if arguments.texts:
+        body.extend(arguments)
+    else:
+        body.cut(len(body) - 1)
 
 
 def _name_spaces(out: TokenList, first: int) -> None:

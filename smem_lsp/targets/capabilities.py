@@ -21,8 +21,19 @@ _UNCHECKED = f"{_HEADER}; CUDA Programming Guide, not listed in CCCL arch_traits
 
 
 @dataclass(frozen=True, slots=True)
+class Registers:
+    """Of 32 bits; ``per_sm`` is per multiprocessor."""
+
+    per_sm: int
+    per_block: int
+    per_thread: int  # limit of the instruction set: ptxas never uses more
+    per_thread_launch: int  # limit checked at a launch: the header allows 256 from 7.0
+    granularity: int  # a warp's registers are rounded up to this
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
-    """One compute capability. Memory is in bytes, registers are 32-bit, ``per_sm`` is per multiprocessor."""
+    """One compute capability. Memory is in bytes, ``per_sm`` is per multiprocessor."""
 
     name: str  # as nvcc spells it: "sm_90"
     major: int
@@ -36,11 +47,7 @@ class Target:
     threads_per_block: int
     threads_per_warp: int
 
-    registers_per_sm: int
-    registers_per_block: int
-    registers_per_thread: int  # limit of the instruction set: ptxas never uses more
-    registers_per_thread_launch: int  # limit checked at a launch: the header allows 256 from 7.0
-    register_granularity: int  # a warp's registers are rounded up to this
+    registers: Registers
     sub_partitions: int  # each has an equal share of the registers and its own warps
     sub_partitions_family: (
         int  # a launch must fit with this many as well: all of Pascal runs it, or none does
@@ -60,6 +67,16 @@ class Target:
     virtual_resources_per_sm: int  # 0: the capability has none
 
 
+_REGISTERS = Registers(
+    per_sm=65536,
+    per_block=65536,
+    per_thread=255,
+    per_thread_launch=255,
+    granularity=256,
+)
+_HALF_PER_BLOCK = replace(_REGISTERS, per_block=32768)
+_REGISTERS_70 = replace(_REGISTERS, per_thread_launch=256)
+
 _MAXWELL = Target(
     name="sm_50",
     major=5,
@@ -71,11 +88,7 @@ _MAXWELL = Target(
     warps_per_sm=64,
     threads_per_block=1024,
     threads_per_warp=32,
-    registers_per_sm=65536,
-    registers_per_block=65536,
-    registers_per_thread=255,
-    registers_per_thread_launch=255,
-    register_granularity=256,
+    registers=_REGISTERS,
     sub_partitions=4,
     sub_partitions_family=4,
     shared_per_sm=64 * _KIB,
@@ -89,20 +102,20 @@ _MAXWELL = Target(
     virtual_resources_per_sm=0,
 )
 _MAXWELL_52 = replace(_MAXWELL, name="sm_52", minor=2, shared_per_sm=96 * _KIB, carveouts=(96 * _KIB,))
-_MAXWELL_53 = replace(_MAXWELL, name="sm_53", minor=3, registers_per_block=32768)
+_MAXWELL_53 = replace(_MAXWELL, name="sm_53", minor=3, registers=_HALF_PER_BLOCK)
 
 _PASCAL = replace(_MAXWELL, name="sm_60", major=6, source=_CHECKED, sub_partitions=2)
 _PASCAL_61 = replace(
     _PASCAL, name="sm_61", minor=1, sub_partitions=4, shared_per_sm=96 * _KIB, carveouts=(96 * _KIB,)
 )
-_PASCAL_62 = replace(_PASCAL, name="sm_62", minor=2, sub_partitions=4, registers_per_block=32768)
+_PASCAL_62 = replace(_PASCAL, name="sm_62", minor=2, sub_partitions=4, registers=_HALF_PER_BLOCK)
 
 _VOLTA = replace(
     _MAXWELL,
     name="sm_70",
     major=7,
     source=_CHECKED,
-    registers_per_thread_launch=256,
+    registers=_REGISTERS_70,
     shared_per_sm=96 * _KIB,
     shared_per_block_opt_in=96 * _KIB,
     carveouts=(0, 8 * _KIB, 16 * _KIB, 32 * _KIB, 64 * _KIB, 96 * _KIB),

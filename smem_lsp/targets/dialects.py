@@ -52,8 +52,7 @@ class Dialect:
     exchanges: re.Pattern[str]
 
     # the host's side of a launch
-    configured_launch: str  # (&config, kernel, ...): a launch that takes its shape from an object
-    config_types: frozenset[str]  # of that object, and of the attributes that it points to
+    config_types: frozenset[str]  # of an object that gives a launch its shape, and of its attributes
     config_readers: frozenset[str]  # functions that read such an object and leave it as it is
     dynamic_opt_ins: frozenset[
         str
@@ -102,7 +101,6 @@ CUDA = Dialect(
         r"__(?:shfl(?:_up|_down|_xor)?|any|all|ballot)(?:_sync)?|__(?:match_any|match_all|reduce_\w+)_sync"
     ),
     # CUDA Runtime API, "Execution Control" and "Occupancy"; the same of the driver API
-    configured_launch="cudaLaunchKernelEx",
     config_types=frozenset(("cudaLaunchConfig_t", "cudaLaunchAttribute")),
     config_readers=frozenset(
         (

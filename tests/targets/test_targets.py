@@ -24,9 +24,9 @@ def test_a_record_agrees_with_itself(gpu: Target) -> None:
     assert gpu.source
     assert gpu.threads_per_sm == gpu.warps_per_sm * gpu.threads_per_warp
     assert gpu.threads_per_block <= gpu.threads_per_sm
-    assert gpu.registers_per_block <= gpu.registers_per_sm
-    assert gpu.registers_per_sm % (gpu.sub_partitions * gpu.register_granularity) == 0
-    assert gpu.registers_per_thread <= gpu.registers_per_thread_launch
+    assert gpu.registers.per_block <= gpu.registers.per_sm
+    assert gpu.registers.per_sm % (gpu.sub_partitions * gpu.registers.granularity) == 0
+    assert gpu.registers.per_thread <= gpu.registers.per_thread_launch
     assert gpu.shared_per_block <= gpu.shared_per_block_opt_in
     assert gpu.shared_per_block_opt_in % gpu.shared_granularity == 0
     assert gpu.shared_reserved_per_block == (1024 if gpu.major >= 8 else 0)

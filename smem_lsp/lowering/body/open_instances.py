@@ -108,10 +108,7 @@ def _start(ctx: Context, of: str, name: str, expr: tree.Expr, scope: LocalScope)
 def _gives(ctx: Context, function: Function, where: tree.Expr) -> _Gives:
     """By the statements of a body. One that calls what it declares itself, and nothing in sight defines, is there to
     keep a program from being linked."""
-    constants = function_scope(ctx.around.file_constants, function)
-    at = tree.Name(where.lo, where.hi, function.name)
-    starts: set[str] = set()  # what is known to be an address of the first byte
-    declared: set[str] = set()
+    body = _Body(ctx, function, tree.Name(where.lo, where.hi, function.name))
     acts = False
     for node in function.body.statements.statements:
         checkpoint()
@@ -119,41 +116,69 @@ def _gives(ctx: Context, function: Function, where: tree.Expr) -> _Gives:
             case tree.Empty():
                 pass
             case tree.DeclarationStatement():
-                declaration = function.body.chunk("declaration", node.chunk)
-                if not isinstance(declaration, tree.Declaration):
+                if not body.declares(function.body.chunk("declaration", node.chunk)):
                     return _Gives.OTHER
-                dynamic = {"extern", ctx.dialect.shared} <= set(declaration.words)
-                for each in declaration.declarators:
-                    if each.function and not each.nested:
-                        declared.add(each.name)
-                    elif dynamic and each.initializer is None:
-                        starts.add(each.name)
-                    else:
-                        return _Gives.OTHER
             case tree.ExpressionStatement():
                 acts = True
-                called = function.body.chunk("expression", node.chunk)
-                if not (isinstance(called, tree.Call) and isinstance(called.callee, tree.Name)):
-                    return _Gives.OTHER
-                name = called.callee.text
-                if name in declared and not overloads.functions_named(ctx, name, at):
-                    return _Gives.NOTHING
-                if calls.MACRO_NAME.match(name):
-                    return _Gives.OTHER  # it may return something
+                gives = body.of_call(function.body.chunk("expression", node.chunk))
+                if gives is not None:
+                    return gives
             case tree.JumpStatement(kind="return", chunk=None):
                 return _Gives.NOTHING
             case tree.JumpStatement(kind="return", chunk=chunk) if chunk is not None:
                 start = tree.value_start(function.body.tokens.kinds, chunk)
-                result = _without_casts(function.body.chunk(start, chunk))
-                if _is_null(result):
-                    return _Gives.NOTHING
-                name = _start_of(result)
-                if name not in starts | declared and namespace_arrays.is_dynamic(ctx, name, constants):
-                    starts.add(name)
-                return _Gives.START if name in starts and not acts else _Gives.OTHER
+                gives = body.of_return(function.body.chunk(start, chunk))
+                return _Gives.OTHER if acts and gives is _Gives.START else gives
             case _:
                 return _Gives.OTHER
     return _Gives.OTHER if acts else _Gives.NOTHING
+
+
+class _Body:
+    """A member's body on the way through its statements. ``starts``: what is known to be an address of the first byte;
+    ``declared``: the functions that it declares itself."""
+
+    __slots__ = ("at", "constants", "ctx", "declared", "starts")
+
+    def __init__(self, ctx: Context, function: Function, at: tree.Name) -> None:
+        self.ctx = ctx
+        self.at = at
+        self.constants = function_scope(ctx.around.file_constants, function)
+        self.starts: set[str] = set()
+        self.declared: set[str] = set()
+
+    def declares(self, declaration: tree.Expr | tree.Declaration | None) -> bool:
+        """Are they nothing but functions and the start of dynamic shared memory?"""
+        if not isinstance(declaration, tree.Declaration):
+            return False
+        dynamic = {"extern", self.ctx.dialect.shared} <= set(declaration.words)
+        for each in declaration.declarators:
+            if each.function and not each.nested:
+                self.declared.add(each.name)
+            elif dynamic and each.initializer is None:
+                self.starts.add(each.name)
+            else:
+                return False
+        return True
+
+    def of_call(self, called: tree.Expr | None) -> _Gives | None:
+        """What the body gives for a statement in it; None: the next ones say it."""
+        if not (isinstance(called, tree.Call) and isinstance(called.callee, tree.Name)):
+            return _Gives.OTHER
+        name = called.callee.text
+        if name in self.declared and not overloads.functions_named(self.ctx, name, self.at):
+            return _Gives.NOTHING
+        return _Gives.OTHER if calls.MACRO_NAME.match(name) else None  # it may return something
+
+    def of_return(self, expr: tree.Expr | None) -> _Gives:
+        result = _without_casts(expr)
+        if _is_null(result):
+            return _Gives.NOTHING
+        name = _start_of(result)
+        if name in self.starts:
+            return _Gives.START
+        dynamic = name not in self.declared and namespace_arrays.is_dynamic(self.ctx, name, self.constants)
+        return _Gives.START if dynamic else _Gives.OTHER
 
 
 def _without_casts(expr: tree.Expr | None) -> tree.Expr | None:
