@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -187,15 +186,3 @@ def test_exchanges_are_those_that_a_dialect_knows() -> None:
 def test_another_form_is_told_with_its_line() -> None:
     with pytest.raises(ValueError, match=re.escape("a.cuh:3: no declaration")):
         list(stubs.indexed("// it\nint f(int n);\nint g(int n) { return n; }\n", "a.cuh"))
-
-
-def test_the_index_is_made_fast() -> None:
-    """It is made once for a process. Of the fastest of several times: 6 ms on the machine of the author."""
-    texts = [(file.read_text(encoding="utf-8"), file.name) for file in FILES]
-
-    def once() -> float:
-        start = time.perf_counter()
-        stubs.Stubs([each for text, name in texts for each in stubs.indexed(text, name)])
-        return time.perf_counter() - start
-
-    assert min(once() for _ in range(9)) < 0.05
