@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from smem_lsp.ir.host_terms import Symbol
 from smem_lsp.ir.nodes import Configuration, HostTerms, LaunchSite
@@ -34,6 +34,8 @@ from smem_lsp.unit.launch_walk import Found, LaunchFinder
 from smem_lsp.unit.outside_calls import NOTHING, Outside, Passed, bound_to_unit, outside_of, unseen
 from smem_lsp.unit.overloads import signature
 from smem_lsp.unit.size_functions import filled, gives_number, gives_object, gives_one_of
+
+T = TypeVar("T")
 
 Said = tuple[tuple[str, Configuration], ...]  # the kernel that is named, and how it is launched
 Named = tuple[
@@ -652,29 +654,33 @@ def _bounded(launches: Iterable[HostLaunch]) -> list[HostLaunch]:
 def _shared(one: LaunchSite, other: LaunchSite) -> LaunchSite:
     """What two variants of a launch have in common."""
     mine, theirs = one.terms, other.terms
-    block = tuple(a if a == b else None for a, b in zip(mine.block, theirs.block))
-    grid = tuple(a if a == b else None for a, b in zip(mine.grid, theirs.grid))
+    block = tuple(map(_if_equal, mine.block, theirs.block))
+    grid = tuple(map(_if_equal, mine.grid, theirs.grid))
     same = len(mine.arguments) == len(theirs.arguments)
     terms = HostTerms(
         (block[0], block[1], block[2]),
         (grid[0], grid[1], grid[2]),
-        mine.dynamic if mine.dynamic == theirs.dynamic else None,
-        tuple(a if a == b else None for a, b in zip(mine.arguments, theirs.arguments)) if same else (),
+        _if_equal(mine.dynamic, theirs.dynamic),
+        tuple(map(_if_equal, mine.arguments, theirs.arguments)) if same else (),
         tuple(fact for fact in mine.conditions if fact in theirs.conditions),
         mine.template if mine.template == theirs.template else (),
         tuple(each for each in mine.members if each in theirs.members) if same else (),
     )
     return replace(
         one,
-        block=one.block if one.block == other.block else None,
-        grid=one.grid if one.grid == other.grid else None,
-        cluster=one.cluster if one.cluster == other.cluster else None,
-        dynamic_bytes=one.dynamic_bytes if one.dynamic_bytes == other.dynamic_bytes else None,
-        impossible=one.impossible if one.impossible == other.impossible else None,
+        block=_if_equal(one.block, other.block),
+        grid=_if_equal(one.grid, other.grid),
+        cluster=_if_equal(one.cluster, other.cluster),
+        dynamic_bytes=_if_equal(one.dynamic_bytes, other.dynamic_bytes),
+        impossible=_if_equal(one.impossible, other.impossible),
         addends=one.addends if one.addends == other.addends else (),
         open=one.open or other.open,
         unfollowed=one.unfollowed or other.unfollowed,
         doubted=one.doubted or other.doubted,
-        caller=one.caller if one.caller == other.caller else None,
+        caller=_if_equal(one.caller, other.caller),
         terms=terms,
     )
+
+
+def _if_equal(one: T, other: T) -> T | None:
+    return one if one == other else None
