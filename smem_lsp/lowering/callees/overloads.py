@@ -136,16 +136,13 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     """The functions that a call can mean, all of them; empty when they are not in sight."""
     bound = handed(callee, scope)
     if bound is not None:
-        target = of_template_parameter(ctx.at.function, callee.text, scope.constant_scope())
-        chosen = addressed(bound[0], target) if isinstance(bound[0], Functions) else None
-        return [] if chosen is None else handed_over(ctx, chosen, callee, expr, scope)
+        return _given_by_template(ctx, bound[0], callee, expr, scope)
     name = callee.text.rpartition("::")[2]
     named = functions_named(ctx, name, callee)
     if not named:
         return _constant_functions(ctx, callee, expr, scope)
-    if name in ctx.at.unit.header_functions and not any(f.number < 0 for f in named):
-        if not _are_all_defined(callee, scope):
-            return []  # a header declares it, and what it is stands elsewhere
+    if _is_defined_elsewhere(ctx, name, named, callee, scope):
+        return []
     found = _looked_up(ctx, made_for(named, len(expr.arguments)), callee, expr, scope)
     around = _class_of(callee, scope)
     if around is not None:
@@ -163,6 +160,23 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     if around is not None and len(found) == 1 and _declares(around, found[0]):
         return [Callee(found[0], around.scope)]
     return [Callee(function) for function in found]
+
+
+def _given_by_template(
+    ctx: Context, argument: Argument, callee: tree.Name, expr: tree.Call, scope: LocalScope
+) -> list[Callee]:
+    """The functions that the ``argument`` of the template parameter names that is called."""
+    target = of_template_parameter(ctx.at.function, callee.text, scope.constant_scope())
+    chosen = addressed(argument, target) if isinstance(argument, Functions) else None
+    return [] if chosen is None else handed_over(ctx, chosen, callee, expr, scope)
+
+
+def _is_defined_elsewhere(
+    ctx: Context, name: str, named: Sequence[Function], callee: tree.Name, scope: LocalScope
+) -> bool:
+    """May a call mean what a header declares, and another file defines?"""
+    declared = name in ctx.at.unit.header_functions and not any(f.number < 0 for f in named)
+    return declared and not _are_all_defined(callee, scope)
 
 
 def _looked_up(

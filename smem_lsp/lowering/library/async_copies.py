@@ -154,9 +154,7 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> None:
     if bound >= 0:
         word = results[-1]
         assert isinstance(word, Ref)
-        line = ctx.at.line(expr.lo)
-        ctx.buffers.pin(frozenset((bound,)), CauseKind.BOUND_TO_COPY, line, within=word.within)
-        ctx.access(mbarriers.word_of(word), AccessKind.UPDATE, given[-1].lo, given[-1].hi)
+        _arrive_later(ctx, expr, word, bound)
     width = None if group else size
     together, divided = (size or 0) if group else 0, kind is GroupKind.BLOCK
     issue(ctx, to, width, given[0].lo, given[0].hi, bound, together, divided=divided)
@@ -172,6 +170,13 @@ def _operands(ctx: Context, given: Sequence[tree.Expr], scope: LocalScope) -> li
         barrier = isinstance(result, Ref) and result.whole and not result.shape
         results.append(result if barrier else effects.load(ctx, result, argument))
     return results
+
+
+def _arrive_later(ctx: Context, expr: tree.Call, word: Ref, bound: int) -> None:
+    """A copy is ``bound`` to the ``cuda::barrier`` that its last argument is, and counts in its ``word``."""
+    last = expr.arguments[-1]
+    ctx.buffers.pin(frozenset((bound,)), CauseKind.BOUND_TO_COPY, ctx.at.line(expr.lo), within=word.within)
+    ctx.access(mbarriers.word_of(word), AccessKind.UPDATE, last.lo, last.hi)
 
 
 def _lose_sight(

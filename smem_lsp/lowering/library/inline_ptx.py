@@ -394,11 +394,7 @@ def _bulk_copy(ctx: Context, it: _Instruction) -> bool:
         ctx.limits.note(CauseKind.BULK_ADDRESS, ctx.at.line(0), accesses=1)
         return True
     others = [each for each in found if each is not shared]
-    if "tensor" in it.words:  # the map
-        said = brackets[1 if fills else 0].strip("[ ")
-    else:
-        said = it.arguments.split("]")[2]
-    length = _value(said.strip(", ").split(",")[0], it.operands)
+    length = _bulk_length(it, brackets, fills=fills)
     if fills:
         word = mbarriers.place_of(others[0]) if len(others) == 1 else None
         bulk_copies.fill(ctx, shared, length, 0, it.size, word)
@@ -407,6 +403,15 @@ def _bulk_copy(ctx: Context, it: _Instruction) -> bool:
     for each in others:
         mbarriers.update(ctx, each, 0, it.size)
     return True
+
+
+def _bulk_length(it: _Instruction, brackets: list[str], *, fills: bool) -> Value | None:
+    """How many bytes a bulk copy moves, or the map that tells it of a tensor; None: not known."""
+    if "tensor" in it.words:
+        said = brackets[1 if fills else 0].strip("[ ")
+    else:
+        said = it.arguments.split("]")[2]
+    return _value(said.strip(", ").split(",")[0], it.operands)
 
 
 def _require_bulk_alignment(ctx: Context, it: _Instruction) -> None:
@@ -611,9 +616,7 @@ def _value(argument: str, operands: list[_Operand]) -> Value | None:
 def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], scope: LocalScope) -> None:
     """What the outputs hold afterwards: an address where one went in and only registers were worked on."""
     opcodes = {instruction.partition(" ")[0].split(".")[0] for instruction in instructions}
-    inputs = [
-        op.result for op in operands if isinstance(op.result, Ref) and (not op.output or "+" in op.constraint)
-    ]
+    inputs = _addresses_in(operands)
     carried = inputs if opcodes <= REGISTERS - {"mapa"} else []
     exact = len(inputs) == 1 and opcodes <= {"cvta", "cvt", "mov"}
     registers = _registers(instructions, operands)
@@ -637,6 +640,12 @@ def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], sc
                 ctx.assign(meaning.index, value if meaning.exact else Op(Operator.CAST, (value,)))
             else:
                 effects.forget_bound(ctx, operand.expr, scope)
+
+
+def _addresses_in(operands: list[_Operand]) -> list[Ref]:
+    """The addresses that go into a statement."""
+    given = (op.result for op in operands if not op.output or "+" in op.constraint)
+    return [result for result in given if isinstance(result, Ref)]
 
 
 def _carry(

@@ -140,10 +140,8 @@ class _Walk(PathWalk[Path]):
         self.turns, self.exact = 1, False  # of the loops around that are followed turn by turn; is this one?
         every = tuple(walk(Seq(tuple(items))))
         around = [node for node in every if isinstance(node, Branch | Loop)]
-        self.matters = frozenset(node.point for node in around if any(map(self.happens, _within(node))))
-        self.decides = frozenset(
-            node.point for node in around if node.point in self.matters and self.is_decisive(node)
-        )
+        self.matters = frozenset(node.point for node in around if self.is_eventful(node))
+        self.decides = frozenset(node.point for node in around if self.is_decisive(node))
         assigns = assigned(every)
         self.roles = Roles(assigns, self.matters | {node.point for node in every if self.happens(node)})
         used, variables = _closed(_told_apart_by(bound.values(), every), assigns)
@@ -157,9 +155,15 @@ class _Walk(PathWalk[Path]):
         self.live = LiveVariables(items, self.read_by)
         self.idle = frozenset(node.point for node in around if isinstance(node, Loop) and self.is_idle(node))
 
+    def is_eventful(self, node: Branch | Loop) -> bool:
+        """Does something happen inside?"""
+        return any(map(self.happens, _within(node)))
+
     def is_decisive(self, node: Branch | Loop) -> bool:
         """Does more happen inside than that copies of groups and stages start?"""
-        return any(self.tells(each) or self.by_itself(each) for each in _within(node))
+        return node.point in self.matters and any(
+            self.tells(each) or self.by_itself(each) for each in _within(node)
+        )
 
     def read_by(self, node: Node) -> Iterator[int]:
         """The variables that decide what something that happens is done to."""
