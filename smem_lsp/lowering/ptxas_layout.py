@@ -116,19 +116,23 @@ def _changed(ctx: Context, buffer: Buffer, uses: _Uses, *, pinned: bool) -> Caus
         return CauseKind.COLLECTIVE_UNUSED
     if pinned:
         return None
-    if not uses.reads:
-        if (
-            uses.writes and buffer.holds_pointers
-        ):  # the optimiser does not drop what may be the root of something
-            return CauseKind.POINTERS_KEPT
-        return None
+    if not uses.reads:  # the optimiser does not drop what may be the root of something
+        return CauseKind.POINTERS_KEPT if uses.writes and buffer.holds_pointers else None
     if buffer.collective:
         return None
     if not uses.writes:
         return CauseKind.NEVER_WRITTEN
     if not uses.separated and any(not access.kind.writes for access in uses.reads):
         return CauseKind.UNSEPARATED
-    accesses = [*uses.reads, *uses.writes]
+    why = _taken_apart(ctx, buffer, [*uses.reads, *uses.writes])
+    if why is None and _unused_result(ctx, buffer):
+        return CauseKind.UNUSED_RESULT
+    return why
+
+
+def _taken_apart(ctx: Context, buffer: Buffer, accesses: Sequence[Access]) -> CauseKind | None:
+    """How the optimiser may take an array apart or do without it, by the places of it that are used; None when it
+    certainly keeps it as a whole."""
     if buffer.dims and all(dim == 1 for dim in buffer.dims):
         return CauseKind.ONE_ELEMENT
     if not buffer.dims and not buffer.record:
@@ -138,11 +142,7 @@ def _changed(ctx: Context, buffer: Buffer, uses: _Uses, *, pinned: bool) -> Caus
         if buffer.index not in ctx.buffers.exchanged and not _reaches_inside(ctx, buffer.name):
             return CauseKind.CONSTANT_PLACES
     indices = {access.index for access in accesses}
-    if buffer.dims and len(indices) == 1 and None not in indices:
-        return CauseKind.OWN_ELEMENT
-    if _unused_result(ctx, buffer):
-        return CauseKind.UNUSED_RESULT
-    return None
+    return CauseKind.OWN_ELEMENT if buffer.dims and len(indices) == 1 and None not in indices else None
 
 
 def _is_constant(access: Access) -> bool:

@@ -21,6 +21,7 @@ from smem_lsp.unit.host_models import Library
 from smem_lsp.unit.host_objects import fields_of
 from smem_lsp.unit.host_unfollowed import is_called_in_sight, is_object, leaves_object, passes_on
 from smem_lsp.unit.host_values import (
+    Extents,
     Filled,
     HostValue,
     Items,
@@ -297,14 +298,10 @@ class Calls(Library):
             self.disturb(path)
 
     def values_of(self, path: Path, expr: tree.Call) -> list[HostValue | None]:
-        if isinstance(expr.callee, tree.Name) and self.frame.find(expr.callee.text)[1]:
+        giver = self._giver(path, expr)
+        if giver is None:
             return []
-        fitting = self._fitting(path, self.callees.valued, expr)
-        if fitting is None or fitting[0] in self._running or self.frame.depth > self.effort.calls:
-            return []
-        if not all(self.pure(argument) or not _acts(argument) for argument in expr.arguments):
-            return []
-        at, function = fitting
+        at, function = giver
         probe = path.copy()
         values = self._passed(probe, expr.arguments)
         plain = len(values) == len(expr.arguments)
@@ -317,35 +314,62 @@ class Calls(Library):
         frame = self._enter(probe, at, function, bound, known, self.frame.depth + 1, outs)
         dim3 = gives_dim3(function)
         results: list[HostValue | None] = []
-        outer = self.frame
         for end, value, parsed in frame.returned:
             if end.dead:
                 continue
-            self.frame = frame
-            if dim3 and isinstance(parsed, tree.Braces):
-                value = self.extents(end, parsed.items)
-            elif dim3:
-                value = self.as_extents(end, parsed, value) if parsed is not None else None
-            self.frame = outer
-            made = self.variables.get(value.variable) if isinstance(value, Place) else None
-            if isinstance(value, Items):
-                fields = fields_of(evaluate_value(expr, self.scope(path, expr)).type)
-                if len(value.values) == len(fields):
-                    value = Object(fields, tuple(zip((field.name for field in fields), value.values)))
-            if made is not None and made.fields:
-                value = Object(made.fields, tuple(self.members_of(end, value, made.fields).items()))
+            if dim3:
+                value = self._returned_extents(end, frame, parsed, value)
+            value = self._as_object(path, expr, end, value)
             if outs:
                 value = Filled(
                     value, tuple((each, self._stored_in(end, frame, function, each)) for each in outs)
                 )
             if value not in results:
                 results.append(value)
-            symbols = symbols_of(value)
-            if value is not None and symbols:
-                facts = tuple(f for f in end.facts if (f.left.symbols | f.right.symbols) & symbols)
-                before = self._learned.get(value)
-                self._learned[value] = facts if before is None else tuple(f for f in before if f in facts)
+            self._remember_facts(end, value)
         return results
+
+    def _giver(self, path: Path, expr: tree.Call) -> tuple[int, Function] | None:
+        """The number of the function that gives a call its value, and the function; None: it is not followed."""
+        if isinstance(expr.callee, tree.Name) and self.frame.find(expr.callee.text)[1]:
+            return None
+        fitting = self._fitting(path, self.callees.valued, expr)
+        if fitting is None or fitting[0] in self._running or self.frame.depth > self.effort.calls:
+            return None
+        plain = all(self.pure(argument) or not _acts(argument) for argument in expr.arguments)
+        return fitting if plain else None
+
+    def _returned_extents(
+        self, end: Path, frame: Frame, parsed: tree.Expr | None, value: HostValue | None
+    ) -> Extents | None:
+        """What ``return parsed;`` in ``frame`` gives where a ``dim3`` is returned."""
+        outer, self.frame = self.frame, frame
+        if isinstance(parsed, tree.Braces):
+            extents = self.extents(end, parsed.items)
+        else:
+            extents = None if parsed is None else self.as_extents(end, parsed, value)
+        self.frame = outer
+        return extents
+
+    def _as_object(self, path: Path, expr: tree.Call, end: Path, value: HostValue | None) -> HostValue | None:
+        """The value of a call with the members that an object has at the ``end`` of its function."""
+        if isinstance(value, Place):
+            made = self.variables.get(value.variable)
+            if made is not None and made.fields:
+                return Object(made.fields, tuple(self.members_of(end, value, made.fields).items()))
+        elif isinstance(value, Items):
+            fields = fields_of(evaluate_value(expr, self.scope(path, expr)).type)
+            if len(value.values) == len(fields):
+                return Object(fields, tuple(zip((field.name for field in fields), value.values)))
+        return value
+
+    def _remember_facts(self, end: Path, value: HostValue | None) -> None:
+        """Keep what holds of the result of a call wherever its function ends with it, at this ``end``, too."""
+        symbols = symbols_of(value)
+        if value is not None and symbols:
+            facts = tuple(f for f in end.facts if (f.left.symbols | f.right.symbols) & symbols)
+            before = self._learned.get(value)
+            self._learned[value] = facts if before is None else tuple(f for f in before if f in facts)
 
     def _value_in(self, path: Path, argument: tree.Expr) -> HostValue | None:
         """What the argument of a reference or a pointer has before the call."""

@@ -16,7 +16,7 @@ from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.host_conditions import Conditions
 from smem_lsp.unit.host_expressions import ONE, Effort, parts_of
 from smem_lsp.unit.host_objects import Field, element_fields, fields_of, is_list, listed
-from smem_lsp.unit.host_unfollowed import is_chosen, is_made, is_open, nodes_of
+from smem_lsp.unit.host_unfollowed import is_chosen, is_made, is_open
 from smem_lsp.unit.host_values import (
     ZERO,
     Extents,
@@ -175,7 +175,7 @@ class Declarations(Conditions):
         kind = getattr(typed, "type", None)
         plain = not declarator.pointers and not declarator.dims and not declarator.function
         traits = frame.traits
-        reference = bool({"&", "&&"} & set(declarator.pointers))
+        reference = is_reference(declarator)
         kept = not declarator.pointers and not declarator.function
         fixed = kept and bool({"const", "constexpr"} & set(parsed.words))
         variable = Variable(
@@ -209,74 +209,94 @@ class Declarations(Conditions):
         variable: Variable,
         value: HostValue | None,
     ) -> None:
-        """Store what a variable begins as."""
+        """Store what a variable begins as. ``value``: what its initializer is."""
         made = declarator.initializer
-        if {"&", "&&"} & set(declarator.pointers):
-            if "const" not in parsed.words and made is not None:
-                for node in nodes_of(made):
-                    other = self.frame.find(node.text)[0] if isinstance(node, tree.Name) else None
-                    if other is not None:
-                        self.share(path, other)
+        if is_reference(declarator):
+            if made is not None and "const" not in parsed.words:
+                for other in self.variables_in(made):
+                    self.share(path, other)
             return
         if made is not None and not declarator.dims:
-            if not declarator.pointers and is_made(variable.type):
-                self.user_code(path, made)
-            if "*" in declarator.pointers and "const" not in parsed.words:
-                self._point(path, made)
+            self._hand_over(path, parsed, declarator, variable, made)
         if variable.fields and not declarator.pointers and not declarator.dims:
             path.versions[variable.serial] = self.fresh()
             self.keep_members(path, variable, self._members(path, variable, made, value))
-            return
-        if variable.is_dim3 and isinstance(made, tree.Braces):
-            value = self.extents(path, made.items) if made.items else Extents((ONE, ONE, ONE))
-        elif variable.is_dim3 and made is None:
-            value = Extents((ONE, ONE, ONE))
-        elif variable.is_dim3 and made is not None:
-            value = self.as_extents(path, made, value)
-        elif variable.is_object and isinstance(made, tree.Braces) and not declarator.dims:
-            items = self._designated(made, _MEMBERS_OF_CONFIG) or {}
-            for member, item in items.items() if len(made.items) > 1 else ():
-                each = self.value(path, item)
-                path.store(
-                    variable,
-                    (member,),
-                    self.as_extents(path, item, each) if member.endswith("Dim") else each,
-                    self.fresh(),
-                )
-            if len(made.items) > 1 or not made.items or evaluate(made.items[0], self.frame.scope) == 0:
-                path.values[variable.serial, ZERO] = number(0)
-            return
-        elif isinstance(made, tree.Braces) and not made.items and variable.counts and not declarator.dims:
-            value = number(0)
-        elif made is not None and declarator.style == "(" and isinstance(made, tree.Braces):
-            for item in made.items:
-                self._argument(path, item)
-        if made is not None and not isinstance(made, tree.Braces) and declarator.style == "(":
-            self._argument(path, made)
-        fields = element_fields(parsed, declarator, self.frame.scope)
-        if fields and isinstance(made, tree.Braces):
-            value = Items(tuple(self._object(path, fields, item) for item in listed(made)))
-        elif (
-            isinstance(value, Items)
-            and isinstance(made, tree.Braces)
-            and not declarator.dims
-            and not (is_list(parsed) and declarator.style != "(")
-        ):
-            value = None
-        path.versions[variable.serial] = self.fresh()
-        self.keep(path, variable, (), value)
+        elif isinstance(made, tree.Braces) and _is_configuration(declarator, variable):
+            self._begin_configuration(path, variable, made)
+        else:
+            value = self._first_value(path, parsed, declarator, variable, value)
+            path.versions[variable.serial] = self.fresh()
+            self.keep(path, variable, (), value)
 
-    def _point(self, path: Path, made: tree.Expr) -> None:
-        """A pointer begins as ``made``: what arrays it names may be changed through it."""
-        for node in nodes_of(made):
-            other = self.frame.find(node.text)[0] if isinstance(node, tree.Name) else None
-            if (
-                other is not None
-                and other.is_array
-                and isinstance(path.values.get((other.serial, ())), Items)
-            ):
-                self.share(path, other)
-                path.lost |= {other.serial}
+    def _hand_over(
+        self,
+        path: Path,
+        parsed: tree.Declaration,
+        declarator: tree.Declarator,
+        variable: Variable,
+        made: tree.Expr,
+    ) -> None:
+        """A constructor in sight, or what changes something through a pointer, may get what a variable begins as."""
+        if not declarator.pointers and is_made(variable.type):
+            self.user_code(path, made)
+        if "*" in declarator.pointers and "const" not in parsed.words:
+            for other in self.variables_in(made):
+                if other.is_array and isinstance(path.values.get((other.serial, ())), Items):
+                    self.share(path, other)
+                    path.lost |= {other.serial}
+
+    def _begin_configuration(self, path: Path, variable: Variable, made: tree.Braces) -> None:
+        """Store the members of a launch configuration that begins as a list."""
+        several = len(made.items) > 1
+        if several:
+            for member, item in (self._designated(made, _MEMBERS_OF_CONFIG) or {}).items():
+                value = self.value(path, item)
+                value = self.as_extents(path, item, value) if member.endswith("Dim") else value
+                path.store(variable, (member,), value, self.fresh())
+        if several or not made.items or evaluate(made.items[0], self.frame.scope) == 0:
+            path.values[variable.serial, ZERO] = number(0)
+
+    def _first_value(
+        self,
+        path: Path,
+        parsed: tree.Declaration,
+        declarator: tree.Declarator,
+        variable: Variable,
+        value: HostValue | None,
+    ) -> HostValue | None:
+        """What a variable begins as that is kept as a whole: extents, a number, a list and the like."""
+        made = declarator.initializer
+        braces = made if isinstance(made, tree.Braces) else None
+        if variable.is_dim3:
+            value = self._first_extents(path, made, value)
+        elif braces is not None and not braces.items and variable.counts and not declarator.dims:
+            value = number(0)
+        for each in _constructor_arguments(declarator, variable):
+            self._argument(path, each)
+        return value if braces is None else self._elements(path, parsed, declarator, braces, value)
+
+    def _first_extents(self, path: Path, made: tree.Expr | None, value: HostValue | None) -> Extents | None:
+        """What a ``dim3`` begins as that is made of an expression with this value, or of nothing."""
+        if made is None or (isinstance(made, tree.Braces) and not made.items):
+            return Extents((ONE, ONE, ONE))
+        if isinstance(made, tree.Braces):
+            return self.extents(path, made.items)
+        return self.as_extents(path, made, value)
+
+    def _elements(
+        self,
+        path: Path,
+        parsed: tree.Declaration,
+        declarator: tree.Declarator,
+        made: tree.Braces,
+        value: HostValue | None,
+    ) -> HostValue | None:
+        """What a variable begins as that has a list: its elements if it is an array or a ``std::vector``."""
+        fields = element_fields(parsed, declarator, self.frame.scope)
+        if fields:
+            return Items(tuple(self._object(path, fields, item) for item in listed(made)))
+        has_elements = bool(declarator.dims) or (is_list(parsed) and declarator.style != "(")
+        return value if has_elements or not isinstance(value, Items) else None
 
     def _designated(self, braces: tree.Braces, names: Sequence[str]) -> dict[str, tree.Expr] | None:
         """The items of a list by the members that they are for, of those with these ``names``; None: not known."""
@@ -384,10 +404,29 @@ class Declarations(Conditions):
         """The arguments that ``a...`` or ``std::forward<A>(a)...`` stands for."""
         if not is_expansion(expr):
             return None
-        names = [node.text for node in nodes_of(expr) if isinstance(node, tree.Name)]
-        found = [path.read(v, (), v.name) for v, _ in map(self.frame.find, names) if v is not None]
+        found = [path.read(variable, (), variable.name) for variable in self.variables_in(expr)]
         packs = [value for value in found if isinstance(value, Items)]
         return packs[0] if len(packs) == 1 else None
+
+
+def is_reference(declarator: tree.Declarator) -> bool:
+    """``T& r``, ``T&& r``."""
+    return "&" in declarator.pointers or "&&" in declarator.pointers
+
+
+def _is_configuration(declarator: tree.Declarator, variable: Variable) -> bool:
+    """Is it one launch configuration?"""
+    return variable.is_object and not variable.is_dim3 and not declarator.dims
+
+
+def _constructor_arguments(declarator: tree.Declarator, variable: Variable) -> Sequence[tree.Expr]:
+    """``a`` and ``b`` of ``T v(a, b)``; a ``dim3`` of several takes them as numbers."""
+    made = declarator.initializer
+    if made is None or declarator.style != "(":
+        return ()
+    if not isinstance(made, tree.Braces):
+        return (made,)
+    return () if variable.is_dim3 else made.items
 
 
 def is_expansion(expr: tree.Expr) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from smem_lsp.ir.host_terms import HostTerm, apply, constant, named, plus
@@ -14,7 +14,7 @@ from smem_lsp.semantics.entities import UNKNOWN, Functions, Template, TypedConst
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.function_scope import counts, parameters_of
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Record, builtin, plain_type, scalar_of
+from smem_lsp.semantics.types import Record, Type, builtin, plain_type, scalar_of
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.host_functions import makes_parts, standard_methods
@@ -190,8 +190,7 @@ class Expressions(ABC):
         if text is None or len(text) > _MOST_TEXT:
             return None
         kind = evaluate_value(expr, self.scope(path, expr)).type
-        scalar = scalar_of(plain_type(kind))
-        if kind is not None and (scalar is None or scalar.kind != "int" or scalar.size < 4):
+        if _is_no_count(kind):
             return None
         made = path.symbol(text, self.fresh(), doubtful=kind is None)
         if not is_chosen(expr, self.frame, path):
@@ -223,11 +222,19 @@ class Expressions(ABC):
                 return path.read(variable, (), expr.text)
             if local:
                 return None
-        scope = self.frame.scope
-        n = evaluate(expr, scope)
+        n = evaluate(expr, self.frame.scope)
         if n is not None:
             return number(n)
-        if scope.bound_to(expr.text) == (None,) and self._is_number(expr.text):
+        given = self._of_template(path, expr)
+        if given is not None:
+            return given
+        table = self.tables.get(expr.text)
+        return self._outside(path, expr) if table is None else table.value
+
+    def _of_template(self, path: Path, expr: tree.Name) -> Number | None:
+        """The number of a template parameter of the function, or of a member of one that is a type; None: another
+        name."""
+        if self.frame.scope.bound_to(expr.text) == (None,) and self._is_number(expr.text):
             made = path.symbol(expr.text, self.frame.version)
             if self.frame.depth:  # somebody in sight gives it
                 path.unfollowed |= made.term.symbols
@@ -235,11 +242,12 @@ class Expressions(ABC):
         owner, member, _ = expr.text.partition("::")
         if member and self._is_type(owner) and not any(expr.arguments):
             return path.symbol(expr.text, self.frame.version, doubtful=True)
-        table = self.tables.get(expr.text)
-        if table is not None:
-            return table.value
-        meaning = scope.resolve(expr)
-        last = expr.text.rpartition("::")[2]
+        return None
+
+    def _outside(self, path: Path, expr: tree.Name) -> HostValue | None:
+        """The value of what is declared outside functions, if anywhere."""
+        meaning = self.frame.scope.resolve(expr)
+        last = _last(expr)
         if isinstance(meaning, Functions) and meaning.overloads:
             last = meaning.overloads[0][0].name
         if last in self.kernels:
@@ -247,21 +255,23 @@ class Expressions(ABC):
         if isinstance(meaning, (Functions, Template)):
             self.mentioned(last)
             return None
-        extents = (
-            self._constant_dim3(expr.text) if meaning is None or isinstance(meaning, TypedConstant) else None
-        )
-        if extents is not None:
-            return extents
+        if meaning is None or isinstance(meaning, TypedConstant):
+            extents = self._constant_dim3(expr.text)
+            if extents is not None:
+                return extents
         if isinstance(meaning, TypedConstant):
-            scalar = scalar_of(plain_type(meaning.type))
-            if meaning.type is not None and (scalar is None or scalar.kind != "int" or scalar.size < 4):
-                return None
-            made = path.symbol(expr.text, path.epoch, doubtful=meaning.type is None)
-            if is_hidden_variable(expr, self.frame):
-                path.unfollowed |= made.term.symbols
-            return made
+            return self._variable_outside(path, expr, meaning)
         self.mentioned(last)
         return path.symbol(expr.text, path.epoch, doubtful=True) if isinstance(meaning, Undeclared) else None
+
+    def _variable_outside(self, path: Path, expr: tree.Name, meaning: TypedConstant) -> Number | None:
+        """The number of a variable that is not local; None: it may hold no integer of 32 bits or more."""
+        if _is_no_count(meaning.type):
+            return None
+        made = path.symbol(expr.text, path.epoch, doubtful=meaning.type is None)
+        if is_hidden_variable(expr, self.frame):
+            path.unfollowed |= made.term.symbols
+        return made
 
     def _constant_dim3(self, name: str) -> Extents | None:
         """``const dim3 block(32, 4)`` outside functions."""
@@ -313,15 +323,21 @@ class Expressions(ABC):
     def mentioned(self, name: str) -> None:
         """A function is named, but not called."""
 
+    def variables_in(self, expr: tree.Expr) -> Iterator[Variable]:
+        """The local variables that an expression names."""
+        for node in nodes_of(expr):
+            variable = self.frame.find(node.text)[0] if isinstance(node, tree.Name) else None
+            if variable is not None:
+                yield variable
+
     # ---- operators -----------------------------------------------------------------------------------------------
 
     def user_code(self, path: Path, *exprs: tree.Expr | None) -> None:
         """A function in sight that is not followed, an operator or a constructor, gets these: it may change what they
         name, now or later."""
         for each in exprs:
-            for node in nodes_of(each) if each is not None else ():
-                variable = self.frame.find(node.text)[0] if isinstance(node, tree.Name) else None
-                if variable is not None and not variable.fixed:
+            for variable in self.variables_in(each) if each is not None else ():
+                if not variable.fixed:
                     self.share(path, variable)
                     path.lost |= {variable.serial}
         self.disturb(path)
@@ -744,6 +760,12 @@ def in_range(term: HostTerm | None) -> HostTerm | None:
     """The number that an ``unsigned`` of a ``dim3`` begins as; one that is negative stays so, to be told."""
     n = None if term is None else term.number
     return term if n is None or n < 1 << 32 else constant(n & 0xFFFFFFFF)
+
+
+def _is_no_count(kind: Type | None) -> bool:
+    """Is it surely no type of integers of 32 bits or more?"""
+    scalar = scalar_of(plain_type(kind))
+    return kind is not None and (scalar is None or scalar.kind != "int" or scalar.size < 4)
 
 
 def _last(name: tree.Name) -> str:

@@ -213,43 +213,66 @@ def _reads_address(body: Body, i: int) -> bool:
 def _by_value(body: Body, i: int, by_value: Mapping[str, frozenset[int]]) -> bool:
     """Does the argument at token ``i`` go to something that does not change it?"""
     kinds, texts = body.tokens.kinds, body.tokens.texts
-    at = opening = _opening(body, i)
-    if at <= 0:
+    opening = _opening(body, i)
+    if opening <= 0:
         return True  # the configuration of a launch
-    callee = texts[at - 1]
-    if kinds[at - 1] == "GT" or callee == ">>":
-        back = at - 1
-        depth = 0
-        while back > 0:
-            depth += {">": 1, ">>": 2, "<": -1}.get(texts[back], 0)
-            back -= 1
-            if depth <= 0:
-                break
-        callee, at = texts[back], back + 1
-        if callee.endswith("_cast"):
+    at = opening - 1
+    if kinds[at] == "GT" or texts[at] == ">>":
+        at = _before_template_arguments(body, at)
+        if texts[at].endswith("_cast"):
             return True
-    elif kinds[at - 1] not in ("NAME", "RP", "RB"):
+    elif kinds[at] not in ("NAME", "RP", "RB"):
         return True  # parentheses, a launch, a condition
-    if kinds[at - 1] != "NAME":
+    if kinds[at] != "NAME":
         return False
-    if callee in by_value and kinds[at - 2 : at - 1] != ["DOT"]:
+    callee = texts[at]
+    if kinds[at - 1 : at] == ["DOT"]:
+        return _only_reads(callee) or callee in reading_methods() or by_value.get(callee) == frozenset()
+    if callee in by_value:
         position = _position(body, opening, i)
         return not by_value[callee] if position is None else position not in by_value[callee]
-    if reads_values(callee) or callee.startswith(("cuda", "cuLaunch", "hip")):
+    if _only_reads(callee):
         return True
-    if kinds[at - 2 : at - 1] == ["DOT"]:
-        return callee in reading_methods() or by_value.get(callee) == frozenset()
-    if kinds[at - 2 : at - 1] in (["TYPE"], ["AUTO"]) or texts[at - 2 : at - 1] == ["dim3"]:
-        return True  # a declaration
-    if re.fullmatch(GUARDS, callee) or callee.startswith(("AT_DISPATCH", "TORCH_")):
+    declares = kinds[at - 1 : at] in (["TYPE"], ["AUTO"]) or texts[at - 1 : at] == ["dim3"]
+    if declares or _is_guard(callee):
         return True
-    start = at - 1
-    while start >= 2 and kinds[start] in ("NAME", "GT", "SCOPE", "LT", "TYPE", "COMMA", "NUMBER"):
-        if texts[start] in _VALUE_SPACES and kinds[start + 1] == "SCOPE":
-            return kinds[at - 2] in ("NAME", "GT")  # a declaration: `std::vector<int> v(n)`
-        start -= 1
+    if _is_of_value_space(body, at):
+        return kinds[at - 1] in ("NAME", "GT")  # a declaration: `std::vector<int> v(n)`
     # `divided(n, block.x)`: nothing declares the function, and a size of a block is meant as a number
     return kinds[i + 1] == "DOT" and texts[i + 2] in ("x", "y", "z") and kinds[i + 3] in ("RP", "COMMA")
+
+
+def _before_template_arguments(body: Body, closing: int) -> int:
+    """The token in front of the template arguments whose last ``>`` stands at ``closing``."""
+    texts = body.tokens.texts
+    at, depth = closing, 0
+    while at > 0:
+        depth += {">": 1, ">>": 2, "<": -1}.get(texts[at], 0)
+        at -= 1
+        if depth <= 0:
+            break
+    return at
+
+
+def _only_reads(callee: str) -> bool:
+    """Is it a function of a library that takes numbers as they are, or of CUDA?"""
+    return reads_values(callee) or callee.startswith(("cuda", "cuLaunch", "hip"))
+
+
+def _is_guard(callee: str) -> bool:
+    """Is it a macro that tests something, or one of PyTorch?"""
+    return re.fullmatch(GUARDS, callee) is not None or callee.startswith(("AT_DISPATCH", "TORCH_"))
+
+
+def _is_of_value_space(body: Body, at: int) -> bool:
+    """Does a namespace whose classes keep no references to numbers lead to the name at token ``at``: ``std::f``,
+    ``std::vector<int> v``?"""
+    kinds, texts = body.tokens.kinds, body.tokens.texts
+    while at >= 2 and kinds[at] in ("NAME", "GT", "SCOPE", "LT", "TYPE", "COMMA", "NUMBER"):
+        if texts[at] in _VALUE_SPACES and kinds[at + 1] == "SCOPE":
+            return True
+        at -= 1
+    return False
 
 
 def _position(body: Body, opening: int, i: int) -> int | None:

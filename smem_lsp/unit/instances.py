@@ -307,39 +307,51 @@ class _Search:
     ) -> list[tuple[Function, Binding | None]]:
         """The instances that ``k<32>`` makes, or ``k`` with arguments of the types ``given``. ``caller``: the function
         that calls it."""
-        last = name.text.rpartition("::")[2]
-        explicit = name.arguments[-1] if name.arguments else None
+        explicit = _explicit(name)
         arguments = [] if explicit is None else [scope.argument(each) for each in explicit]
         packed = explicit is not None and any(isinstance(each, tree.Opaque) for each in explicit)
+        means = self._meant(name, scope, given, caller)
         fitting: list[tuple[Function, Binding | None]] = []
-        means = [f for f in self.templates.get(last, ()) if not self._elsewhere(f, name, scope)]
-        overloads = self.overloads.get(last, ())
-        if caller is not None and len(overloads) > 1:
-            around = caller.island.enclosing
-            chosen = meant(overloads, name.text, given, self.top, around, explicit=explicit is not None)
-            means = [f for f in means if f in chosen] if chosen else means
-            if chosen and not means:
-                return []
-        if not means:
-            return []
         for function in means:
             checkpoint()
             bound = None if packed else bind_call(function, arguments, given or (), self.top)
-            if bound is None:
-                continue
-            special = self._specialization(function, bound)
-            if special is not None:
-                fitting.append((special, None))
-                continue
-            found = self.found[function.number]
-            if self.unmade is None and any(is_open(argument) for argument in bound):
-                found.why = found.why or "the arguments of one instance are not known"
-            binding = self._add(function, bound)
-            if binding is not None:
-                fitting.append((function, binding))
-        if not fitting and self.unmade is None:
-            self._unclear(last, "the arguments of one instance are not known")
+            made = None if bound is None else self._made(function, bound)
+            if made is not None:
+                fitting.append(made)
+        if means and not fitting and self.unmade is None:
+            self._unclear(_last(name), "the arguments of one instance are not known")
         return fitting
+
+    def _meant(
+        self,
+        name: tree.Name,
+        scope: Scope,
+        given: Sequence[Type | None] | None,
+        caller: Function | None,
+    ) -> list[Function]:
+        """The templates that a name may mean; the parameters are those of ``mention``."""
+        last = _last(name)
+        means = [f for f in self.templates.get(last, ()) if not self._elsewhere(f, name, scope)]
+        overloads = self.overloads.get(last, ())
+        if caller is None or len(overloads) < 2:
+            return means
+        around, explicit = caller.island.enclosing, _explicit(name) is not None
+        chosen = meant(overloads, name.text, given, self.top, around, explicit=explicit)
+        return [f for f in means if f in chosen] if chosen else means
+
+    def _made(
+        self, function: Function, bound: tuple[Argument, ...]
+    ) -> tuple[Function, Binding | None] | None:
+        """The instance of a template with these arguments, or the specialization that stands in for it; None: none that
+        is looked at."""
+        special = self._specialization(function, bound)
+        if special is not None:
+            return special, None
+        found = self.found[function.number]
+        if self.unmade is None and any(is_open(argument) for argument in bound):
+            found.why = found.why or "the arguments of one instance are not known"
+        binding = self._add(function, bound)
+        return None if binding is None else (function, binding)
 
     def _specialization(self, function: Function, bound: Sequence[Argument]) -> Function | None:
         """The kernel that stands in for an instance of a kernel template."""
@@ -399,6 +411,15 @@ class _Search:
         if not function.is_kernel:
             self.waiting.append((function, binding))
         return None if of_rest else binding
+
+
+def _last(name: tree.Name) -> str:
+    return name.text.rpartition("::")[2]
+
+
+def _explicit(name: tree.Name) -> list[tree.Expr] | None:
+    """The template arguments that are spelled behind a name."""
+    return name.arguments[-1] if name.arguments else None
 
 
 def _head(function: Function) -> tuple[object, ...]:
@@ -527,7 +548,7 @@ class _Walk:
             case tree.Lambda():
                 self._lambda(node)
             case tree.Name():
-                if node.text.rpartition("::")[2] in self.search.templates:
+                if _last(node) in self.search.templates:
                     self._mention(node)
                 for arguments in node.arguments:
                     checkpoint()
@@ -550,7 +571,7 @@ class _Walk:
                 self._lambda(visitor, types)
             if calls:
                 return
-        if isinstance(callee, tree.Name) and callee.text.rpartition("::")[2] in self.search.templates:
+        if isinstance(callee, tree.Name) and _last(callee) in self.search.templates:
             given = [argument_type(argument, self.scope) for argument in node.arguments]
             made = self.search.mention(callee, self.scope, given, self.function)
             self._note(callee, made, node if isinstance(node, tree.Launch) else None)
@@ -584,8 +605,8 @@ class _Walk:
             self.scope, self.bound = outer, bound
 
     def _mention(self, node: tree.Name) -> None:
-        explicit = bool(node.arguments) and node.arguments[-1] is not None
-        self._note(node, self.search.mention(node, self.scope, None if explicit else ()))
+        given = () if _explicit(node) is None else None
+        self._note(node, self.search.mention(node, self.scope, given))
 
     def _lambda(self, node: tree.Lambda, types: Sequence[Type] = ()) -> None:
         """``types``: of the arguments that it is called with."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import gcd
@@ -31,6 +31,7 @@ from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import record
 from smem_lsp.source.queries import PROCESS, Query
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function
 from smem_lsp.unit.host_objects import as_passed, class_of
 from smem_lsp.unit.host_values import Axes
@@ -80,71 +81,112 @@ def _weight(words: Words) -> int:
     )
 
 
+@dataclass(slots=True)
+class _Vocabulary:
+    """What a launch calls the numbers of its kernel. ``words``: names, each with the number of the host that it has;
+    ``template``: those of template parameters, which are in ``words``, too; ``meaning``: symbols of the host with the
+    first name for each, ``whole``: other numbers of the host that are not known, too."""
+
+    words: Sequence[tuple[str, HostTerm]]
+    template: Mapping[str, HostTerm]
+    meaning: Mapping[Symbol, str]
+    whole: Mapping[HostTerm, str]
+
+    @classmethod
+    def of(cls, words: Sequence[tuple[str, HostTerm]], template: Mapping[str, HostTerm]) -> _Vocabulary:
+        meaning: dict[Symbol, str] = {}
+        whole: dict[HostTerm, str] = {}
+        for name, term in words:
+            symbol = term.symbol
+            if symbol is not None:
+                meaning.setdefault(symbol, name)
+            elif term.number is None:
+                whole.setdefault(term, name)
+        return cls(words, template, meaning, whole)
+
+    def spelled(self, term: HostTerm) -> HostTerm | None:
+        """The term in the words of the kernel; None if one of its symbols has none there."""
+        if not term.symbols <= self.meaning.keys():
+            return None
+        return replaced(term, {symbol: named(self.meaning[symbol]) for symbol in term.symbols})
+
+    def side(self, term: HostTerm) -> HostTerm | None:
+        """The same of a side of a comparison, which may have a name as a whole."""
+        return named(self.whole[term]) if term in self.whole else self.spelled(term)
+
+    def of_arguments(self, term: HostTerm) -> HostTerm | None:
+        """The term, made of what the launch passes to the kernel, symbol or not: ``n / 4 / rows`` where ``n / 4`` is an
+        argument."""
+        known = {named(symbol.name, symbol.version): named(name) for symbol, name in self.meaning.items()}
+        for each, name in self.whole.items():
+            if each != term and name not in self.template:
+                known[each] = named(name)
+        return rewritten(term, known)
+
+
 def _words(terms: HostTerms, kernel: Function, top: Scope, bound: dict[str, Argument] | None) -> Words:
-    parameters = {
+    members = dict(_members(terms, kernel, bound or {}))
+    template = {
         name: term
         for name, term in _template(terms.template, kernel)
         if not bound or is_open(bound.get(name))
     }
-    members = dict(_members(terms, kernel, bound or {}))
-    parameters |= members
+    template |= members
     terms = replace(
         terms, block=_numbers(terms.block, kernel, members), grid=_numbers(terms.grid, kernel, members)
     )
-    words = [
-        *parameters.items(),
-        *_passed(terms, kernel, function_scope(top, kernel, bound).child()),
-    ]
+    passed = _passed(terms, kernel, function_scope(top, kernel, bound).child())
+    vocabulary = _Vocabulary.of([*template.items(), *passed, *_extents(terms)], template)
+    equalities = (_equality(name, term, vocabulary) for name, term in vocabulary.words)
+    dynamic = None if terms.dynamic is None else vocabulary.spelled(terms.dynamic)
+    return Words(
+        terms,
+        tuple(each for each in equalities if each is not None),
+        tuple(_conditions(terms.conditions, vocabulary)),
+        frozenset(_others(terms, kernel, vocabulary.meaning)),
+        None if dynamic is None or dynamic.number is not None else InWords(_value(dynamic), str(dynamic)),
+    )
+
+
+def _extents(terms: HostTerms) -> Iterator[tuple[str, HostTerm]]:
+    """The extents of the block and the grid, without numbers that none can have."""
     for what, axes in (("blockDim", terms.block), ("gridDim", terms.grid)):
         for axis, term in zip("xyz", axes):
             if term is not None and (term.number is None or term.number > 0):
-                words.append((f"{what}.{axis}", term))
-    meaning: dict[Symbol, str] = {}
-    whole: dict[HostTerm, str] = {}  # terms that are no symbols
-    for name, term in words:
-        symbol = term.symbol
+                yield f"{what}.{axis}", term
+
+
+def _equality(name: str, term: HostTerm, vocabulary: _Vocabulary) -> LaunchFact | None:
+    """What a number of the kernel, which is ``term`` in the host, is equal to in the words of the kernel; None: it is a
+    word that others are told by, or nothing is known of it."""
+    symbol = term.symbol
+    if name in vocabulary.template or (symbol is not None and vocabulary.meaning[symbol] == name):
+        return None
+    if name.startswith(("blockDim", "gridDim")):
         if symbol is not None:
-            meaning.setdefault(symbol, name)
-        elif term.number is None:
-            whole.setdefault(term, name)
-    equalities = []
-    for name, term in words:
-        symbol = term.symbol
-        if name in parameters or (symbol is not None and meaning[symbol] == name):
-            continue
-        if name.startswith(("blockDim", "gridDim")) and symbol is not None:
-            equalities.append(_fact(named(meaning[symbol]), "==", named(name)))
-            continue
-        if name.startswith(("blockDim", "gridDim")) and term.number is not None:
-            continue  # stands in the block and the grid
-        same = whole.get(term, name)
-        said = None if same in parameters else spelled(term, meaning)
-        if said is None and same == name and name.startswith("blockDim"):
-            passed = {each: name for each, name in whole.items() if name not in parameters}
-            said = _of_arguments(term, meaning, passed)
-        if said is not None:
-            equalities.append(_fact(named(name), "==", said))
-        elif same != name:
-            equalities.append(_fact(named(same), "==", named(name)))
-    dynamic = None if terms.dynamic is None else spelled(terms.dynamic, meaning)
-    conditions = list(_limits([word for word in words if word[0] not in parameters]))
-    conditions += _multiples([word for word in words if spelled(word[1], meaning) is None])
-    for each in terms.conditions:
-        sides = [
-            named(whole[side]) if side in whole else spelled(side, meaning)
-            for side in (each.left, each.right)
-        ]
-        if sides[0] is not None and sides[1] is not None:
-            conditions.append(_fact(sides[0], each.operator, sides[1]))
+            return _fact(named(vocabulary.meaning[symbol]), "==", named(name))
+        if term.number is not None:
+            return None  # stands in the block and the grid
+    same = vocabulary.whole.get(term, name)
+    said = None if same in vocabulary.template else vocabulary.spelled(term)
+    if said is None and same == name and name.startswith("blockDim"):
+        said = vocabulary.of_arguments(term)
+    if said is not None:
+        return _fact(named(name), "==", said)
+    return None if same == name else _fact(named(same), "==", named(name))
+
+
+def _conditions(conditions: Iterable[Comparison], vocabulary: _Vocabulary) -> Iterator[LaunchFact]:
+    """What holds of the numbers of the kernel by what they are made of, and by the ``conditions`` of the host."""
+    words = vocabulary.words
+    yield from _limits([word for word in words if word[0] not in vocabulary.template])
+    yield from _multiples([word for word in words if vocabulary.spelled(word[1]) is None])
+    for each in conditions:
+        left, right = vocabulary.side(each.left), vocabulary.side(each.right)
+        if left is not None and right is not None:
+            yield _fact(left, each.operator, right)
         else:
-            conditions += _scaled(each, words)
-    return Words(
-        terms,
-        tuple(equalities),
-        tuple(conditions),
-        frozenset(_others(terms, kernel, meaning)),
-        None if dynamic is None or dynamic.number is not None else InWords(_value(dynamic), str(dynamic)),
-    )
+            yield from _scaled(each, words)
 
 
 def _others(terms: HostTerms, kernel: Function, meaning: Mapping[Symbol, str]) -> Iterator[Symbol]:
@@ -189,23 +231,6 @@ def _scaled(condition: Comparison, words: Sequence[tuple[str, HostTerm]]) -> Ite
         rest = None if scaled is None else plus(term, scaled, times=-1)
         if rest is not None and rest.number is not None and symbols[0] > 0:
             yield _fact(named(name), condition.operator, constant(n * symbols[0] + rest.number))
-
-
-def spelled(term: HostTerm, meaning: Mapping[Symbol, str]) -> HostTerm | None:
-    """The term in the words of the kernel; None if one of its symbols has none there."""
-    if not term.symbols <= meaning.keys():
-        return None
-    return replaced(term, {symbol: named(meaning[symbol]) for symbol in term.symbols})
-
-
-def _of_arguments(
-    term: HostTerm, meaning: Mapping[Symbol, str], whole: Mapping[HostTerm, str]
-) -> HostTerm | None:
-    """The term, made of what the launch passes to the kernel, symbol or not: ``n / 4 / rows`` where ``n / 4`` is an
-    argument."""
-    known = {named(symbol.name, symbol.version): named(name) for symbol, name in meaning.items()}
-    known |= {each: named(name) for each, name in whole.items() if each != term}
-    return rewritten(term, known)
 
 
 def _fact(left: HostTerm, operator: str, right: HostTerm) -> LaunchFact:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from smem_lsp.ir.host_terms import Symbol
 from smem_lsp.ir.nodes import Configuration, HostTerms, LaunchSite
@@ -34,6 +34,8 @@ from smem_lsp.unit.launch_walk import Found, LaunchFinder
 from smem_lsp.unit.outside_calls import NOTHING, Outside, Passed, bound_to_unit, outside_of, unseen
 from smem_lsp.unit.overloads import signature
 from smem_lsp.unit.size_functions import filled, gives_number, gives_object, gives_one_of
+
+T = TypeVar("T")
 
 Said = tuple[tuple[str, Configuration], ...]  # the kernel that is named, and how it is launched
 Named = tuple[
@@ -149,6 +151,57 @@ class _Answer:
     passed: tuple[tuple[str, int, int, Passed], ...] = ()
     seen: frozenset[tuple[int, int, int]] = frozenset()
     cut: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class _Gathered:
+    """What the walks so far have found; functions by their numbers. ``called``: names of functions that others call;
+    ``passed``: to each function outside, with the place of the first call that does; ``named``: names of functions that
+    are used for something else than a call; ``skipped``, ``seen``: token ranges that nothing leads to, and of names of
+    functions outside in calls that were read; ``unread``: functions outside of which not all calls were read."""
+
+    called: frozenset[str]
+    passed: dict[str, dict[Passed, str]]
+    launches: dict[HostLaunch, None] = field(default_factory=dict)
+    entered: set[int] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
+    skipped: dict[int, set[tuple[int, int]]] = field(default_factory=lambda: defaultdict(set))
+    seen: dict[int, set[tuple[int, int]]] = field(default_factory=lambda: defaultdict(set))
+    unread: set[str] = field(default_factory=set)
+
+    def add(self, answer: _Answer, reached: Sequence[Function]) -> None:
+        """Note where a walk of the functions ``reached`` was, and where not."""
+        for at, lo, hi in answer.seen:
+            self.seen[reached[at].number].add((lo, hi))
+        for at, lo, hi in answer.skipped:
+            self.skipped[reached[at].number].add((lo, hi))
+        self.entered.update(reached[at].number for at in answer.entered)
+        self.named.update(answer.named)
+
+    def misses(self, function: Function) -> bool:
+        """Does somebody have the name of a function, but not, or not only, to call it where a walk came by?"""
+        only_called = function.number in self.entered and function.name not in self.named
+        return function.name in self.called and not only_called
+
+    @property
+    def known(self) -> dict[int, list[tuple[int, int]]]:
+        """The token ranges in which calls of functions outside are read, or lead nowhere."""
+        return {
+            number: [*self.seen.get(number, ()), *self.skipped.get(number, ())]
+            for number in self.seen.keys() | self.skipped.keys()
+        }
+
+    def walked(self) -> _Walked:
+        return _Walked(
+            _bounded(self.launches),
+            {number: sorted(ranges) for number, ranges in self.skipped.items()},
+            {
+                name: None
+                if name in self.unread
+                else tuple(Passed(each.values, each.facts, place) for each, place in calls.items())
+                for name, calls in self.passed.items()
+            },
+        )
 
 
 _OF_ABOUT = 600  # bytes, beside the function's text
@@ -339,66 +392,59 @@ class HostCode:
     def _walk_all(self, callers: Callers | None) -> _Walked:
         everything = [function for group in self.leading.values() for function in group]
         everything.sort(key=lambda function: function.number)
-        called: set[str] = set()
+        gathered = _Gathered(self._called(everything), {name: {} for name in self.outside})
         for function in everything:
-            checkpoint()
-            called |= (self.leading.keys() & function.definition.body_words) - {function.name}
-        launches: dict[HostLaunch, None] = {}
-        entered: set[int] = set()
-        named: set[str] = set()
-        skipped: dict[int, set[tuple[int, int]]] = defaultdict(set)
-        seen: dict[int, set[tuple[int, int]]] = defaultdict(set)
-        passed: dict[str, dict[Passed, str]] = {name: {} for name in self.outside}
-        unread: set[str] = set()
-
-        def walk(
-            function: Function, given: Passed = NOTHING, bound: dict[str, Argument] | None = None
-        ) -> None:
-            reached, answer = self._walk(function, bound, given.unplaced)
-            for name, at, start, each in answer.passed:
-                passed[name].setdefault(each, self._place(reached[at], start))
-            for at, lo, hi in answer.seen:
-                seen[reached[at].number].add((lo, hi))
-            unread.update(self.outside if answer.cut else answer.named & self.outside.keys())
-            entered.update(reached[at].number for at in answer.entered)
-            named.update(answer.named)
-            for at, lo, hi in answer.skipped:
-                skipped[reached[at].number].add((lo, hi))
-            idle = function.name not in called and self._unused(function)
-            found = _numbered(answer, reached)
-            if given.place:
-                found = [each._replace(site=replace(each.site, caller=given.place)) for each in found]
-            launches.update((each, None) for each in found if each.site.kernel != ANY_KERNEL or not idle)
-
-        for function in everything:
-            if function.name not in called and self.outside and self._unused(function):
-                seen[function.number].add((0, len(function.definition.body)))
-                continue
-            others = None if callers is None else callers.get(function.number)
-            outer = (() if function.name in called else (NOTHING,)) if others is None else others
-            for given in outer:
-                walk(function, given)
+            self._gather_from_outside(gathered, function, callers)
         for each in instantiations(self.unit, self.constants, self.leading):
             for function in self.leading[each.template]:
                 if function.island.template and not function.is_kernel:
-                    walk(function, bound=bound_names(function, each, self.constants))
+                    self._gather(gathered, function, bound=bound_names(function, each, self.constants))
         for function in everything:
-            if function.name in called and (function.number not in entered or function.name in named):
-                if self._ends(function):
-                    walk(function)
+            if gathered.misses(function) and self._ends(function):
+                self._gather(gathered, function)
         if self.outside:
-            known = {number: [*seen[number], *skipped[number]] for number in seen.keys() | skipped.keys()}
-            unread |= unseen(self.unit, self.outside, known)
-        return _Walked(
-            _bounded(launches),
-            {number: sorted(ranges) for number, ranges in skipped.items()},
-            {
-                name: None
-                if name in unread
-                else tuple(Passed(each.values, each.facts, place) for each, place in calls.items())
-                for name, calls in passed.items()
-            },
-        )
+            gathered.unread |= unseen(self.unit, self.outside, gathered.known)
+        return gathered.walked()
+
+    def _called(self, functions: Iterable[Function]) -> frozenset[str]:
+        """The names of functions that lead to launches, as far as another of the ``functions`` has them."""
+        called: set[str] = set()
+        for function in functions:
+            checkpoint()
+            called |= (self.leading.keys() & function.definition.body_words) - {function.name}
+        return frozenset(called)
+
+    def _gather_from_outside(self, gathered: _Gathered, function: Function, callers: Callers | None) -> None:
+        """Walk a function as other files call it: with what they pass, or with anything where nothing here calls it."""
+        called = function.name in gathered.called
+        if not called and self.outside and self._unused(function):
+            gathered.seen[function.number].add((0, len(function.definition.body)))
+            return
+        others = None if callers is None else callers.get(function.number)
+        if others is None:
+            others = () if called else (NOTHING,)
+        for given in others:
+            self._gather(gathered, function, given)
+
+    def _gather(
+        self,
+        gathered: _Gathered,
+        function: Function,
+        given: Passed = NOTHING,
+        bound: dict[str, Argument] | None = None,
+    ) -> None:
+        """Add what a function leads to, with what it is ``given`` and the template arguments that are ``bound``."""
+        reached, answer = self._walk(function, bound, given.unplaced)
+        for name, at, start, each in answer.passed:
+            gathered.passed[name].setdefault(each, self._place(reached[at], start))
+        gathered.unread.update(self.outside if answer.cut else answer.named & self.outside.keys())
+        gathered.add(answer, reached)
+        found = _numbered(answer, reached)
+        if given.place:
+            found = [each._replace(site=replace(each.site, caller=given.place)) for each in found]
+        if function.name not in gathered.called and self._unused(function):
+            found = [each for each in found if each.site.kernel != ANY_KERNEL]
+        gathered.launches.update(dict.fromkeys(found))
 
     def _place(self, function: Function, offset: int) -> str:
         """``main.cu:12``, of an offset in a function."""
@@ -608,29 +654,33 @@ def _bounded(launches: Iterable[HostLaunch]) -> list[HostLaunch]:
 def _shared(one: LaunchSite, other: LaunchSite) -> LaunchSite:
     """What two variants of a launch have in common."""
     mine, theirs = one.terms, other.terms
-    block = tuple(a if a == b else None for a, b in zip(mine.block, theirs.block))
-    grid = tuple(a if a == b else None for a, b in zip(mine.grid, theirs.grid))
+    block = tuple(map(_if_equal, mine.block, theirs.block))
+    grid = tuple(map(_if_equal, mine.grid, theirs.grid))
     same = len(mine.arguments) == len(theirs.arguments)
     terms = HostTerms(
         (block[0], block[1], block[2]),
         (grid[0], grid[1], grid[2]),
-        mine.dynamic if mine.dynamic == theirs.dynamic else None,
-        tuple(a if a == b else None for a, b in zip(mine.arguments, theirs.arguments)) if same else (),
+        _if_equal(mine.dynamic, theirs.dynamic),
+        tuple(map(_if_equal, mine.arguments, theirs.arguments)) if same else (),
         tuple(fact for fact in mine.conditions if fact in theirs.conditions),
         mine.template if mine.template == theirs.template else (),
         tuple(each for each in mine.members if each in theirs.members) if same else (),
     )
     return replace(
         one,
-        block=one.block if one.block == other.block else None,
-        grid=one.grid if one.grid == other.grid else None,
-        cluster=one.cluster if one.cluster == other.cluster else None,
-        dynamic_bytes=one.dynamic_bytes if one.dynamic_bytes == other.dynamic_bytes else None,
-        impossible=one.impossible if one.impossible == other.impossible else None,
+        block=_if_equal(one.block, other.block),
+        grid=_if_equal(one.grid, other.grid),
+        cluster=_if_equal(one.cluster, other.cluster),
+        dynamic_bytes=_if_equal(one.dynamic_bytes, other.dynamic_bytes),
+        impossible=_if_equal(one.impossible, other.impossible),
         addends=one.addends if one.addends == other.addends else (),
         open=one.open or other.open,
         unfollowed=one.unfollowed or other.unfollowed,
         doubted=one.doubted or other.doubted,
-        caller=one.caller if one.caller == other.caller else None,
+        caller=_if_equal(one.caller, other.caller),
         terms=terms,
     )
+
+
+def _if_equal(one: T, other: T) -> T | None:
+    return one if one == other else None

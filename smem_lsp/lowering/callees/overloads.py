@@ -136,23 +136,14 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     """The functions that a call can mean, all of them; empty when they are not in sight."""
     bound = handed(callee, scope)
     if bound is not None:
-        target = of_template_parameter(ctx.at.function, callee.text, scope.constant_scope())
-        chosen = addressed(bound[0], target) if isinstance(bound[0], Functions) else None
-        return [] if chosen is None else handed_over(ctx, chosen, callee, expr, scope)
-    *qualifiers, name = callee.text.removeprefix("::").split("::")
-    found = functions_named(ctx, name, callee)
-    if not found:
+        return _given_by_template(ctx, bound[0], callee, expr, scope)
+    name = callee.text.rpartition("::")[2]
+    named = functions_named(ctx, name, callee)
+    if not named:
         return _constant_functions(ctx, callee, expr, scope)
-    if name in ctx.at.unit.header_functions and not any(f.number < 0 for f in found):
-        if not _are_all_defined(callee, scope):
-            return []  # a header declares it, and what it is stands elsewhere
-    named, found = found, made_for(found, len(expr.arguments))
-    if callee.text.startswith("::") and not qualifiers:
-        found = [each for each in found if not each.enclosing] or found
-    else:
-        found = _in_scope(ctx, found, qualifiers)
-    if "::" not in callee.text:
-        found = _not_hidden(ctx, _declared_in_front(ctx, found, expr, scope), expr, scope)
+    if _is_defined_elsewhere(ctx, name, named, callee, scope):
+        return []
+    found = _looked_up(ctx, made_for(named, len(expr.arguments)), callee, expr, scope)
     around = _class_of(callee, scope)
     if around is not None:
         declared = list(_functions(around.scope.own(name)))
@@ -162,19 +153,60 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
             return [Callee(special[0][0], around.scope)] if certain else []
         if any(each.body is None for each in declared):
             return _defined_outside(ctx, around, declared, found, expr, scope)
-        found = [f for f in found if f.enclosing[-1:] == (around.decl.name.rpartition("::")[2],)]
-        found = _of_specialisation(around, found)
-    spelled = callee.arguments[-1] if callee.arguments else None
-    constants = scope.constant_scope()
-    given = None if spelled is None else [constants.argument(each) for each in spelled]
-    found = _specialised(ctx, given, found, expr, scope)
-    found = by_type(ctx, found, expr, scope)
-    found = without_packs(found, named)
+        found = _of_class(around, found)
+    found = without_packs(_fitting(ctx, found, callee, expr, scope), named)
     if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
         return []
     if around is not None and len(found) == 1 and _declares(around, found[0]):
         return [Callee(found[0], around.scope)]
     return [Callee(function) for function in found]
+
+
+def _given_by_template(
+    ctx: Context, argument: Argument, callee: tree.Name, expr: tree.Call, scope: LocalScope
+) -> list[Callee]:
+    """The functions that the ``argument`` of the template parameter names that is called."""
+    target = of_template_parameter(ctx.at.function, callee.text, scope.constant_scope())
+    chosen = addressed(argument, target) if isinstance(argument, Functions) else None
+    return [] if chosen is None else handed_over(ctx, chosen, callee, expr, scope)
+
+
+def _is_defined_elsewhere(
+    ctx: Context, name: str, named: Sequence[Function], callee: tree.Name, scope: LocalScope
+) -> bool:
+    """May a call mean what a header declares, and another file defines?"""
+    declared = name in ctx.at.unit.header_functions and not any(f.number < 0 for f in named)
+    return declared and not _are_all_defined(callee, scope)
+
+
+def _looked_up(
+    ctx: Context, found: list[Function], callee: tree.Name, expr: tree.Call, scope: LocalScope
+) -> list[Function]:
+    """Those of some functions with one name that the name may find where it stands ([basic.lookup])."""
+    *qualifiers, _ = callee.text.removeprefix("::").split("::")
+    if callee.text.startswith("::") and not qualifiers:
+        found = [each for each in found if not each.enclosing] or found
+    else:
+        found = _in_scope(ctx, found, qualifiers)
+    if "::" in callee.text:
+        return found
+    return _not_hidden(ctx, _declared_in_front(ctx, found, expr, scope), expr, scope)
+
+
+def _of_class(record: Record, found: Sequence[Function]) -> list[Function]:
+    """The functions that stand in a class."""
+    inside = (record.decl.name.rpartition("::")[2],)
+    return _of_specialisation(record, [f for f in found if f.enclosing[-1:] == inside])
+
+
+def _fitting(
+    ctx: Context, found: list[Function], callee: tree.Name, expr: tree.Call, scope: LocalScope
+) -> list[Function]:
+    """Those that fit the template arguments and the types of the arguments of a call."""
+    spelled = callee.arguments[-1] if callee.arguments else None
+    constants = scope.constant_scope()
+    given = None if spelled is None else [constants.argument(each) for each in spelled]
+    return by_type(ctx, _specialised(ctx, given, found, expr, scope), expr, scope)
 
 
 def _defined_outside(

@@ -140,11 +140,7 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> None:
     kind = cooperative_groups.group_of(ctx, expr.arguments[0], scope) if expr.arguments else None
     group = kind is not None
     given = expr.arguments[group:]
-    results: list[Value | Ref] = []
-    for argument in given:
-        result = ctx.lower.operand(ctx, argument, scope)
-        barrier = isinstance(result, Ref) and result.whole and not result.shape
-        results.append(result if barrier else effects.load(ctx, result, argument))
+    results = _operands(ctx, given, scope)
     bound = _bound_to(ctx, name, group, given, results, scope)
     to = results[0] if results else None
     if name == "memcpy_async" and isinstance(to, Ref) and len(given) > 2:
@@ -153,24 +149,48 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> None:
     shared = sum(isinstance(each, Ref) for each in results)
     if bound is None or shared != 1 + (bound >= 0) or not isinstance(to, Ref) or not to.pointer:
         mark(ctx, CopyEvent.UNKNOWN, expr.lo)
-        for argument, each in zip(given, results):
-            if each is to and isinstance(each, Ref) and each.pointer and size is not None:
-                bulk_copies.fill(ctx, each, Const(size), argument.lo, argument.hi)
-            elif isinstance(each, Ref):
-                in_flight(ctx, each.bases, ctx.at.line(argument.lo), each.within)
-                ctx.access(each.lost().place(), AccessKind.UPDATE, argument.lo, argument.hi)
+        _lose_sight(ctx, given, results, size)
         return
-    width = None if group else size
     if bound >= 0:
         word = results[-1]
         assert isinstance(word, Ref)
-        line = ctx.at.line(expr.lo)
-        ctx.buffers.pin(frozenset((bound,)), CauseKind.BOUND_TO_COPY, line, within=word.within)
-        ctx.access(mbarriers.word_of(word), AccessKind.UPDATE, given[-1].lo, given[-1].hi)
+        _arrive_later(ctx, expr, word, bound)
+    width = None if group else size
     together, divided = (size or 0) if group else 0, kind is GroupKind.BLOCK
     issue(ctx, to, width, given[0].lo, given[0].hi, bound, together, divided=divided)
     if group and bound == OPEN:
         mark(ctx, CopyEvent.COMMIT, expr.lo)  # the last thing that cooperative_groups::memcpy_async does
+
+
+def _operands(ctx: Context, given: Sequence[tree.Expr], scope: LocalScope) -> list[Value | Ref]:
+    """The arguments of a copy: values and addresses, and whole objects that it may be bound to."""
+    results: list[Value | Ref] = []
+    for argument in given:
+        result = ctx.lower.operand(ctx, argument, scope)
+        barrier = isinstance(result, Ref) and result.whole and not result.shape
+        results.append(result if barrier else effects.load(ctx, result, argument))
+    return results
+
+
+def _arrive_later(ctx: Context, expr: tree.Call, word: Ref, bound: int) -> None:
+    """A copy is ``bound`` to the ``cuda::barrier`` that its last argument is, and counts in its ``word``."""
+    last = expr.arguments[-1]
+    ctx.buffers.pin(frozenset((bound,)), CauseKind.BOUND_TO_COPY, ctx.at.line(expr.lo), within=word.within)
+    ctx.access(mbarriers.word_of(word), AccessKind.UPDATE, last.lo, last.hi)
+
+
+def _lose_sight(
+    ctx: Context, given: Sequence[tree.Expr], results: Sequence[Value | Ref], size: int | None
+) -> None:
+    """A copy of which it is not known what it is waited for with: it may land in all that it gets at any time."""
+    for argument, each in zip(given, results):
+        if not isinstance(each, Ref):
+            continue
+        if each is results[0] and each.pointer and size is not None:
+            bulk_copies.fill(ctx, each, Const(size), argument.lo, argument.hi)
+        else:
+            in_flight(ctx, each.bases, ctx.at.line(argument.lo), each.within)
+            ctx.access(each.lost().place(), AccessKind.UPDATE, argument.lo, argument.hi)
 
 
 def _bound_to(

@@ -72,6 +72,7 @@ _GROUPS = ("commit_group", "wait_group", "wait_all")
 _OF_THE_BLOCK = frozenset("ldmatrix stmatrix bar barrier".split())
 _ENDINGS = (["exit"], ["trap"])  # statements of one instruction, behind which no thread goes on
 _BARRIERS = frozenset(("bar", "barrier", "mbarrier"))
+_ACCESSES = frozenset("ld ldu ldmatrix st stmatrix atom red".split())
 # Those that touch memory, or work beside the thread. What is none of all these may wait for other threads: another
 # machine's, or a call.
 _OTHERS = frozenset(
@@ -93,47 +94,66 @@ class _Operand:
     told: Value | None = None  # what an output gets, where it is known
 
 
+@dataclass(slots=True)
+class _Instruction:
+    """One instruction of a statement, which spans ``size`` tokens. ``words``: its opcode and the qualifiers;
+    ``guarded``: it has a predicate; ``refs``: where its operands lead."""
+
+    text: str
+    opcode: str
+    words: list[str]
+    arguments: str
+    guarded: bool
+    operands: list[_Operand]
+    refs: list[Ref]
+    size: int
+
+    @classmethod
+    def of(cls, text: str, operands: list[_Operand], size: int) -> _Instruction:
+        opcode, _, arguments = _GUARD.sub("", text).partition(" ")
+        used = [_find(operands, name) for name in _OPERAND.findall(arguments)]
+        refs = [op.result for op in used if op is not None and isinstance(op.result, Ref)]
+        guarded = _GUARD.search(text) is not None
+        return cls(text, opcode, opcode.split("."), arguments, guarded, operands, refs, size)
+
+    @property
+    def name(self) -> str:
+        return self.words[0]
+
+    @property
+    def immediate(self) -> int | None:
+        """Its only operand, a number."""
+        return _number(self.arguments, self.operands)
+
+    def begins(self, *words: str) -> bool:
+        return self.words[: len(words)] == [*words]
+
+
 def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
     """Lower one ``asm`` statement."""
     lo, hi = node.chunk
     if not ctx.dialect.nvidia:  # of another machine: it may do anything
-        effects.name_buffers(ctx, lo, hi, scope, Cause(CauseKind.ASSEMBLER_OPERAND))
-        ctx.limits.note(
-            CauseKind.UNREAD_ASSEMBLER, ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start)
-        )
+        _give_up(ctx, lo, hi, scope)
         ctx.may_synchronise()
         return
     groups = _groups(ctx, lo, hi)
-    kinds, texts = ctx.at.body.tokens.kinds, ctx.at.body.tokens.texts
     if groups is None:
-        effects.name_buffers(ctx, lo, hi, scope, Cause(CauseKind.ASSEMBLER_OPERAND))
-        ctx.limits.note(
-            CauseKind.UNREAD_ASSEMBLER, ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start)
-        )
+        _give_up(ctx, lo, hi, scope)
         return
+    kinds, texts = ctx.at.body.tokens.kinds, ctx.at.body.tokens.texts
     code = "".join(unquoted(texts[i]) for i in range(*groups[0]) if kinds[i] == "STRING")
     instructions = without_copies(instructions_of(code))
-    line = ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start)
     if instructions in _ENDINGS:
         with ctx.at.chunk(lo):
             endings.leave(ctx, 0)
         return
     if "GOTO" in kinds[lo:hi] or not _runs_through(code, instructions):
-        ctx.limits.note(CauseKind.ASSEMBLER_JUMPS, line)
+        ctx.limits.note(CauseKind.ASSEMBLER_JUMPS, _line(ctx, lo))
     operands = _operands(ctx, groups[1:3])
     if operands is None:
-        effects.name_buffers(ctx, lo, hi, scope, Cause(CauseKind.ASSEMBLER_OPERAND))
-        ctx.limits.note(
-            CauseKind.UNREAD_ASSEMBLER, ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start)
-        )
+        _give_up(ctx, lo, hi, scope)
         return
-    for operand in operands:
-        with ctx.at.chunk(operand.at):
-            operand.result = ctx.lower.operand(ctx, operand.expr, scope)
-            if not operand.output or "+" in operand.constraint:
-                operand.result = _loaded(ctx, operand)
-            if not isinstance(operand.result, Ref) and operand.result is not None:
-                ctx.outside.may_be_written(operand.result)
+    _evaluate(ctx, operands, scope)
     with ctx.at.chunk(lo):
         if _orders_more(ctx, groups, instructions, operands):
             ctx.outside.signal()
@@ -148,6 +168,28 @@ def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
                 if isinstance(operand.result, Ref):
                     ctx.escape(operand.result, 0, Cause(CauseKind.ASSEMBLER_OPERAND))
     _outputs(ctx, instructions, operands, scope)
+
+
+def _line(ctx: Context, at: int) -> int:
+    """The line of a token of the body."""
+    return ctx.at.unit.source.line_number(ctx.at.body.site(at, at + 1).start)
+
+
+def _give_up(ctx: Context, lo: int, hi: int, scope: LocalScope) -> None:
+    """A statement that is not read may do anything with the buffers that it names."""
+    effects.name_buffers(ctx, lo, hi, scope, Cause(CauseKind.ASSEMBLER_OPERAND))
+    ctx.limits.note(CauseKind.UNREAD_ASSEMBLER, _line(ctx, lo))
+
+
+def _evaluate(ctx: Context, operands: list[_Operand], scope: LocalScope) -> None:
+    """Find what the operands are in front of the statement."""
+    for operand in operands:
+        with ctx.at.chunk(operand.at):
+            operand.result = ctx.lower.operand(ctx, operand.expr, scope)
+            if not operand.output or "+" in operand.constraint:
+                operand.result = _loaded(ctx, operand)
+            if not isinstance(operand.result, Ref) and operand.result is not None:
+                ctx.outside.may_be_written(operand.result)
 
 
 def _loaded(ctx: Context, operand: _Operand) -> Value | Ref:
@@ -261,156 +303,172 @@ def _orders_more(
     return clobbered and not any(opcode(each)[0] in _OTHERS | _BARRIERS for each in instructions)
 
 
-def _outside(ctx: Context, words: list[str], arguments: str, operands: list[_Operand]) -> None:
+def _outside(ctx: Context, it: _Instruction) -> None:
     """What an instruction does to memory that is not shared (PTX ISA 8.5, "Memory Consistency Model"): plain loads,
     stores and copies touch it; what is not known, atomic or orders memory may be seen by other blocks."""
-    kind, shared = words[0], not {"shared", "shared::cta"}.isdisjoint(words)
-    strong = bool(_STRONG & set(words)) or reads_time(arguments)
-    if strong or kind in ORDERS or any("::cluster" in word for word in words):
+    words, shared = it.words, not {"shared", "shared::cta"}.isdisjoint(it.words)
+    strong = bool(_STRONG & set(words)) or reads_time(it.arguments)
+    if strong or it.name in ORDERS or any("::cluster" in word for word in words):
         ctx.outside.signal()
-    elif kind in REGISTERS | _OF_THE_BLOCK or words[:2] == ["wmma", "mma"]:
+    elif it.name in REGISTERS | _OF_THE_BLOCK or it.begins("wmma", "mma"):
         return
-    elif kind in _PLAIN or (words[:2] == ["cp", "async"] and len(words) > 2):
-        copies = kind == "cp"
+    elif it.name in _PLAIN or (it.begins("cp", "async") and len(words) > 2):
+        copies = it.name == "cp"
         if copies and ({"bulk", "mbarrier"} & set(words) or not (shared or words[2] in _GROUPS)):
             ctx.outside.signal()
         elif copies == shared and not {"local", "param", "const"} & set(words):
-            _touch_outside(ctx, kind, arguments, operands, number=int(copies))
-    elif kind not in ("atom", "red") or not shared:
+            _touch_outside(ctx, it, number=int(copies))
+    elif it.name not in ("atom", "red") or not shared:
         ctx.outside.signal()
 
 
-def _touch_outside(ctx: Context, kind: str, arguments: str, operands: list[_Operand], *, number: int) -> None:
+def _touch_outside(ctx: Context, it: _Instruction, *, number: int) -> None:
     """Read or write what the address in some brackets leads to, unless that is shared."""
-    places = _BRACKETS.findall(arguments)
+    places = _BRACKETS.findall(it.arguments)
     match = _ADDRESS.search(places[number]) if number < len(places) else None
-    operand = None if match is None else _find(operands, match["operand"])
+    operand = None if match is None else _find(it.operands, match["operand"])
     known = None if operand is None else operand.result
     if not isinstance(known, Ref):
-        ctx.out.touch(AccessKind.WRITE if kind == "st" else AccessKind.READ, known)
+        ctx.out.touch(AccessKind.WRITE if it.name == "st" else AccessKind.READ, known)
 
 
-def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size: int) -> None:
+def _instruction(ctx: Context, text: str, operands: list[_Operand], size: int) -> None:
     """One instruction of the statement, which spans ``size`` tokens."""
-    opcode, _, arguments = _GUARD.sub("", instruction).partition(" ")
-    words = opcode.split(".")
-    _outside(ctx, words, arguments, operands)
-    used = [_find(operands, name) for name in _OPERAND.findall(arguments)]
-    refs = [op.result for op in used if op is not None and isinstance(op.result, Ref)]
-    if words[0] in _BARRIERS:
-        _barrier(ctx, instruction, words, arguments, refs, operands, size)
-    elif words[:2] == ["cp", "async"] and "bulk" not in words and "shared" in opcode:
-        _copy(ctx, arguments, operands, size)
-    elif words[0] in ("ld", "ldu", "ldmatrix", "st", "stmatrix", "atom", "red") and "global" not in words:
-        _memory(ctx, opcode, words, arguments, operands, size)
-    elif words[:2] == ["cp", "async"] and words[2:3] in (["commit_group"], ["wait_group"], ["wait_all"]):
-        _complete(ctx, instruction, words[2], arguments, operands)
-    elif words[:3] == ["cp", "async", "bulk"] and words[3:4] in (["commit_group"], ["wait_group"]):
-        bulk_copies.group(ctx, words[3], _number(arguments, operands), 0, size)
-    elif words[0] == "fence" and words[1:3] == ["proxy", "async"]:
+    it = _Instruction.of(text, operands, size)
+    _outside(ctx, it)
+    if it.name in _BARRIERS:
+        _barrier(ctx, it)
+    elif it.begins("cp", "async") and "bulk" not in it.words and "shared" in it.opcode:
+        _copy(ctx, it)
+    elif it.name in _ACCESSES and "global" not in it.words:
+        _memory(ctx, it)
+    elif it.begins("cp", "async") and it.words[2:3] in (["commit_group"], ["wait_group"], ["wait_all"]):
+        _complete(ctx, it)
+    elif it.begins("cp", "async", "bulk") and it.words[3:4] in (["commit_group"], ["wait_group"]):
+        bulk_copies.group(ctx, it.words[3], it.immediate, 0, size)
+    elif it.begins("fence", "proxy", "async"):
         bulk_copies.fence(ctx, 0, size)
-    elif words[0] in REGISTERS or words[:2] == ["wmma", "mma"]:
-        if words[0] == "mapa":
-            ctx.out.remote(0, size)
-    else:
-        if words[0] not in _OTHERS:
-            ctx.may_synchronise()
-        if _bulk_copy(ctx, words, arguments, refs, operands, size):
-            return
-        if words[0] == "wgmma" and words[1] in ("commit_group", "wait_group"):
-            bulk_copies.note_group(ctx, words[1], _number(arguments, operands), 0, Family.MATRICES)
-        multiplies = words[:2] in (["wgmma", "mma_async"], ["tcgen05", "mma"])  # matrices are read only
-        for ref in refs:
-            if multiplies:
-                bulk_copies.multiply(ctx, ref, words[0], 0, size)
-                continue
-            ctx.access(ref.lost().place(), AccessKind.UPDATE, 0, size)
-            ctx.escape(ref, 0, Cause(CauseKind.INSTRUCTION_OPERAND, names=(words[0],)))
-        reached = _touch(ctx, operands, size)
-        if multiplies:
-            bulk_copies.read(ctx, reached.union(*(ref.bases for ref in refs)), 0, size)
+    elif it.name == "mapa":
+        ctx.out.remote(0, size)
+    elif it.name not in REGISTERS and not it.begins("wmma", "mma"):
+        _beside_the_thread(ctx, it)
 
 
-def _bulk_copy(
-    ctx: Context, words: list[str], arguments: str, refs: list[Ref], operands: list[_Operand], size: int
-) -> bool:
+def _beside_the_thread(ctx: Context, it: _Instruction) -> None:
+    """An instruction of the asynchronous proxy, or one that is not known."""
+    if it.name not in _OTHERS:
+        ctx.may_synchronise()
+    if _bulk_copy(ctx, it):
+        return
+    if it.begins("wgmma", "commit_group") or it.begins("wgmma", "wait_group"):
+        bulk_copies.note_group(ctx, it.words[1], it.immediate, 0, Family.MATRICES)
+    if it.begins("wgmma", "mma_async") or it.begins("tcgen05", "mma"):  # matrices are read only
+        for ref in it.refs:
+            bulk_copies.multiply(ctx, ref, it.name, 0, it.size)
+        reached = _touch(ctx, it)
+        bulk_copies.read(ctx, reached.union(*(ref.bases for ref in it.refs)), 0, it.size)
+        return
+    for ref in it.refs:
+        ctx.access(ref.lost().place(), AccessKind.UPDATE, 0, it.size)
+        ctx.escape(ref, 0, Cause(CauseKind.INSTRUCTION_OPERAND, names=(it.name,)))
+    _touch(ctx, it)
+
+
+def _bulk_copy(ctx: Context, it: _Instruction) -> bool:
     """A bulk or tensor copy between shared and global memory; False: another instruction.
 
     ``cp.async.bulk.shared::cluster.global.mbarrier::... [to], [from], bytes, [mbarrier]`` and
     ``cp.async.bulk.global.shared::cta.bulk_group [to], [from], bytes``; of a tensor, the map and coordinates stand in
     place of the global address, and no number of bytes (PTX ISA, "cp.async.bulk.tensor")."""
-    if "bulk" not in words or words[0] != "cp":
+    if it.name != "cp" or "bulk" not in it.words:
         return False
-    of_tensor = "tensor" in words
-    for ref in refs[: -1 if any(word.startswith("mbarrier") for word in words) else None]:
-        ctx.buffers.require_align(ref.bases, bulk_copies.TENSOR if of_tensor else bulk_copies.WIDEST)
-    places = [_address(ctx, each, operands) for each in _BRACKETS.findall(arguments)]
-    spaces = [word.partition("::")[0] for word in words if word.partition("::")[0] in ("shared", "global")]
+    _require_bulk_alignment(ctx, it)
+    brackets = _BRACKETS.findall(it.arguments)
+    places = [_address(ctx, each, it.operands) for each in brackets]
     found = [each for each in places if each is not None]
-    fills = spaces[:1] == ["shared"] and spaces[1:] in (["global"], [])
-    if len(found) != len(refs) or not (fills or spaces == ["global", "shared"]):
+    fills = _fills_shared(it.words)
+    if fills is None or len(found) != len(it.refs):
         return False
     shared = places[0] if fills else places[1] if len(places) > 1 else None
     if shared is None:
         ctx.limits.note(CauseKind.BULK_ADDRESS, ctx.at.line(0), accesses=1)
         return True
-    said = (
-        _BRACKETS.findall(arguments)[1 if fills else 0].strip("[ ") if of_tensor else arguments.split("]")[2]
-    )
-    length = _value(said.strip(", ").split(",")[0], operands)
+    others = [each for each in found if each is not shared]
+    length = _bulk_length(it, brackets, fills=fills)
     if fills:
-        others = [each for each in found if each is not shared]
         word = mbarriers.place_of(others[0]) if len(others) == 1 else None
-        bulk_copies.fill(ctx, shared, length, 0, size, word)
+        bulk_copies.fill(ctx, shared, length, 0, it.size, word)
     else:
-        bulk_copies.drain(ctx, shared, length, 0, size)
-    for each in found:
-        if each is not shared:
-            mbarriers.update(ctx, each, 0, size)
+        bulk_copies.drain(ctx, shared, length, 0, it.size)
+    for each in others:
+        mbarriers.update(ctx, each, 0, it.size)
     return True
 
 
-def _touch(ctx: Context, operands: list[_Operand], size: int) -> frozenset[int]:
-    """What the operands may lead into is read and written: these buffers."""
-    found = [ctx.clobber(op.result, 0, size) for op in operands if op.result is not None]
+def _bulk_length(it: _Instruction, brackets: list[str], *, fills: bool) -> Value | None:
+    """How many bytes a bulk copy moves, or the map that tells it of a tensor; None: not known."""
+    if "tensor" in it.words:
+        said = brackets[1 if fills else 0].strip("[ ")
+    else:
+        said = it.arguments.split("]")[2]
+    return _value(said.strip(", ").split(",")[0], it.operands)
+
+
+def _require_bulk_alignment(ctx: Context, it: _Instruction) -> None:
+    """The addresses of a bulk copy are aligned, but for that of an ``mbarrier``, the last one."""
+    with_barrier = any(word.startswith("mbarrier") for word in it.words)
+    align = bulk_copies.TENSOR if "tensor" in it.words else bulk_copies.WIDEST
+    for ref in it.refs[: -1 if with_barrier else None]:
+        ctx.buffers.require_align(ref.bases, align)
+
+
+def _fills_shared(words: list[str]) -> bool | None:
+    """Does a bulk copy write shared memory? False: it reads it; None: neither."""
+    spaces = [word.partition("::")[0] for word in words]
+    spaces = [space for space in spaces if space in ("shared", "global")]
+    if spaces in (["shared", "global"], ["shared"]):
+        return True
+    return False if spaces == ["global", "shared"] else None
+
+
+def _touch(ctx: Context, it: _Instruction) -> frozenset[int]:
+    """What the operands of the statement may lead into is read and written: these buffers."""
+    found = [ctx.clobber(op.result, 0, it.size) for op in it.operands if op.result is not None]
     return frozenset[int]().union(*found)
 
 
-def _barrier(
-    ctx: Context,
-    instruction: str,
-    words: list[str],
-    arguments: str,
-    refs: list[Ref],
-    operands: list[_Operand],
-    size: int,
-) -> None:
-    if words[0] == "mbarrier":
-        mbarriers.instruction(ctx, words, _address(ctx, arguments, operands), refs, size)
+def _barrier(ctx: Context, it: _Instruction) -> None:
+    if it.name == "mbarrier":
+        mbarriers.instruction(ctx, it.words, _address(ctx, it.arguments, it.operands), it.refs, it.size)
         return
-    for ref in refs:
-        ctx.access(ref.lost().place(), AccessKind.UPDATE, 0, size)
-        ctx.buffers.pin(ref.bases, CauseKind.USED_BY_INSTRUCTION, ctx.at.line(0), words[0], within=ref.within)
-    if "cluster" in words:
-        half = barriers.arrive if "arrive" in words else barriers.wait
-        half(ctx, BarrierKind.CLUSTER, 0, size, "")
-    elif "warp" in words:
-        mask = _value(arguments, operands) or ctx.out.fresh()
-        ctx.out.barrier(BarrierKind.WARP, 0, size, f"{ctx.dialect.warp_barrier}();", mask)
-    elif _PLAIN_BARRIER.match(instruction):
-        ctx.out.barrier(BarrierKind.BLOCK, 0, size, f"{ctx.dialect.block_barrier}();")
+    for ref in it.refs:
+        ctx.access(ref.lost().place(), AccessKind.UPDATE, 0, it.size)
+        ctx.buffers.pin(ref.bases, CauseKind.USED_BY_INSTRUCTION, ctx.at.line(0), it.name, within=ref.within)
+    if "cluster" in it.words:
+        half = barriers.arrive if "arrive" in it.words else barriers.wait
+        half(ctx, BarrierKind.CLUSTER, 0, it.size, "")
+    elif "warp" in it.words:
+        mask = _value(it.arguments, it.operands) or ctx.out.fresh()
+        ctx.out.barrier(BarrierKind.WARP, 0, it.size, f"{ctx.dialect.warp_barrier}();", mask)
+    elif _PLAIN_BARRIER.match(it.text):
+        ctx.out.barrier(BarrierKind.BLOCK, 0, it.size, f"{ctx.dialect.block_barrier}();")
     else:
-        number = count = None
-        arrives, votes = "arrive" in words, "red" in words
-        given = [_value(each, operands) for each in arguments.split(",")]
-        if votes:  # an output and a predicate stand around the others
-            given = given[1:-1]
-        if (arrives or votes or "sync" in words) and given:
-            number, count = given[0], given[1] if len(given) == 2 else None
-        if votes and given == [Const(0)]:
-            ctx.out.barrier(BarrierKind.BLOCK, 0, size, f"{ctx.dialect.block_barrier}();", votes=True)
-        else:
-            ctx.out.named_barrier(0, size, number, count, arrives=arrives)
+        _named_barrier(ctx, it)
+
+
+def _named_barrier(ctx: Context, it: _Instruction) -> None:
+    """``bar.sync number, threads`` and the like, with a number other than 0, some of the threads, or votes."""
+    number = count = None
+    arrives, votes = "arrive" in it.words, "red" in it.words
+    given = [_value(each, it.operands) for each in it.arguments.split(",")]
+    if votes:  # an output and a predicate stand around the others
+        given = given[1:-1]
+    if (arrives or votes or "sync" in it.words) and given:
+        number, count = given[0], given[1] if len(given) == 2 else None
+    if votes and given == [Const(0)]:
+        ctx.out.barrier(BarrierKind.BLOCK, 0, it.size, f"{ctx.dialect.block_barrier}();", votes=True)
+    else:
+        ctx.out.named_barrier(0, it.size, number, count, arrives=arrives)
 
 
 def _ask_for_phase(ctx: Context, code: str, instructions: list[str], operands: list[_Operand]) -> None:
@@ -475,60 +533,64 @@ def _address(ctx: Context, arguments: str, operands: list[_Operand]) -> Ref | No
     return bytes_of.moved(Const(int(match["offset"] or 0)))
 
 
-def _memory(
-    ctx: Context, opcode: str, words: list[str], arguments: str, operands: list[_Operand], size: int
-) -> None:
+def _memory(ctx: Context, it: _Instruction) -> None:
     """Loads, stores and atomics on shared or generic addresses."""
-    ref = _address(ctx, arguments, operands)
+    of_matrices = it.name in ("ldmatrix", "stmatrix")
+    ref = _address(ctx, it.arguments, it.operands)
     if ref is None:
-        if not _touch(ctx, operands, size) and ("shared" in opcode or words[0] in ("ldmatrix", "stmatrix")):
-            ctx.limits.note(CauseKind.INSTRUCTION_ADDRESS, ctx.at.line(0), words[0], accesses=1)
+        if not _touch(ctx, it) and ("shared" in it.opcode or of_matrices):
+            ctx.limits.note(CauseKind.INSTRUCTION_ADDRESS, ctx.at.line(0), it.name, accesses=1)
         return
-    writes = AccessKind.WRITE if words[0].startswith("st") else AccessKind.READ
-    kind = AccessKind.UPDATE if words[0] in ("atom", "red") else writes
-    bits = _BITS.search(opcode)
-    width = None if bits is None else int(bits[1] or (32 if "x2" in bits[0] else 16)) // 8
-    if width is not None:
-        width *= 4 if "v4" in words else 2 if "v2" in words else 8 if "v8" in words else 1
-    matrices = 0  # ptxas takes shape and number in either order
-    if words[0] in ("ldmatrix", "stmatrix") and "m8n8" in words:
-        matrices = sum(_MATRICES.get(word, 0) for word in words)
-    if words[0] in ("ldmatrix", "stmatrix"):
-        width = 16
+    writes = AccessKind.WRITE if it.name.startswith("st") else AccessKind.READ
+    kind = AccessKind.UPDATE if it.name in ("atom", "red") else writes
+    width = 16 if of_matrices else _width(it)
     if width is not None:
         ctx.buffers.require_align(ref.bases, width)
     place = ref.viewed(width, (), same=False, pointer=False)
-    stored = _value(arguments.rpartition("],")[2], operands) if _STORES.match(opcode) else None
+    stored = _value(it.arguments.rpartition("],")[2], it.operands) if _STORES.match(it.opcode) else None
+    # ptxas takes shape and number in either order
+    m8n8 = of_matrices and "m8n8" in it.words
+    matrices = sum(_MATRICES.get(word, 0) for word in it.words) if m8n8 else 0
     if matrices:
-        ctx.access(place, kind, 0, size, rows=8 * matrices)
-    elif words[0] in ("ldmatrix", "stmatrix"):  # other shapes of sm_100 and newer
-        ctx.access(place.lost(), kind, 0, size)
+        ctx.access(place, kind, 0, it.size, rows=8 * matrices)
+    elif of_matrices:  # other shapes of sm_100 and newer
+        ctx.access(place.lost(), kind, 0, it.size)
     else:
-        ctx.access(place, kind, 0, size, stored=stored)
+        ctx.access(place, kind, 0, it.size, stored=stored)
 
 
-def _copy(ctx: Context, arguments: str, operands: list[_Operand], size: int) -> None:
+def _width(it: _Instruction) -> int | None:
+    """How many bytes a load, a store or an atomic touches; None: not known."""
+    bits = _BITS.search(it.opcode)
+    if bits is None:
+        return None
+    width = int(bits[1] or (32 if "x2" in bits[0] else 16)) // 8
+    return width * (4 if "v4" in it.words else 2 if "v2" in it.words else 8 if "v8" in it.words else 1)
+
+
+def _copy(ctx: Context, it: _Instruction) -> None:
     """``cp.async [shared], [global], bytes``"""
-    ref = _address(ctx, arguments, operands)
+    ref = _address(ctx, it.arguments, it.operands)
     if ref is None:
-        if not _touch(ctx, operands, size):
+        if not _touch(ctx, it):
             ctx.limits.note(CauseKind.COPY_ADDRESS, ctx.at.line(0), accesses=1)
         return
-    last = arguments.split("]")[-1].strip(", ").split(",")[0]
-    width = _number(last, operands)
-    async_copies.issue(ctx, ref, width, 0, size)
+    last = it.arguments.split("]")[-1].strip(", ").split(",")[0]
+    width = _number(last, it.operands)
+    async_copies.issue(ctx, ref, width, 0, it.size)
 
 
-def _complete(ctx: Context, instruction: str, what: str, arguments: str, operands: list[_Operand]) -> None:
+def _complete(ctx: Context, it: _Instruction) -> None:
     """``cp.async.commit_group``, ``cp.async.wait_group N`` and ``cp.async.wait_all``, if they surely run."""
-    if _GUARD.search(instruction):
+    what = it.words[2]
+    if it.guarded:
         copy_groups.mark(ctx, CopyEvent.UNKNOWN, 0)
     elif what == "commit_group":
         copy_groups.mark(ctx, CopyEvent.COMMIT, 0)
     elif what == "wait_all":
         copy_groups.mark(ctx, CopyEvent.ALL, 0)
     else:
-        async_copies.wait_prior(ctx, _number(arguments, operands), 0)
+        async_copies.wait_prior(ctx, it.immediate, 0)
 
 
 def _number(argument: str, operands: list[_Operand]) -> int | None:
@@ -554,10 +616,9 @@ def _value(argument: str, operands: list[_Operand]) -> Value | None:
 def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], scope: LocalScope) -> None:
     """What the outputs hold afterwards: an address where one went in and only registers were worked on."""
     opcodes = {instruction.partition(" ")[0].split(".")[0] for instruction in instructions}
-    inputs = [
-        op.result for op in operands if isinstance(op.result, Ref) and (not op.output or "+" in op.constraint)
-    ]
+    inputs = _addresses_in(operands)
     carried = inputs if opcodes <= REGISTERS - {"mapa"} else []
+    exact = len(inputs) == 1 and opcodes <= {"cvta", "cvt", "mov"}
     registers = _registers(instructions, operands)
     for operand in operands:
         checkpoint()
@@ -570,14 +631,8 @@ def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], sc
                 ctx.outside.write(result)
             if isinstance(result, Ref) and not result.pointer and "+" not in operand.constraint:
                 ctx.access(result, AccessKind.WRITE, operand.expr.lo, operand.expr.hi)
-            elif isinstance(meaning, Variable) and carried:
-                exact = len(inputs) == 1 and opcodes <= {"cvta", "cvt", "mov"}
-                for ref in carried:
-                    number = ref.as_number()
-                    ctx.alias(meaning.index, number if exact else number.moved(None))
             elif carried:
-                for ref in carried:
-                    ctx.escape(ref, operand.expr.lo, Cause(CauseKind.STORED_BY_ASSEMBLER))
+                _carry(ctx, operand, meaning, carried, exact=exact)
             if carried:
                 continue
             if _is_register(meaning, operand, ctx):
@@ -585,6 +640,24 @@ def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], sc
                 ctx.assign(meaning.index, value if meaning.exact else Op(Operator.CAST, (value,)))
             else:
                 effects.forget_bound(ctx, operand.expr, scope)
+
+
+def _addresses_in(operands: list[_Operand]) -> list[Ref]:
+    """The addresses that go into a statement."""
+    given = (op.result for op in operands if not op.output or "+" in op.constraint)
+    return [result for result in given if isinstance(result, Ref)]
+
+
+def _carry(
+    ctx: Context, operand: _Operand, meaning: Meaning | None, addresses: list[Ref], *, exact: bool
+) -> None:
+    """An output may hold one of these addresses, or a part of it. ``exact``: it is the address."""
+    for ref in addresses:
+        if isinstance(meaning, Variable):
+            number = ref.as_number()
+            ctx.alias(meaning.index, number if exact else number.moved(None))
+        else:
+            ctx.escape(ref, operand.expr.lo, Cause(CauseKind.STORED_BY_ASSEMBLER))
 
 
 def _registers(instructions: list[str], operands: list[_Operand]) -> dict[int, Value | None]:

@@ -97,6 +97,32 @@ def _closed(values: Iterable[Value], assigns: Mapping[int, Sequence[Value]]) -> 
     return every, found
 
 
+def _within(node: Node) -> Iterator[Node]:
+    """A node and all inside of it."""
+    return walk(Seq((node,)))
+
+
+def _assigns(node: Node, variables: Collection[int]) -> bool:
+    """Is one of these variables assigned in there?"""
+    return any(isinstance(each, Assign) and each.variable in variables for each in _within(node))
+
+
+def _told_apart_by(bound: Iterable[Groups | WordPlace], nodes: Iterable[Node]) -> list[Value]:
+    """The values that tell which word, and which of its phases, work is bound to or waited for with."""
+    waits = [each for each in nodes if isinstance(each, ProxyWait)]
+    words = [*bound, *(each.word for each in waits)]
+    values = [each[1] for each in words if isinstance(each, tuple)] + [each.parity for each in waits]
+    return [each for each in values if each is not None]
+
+
+def _telling_parts(conditions: Iterable[Value]) -> Iterator[Value]:
+    """The parts of conditions that a number known but for a multiple tells something of."""
+    for condition in conditions:
+        for part in parts_of(condition):
+            if isinstance(part, Op) and part.operator in _TELL:
+                yield part
+
+
 class _Walk(PathWalk[Path]):
     """``followed``: the variables that words, parities, and the conditions of what decides them are made of;
     ``counted``: those of them that a number known but for a multiple tells something of; ``matters``: the branches and
@@ -110,42 +136,34 @@ class _Walk(PathWalk[Path]):
         self.groups = Family.COPIES in bound.values()
         self.pipelines = frozenset(each for each in bound.values() if isinstance(each, int))
         self.most = _MOST_OF_GROUPS if self.groups or self.pipelines else _MOST_PATHS
-        every = tuple(walk(Seq(tuple(items))))
         self.over_at: dict[int, set[int]] = {}
         self.turns, self.exact = 1, False  # of the loops around that are followed turn by turn; is this one?
-        self.matters = frozenset(
-            node.point
-            for node in every
-            if isinstance(node, Branch | Loop) and any(map(self.happens, walk(Seq((node,)))))
-        )
-        self.decides = frozenset(
-            node.point
-            for node in every
-            if isinstance(node, Branch | Loop)
-            and node.point in self.matters
-            and any(self.tells(each) or self.by_itself(each) for each in walk(Seq((node,))))
-        )
+        every = tuple(walk(Seq(tuple(items))))
+        around = [node for node in every if isinstance(node, Branch | Loop)]
+        self.matters = frozenset(node.point for node in around if self.is_eventful(node))
+        self.decides = frozenset(node.point for node in around if self.is_decisive(node))
         assigns = assigned(every)
         self.roles = Roles(assigns, self.matters | {node.point for node in every if self.happens(node)})
-        waits = [each for each in every if isinstance(each, ProxyWait)]
-        words = [*bound.values(), *(each.word for each in waits)]
-        values = [each[1] for each in words if isinstance(each, tuple)] + [each.parity for each in waits]
-        used, variables = _closed([each for each in values if each is not None], assigns)
+        used, variables = _closed(_told_apart_by(bound.values(), every), assigns)
         self.modulus = modulus(used)
-        around = [node for node in every if isinstance(node, Branch | Loop)]
         conditions = [
-            node.condition
-            for node in around
-            if node.point in self.matters
-            or any(isinstance(each, Assign) and each.variable in variables for each in walk(Seq((node,))))
+            node.condition for node in around if node.point in self.matters or _assigns(node, variables)
         ]
         self.followed = frozenset(_closed([*used, *conditions], assigns)[1])
-        told = (part for each in conditions for part in parts_of(each))
-        told = (part for part in told if isinstance(part, Op) and part.operator in _TELL)
-        self.counted = frozenset(_closed([*used, *told], assigns)[1])
+        self.counted = frozenset(_closed([*used, *_telling_parts(conditions)], assigns)[1])
         self.apart_by = differences([node.condition for node in around], conditions, assigns)
         self.live = LiveVariables(items, self.read_by)
         self.idle = frozenset(node.point for node in around if isinstance(node, Loop) and self.is_idle(node))
+
+    def is_eventful(self, node: Branch | Loop) -> bool:
+        """Does something happen inside?"""
+        return any(map(self.happens, _within(node)))
+
+    def is_decisive(self, node: Branch | Loop) -> bool:
+        """Does more happen inside than that copies of groups and stages start?"""
+        return node.point in self.matters and any(
+            self.tells(each) or self.by_itself(each) for each in _within(node)
+        )
 
     def read_by(self, node: Node) -> Iterator[int]:
         """The variables that decide what something that happens is done to."""
