@@ -61,6 +61,11 @@ def _end(buffer: Buffer, access: Access) -> int:
     return next((end for end in (buffer.bytes, known) if end is not None), _ENDLESS)
 
 
+def _lies_in(extent: Extent, part: Extent) -> bool:
+    """Do all these bytes belong to that part of the buffer?"""
+    return part[0] <= extent[0] and extent[1] <= part[1]
+
+
 def _cells(
     here: Evaluator, starts: Vector, width: int, unit: int, end: int, inside: Sequence[bool] | None
 ) -> tuple[Mapping[int, int], Mapping[int, int]]:
@@ -171,44 +176,64 @@ class AccessRecorder:
 
     def _record_by_address(self, access: Access, here: Evaluator, frame: Frame, *, either: bool) -> None:
         """Each thread makes the access at an address of its own."""
-        program, buffer = self.program, self.kernel.buffers[access.buffer]
+        program = self.program
         width, offset = program.widths[access.point], program.offsets[access.point]
         if width is None or offset is None:
             return
-        no_conflict, guarded = access.point in program.no_conflict, frame.guard is not None
         starts = here.value(offset)
         if starts is None:
-            if offset in program.data and not (no_conflict or guarded):
-                self.left -= len(here.threads)
-                self._note(access, here, frame, _NOWHERE, either=either, data_address=True)
+            self._record_data_address(access, here, frame, offset, either=either)
             return
-        first, last = (starts, starts) if isinstance(starts, int) else (min(starts), max(starts))
-        end = _end(buffer, access)
-        in_bounds = first >= 0 and last + width <= end
+        extent = (starts, starts + width) if isinstance(starts, int) else (min(starts), max(starts) + width)
+        end = _end(self.kernel.buffers[access.buffer], access)
+        in_bounds = extent[0] >= 0 and extent[1] <= end
         self.strays = self.strays or not in_bounds
+        no_conflict = access.point in program.no_conflict
         if no_conflict and in_bounds:
             return
-        if guarded:
-            self.left_guarded -= len(here.threads)
-        else:
-            self.left -= len(here.threads)
+        self._count(here, frame)
         by_inputs = either or not frame.must_run or is_free(offset)
-        sized = buffer.bytes is not None and not (guarded or either or frame.assumed or is_free(offset))
-        self.outgrows = self.outgrows or (sized and not in_bounds)
-        if not in_bounds and buffer.bytes is not None and not by_inputs:
-            self._note_outside(access, here, offset, end - width)
+        by_number = not either and self._is_by_number(access, frame, offset)
+        if not in_bounds:
+            self.outgrows = self.outgrows or by_number
+            if not by_inputs:
+                self._note_outside(access, here, offset, end - width)
         if no_conflict:
             return
         launched = self.block_known and frame.must_run and not either
-        touched = self._touched_by(access, here, starts, first, last, guarded=guarded, launched=launched)
+        guarded = frame.guard is not None
+        touched = self._touched_by(access, here, starts, extent, guarded=guarded, launched=launched)
         part = program.parts.get(access.point)
-        leaves = part is not None and (first < part[0] or last + width > part[1])
+        leaves = part is not None and not _lies_in(extent, part)
         if part is not None and leaves and not by_inputs:
             leaves = not self.block_known and self._first_warp_stays(part, here, offset, width)
         self._note(access, here, frame, touched, either=either, part=part, leaves_part=leaves)
 
+    def _record_data_address(
+        self, access: Access, here: Evaluator, frame: Frame, offset: Term, *, either: bool
+    ) -> None:
+        """Each thread makes the access at an address of its own that is not known, as data may decide it."""
+        compared = access.point not in self.program.no_conflict and frame.guard is None
+        if compared and offset in self.program.data:
+            self._count(here, frame)
+            self._note(access, here, frame, _NOWHERE, either=either, data_address=True)
+
+    def _count(self, here: Evaluator, frame: Frame) -> None:
+        """An access of all these threads is recorded: fewer are left."""
+        if frame.guard is not None:
+            self.left_guarded -= len(here.threads)
+        else:
+            self.left -= len(here.threads)
+
+    def _is_by_number(self, access: Access, frame: Frame, offset: Term) -> bool:
+        """Is the address in a buffer of known size made of the thread's number alone, wherever this run comes?"""
+        sized = self.kernel.buffers[access.buffer].bytes is not None
+        return sized and not (frame.guard is not None or frame.assumed or is_free(offset))
+
     def _note_outside(self, access: Access, here: Evaluator, offset: Term, most: int) -> None:
-        """Some thread's access begins in front of byte 0 or behind byte ``most``."""
+        """Some thread's access begins in front of byte 0 or behind byte ``most``, where the buffer has a known size."""
+        if self.kernel.buffers[access.buffer].bytes is None:
+            return
         numbers = here.values(offset) or ()
         position = next(n for n, start in enumerate(numbers) if not 0 <= start <= most)
         self.outside.setdefault(access.point, Outside(numbers[position], here.threads[position]))
@@ -218,12 +243,12 @@ class AccessRecorder:
         access: Access,
         here: Evaluator,
         starts: Vector,
-        first: int,
-        last: int,
+        extent: Extent,
         *,
         guarded: bool,
         launched: bool,
     ) -> _Touched:
+        """The units that the threads touch, whose accesses lie in the bytes ``extent``."""
         known = self._touched.get((access.point, launched))
         if (
             known is not None
@@ -243,7 +268,8 @@ class AccessRecorder:
         )
         low, high = _cells(here, starts, width, unit, end, inside)
         ranges = dict(_ranges(here, starts, width, unit, end, inside)) if guarded else {}
-        found = _Touched(starts, here.threads, low, high, first // unit, (last + width - 1) // unit, ranges)
+        first, last = extent[0] // unit, (extent[1] - 1) // unit
+        found = _Touched(starts, here.threads, low, high, first, last, ranges)
         self._touched[access.point, launched] = found
         return found
 
@@ -251,7 +277,7 @@ class AccessRecorder:
         """Does the first warp stay in this part of the buffer, so that a smaller block may do so as a whole?"""
         begun = zip(here.threads, here.values(offset) or ())
         of_warp = [byte for thread, byte in begun if thread < self.conflicts.warp]
-        return all(part[0] <= byte <= part[1] - width for byte in of_warp)
+        return all(_lies_in((byte, byte + width), part) for byte in of_warp)
 
     def staying(self, accesses: Sequence[Access], here: Evaluator) -> list[bool]:
         """Which of the threads ``here`` stay inside the arrays in all ``accesses`` whose addresses are known?"""

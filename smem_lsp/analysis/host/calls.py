@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from smem_lsp.analysis.host.api import ALLOCATION, EVENT, MANAGED, STREAM, Api, api_of
+from smem_lsp.analysis.host.api_call import ApiCall
 from smem_lsp.analysis.host.callees import (
     UNKNOWN,
     Parameter,
+    Summary,
     hands_on,
     is_library,
     is_plain,
@@ -16,8 +18,9 @@ from smem_lsp.analysis.host.callees import (
 )
 from smem_lsp.analysis.host.expressions import Expressions
 from smem_lsp.analysis.host.frame import NUMBER, PLACE, POINTERS, Address
-from smem_lsp.analysis.host.model import Tokens, Use
+from smem_lsp.analysis.host.model import Made, Tokens, Use
 from smem_lsp.analysis.host.order import DEFAULT, LEFT, LIVE, RELEASED, Outcome, Ref, State, Value
+from smem_lsp.analysis.host.things import Work
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.host_functions import endings, keeping_methods
 
@@ -57,22 +60,7 @@ class Calls(Expressions):
         wants = NUMBER if plain and not hands_on(name) else PLACE  # a parameter may be a reference
         values = [self.wanted(state, argument, wants) for argument in expr.arguments]
         if plain:
-            if hands_on(name):
-                for value in values:
-                    self.leave(state, value)
-                return None
-            written, read = touches(name)
-            for at, value in enumerate(values):
-                memory = isinstance(value, Ref) and self.things[value.made].kind in POINTERS
-                if isinstance(value, Ref) and (at in written or at in read):
-                    self.touch(state, value, expr.arguments[at], writes=at in written)
-                    if not memory:
-                        self.leave(state, value)
-                elif isinstance(value, Address):
-                    if (written and at not in written) or (at in written and value.variable.owns):
-                        self.leave(state, value)  # its handles are copied, or overwritten
-                elif isinstance(value, Ref) and written and (value.exact or not memory):
-                    self.leave(state, value)  # `fill_n(out, n, s)`
+            self._standard(state, expr, name, values)
             return None
         if is_library(name):
             for value in values:
@@ -83,19 +71,50 @@ class Calls(Expressions):
         outcome = next((value for value in values if isinstance(value, Outcome)), None)
         known = self.callees.summary(name) if self.find(name) is None else None
         if known is None and outcome is not None:
+            self._checked(state, values, self.releases[released:])
+        else:
+            self._called(state, known, values)
+        return None if outcome is None else Outcome(outcome.made, outcome.waited, plain=False)
+
+    def _standard(self, state: State, expr: tree.Call, name: str, values: Sequence[Value | Address]) -> None:
+        """A function of the C or C++ library: it touches what it is given, or hands it on."""
+        if hands_on(name):
             for value in values:
-                if not isinstance(value, Outcome):
+                self.leave(state, value)
+            return
+        written, read = touches(name)
+        for at, value in enumerate(values):
+            if isinstance(value, Address):
+                copied, overwritten = written and at not in written, at in written and value.variable.owns
+                if copied or overwritten:
+                    self.leave(state, value)  # the handles in it are
+            elif isinstance(value, Ref):
+                memory = self.things[value.made].kind in POINTERS
+                if at in written or at in read:
+                    self.touch(state, value, expr.arguments[at], writes=at in written)
+                    kept = memory
+                else:
+                    kept = not written or (memory and not value.exact)  # else `fill_n(out, n, s)`
+                if not kept:
                     self.leave(state, value)
-            for number in self.releases[released:]:
-                state.leave(number)  # perhaps not here: `defer(cudaStreamDestroy(s))`
-            return Outcome(outcome.made, outcome.waited, plain=False)
+
+    def _checked(self, state: State, values: Sequence[Value | Address], releases: Sequence[int]) -> None:
+        """A function out of sight takes the error of a call, as ``CHECK(cudaMalloc(&p, n))`` does. ``releases``: in its
+        arguments."""
+        for value in values:
+            if not isinstance(value, Outcome):
+                self.leave(state, value)
+        for number in releases:
+            state.leave(number)  # perhaps not here: `defer(cudaStreamDestroy(s))`
+
+    def _called(self, state: State, known: Summary | None, values: Sequence[Value | Address]) -> None:
+        """Any other function. ``known``: what is known of one in sight."""
         for at, value in enumerate(values):
             borrowed = known is not None and at < len(known.borrows) and known.borrows[at]
             if not isinstance(value, Outcome) and not (borrowed and isinstance(value, Ref)):
                 self.leave(state, value)
         if known is None or not known.quiet:
             state.wait_all()
-        return Outcome(outcome.made, outcome.waited, plain=False) if outcome is not None else None
 
     def _method(self, state: State, expr: tree.Call, callee: tree.Member) -> Value:
         base = callee.base
@@ -111,165 +130,142 @@ class Calls(Expressions):
             state.wait_all()
         return None
 
-    def _argument(self, expr: tree.Call, at: int | None) -> tree.Expr | None:
-        if at is None:
-            return None
-        if at < 0:
-            at += len(expr.arguments)
-        return expr.arguments[at] if 0 <= at < len(expr.arguments) else None
-
     def _api(self, state: State, expr: tree.Call, name: str, api: Api) -> Outcome:
         """A call of the API."""
-        place = self.tokens(expr)
         values = [self.value(state, argument) for argument in expr.arguments]
-
-        def given(at: int | None) -> Value | Address:
-            if at is None:
-                return None
-            at = at + len(values) if at < 0 else at
-            value = values[at] if 0 <= at < len(values) else None
-            if isinstance(value, Address) and value.variable.several and at != api.makes:
-                return state.values.get(value.variable.number)  # an element
-            return value
-
-        where = self._argument(expr, api.stream)
-        for at, value in enumerate(values):
-            if at == api.makes or at == api.releases or at == api.stream:
-                continue
-            if isinstance(value, Address) and not (api.does == "launch" and at == api.arguments):
-                self.leave(state, value)
-            elif not isinstance(value, Address):
-                self.use_handle(state, value, expr.arguments[at])
+        call = ApiCall(expr, name, api, values, self.tokens(expr))
+        self._lent(state, call)
         if api.does == "launch":
-            self._launched(state, expr, name, api, values)
+            self._launched(state, call)
             return Outcome()
-        runs_in = DEFAULT
-        if api.stream is not None:
-            runs_in = self.stream(state, given(api.stream), where)
-        elif api.runs:
-            runs_in = self.default
+        stream = self._runs_in(state, call)
         if api.makes is not None:
-            return self._makes(state, expr, api, values, runs_in)
+            return self._makes(state, call, stream)
         if api.releases is not None:
-            return self._releases(state, expr, name, api, given(api.releases), runs_in)
-        if api.does in ("record", "wait"):
-            self._event(state, api, given(api.event), runs_in, where)
-            event = self._argument(expr, api.event)
-            named = "an event" if event is None else self.text(event)
-            if api.does == "record":
-                self.happens(runs_in, where, "record", f"record {named}", place, named)
-            else:
-                self.happens(runs_in, where, "wait", f"wait for {named}", place, named)
-            return Outcome()
-        if api.does == "query":
-            target = given(api.stream if api.stream is not None else api.event)
-            if api.event is not None:
-                number = self._event_number(state, target)
-                return Outcome(None, ("event", number) if number is not None else ("all", 0))
-            return Outcome(None, ("stream", runs_in))
-        if api.does == "begin":
-            state.capturing = True
-            return Outcome()
-        if api.does == "callback":
-            for value in values:
-                self.leave(state, value)
-            state.wait_all()
-            return Outcome()
-        if api.does == "attach":
-            for value in values:
-                if isinstance(value, Ref) and self.things[value.made].kind == MANAGED:
-                    state.leave(value.made)
-            return Outcome()
-        if api.does == "reset":
-            for number in list(state.status):
-                state.leave(number)
-        if api.does == "graph":
-            self._runs_graph(state, runs_in, where, place)
-        elif api.runs:
-            self._works(state, expr, name, api, values, runs_in)
-        self._waits(state, api, given, runs_in, where, place)
-        if not api.quiet:
-            state.wait_all()
+            return self._releases(state, call, stream)
+        match api.does:
+            case "query":
+                return self._query(state, call, stream)
+            case "record" | "wait":
+                self._event(state, call, stream)
+            case "begin":
+                state.capturing = True
+            case "callback":
+                for value in values:
+                    self.leave(state, value)
+                state.wait_all()
+            case "attach":
+                for value in values:
+                    if isinstance(value, Ref) and self.things[value.made].kind == MANAGED:
+                        state.leave(value.made)
+            case _:
+                self._orders(state, call, stream)
         return Outcome()
 
-    def _runs_graph(self, state: State, stream: int, where: tree.Expr | None, place: Tokens) -> None:
-        """A graph runs: with what was captured anywhere before."""
-        words = self.stream_name(stream, where)
-        uses = [
-            self._use(state, made, "the graph", place, words, writes, False, None)
-            for made, writes in sorted(state.captured, key=lambda each: each[0])
-            if made in state.status
-        ]
-        self._enqueue(state, stream, uses, "launch the graph", place, where)
+    def _lent(self, state: State, call: ApiCall) -> None:
+        """Handles that it only uses must still be there; variables whose addresses it gets are out of sight."""
+        api = call.api
+        for at, value in enumerate(call.values):
+            if at in (api.makes, api.releases, api.stream):
+                continue
+            if not isinstance(value, Address):
+                self.use_handle(state, value, call.expr.arguments[at])
+            elif not (api.does == "launch" and at == api.arguments):
+                self.leave(state, value)
 
-    def _event_number(self, state: State, value: Value | Address) -> int | None:
-        if (
-            isinstance(value, Ref)
-            and self.things[value.made].kind == EVENT
-            and not self.things[value.made].several
-        ):
-            return value.made if state.status.get(value.made) != LEFT else None
-        return None
+    def _runs_in(self, state: State, call: ApiCall) -> int:
+        """The stream in whose order it runs."""
+        if call.api.stream is not None:
+            return self.stream(state, call.given(state, call.api.stream), call.where)
+        return self.default if call.api.runs else DEFAULT
 
-    def _event(
-        self, state: State, api: Api, value: Value | Address, stream: int, where: tree.Expr | None
-    ) -> None:
-        number = self._event_number(state, value)
-        if api.does == "record":
+    def _query(self, state: State, call: ApiCall, stream: int) -> Outcome:
+        """Is a stream, or an event, done?"""
+        api = call.api
+        if api.event is None:
+            return Outcome(None, ("stream", stream))
+        asked = api.event if api.stream is None else api.stream
+        number = self._event_number(state, call.given(state, asked))
+        return Outcome(None, ("all", 0) if number is None else ("event", number))
+
+    def _event(self, state: State, call: ApiCall, stream: int) -> None:
+        """An event is recorded in a stream, or the stream waits for it."""
+        number = self._event_number(state, call.given(state, call.api.event))
+        event = call.argument(call.api.event)
+        named = "an event" if event is None else self.text(event)
+        if call.api.does == "record":
             if number is not None and state.capturing:
                 state.events[number] = None
             elif number is not None:
                 state.record(number, stream, self.blocking)
-        elif number is None:
+            self.happens(stream, call.where, "record", f"record {named}", call.place, named)
+            return
+        if number is None:
             state.before[stream] = state.running
         else:
             state.stream_waits(stream, number, self.blocking)
+        self.happens(stream, call.where, "wait", f"wait for {named}", call.place, named)
 
-    def _waits(
-        self,
-        state: State,
-        api: Api,
-        given: Callable[[int | None], Value | Address],
-        stream: int,
-        where: tree.Expr | None,
-        place: Tokens,
-    ) -> None:
-        if api.waits == "device":
+    def _event_number(self, state: State, value: Value | Address) -> int | None:
+        if not isinstance(value, Ref) or state.status.get(value.made) == LEFT:
+            return None
+        thing = self.things[value.made]
+        return value.made if thing.kind == EVENT and not thing.several else None
+
+    def _orders(self, state: State, call: ApiCall, stream: int) -> None:
+        """It puts something into a stream, or the host waits in it."""
+        api = call.api
+        if api.does == "reset":
+            for number in list(state.status):
+                state.leave(number)
+        if api.does == "graph":
+            self._runs_graph(state, call, stream)
+        elif api.runs:
+            self._works(state, call, stream)
+        self._waits(state, call, stream)
+        if not api.quiet:
             state.wait_all()
-        elif api.waits == "stream":
+
+    def _runs_graph(self, state: State, call: ApiCall, stream: int) -> None:
+        """A graph runs: with what was captured anywhere before."""
+        work = Work("the graph", call.place, self.stream_name(stream, call.where))
+        uses = [
+            self.things.use(made, work, writes=writes)
+            for made, writes in sorted(state.captured, key=lambda each: each[0])
+            if made in state.status
+        ]
+        self._enqueue(state, stream, uses, "launch the graph", call.place, call.where)
+
+    def _waits(self, state: State, call: ApiCall, stream: int) -> None:
+        waits = call.api.waits
+        if waits == "device":
+            state.wait_all()
+        elif waits == "stream":
             state.wait_stream(stream, self.blocking)
-            self.happens(stream, where, "host", "the host waits", place)
-        elif api.waits == "event":
-            number = self._event_number(state, given(api.event))
+            self.happens(stream, call.where, "host", "the host waits", call.place)
+        elif waits == "event":
+            number = self._event_number(state, call.given(state, call.api.event))
             if number is None:
                 state.wait_all()
             else:
                 state.wait_event(number)
 
-    def _works(
-        self,
-        state: State,
-        expr: tree.Call,
-        name: str,
-        api: Api,
-        values: Sequence[Value | Address],
-        stream: int,
-    ) -> None:
+    def _works(self, state: State, call: ApiCall, stream: int) -> None:
         """Copies and fills."""
+        api, values = call.api, call.values
         touched: list[tuple[Ref, bool]] = []
         for at, writes in [(at, True) for at in api.writes] + [(at, False) for at in api.reads]:
             value = values[at] if at < len(values) else None
             if isinstance(value, Ref):
                 touched.append((value, writes))
-        place = self.tokens(expr)
-        words = self.stream_name(stream, self._argument(expr, api.stream))
+        work = Work(f"`{call.name}`", call.place, self.stream_name(stream, call.where))
         uses = [
-            self._use(state, value.made, f"`{name}`", place, words, writes, not value.exact, None)
+            self.things.use(value.made, work, writes=writes, part=not value.exact)
             for value, writes in touched
             if self.things[value.made].kind in POINTERS
         ]
-        self._enqueue(state, stream, uses, name, place, self._argument(expr, api.stream))
-        kind = self._argument(expr, api.copies)
+        self._enqueue(state, stream, uses, call.name, call.place, call.where)
+        kind = call.argument(api.copies)
         between = "" if kind is None else self.text(kind)
         managed = any(self.things[value.made].kind == MANAGED for value, _ in touched)
         if (api.waits == "copy" and "DeviceToDevice" not in between) or (api.does == "set" and managed):
@@ -293,59 +289,34 @@ class Calls(Expressions):
         for use in uses:
             thing = self.things[use.made]
             if thing.kind == ALLOCATION and state.status.get(use.made) in (LIVE, RELEASED):
-                self.evidence.used(thing, use, state, over, self.used, self.statement, self.spelled_here)
+                self.evidence.used(
+                    thing, use, state, over, self.things.used, self.statement, self.spelled_here
+                )
         state.enqueue(stream, [use.number for use in uses], self.blocking)
 
-    def _use(
-        self,
-        state: State,
-        made: int,
-        what: str,
-        place: Tokens,
-        stream: str,
-        writes: bool | None,
-        part: bool,
-        kernel: str | None,
-    ) -> Use:
-        key = made, place[0], what
-        found = self.uses.get(key)
-        if found is None:
-            found = Use(len(self.used), made, what, place, stream, writes, part, kernel)
-            self.uses[key] = found
-            self.used.append(found)
-        return found
-
-    def _makes(
-        self, state: State, expr: tree.Call, api: Api, values: Sequence[Value | Address], stream: int
-    ) -> Outcome:
-        assert api.makes is not None and api.kind is not None
-        into = values[api.makes] if api.makes < len(values) else None
+    def _makes(self, state: State, call: ApiCall, stream: int) -> Outcome:
+        api, place = call.api, call.place
+        assert api.kind is not None
+        into = call.given(state, api.makes)
         captured = state.capturing and api.kind == ALLOCATION
         if api.does == "end":
             state.capturing = False
-        place = self.tokens(expr)
         if not isinstance(into, Address):
             self.leave(state, into)
             return Outcome()
         variable = into.variable
         name = variable.name + ("[]" if variable.several else "")
-        thing = self.thing(api.kind, name, place, variable.several)
+        thing = self.things.made(api.kind, name, place, several=variable.several)
         if api.kind == STREAM:
-            flags = self._argument(expr, api.flags)
-            text = "0" if flags is None else self.text(flags)
-            self.blocking[thing.number] = text not in ("1", "CU_STREAM_NON_BLOCKING") and not text.endswith(
-                "NonBlocking"
-            )
+            self.blocking[thing.number] = self._is_ordered_by_default(call)
         held = state.values.get(variable.number)
         if variable.several and isinstance(held, Ref) and held.made != thing.number:
             state.leave(held.made)  # two calls fill one array
             state.values.pop(variable.number)
         elif not variable.several:
             self.put(state, variable, None, place)
-        if variable.shared or captured or (api.kind == MANAGED and self._attached(expr, api)):
-            state.status[thing.number] = LEFT
-        else:
-            state.status[thing.number] = LIVE
+        known_elsewhere = variable.shared or captured or (api.kind == MANAGED and self._is_attached(call))
+        state.status[thing.number] = LEFT if known_elsewhere else LIVE
         state.doubted -= {thing.number}
         if not variable.owns:
             self.evidence.borrowed.add(thing.number)
@@ -359,27 +330,29 @@ class Calls(Expressions):
             if not variable.several:
                 state.before.pop(thing.number, None)
         elif api.kind == ALLOCATION and not captured:
-            words = self.stream_name(stream, self._argument(expr, api.stream))
-            use = self._use(state, thing.number, "allocated", place, words, True, False, None)
-            self.happens(stream, self._argument(expr, api.stream), "work", f"allocate {variable.name}", place)
+            work = Work("allocated", place, self.stream_name(stream, call.where))
+            use = self.things.use(thing.number, work, writes=True)
+            self.happens(stream, call.where, "work", f"allocate {variable.name}", place)
             state.enqueue(stream, [use.number], self.blocking)
         return Outcome(thing.number)
 
-    def _attached(self, expr: tree.Call, api: Api) -> bool:
-        """Is managed memory not visible to all streams?"""
-        flags = self._argument(expr, api.flags)
-        return (
-            flags is not None
-            and self.text(flags) not in ("1", "CU_MEM_ATTACH_GLOBAL")
-            and not self.text(flags).endswith("AttachGlobal")
-        )
+    def _is_ordered_by_default(self, call: ApiCall) -> bool:
+        """Does the legacy default stream order the stream that is made?"""
+        flags = call.argument(call.api.flags)
+        text = "0" if flags is None else self.text(flags)
+        return text not in ("1", "CU_STREAM_NON_BLOCKING") and not text.endswith("NonBlocking")
 
-    def _releases(
-        self, state: State, expr: tree.Call, name: str, api: Api, value: Value | Address, stream: int
-    ) -> Outcome:
-        assert api.releases is not None
-        argument = expr.arguments[api.releases] if api.releases < len(expr.arguments) else None
-        place = self.tokens(expr)
+    def _is_attached(self, call: ApiCall) -> bool:
+        """Is managed memory not visible to all streams?"""
+        flags = call.argument(call.api.flags)
+        if flags is None:
+            return False
+        text = self.text(flags)
+        return text not in ("1", "CU_MEM_ATTACH_GLOBAL") and not text.endswith("AttachGlobal")
+
+    def _releases(self, state: State, call: ApiCall, stream: int) -> Outcome:
+        api, place = call.api, call.place
+        value, argument = call.given(state, api.releases), call.argument(api.releases)
         if not isinstance(value, Ref) or value.made not in state.status:
             self._released_parameter(state, argument, api, place)
             if api.waits is not None:
@@ -388,22 +361,7 @@ class Calls(Expressions):
         thing = self.things[value.made]
         by_stream = api.kind == ALLOCATION
         if thing.kind == ALLOCATION and not state.capturing:
-            words = self.stream_name(stream, self._argument(expr, api.stream)) if by_stream else "the host"
-            over = state.ordered(stream, self.blocking) if by_stream else state.done
-            where = self._argument(expr, api.stream)
-            self.evidence.freed(
-                thing,
-                place,
-                f"`{name}`",
-                words,
-                state,
-                over,
-                self.used,
-                self.statement,
-                None if where is None or not by_stream else self.tokens(where),
-                by_stream,
-                self.spelled_here,
-            )
+            self._frees(state, call, thing, stream)
         elif argument is not None:
             self.use_handle(state, value, argument)
         self.releases.append(value.made)
@@ -411,14 +369,31 @@ class Calls(Expressions):
             state.status[value.made] = RELEASED
         self.evidence.released.setdefault(value.made, place)
         if thing.kind == STREAM:
-            state.before[DEFAULT] = state.ordered(DEFAULT, self.blocking) | state.before.get(
-                value.made, frozenset()
-            )
+            own = state.before.get(value.made, frozenset())
+            state.before[DEFAULT] = state.ordered(DEFAULT, self.blocking) | own
         if by_stream and not state.capturing:
-            self.happens(stream, self._argument(expr, api.stream), "work", f"free {thing.name}", place)
+            self.happens(stream, call.where, "work", f"free {thing.name}", place)
         if api.waits is not None and thing.kind != ALLOCATION:
             state.wait_all()
         return Outcome()
+
+    def _frees(self, state: State, call: ApiCall, thing: Made, stream: int) -> None:
+        """Memory that a stream allocates is freed: in the order of a stream, or by the host."""
+        by_stream = call.api.kind == ALLOCATION
+        where = call.where if by_stream else None
+        self.evidence.freed(
+            thing,
+            call.place,
+            f"`{call.name}`",
+            self.stream_name(stream, where) if by_stream else "the host",
+            state,
+            state.ordered(stream, self.blocking) if by_stream else state.done,
+            self.things.used,
+            self.statement,
+            None if where is None else self.tokens(where),
+            by_stream,
+            self.spelled_here,
+        )
 
     def _released_parameter(self, state: State, argument: tree.Expr | None, api: Api, place: Tokens) -> None:
         """A handle that the function did not make is released here: it is gone from now on."""
@@ -427,7 +402,7 @@ class Calls(Expressions):
         variable = self.find(argument.text)
         if variable is None or variable.owns or variable.shared or variable.several:
             return
-        thing = self.thing(api.kind, variable.name, place, False)
+        thing = self.things.made(api.kind, variable.name, place, several=False)
         self.evidence.borrowed.add(thing.number)
         self.evidence.released.setdefault(thing.number, place)
         self.releases.append(thing.number)
@@ -443,25 +418,19 @@ class Calls(Expressions):
         values = [self.value(state, each) for each in expr.arguments]
         self._runs_kernel(state, name, values, stream, where, self.tokens(expr))
 
-    def _launched(
-        self, state: State, expr: tree.Call, name: str, api: Api, values: Sequence[Value | Address]
-    ) -> None:
+    def _launched(self, state: State, call: ApiCall) -> None:
         """A launch by a call of the API."""
-        function: tree.Expr | None = expr.arguments[0] if expr.arguments else None
+        api, values = call.api, call.values
+        function = call.argument(0 if api.stream is not None else 1)
         given: list[Value | Address] = []
-        where = self._argument(expr, api.stream)
-        stream = DEFAULT
         if api.stream is not None:
-            stream = self.stream(state, values[api.stream] if api.stream < len(values) else None, where)
+            value = values[api.stream] if api.stream < len(values) else None
+            stream = self.stream(state, value, call.where)
         else:  # (&config, kernel, ...)
-            configured = values[0] if values else None
-            function = expr.arguments[1] if len(expr.arguments) > 1 else None
-            if isinstance(configured, Address) and configured.variable.configures:
-                held = state.values.get(configured.variable.number)
-                stream = held.made if isinstance(held, Ref) else self.default if held is not None else DEFAULT
+            stream = self._configured(state, values[0] if values else None)
             given = list(values[2:]) if api.arguments is None else []
         if api.arguments is not None:
-            array = self._argument(expr, api.arguments)
+            array = call.argument(api.arguments)
             holder = self.find(array.text) if isinstance(array, tree.Name) else None
             if holder is not None:
                 given = [state.values.get(each.number) for each in holder.points]
@@ -470,7 +439,16 @@ class Calls(Expressions):
         if isinstance(function, tree.Unary):
             function = function.operand
         kernel = function.text.rpartition("::")[2] if isinstance(function, tree.Name) else None
-        self._runs_kernel(state, kernel, given, stream, where, self.tokens(expr))
+        self._runs_kernel(state, kernel, given, stream, call.where, call.place)
+
+    def _configured(self, state: State, configuration: Value | Address) -> int:
+        """The stream that a configuration names."""
+        if not isinstance(configuration, Address) or not configuration.variable.configures:
+            return DEFAULT
+        held = state.values.get(configuration.variable.number)
+        if isinstance(held, Ref):
+            return held.made
+        return DEFAULT if held is None else self.default
 
     def _runs_kernel(
         self,
@@ -484,6 +462,7 @@ class Calls(Expressions):
         words = self.stream_name(stream, where)
         known = None if kernel is None else self.callees.summary(kernel)
         what = f"`{kernel}`" if kernel is not None and kernel.isidentifier() else "the kernel"
+        work = Work(what, place, words, kernel)
         uses: list[Use] = []
         for at, value in enumerate(values):
             if isinstance(value, Address):
@@ -497,21 +476,15 @@ class Calls(Expressions):
                 if through.apart:
                     state.leave(value.made)
                 continue
-            uses.append(
-                self._use(state, value.made, what, place, words, through.writes, not value.exact, kernel)
-            )
+            uses.append(self.things.use(value.made, work, writes=through.writes, part=not value.exact))
         if known is not None and not known.apart and kernel is not None:
-            uses += self._globals(state, kernel, known.assigns, what, place, words)
+            uses += self._globals(state, kernel, known.assigns, work)
         self._enqueue(state, stream, uses, f"launch {kernel or 'a kernel'}", place, where)
 
-    def _globals(
-        self, state: State, kernel: str, assigns: frozenset[str], what: str, place: Tokens, words: str
-    ) -> list[Use]:
+    def _globals(self, state: State, kernel: str, assigns: frozenset[str], work: Work) -> list[Use]:
         """Managed variables that a kernel names."""
         (function,) = self.callees.functions[kernel]
         return [
-            self._use(
-                state, self.global_variable(state, name), what, place, words, name in assigns, False, kernel
-            )
+            self.things.use(self.global_variable(state, name), work, writes=name in assigns)
             for name in sorted(self.callees.managed.keys() & function.definition.body_words)
         ]

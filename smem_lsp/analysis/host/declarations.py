@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from smem_lsp.analysis.host.api import handle_types
 from smem_lsp.analysis.host.conditions import Conditions
 from smem_lsp.analysis.host.frame import NUMBER, PLACE, VALUE, Address, Variable
+from smem_lsp.analysis.host.model import Tokens
 from smem_lsp.analysis.host.order import Null, Ref, State, Value
+from smem_lsp.source import record
 from smem_lsp.syntax import tree
 
 _CONTAINERS = ("std::vector<>", "vector<>", "std::array<>", "array<>")
@@ -16,6 +18,85 @@ QUIET_WORDS = frozenset(
     "register dim3 FILE string std::string nvtxRangeId_t".split()
 )
 _NULLABLE = frozenset("CUdeviceptr hipDeviceptr_t bool cudaError_t CUresult hipError_t".split())
+_PLAIN_STARTS = ("cuda", "CU", "hip")  # of the names of types that do nothing at their end
+_PLAIN_ENDS = ("_t", "::string", "<>")
+_OUTLIVING = ("static", "extern", "thread_local")  # of variables that are there behind their scope
+_DEVICE_POINTERS = ("CUdeviceptr", "hipDeviceptr_t")
+
+
+@record
+class _Type:
+    """What a variable is declared as. ``handle``: of something that a call makes, or a container of such handles;
+    ``container``: whatever it holds; ``array``: with dimensions."""
+
+    words: Sequence[str]
+    handle: bool
+    container: bool
+    array: bool
+    stars: int
+    reference: bool
+
+    @property
+    def apart(self) -> bool:
+        """Is it accessed with care for others that do so at the same time?"""
+        return "volatile" in self.words or _is_atomic(self.words)
+
+    @property
+    def several(self) -> bool:
+        """Does it hold several handles or pointers?"""
+        if self.handle:
+            return self.container or self.array or self.stars > 0
+        if self._is_pointer:
+            return False
+        if self._is_device_pointer:
+            return self.array
+        return self.container or self.array or self.stars > 0
+
+    def has_room(self, initializer: tree.Expr | None) -> bool:
+        """Does it hold handles or memory itself, or in an array that is made for it?"""
+        if self.handle:
+            return not self.stars or _makes_array(initializer)
+        return self._is_pointer or self._is_device_pointer
+
+    @property
+    def _is_pointer(self) -> bool:
+        return self.stars == 1 and not self.array and not self.container
+
+    @property
+    def _is_device_pointer(self) -> bool:
+        return any(each in self.words for each in _DEVICE_POINTERS)
+
+    def may_end(self, handles: Container[str]) -> bool:
+        """Is it an object of a class whose destructor may wait?"""
+        if self.stars or self.reference:
+            return False
+        return any(
+            not (name.endswith(_PLAIN_ENDS) or name.startswith(_PLAIN_STARTS))
+            for name in self.words
+            if name not in QUIET_WORDS and name not in handles
+        )
+
+
+def _type_of(declared: tree.Declaration, declarator: tree.Declarator, handles: Container[str]) -> _Type:
+    """``handles``: the types of handles."""
+    words = declared.words
+    elements = [
+        word
+        for name in declared.names
+        for arguments in name.arguments or ()
+        for each in arguments or ()
+        if isinstance(each, tree.TypeId)
+        for word in each.words
+    ]
+    container = any(word in _CONTAINERS for word in words)
+    return _Type(
+        words,
+        any(word in handles for word in (*words, *(elements if container else ()))),
+        container,
+        bool(declarator.dims),
+        declarator.pointers.count("*"),
+        _is_reference(declarator),
+    )
 
 
 class Declarations(Conditions):
@@ -28,99 +109,83 @@ class Declarations(Conditions):
         variable = self.declare(declarator.name, at)
         if known:
             return variable
-        words = declared.words
         handles = handle_types(self.dialect)
-        elements = [
-            word
-            for name in declared.names
-            for arguments in name.arguments or ()
-            for each in arguments or ()
-            if isinstance(each, tree.TypeId)
-            for word in each.words
-        ]
-        container = any(word in _CONTAINERS for word in words)
-        handle = any(word in handles for word in words) or (
-            container and any(word in handles for word in elements)
-        )
-        own = owned and not any(word in ("static", "extern", "thread_local") for word in words)
-        stars = declarator.pointers.count("*")
-        reference = any(each in ("&", "&&") for each in declarator.pointers)
-        variable.apart = "volatile" in words or any("atomic" in word for word in words)
-        if handle:
-            variable.several = container or bool(declarator.dims) or stars > 0
-            variable.owns = own and not reference and (not stars or _makes_array(declarator.initializer))
-        elif stars == 1 and not declarator.dims and not container:
-            variable.owns = own and not reference
-        elif "CUdeviceptr" in words or "hipDeviceptr_t" in words:
-            variable.owns = own and not reference
-            variable.several = bool(declarator.dims)
-        elif stars or declarator.dims or container:
-            variable.several = True
-        variable.filled = bool(declarator.dims) and owned
+        kind = _type_of(declared, declarator, handles)
+        own = owned and not any(word in _OUTLIVING for word in declared.words)
+        variable.apart = kind.apart
+        variable.several = kind.several
+        variable.owns = own and not kind.reference and kind.has_room(declarator.initializer)
+        variable.filled = kind.array and owned
         variable.nullable = self._holds(declared, declarator)
-        variable.shared = variable.shared or (reference and not owned)
-        variable.configures = any(word in self.dialect.config_types for word in words)
-        names = [word for word in words if word not in QUIET_WORDS and word not in handles]
-        plain = (
-            stars
-            or reference
-            or all(
-                name.endswith(("_t", "::string", "<>")) or name.startswith(("cuda", "CU", "hip"))
-                for name in names
-            )
-        )
-        variable.ends = not plain
+        variable.shared = variable.shared or (kind.reference and not owned)
+        variable.configures = any(word in self.dialect.config_types for word in declared.words)
+        variable.ends = kind.may_end(handles)
         return variable
+
+    def on_paths(
+        self, states: Iterable[State], expr: tree.Expr, wants: int
+    ) -> tuple[list[State], list[Value | Address]]:
+        """Run an expression on all of these paths: those that come out of it, and its value on each."""
+        after: list[State] = []
+        values: list[Value | Address] = []
+        for state in states:
+            self.dead = False
+            value = self.wanted(state, expr, wants)
+            if not self.dead:
+                after.append(state)
+                values.append(value)
+            after += self.forks
+            values += [None] * len(self.forks)
+            self.forks = []
+            self.dead = False
+        return after, values
 
     def _declaration(self, states: list[State], declared: tree.Declaration) -> list[State]:
         for declarator in declared.declarators:
-            if not declarator.name:
-                continue
-            initializer = declarator.initializer
-            values: list[Value | Address] = []
-            before = states
-            bound = any(each in ("&", "&&") for each in declarator.pointers)
-            number = not declarator.pointers and not declarator.dims and "auto" not in declared.words
-            wants = PLACE if bound else NUMBER if number else VALUE
-            if any("atomic" in word for word in declared.words):
-                for state in states:
-                    self.unread(state, self.base + declared.lo, self.base + declared.hi)
-                initializer = None
-            if initializer is not None and not isinstance(initializer, tree.Braces):
-                states = []
-                for state in before:
-                    self.dead = False
-                    value = self.wanted(state, initializer, wants)
-                    if not self.dead:
-                        values.append(value)
-                        states.append(state)
-                    for fork in self.forks:
-                        values.append(None)
-                        states.append(fork)
-                    self.forks = []
-                    self.dead = False
-            variable = self._variable(declared, declarator, owned=True)
-            for state in states:
-                state.values.pop(variable.number, None)
-            if bound:
-                self._refers(states, variable, initializer)
-                continue
-            if isinstance(initializer, tree.Braces):
-                values = self._listed(
-                    states, variable, declarator, initializer, PLACE if variable.ends else wants
-                )
-            place = self.base + declarator.lo, self.base + declarator.hi
-            for state, value in zip(states, values):
-                if isinstance(value, Address) or (
-                    isinstance(value, Ref) and (variable.apart or not self._holds(declared, declarator))
-                ):
-                    self.leave(state, value)
-                elif value is not None and (variable.nullable or not isinstance(value, Null)):
-                    self.put(state, variable, value, place)
-            if variable.ends:
-                for state in states:
-                    state.wait_all()
+            if declarator.name:
+                states = self._declarator(states, declared, declarator)
         return states
+
+    def _declarator(
+        self, states: list[State], declared: tree.Declaration, declarator: tree.Declarator
+    ) -> list[State]:
+        """Declare one variable on all paths."""
+        initializer = declarator.initializer
+        bound = _is_reference(declarator)
+        number = not declarator.pointers and not declarator.dims and "auto" not in declared.words
+        wants = PLACE if bound else NUMBER if number else VALUE
+        if _is_atomic(declared.words):
+            for state in states:
+                self.unread(state, self.base + declared.lo, self.base + declared.hi)
+            initializer = None
+        values: list[Value | Address] = []
+        if initializer is not None and not isinstance(initializer, tree.Braces):
+            states, values = self.on_paths(states, initializer, wants)
+        variable = self._variable(declared, declarator, owned=True)
+        for state in states:
+            state.values.pop(variable.number, None)
+        if bound:
+            self._refers(states, variable, initializer)
+            return states
+        if isinstance(initializer, tree.Braces):
+            values = self._listed(
+                states, variable, declarator, initializer, PLACE if variable.ends else wants
+            )
+        place = self.base + declarator.lo, self.base + declarator.hi
+        for state, value in zip(states, values):
+            self._begins_with(state, variable, value, place)
+        if variable.ends:
+            for state in states:
+                state.wait_all()
+        return states
+
+    def _begins_with(self, state: State, variable: Variable, value: Value | Address, place: Tokens) -> None:
+        """A variable that has just been declared gets its first value."""
+        taken = isinstance(value, Ref) and (variable.apart or not variable.nullable)  # by an object
+        if taken or isinstance(value, Address):
+            self.leave(state, value)
+        elif value is not None and (variable.nullable or not isinstance(value, Null)):
+            self.put(state, variable, value, place)
 
     def _holds(self, declared: tree.Declaration, declarator: tree.Declarator) -> bool:
         """Is it a handle or a pointer, and no object that takes one over?"""
@@ -186,6 +251,14 @@ class Declarations(Conditions):
                 variable.target = target
                 return
         variable.shared = True
+
+
+def _is_reference(declarator: tree.Declarator) -> bool:
+    return any(each in ("&", "&&") for each in declarator.pointers)
+
+
+def _is_atomic(words: Iterable[str]) -> bool:
+    return any("atomic" in word for word in words)
 
 
 def _makes_array(expr: tree.Expr | None) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from smem_lsp.analysis.host.api import ALLOCATION, MANAGED, STREAM
 from smem_lsp.analysis.host.callees import Callees
 from smem_lsp.analysis.host.evidence import Evidence
-from smem_lsp.analysis.host.model import Made, Statement, Token, Tokens, Use
+from smem_lsp.analysis.host.model import Statement, Token, Tokens, Use
 from smem_lsp.analysis.host.order import (
     DEFAULT,
     LEFT,
@@ -20,6 +20,7 @@ from smem_lsp.analysis.host.order import (
     State,
     Value,
 )
+from smem_lsp.analysis.host.things import Things
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -82,10 +83,7 @@ class Frame:
         self.declared: dict[Tokens, Variable] = {}
         self.paths: dict[str, Variable] = {}
         self.statement = Statement((0, 0), False)
-        self.made: dict[tuple[int, str], Made] = {}
-        self.things: list[Made] = []
-        self.uses: dict[tuple[int, int, str], Use] = {}
-        self.used: list[Use] = []
+        self.things = Things()
         self.blocking: dict[int, bool] = {PER_THREAD: True}
         self.evidence = Evidence()
         self.outcomes: dict[tuple[int, int], Outcome] = {}  # of the calls of the chunk that is run
@@ -121,14 +119,6 @@ class Frame:
     def text(self, expr: tree.Expr) -> str:
         texts = self.body.tokens.texts[self.base + expr.lo : self.base + expr.hi]
         return "".join(texts) if len(texts) < 8 else "…"
-
-    def thing(self, kind: str, name: str, place: Tokens, several: bool) -> Made:
-        key = place[0], kind
-        found = self.made.get(key)
-        if found is None:
-            found = self.made[key] = Made(len(self.things), kind, name, place, several)
-            self.things.append(found)
-        return found
 
     def leave(self, state: State, value: Value | Address) -> None:
         """A value goes where it is not followed."""
@@ -251,15 +241,12 @@ class Frame:
         if not followed or not value.exact or state.capturing:
             return
         self.evidence.touched(
-            thing, self.tokens(expr), writes, state, self.used, self.spelled_here, self.statement
+            thing, self.tokens(expr), writes, state, self.things.used, self.spelled_here, self.statement
         )
 
     def global_variable(self, state: State, name: str) -> int:
         """The variable ``name`` in managed memory, at namespace scope."""
-        thing = self.made.get((-1, name))
-        if thing is None:
-            thing = self.made[-1, name] = Made(len(self.things), MANAGED, name, (-1, -1))
-            self.things.append(thing)
+        thing = self.things.managed(name)
         state.status.setdefault(thing.number, LIVE)
         return thing.number
 

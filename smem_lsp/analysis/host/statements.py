@@ -167,16 +167,7 @@ class Statements(Declarations):
                 if parsed.init is not None:
                     states = self._run(states, parsed.init)
                 return self._run(states, parsed.condition, wants)
-        after: list[State] = []
-        for state in states:
-            self.dead = False
-            self.wanted(state, parsed, wants)
-            if not self.dead:
-                after.append(state)
-            after += self.forks
-            self.forks = []
-            self.dead = False
-        return after
+        return self.on_paths(states, parsed, wants)[0]
 
     def _changed(self, states: Sequence[State], lo: int, hi: int) -> None:
         """Conditions on what these tokens may change are open again."""

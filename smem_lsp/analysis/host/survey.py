@@ -183,7 +183,7 @@ def _walked(function: Function, callees: Callees, per_thread: bool) -> HostFacts
         walk.run()
     except TooMuch:
         return NOTHING
-    facts = walk.evidence.facts(walk.things)
+    facts = walk.evidence.facts(walk.things.all)
     if function.name == "main":  # the process ends with it
         return HostFacts((), facts.touches, facts.misorders, facts.streams)
     return facts

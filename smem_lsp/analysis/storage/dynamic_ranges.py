@@ -8,11 +8,9 @@ merged. The block need not be known; where it is, what intervals cannot tell is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import partial
 from itertools import pairwise
-from types import MappingProxyType
 
 from smem_lsp.analysis.storage.descriptors import described
 from smem_lsp.analysis.storage.implied_block import implied_block
@@ -46,7 +44,7 @@ from smem_lsp.ir.nodes import (
     walk,
 )
 from smem_lsp.ir.values import Const, Operator, operation
-from smem_lsp.source import checkpoint, listed
+from smem_lsp.source import checkpoint, listed, record
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_BLOCK, MOST_SHARED
 
@@ -137,31 +135,59 @@ def partition_of(
     accesses = [replace(node, guess=False) for node in every if node.buffer in dynamic and not landed(node)]
     names = named_pointers(kernel, accesses)
     every_block = most_threads(kernel) if most is None else most
-    divided = partial(_divided, kernel, values, every=every, accesses=accesses, dynamic=dynamic)
-    found = divided(shape, every_block, names=dict(names))
+    issues = [node for node in every if node.asynchronous]
+    case = _Case(kernel, values, issues, accesses, dynamic, names, shape, every_block)
+    found = _divided(case)
     if shape is None and most is None and not (isinstance(found, Partition) and len(found.ranges) > 1):
         most = implied_block(kernel, values, accesses)
         if most is not None:
-            implied = divided(None, most, names=dict(names))
+            implied = _divided(replace(case, most=most))
             if isinstance(implied, Partition) and len(implied.ranges) > 1:
                 return replace(implied, shaped=True, most=most)
     if isinstance(found, Partition) or (isinstance(found, TermPartition) and not found.doubts):
         return found
-    return _with_numbers(kernel, values, partial(divided, shape, every_block), names) or found
+    return _with_numbers(case) or found
 
 
-def _with_numbers(
-    kernel: Kernel,
-    values: ValueFacts,
-    divided: Callable[..., Partition | TermPartition | tuple[Cause, ...]],
-    names: Mapping[int, str],
-) -> Partition | None:
+@record
+class _Case:
+    """What is known of a kernel and of the blocks that run it. ``issues``: its accesses that are under way for a while;
+    ``accesses``: those to the ``dynamic`` buffers; ``names``: of the pointers, by the byte where they begin; ``most``:
+    threads at most in x, y, z; ``given``: what terms are."""
+
+    kernel: Kernel
+    values: ValueFacts
+    issues: Sequence[Access]
+    accesses: Sequence[Access]
+    dynamic: Mapping[int, Buffer]
+    names: Mapping[int, str]
+    shape: BlockShape | None
+    most: Dims
+    given: Mapping[Term, Interval] = field(default_factory=dict)
+
+    @property
+    def base(self) -> int:
+        """The buffer that ranges are in."""
+        return min(self.dynamic)
+
+    @property
+    def members(self) -> Sequence[StorageMember]:
+        return [member for buffer in self.dynamic.values() for member in buffer.members]
+
+    def bounds(self, guards: Mapping[int, Guards], shape: BlockShape | None) -> Guarded:
+        """What bounds the values at each access, in blocks of this shape."""
+        threads = self.most if shape is None else shape.dims
+        bounds = Bounds(self.values.loops, threads, exact=shape is not None, given=self.given)
+        return Guarded(bounds, guards)
+
+
+def _with_numbers(case: _Case) -> Partition | None:
     """The ranges with the numbers that launches pass, of which as few are taken for granted as will do."""
-    numbers = dict(passed_numbers(kernel))
+    numbers = dict(passed_numbers(case.kernel))
 
     def of(known: Mapping[str, Interval]) -> Partition | None:
-        given = {values.table.sym(name): ends for name, ends in known.items()}
-        found = divided(names=dict(names), given=given)
+        given = {case.values.table.sym(name): ends for name, ends in known.items()}
+        found = _divided(replace(case, given=given))
         return found if isinstance(found, Partition) and len(found.ranges) > 1 else None
 
     found = of(numbers) if numbers else None
@@ -170,93 +196,95 @@ def _with_numbers(
         without = of(fewer) if fewer else None
         if without is not None and without.ranges == (found and found.ranges):
             found, numbers = without, fewer
-    if found is None or is_closed(kernel):
+    if found is None or is_closed(case.kernel):
         return found
     return replace(found, shaped=True, passed=listed([spelled_bounds(*each) for each in numbers.items()]))
 
 
-def _divided(
-    kernel: Kernel,
-    values: ValueFacts,
-    shape: BlockShape | None,
-    most: Dims,
-    every: Sequence[Access],
-    accesses: Sequence[Access],
-    dynamic: Mapping[int, Buffer],
-    names: dict[int, str],
-    given: Mapping[Term, Interval] = MappingProxyType({}),
-) -> Partition | TermPartition | tuple[Cause, ...]:
-    """``most``: threads at most in x, y, z; ``every``: all accesses of the kernel, ``accesses`` those to the
-    ``dynamic`` buffers; ``names``: of the pointers, by the byte where they begin; ``given``: what terms are."""
-    reached, shaped, before, refused = _reached(kernel, values, shape, most, accesses, dynamic, names, given)
-    if refused and before:
-        return refused
-    in_terms = partial(_in_terms, kernel, values, shape, most, accesses, dynamic, reached, given)
-    if refused:
-        found = in_terms()
-        return found if isinstance(found, tuple) else replace(found, doubts=refused)
-    whole = dynamic[min(dynamic)].name
-    joined = tuple(_joined(kernel, accesses, reached, dict(names)))
-    names.setdefault(0, whole)
-    written = {reached[each.point][0] for each in accesses if not uses_pointer(kernel, each)} - names.keys()
-    if len(written) <= _MOST:
-        for offset in written:
-            names[offset] = f"{whole}+{offset}"
-    members = [member for buffer in dynamic.values() for member in buffer.members]
-    names.update((member.offset, member.path) for member in reversed(members))
-    spans = [*reached.values(), *((member.offset, member.offset + member.size) for member in members)]
-    _join_unused(names, written, accesses, reached)
-    ranges: list[Range] = []
-    of: dict[int, int] = {}
-    for index, (low, high) in enumerate(_parts(sorted(names), spans), len(kernel.buffers)):
-        checkpoint()
-        inside = [access for access in accesses if low <= reached[access.point][0] < high]
-        of_class = tuple(member for member in members if low <= member.offset < high)
-        end = max(stop for start, stop in spans if low <= start < high)
-        why = next((each.keeps.about(names[low]) for each in inside if each.keeps is not None), None)
-        of.update(dict.fromkeys((access.point for access in inside), index))
-        ranges.append(
-            Range(
-                index,
-                names[low],
-                low,
-                end - low,
-                _alignment(kernel, dynamic.values(), inside, of_class),
-                element=_element(kernel, inside, low, end - low),
-                stays=why is not None or not (inside and _may_move(dynamic.values(), of_class, low, end)),
-                why=why,
-                members=of_class,
-            )
-        )
-    issues = [node for node in every if node.asynchronous]
-    copied = tuple(sorted({of[node.point] for node in issues if node.point in of}))
-    if issues and any(node.buffer in dynamic for node in issues):
-        alone = {node.buffer for node in issues} == {min(dynamic)}
-        if not (
-            copied and alone and len(copied) <= FEWEST_LANDINGS
-        ):  # not each landing has a point of its own
-            return (_landings(issues[0].line, copied),)
+def _divided(case: _Case) -> Partition | TermPartition | tuple[Cause, ...]:
+    """The ranges in this case, or why they are not known."""
+    reached = _reached(case)
+    if reached.refused:
+        if reached.before:
+            return reached.refused
+        in_terms = _in_terms(case, reached.extents)
+        return in_terms if isinstance(in_terms, tuple) else replace(in_terms, doubts=reached.refused)
+    joined = tuple(_joined(case.kernel, case.accesses, reached.extents, case.names))
+    ranges, of = _carved(case, reached.extents)
+    copied = tuple(sorted({of[node.point] for node in case.issues if node.point in of}))
+    refused = _unknown_landing(case, copied)
+    if refused is not None:
+        return (refused,)
     if not ranges:
         return ()
     if len(ranges) == 1 and not joined:  # perhaps because it is not known where a pointer begins
-        found = in_terms()
-        joined = found if isinstance(found, tuple) else ()
-    return Partition(min(dynamic), tuple(ranges), of, shaped, reached, copied, joined=joined)
+        in_terms = _in_terms(case, reached.extents)
+        joined = in_terms if isinstance(in_terms, tuple) else ()
+    return Partition(case.base, ranges, of, reached.shaped, reached.extents, copied, joined=joined)
 
 
-def _in_terms(
-    kernel: Kernel,
-    values: ValueFacts,
-    shape: BlockShape | None,
-    most: Dims,
-    accesses: Sequence[Access],
-    dynamic: Mapping[int, Buffer],
-    reached: Mapping[int, Extent],
-    given: Mapping[Term, Interval],
-) -> TermPartition | tuple[Cause, ...]:
+def _carved(case: _Case, reached: Mapping[int, Extent]) -> tuple[tuple[Range, ...], Mapping[int, int]]:
+    """The ranges, and access (its point) -> range (its index)."""
+    names, members = _beginnings(case, reached), case.members
+    spans = [*reached.values(), *((member.offset, member.offset + member.size) for member in members)]
+    ranges: list[Range] = []
+    of: dict[int, int] = {}
+    for index, (low, high) in enumerate(_parts(sorted(names), spans), len(case.kernel.buffers)):
+        checkpoint()
+        inside = [access for access in case.accesses if low <= reached[access.point][0] < high]
+        of_class = tuple(member for member in members if low <= member.offset < high)
+        end = max(stop for start, stop in spans if low <= start < high)
+        of.update(dict.fromkeys((access.point for access in inside), index))
+        ranges.append(_range(case, index, names[low], (low, end), inside, of_class))
+    return tuple(ranges), of
+
+
+def _range(
+    case: _Case,
+    index: int,
+    name: str,
+    extent: Extent,
+    inside: Sequence[Access],
+    members: tuple[StorageMember, ...],
+) -> Range:
+    """The range of these bytes. ``inside``: the accesses to it; ``members``: those that lie in it."""
+    low, end = extent
+    buffers = case.dynamic.values()
+    why = next((each.keeps.about(name) for each in inside if each.keeps is not None), None)
+    return Range(
+        index,
+        name,
+        low,
+        end - low,
+        _alignment(case.kernel, buffers, inside, members),
+        element=_element(case.kernel, inside, low, end - low),
+        stays=why is not None or not (inside and _may_move(buffers, members, low, end)),
+        why=why,
+        members=members,
+    )
+
+
+def _beginnings(case: _Case, reached: Mapping[int, Extent]) -> dict[int, str]:
+    """The bytes where ranges begin, each with the name of what begins there: a pointer, what an access without a
+    pointer touches, or a member."""
+    whole = case.dynamic[case.base].name
+    names = dict(case.names)
+    names.setdefault(0, whole)
+    plain = (each for each in case.accesses if not uses_pointer(case.kernel, each))
+    written = {reached[each.point][0] for each in plain} - names.keys()
+    if len(written) <= _MOST:
+        for offset in written:
+            names[offset] = f"{whole}+{offset}"
+    names.update((member.offset, member.path) for member in reversed(case.members))
+    _join_unused(names, written, case.accesses, reached)
+    return names
+
+
+def _in_terms(case: _Case, reached: Mapping[int, Extent]) -> TermPartition | tuple[Cause, ...]:
     bounded = {point: each for point, each in reached.items() if each[0] >= 0 and each[1] < INFINITE}
-    here = _here(values, shape, most, guards_of(kernel, values), given)
-    return partition_in_terms(kernel, accesses, dynamic, bounded, described(values, here.at, accesses))
+    here = case.bounds(guards_of(case.kernel, case.values), case.shape)
+    of_descriptors = described(case.values, here.at, case.accesses)
+    return partition_in_terms(case.kernel, case.accesses, case.dynamic, bounded, of_descriptors)
 
 
 def _joined(
@@ -270,7 +298,15 @@ def _joined(
             yield reaching(kernel, first, names[edge])
 
 
-def _landings(line: int, copied: Sequence[int]) -> Cause:
+def _unknown_landing(case: _Case, copied: Sequence[int]) -> Cause | None:
+    """Why asynchronous copies cannot land at points of their own. ``copied``: the ranges that they are issued into."""
+    issues = case.issues
+    if not any(node.buffer in case.dynamic for node in issues):
+        return None
+    alone = {node.buffer for node in issues} == {case.base}
+    if copied and alone and len(copied) <= FEWEST_LANDINGS:
+        return None
+    line = issues[0].line
     if len(copied) > FEWEST_LANDINGS:
         return Cause(CauseKind.LANDINGS, line, (str(len(copied)), str(FEWEST_LANDINGS)))
     return Cause(CauseKind.LANDINGS_OF_BOTH, line)
@@ -294,71 +330,93 @@ def _join_unused(
             return
 
 
-def _reached(
-    kernel: Kernel,
-    values: ValueFacts,
-    shape: BlockShape | None,
-    most: Dims,
-    accesses: Iterable[Access],
-    dynamic: Mapping[int, Buffer],
-    edges: Iterable[int],
-    given: Mapping[Term, Interval],
-) -> tuple[dict[int, Extent], bool, bool, tuple[Cause, ...]]:
-    """(bytes that each access (its point) may touch, whether this depends on a shape of the block that is no fact,
-    whether one surely touches bytes before the array, why some may touch any byte). ``edges``: where pointers start."""
-    kept = [each.within for buffer in dynamic.values() for each in buffer.kept]
-    kept = [] if None in kept else kept
-    named = Reach(kernel, values, shape)
-    guards = guards_of(kernel, values)
-    every = _here(values, None, most, guards, given)
-    here = every if shape is None else _here(values, shape, most, guards, given)
-    reached: dict[int, Extent] = {}
-    asked: set[int] = set()
-    shaped = before = False
-    for access in accesses:
-        extent = kept[0] if access.strayed and kept else named.of(access)
-        if extent is None:
-            extent = extent_of(kernel, values, here.at(access), access)
-            if shape is not None and not shape.fact:
-                shaped = shaped or extent != extent_of(kernel, values, every.at(access), access)
-        reached[access.point] = (-INFINITE, INFINITE) if extent is None else _within_a_block(extent)
-        low, high = reached[access.point]
-        doubtful = low < 0 or guards.get(access.point) or any(low < edge < high for edge in edges)
-        if doubtful and access.within is None and not access.strayed:
-            asked.add(access.point)
-    if shape is not None and asked:
-        for point, extent in touched(kernel, values, shape.dims, frozenset(asked)).items():
-            low, high = reached[point]
-            before = before or (extent is not None and extent[0] < 0)
-            if extent is not None and low <= extent[0] and extent[1] <= high and extent != (low, high):
-                reached[point] = extent
-                shaped = shaped or not shape.fact
-    refused = dict.fromkeys(
-        unplaced(kernel, values, here.at(access), access, low if low > -INFINITE else None)
-        for access in accesses
-        for low, high in (reached[access.point],)
-        if low < 0 or high >= INFINITE
-    )
-    before = before or any(-INFINITE < low < 0 and high <= 0 for low, high in reached.values())
-    return reached, shaped, before, tuple(refused)
+@record
+class _Reached:
+    """``extents``: access (its point) -> bytes that it may touch; ``shaped``: this depends on a shape of the block that
+    is no fact; ``before``: one surely touches bytes before the array; ``refused``: why some may touch any byte."""
+
+    extents: Mapping[int, Extent]
+    shaped: bool
+    before: bool
+    refused: tuple[Cause, ...]
+
+
+def _reached(case: _Case) -> _Reached:
+    """Which bytes each access may touch: by intervals, and thread by thread where these leave doubts."""
+    search = _Extents(case)
+    for access in case.accesses:
+        search.bound(access)
+    search.count_threads()
+    before = search.before or any(-INFINITE < low < 0 and high <= 0 for low, high in search.of.values())
+    refused = tuple(dict.fromkeys(search.refusals()))
+    return _Reached(search.of, search.shaped, before, refused)
+
+
+class _Extents:
+    """Finds the bytes that accesses may touch. ``doubtful``: the accesses of which intervals may say too much."""
+
+    def __init__(self, case: _Case) -> None:
+        self._case = case
+        kept = [each.within for buffer in case.dynamic.values() for each in buffer.kept]
+        self._kept = None if None in kept or not kept else kept[0]
+        self._named = Reach(case.kernel, case.values, case.shape)
+        self._guards = guards_of(case.kernel, case.values)
+        self._any_shape = case.bounds(self._guards, None)
+        self._bounds = self._any_shape if case.shape is None else case.bounds(self._guards, case.shape)
+        self.of: dict[int, Extent] = {}
+        self.doubtful: set[int] = set()
+        self.shaped = self.before = False
+
+    def bound(self, access: Access) -> None:
+        """By what bounds the values in its address."""
+        extent = self._by_intervals(access)
+        self.of[access.point] = low, high = (
+            (-INFINITE, INFINITE) if extent is None else _within_a_block(extent)
+        )
+        if access.within is None and not access.strayed:
+            crosses = any(low < edge < high for edge in self._case.names)
+            if low < 0 or crosses or self._guards.get(access.point):
+                self.doubtful.add(access.point)
+
+    def _by_intervals(self, access: Access) -> Extent | None:
+        case = self._case
+        named = self._kept if access.strayed and self._kept else self._named.of(access)
+        if named is not None:
+            return named
+        extent = extent_of(case.kernel, case.values, self._bounds.at(access), access)
+        if case.shape is not None and not case.shape.fact and not self.shaped:
+            anyway = extent_of(case.kernel, case.values, self._any_shape.at(access), access)
+            self.shaped = extent != anyway
+        return extent
+
+    def count_threads(self) -> None:
+        """What each thread of a known block touches in the doubtful accesses, where that is less."""
+        case = self._case
+        if case.shape is None or not self.doubtful:
+            return
+        counted = touched(case.kernel, case.values, case.shape.dims, frozenset(self.doubtful))
+        for point, extent in counted.items():
+            if extent is None:
+                continue
+            low, high = self.of[point]
+            self.before = self.before or extent[0] < 0
+            if low <= extent[0] and extent[1] <= high and extent != (low, high):
+                self.of[point] = extent
+                self.shaped = self.shaped or not case.shape.fact
+
+    def refusals(self) -> Iterator[Cause]:
+        """Why accesses may touch any byte in front of the array or behind it."""
+        for access in self._case.accesses:
+            low, high = self.of[access.point]
+            if low < 0 or high >= INFINITE:
+                bounds, least = self._bounds.at(access), low if low > -INFINITE else None
+                yield unplaced(self._case.kernel, self._case.values, bounds, access, least)
 
 
 def _within_a_block(extent: Extent) -> Extent:
     """More bytes than a block can have are no extent: they come from a type, or from what the device allows at most."""
     low, high = extent
     return low, INFINITE if high > MOST_SHARED else high
-
-
-def _here(
-    values: ValueFacts,
-    shape: BlockShape | None,
-    most: Dims,
-    guards: Mapping[int, Guards],
-    given: Mapping[Term, Interval],
-) -> Guarded:
-    """What bounds the values at each access."""
-    threads = most if shape is None else shape.dims
-    return Guarded(Bounds(values.loops, threads, exact=shape is not None, given=given), guards)
 
 
 def _element(kernel: Kernel, inside: Iterable[Access], low: int, size: int) -> int | None:

@@ -103,9 +103,7 @@ def partition_in_terms(
         checkpoint()
         if access.point in described:
             continue
-        offset = None if access.offset is None else settled.of(access.offset)
-        part = None if access.part is None else replace(access.part, base=settled.of(access.part.base))
-        found = _begin(kernel, replace(access, offset=offset, part=part), assigned)
+        found = _begin(kernel, settled.access(access), assigned)
         if isinstance(found, Cause):
             refused.append(found)
         else:
@@ -123,27 +121,43 @@ def partition_in_terms(
     refused = list(_through_all(begins, accesses, reached)) if len(ordered) > 1 else []
     if refused:
         return tuple(dict.fromkeys(refused))
-    ends: list[Sum | None] = [begin for begin, _ in ordered[1:]]
-    first = len(kernel.buffers)
-    ranges = tuple(
-        TermRange(first + number, name, begin, None if end is None else added(end, begin, -1))
-        for number, ((begin, name), end) in enumerate(zip(ordered, [*ends, None]))
-    )
-    of = {point: _range_at(ranges, each) for point, each in begins.items()}
+    ranges = tuple(_ranges(len(kernel.buffers), ordered))
+    of = {point: _range_at(ranges, each.least).index for point, each in begins.items()}
     starts = {point: (each.name, each.begin) for point, each in begins.items()}
-    by_index = {each.index: each for each in ranges}
-    for point, (low, _) in described.items() if ranges else ():
-        index = of[point] = _range_at(ranges, _Start({}, "", {(): low}))
-        starts[point] = by_index[index].name, by_index[index].begin
+    atoms = _atoms(begins.values(), accesses, assigned)
+    if not ranges:
+        return ()
+    for point, (low, _) in described.items():
+        named = _range_at(ranges, {(): low})
+        of[point] = named.index
+        starts[point] = named.name, named.begin
+    through = {point: each.through for point, each in begins.items()}
+    return TermPartition(min(dynamic), ranges, of, starts, atoms, _keep_bytes(dynamic, accesses), through)
+
+
+def _ranges(first: int, ordered: Sequence[tuple[Sum, str]]) -> Iterator[TermRange]:
+    """Each from its start to the next one. ``first``: the index of the first one."""
+    ends = [*(begin for begin, _ in ordered[1:]), None]
+    for index, ((begin, name), end) in enumerate(zip(ordered, ends), first):
+        yield TermRange(index, name, begin, None if end is None else added(end, begin, -1))
+
+
+def _atoms(
+    begins: Iterable[_Start], accesses: Iterable[Access], assigned: Mapping[int, list[Value]]
+) -> Mapping[str, Value]:
+    """What stands for itself in the starts."""
     given = [values[0] for values in assigned.values() if len(values) == 1]
     made = [*given, *(each.offset for each in accesses if each.offset is not None)]
-    named = {symbol for each in begins.values() for product in each.begin for symbol in product}
-    atoms = {text: atom for value in made for text, atom in atoms_of(value, assigned) if text in named}
-    stays = any(buffer.kept for buffer in dynamic.values()) or any(
+    named = {symbol for each in begins for product in each.begin for symbol in product}
+    return {text: atom for value in made for text, atom in atoms_of(value, assigned) if text in named}
+
+
+def _keep_bytes(dynamic: Dynamic, accesses: Iterable[Access]) -> bool:
+    """Is there anything for which no range shares bytes: a kept address, a copy beside the thread, an object whose
+    layout is not known?"""
+    return any(buffer.kept for buffer in dynamic.values()) or any(
         each.asynchronous or each.keeps or each.part is not None for each in accesses
     )
-    through = {point: each.through for point, each in begins.items()}
-    return TermPartition(min(dynamic), ranges, of, starts, atoms, stays, through) if ranges else ()
 
 
 @record
@@ -153,6 +167,12 @@ class _Settled:
     kernel: Kernel
     assigned: Mapping[int, list[Value]]
     memory: Untouched
+
+    def access(self, access: Access) -> Access:
+        """The same access, with such values in its address."""
+        offset = None if access.offset is None else self.of(access.offset)
+        part = None if access.part is None else replace(access.part, base=self.of(access.part.base))
+        return replace(access, offset=offset, part=part)
 
     def of(self, value: Value) -> Value:
         checkpoint()
@@ -193,10 +213,10 @@ def _through_all(
             yield Cause(CauseKind.PART_EXTENT, access.line, (start.name, pointers[0]))
 
 
-def _range_at(ranges: Sequence[TermRange], start: _Start) -> int:
-    """The range of what begins there: the last one that surely begins no later."""
-    reached = (each.index for each in reversed(ranges) if is_size(added(start.least, each.begin, -1)))
-    return next(reached, ranges[0].index)
+def _range_at(ranges: Sequence[TermRange], least: Sum) -> TermRange:
+    """The range of what is accessed there at the lowest: the last one that surely begins no later."""
+    reached = (each for each in reversed(ranges) if is_size(added(least, each.begin, -1)))
+    return next(reached, ranges[0])
 
 
 @record
@@ -233,25 +253,44 @@ def _begin(kernel: Kernel, access: Access, assigned: Mapping[int, list[Value]]) 
         given = assigned.get(pointer, [])
         start = sum_of(given[0], assigned) if len(given) == 1 else None
         if start is not None:
-            further = is_size(added(own, start, -1))
-            name, through = (
-                copied_name(kernel, pointer, assigned),
-                declared_pointer(kernel, pointer, assigned),
-            )
-            return _Start(start, name, own if further else start, through=through)
+            return _at_pointer(kernel, pointer, start, own, assigned)
         if not all(_is_followed(value, assigned, {pointer}) for value in given):
-            name, parts = pointer_name(kernel, pointer), (each for value in given for each in parts_of(value))
-            chosen = any(isinstance(each, Op) and each.operator is Operator.CONDITIONAL for each in parts)
-            kind = CauseKind.SEVERAL_PLACES if chosen else CauseKind.POINTER_START
-            return Cause(kind, access.line, (name,))
+            kind = CauseKind.SEVERAL_PLACES if _are_chosen(given) else CauseKind.POINTER_START
+            return Cause(kind, access.line, (pointer_name(kernel, pointer),))
         pending = sorted({each for value in given for each in pointers_in(kernel, value)} - {pointer})
         plain = [value for value in given if not pointers_in(kernel, value)]
-        if plain and (pending or any(sum_of(value, assigned) not in ({}, None) for value in plain)):
+        if _has_several_starts(plain, pending, assigned):
             return Cause(CauseKind.SEVERAL_PLACES, access.line, (pointer_name(kernel, pointer),))
         if not pending:
             return _Start({}, buffer.name, {})  # counted from the array itself
     names = tuple(pointer_name(kernel, each) for each in pending)
     return Cause(CauseKind.SEVERAL_POINTERS, access.line, names)
+
+
+def _at_pointer(
+    kernel: Kernel, pointer: int, start: Sum, own: Sum, assigned: Mapping[int, list[Value]]
+) -> _Start:
+    """The start of a pointer that begins at one byte. ``own``: what of the access is the same for all threads."""
+    further = is_size(added(own, start, -1))
+    name = copied_name(kernel, pointer, assigned)
+    through = declared_pointer(kernel, pointer, assigned)
+    return _Start(start, name, own if further else start, through=through)
+
+
+def _are_chosen(given: Iterable[Value]) -> bool:
+    """Is one of these values the choice of a condition?"""
+    parts = (each for value in given for each in parts_of(value))
+    return any(isinstance(each, Op) and each.operator is Operator.CONDITIONAL for each in parts)
+
+
+def _has_several_starts(
+    plain: Sequence[Value], pointers: Sequence[int], assigned: Mapping[int, list[Value]]
+) -> bool:
+    """Is a pointer counted from the array itself in its ``plain`` values, and there not from its first byte alone, or
+    from other ``pointers``, too?"""
+    return bool(plain) and (
+        bool(pointers) or any(sum_of(value, assigned) not in ({}, None) for value in plain)
+    )
 
 
 _LOADED = (Operator.LOAD, Operator.READONLY, Operator.ELEMENT, Operator.CALL)

@@ -59,46 +59,55 @@ def find_footprints(
     kernel: Kernel, control: Control, shape: BlockShape | None, values: ValueFacts
 ) -> Footprints:
     """Slots and full writes of a kernel; without a block shape only whole scalars are full."""
+    if shape is None:
+        return Footprints({}, _written_scalars(kernel, control), {})
     slots: dict[int, Footprint] = {}
     full: set[int] = set()
     covering: dict[int, frozenset[int]] = {}
     same: dict[Footprint, Footprint] = {}  # equal ones are one object: accesses in their hundreds have a few
-    block = _Block(kernel, values, shape) if shape is not None else None
+    block = _Block(kernel, values, shape)
     for node in walk(kernel.body):
-        if isinstance(node, Access) and block is not None and node.point in control.steady:
-            if _whole_in(Seq((node,)), {node.buffer}, block):
-                full.add(node.point)
-        if isinstance(node, Access) and node.index is not None:
+        if isinstance(node, Access):
+            steady = node.point in control.steady
+            whole = steady and bool(_whole_in(Seq((node,)), {node.buffer}, block))
             buffer = kernel.buffers[node.buffer]
-            if node.kind is AccessKind.WRITE and not buffer.dims and node.point in control.steady:
-                full.add(node.point)
-            if block is None or buffer.element_bytes is None:
-                continue
             slot = _slot(node, buffer, block)
-            if slot is None:
-                continue
-            if not node.asynchronous:  # a copy is not ordered with what its thread does meanwhile
+            if slot is not None and not node.asynchronous:
+                # a copy is not ordered with what its thread does meanwhile
                 slots[node.point] = same.setdefault(slot, slot)
-            if (
-                node.kind is AccessKind.WRITE
-                and node.point in control.steady
-                and slot.stride == 0
-                and _covers(slot, buffer)
-            ):
+            if whole or (steady and (_is_scalar_write(node, buffer) or _writes_all(node, slot, buffer))):
                 full.add(node.point)
-        elif isinstance(node, Loop) and block is not None and node.point in control.steady:
-            covered = _loop_covers(node, block)
-            covered |= _turns_cover(node, block, covered)
+        elif isinstance(node, (Loop, Branch)) and node.point in control.steady:
+            covered = _loop_covers(node, block) if isinstance(node, Loop) else _branch_covers(node, block)
             if covered:
                 covering[node.point] = covered
-        elif isinstance(node, Branch) and block is not None and node.point in control.steady:
-            scalars = _branch_covers(node, block)
-            if scalars:
-                covering[node.point] = scalars
     return Footprints(slots, frozenset(full), covering)
 
 
+def _written_scalars(kernel: Kernel, control: Control) -> frozenset[int]:
+    """The accesses that write a whole scalar, whatever the block is."""
+    return frozenset(
+        node.point
+        for node in walk(kernel.body)
+        if isinstance(node, Access)
+        and node.point in control.steady
+        and _is_scalar_write(node, kernel.buffers[node.buffer])
+    )
+
+
+def _is_scalar_write(access: Access, buffer: Buffer) -> bool:
+    return access.kind is AccessKind.WRITE and access.index is not None and not buffer.dims
+
+
+def _writes_all(access: Access, slot: Footprint | None, buffer: Buffer) -> bool:
+    """Do all threads together write every element at once?"""
+    return access.kind is AccessKind.WRITE and slot is not None and slot.stride == 0 and _covers(slot, buffer)
+
+
 def _slot(access: Access, buffer: Buffer, block: _Block) -> Footprint | None:
+    """The elements of the buffer that each thread touches; None: they are not known."""
+    if access.index is None or buffer.element_bytes is None:
+        return None
     flat = block.values.element(access, buffer)
     if flat is None or not flat.known:
         return None
@@ -144,6 +153,12 @@ def _covers(slot: Footprint, buffer: Buffer) -> bool:
 
 
 def _loop_covers(loop: Loop, block: _Block) -> frozenset[int]:
+    """Buffers that a loop fills: each of them by one write, or by several together."""
+    alone = _writes_cover(loop, block)
+    return alone | _turns_cover(loop, block, alone)
+
+
+def _writes_cover(loop: Loop, block: _Block) -> frozenset[int]:
     """Buffers that ``for (i = id; i < N; i += threads) a[i] = ...`` fills."""
     facts = block.values.loops.get(loop.point)
     if facts is None or not facts.tested or facts.once:

@@ -307,36 +307,92 @@ _COMPARED: dict[str, Callable[[Interval, Interval], Interval]] = {
 }
 
 
-def _arithmetic(name: str, a: Interval, b: Interval) -> Interval:
-    if name == "+":
-        return a[0] + b[0], a[1] + b[1]
-    if name == "-":
-        return a[0] - b[1], a[1] - b[0]
-    if name == "*":
-        corners = [x * y for x in a for y in b]
-        return min(corners), max(corners)
-    if name in ("min", "max"):
-        pick = min if name == "min" else max
-        return pick(a[0], b[0]), pick(a[1], b[1])
-    if name == "&":  # not negative if either side is not
-        for side, mask in ((a, b), (b, a)):
-            if mask[0] == mask[1] < 0 <= side[0] and side[1] < INFINITE and -mask[0] & -mask[0] - 1 == 0:
-                return side[0] & mask[0], side[1] & mask[0]  # down to a multiple of a power of two
-        highs = [side[1] for side in (a, b) if side[0] >= 0]
-        return (0, min(highs)) if highs else ANY
-    if a[0] < 0 or b[0] < 0:
+def _sum(a: Interval, b: Interval) -> Interval:
+    return a[0] + b[0], a[1] + b[1]
+
+
+def _difference(a: Interval, b: Interval) -> Interval:
+    return a[0] - b[1], a[1] - b[0]
+
+
+def _product(a: Interval, b: Interval) -> Interval:
+    corners = [x * y for x in a for y in b]
+    return min(corners), max(corners)
+
+
+def _smaller(a: Interval, b: Interval) -> Interval:
+    return min(a[0], b[0]), min(a[1], b[1])
+
+
+def _larger(a: Interval, b: Interval) -> Interval:
+    return max(a[0], b[0]), max(a[1], b[1])
+
+
+def _masked(a: Interval, b: Interval) -> Interval:
+    """``a & b``, which is not negative if either side is not."""
+    for side, mask in ((a, b), (b, a)):
+        if _rounds_down(mask) and side[0] >= 0 and side[1] < INFINITE:
+            return side[0] & mask[0], side[1] & mask[0]
+    highs = [side[1] for side in (a, b) if side[0] >= 0]
+    return (0, min(highs)) if highs else ANY
+
+
+def _rounds_down(mask: Interval) -> bool:
+    """Is it one negative number that masks all but the lowest bits: down to a multiple of a power of two?"""
+    low, high = mask
+    return low == high < 0 and -low & -low - 1 == 0
+
+
+def _quotient(a: Interval, b: Interval) -> Interval:
+    return (a[0] // max(b[1], 1), a[1] // max(b[0], 1)) if a[1] < INFINITE else (0, INFINITE)
+
+
+def _remainder(a: Interval, b: Interval) -> Interval:
+    if b[1] <= 0:
         return ANY
-    if name == "/":
-        return (a[0] // max(b[1], 1), a[1] // max(b[0], 1)) if a[1] < INFINITE else (0, INFINITE)
-    if name == "%":
-        return (a if a[1] < b[0] else (0, min(a[1], b[1] - 1))) if b[1] > 0 else ANY
-    if name == ">>":
-        return (a[0] >> min(b[1], 63), a[1] >> min(b[0], 63)) if a[1] < INFINITE else (0, INFINITE)
-    if name == "<<":
-        return a[0] << min(b[0], 63), a[1] << min(b[1], 63)
-    if name in ("|", "^"):
-        return (max(a[0], b[0]) if name == "|" else 0), _all_ones(max(a[1], b[1]))
-    return ANY
+    return a if a[1] < b[0] else (0, min(a[1], b[1] - 1))
+
+
+def _shifted_right(a: Interval, b: Interval) -> Interval:
+    return (a[0] >> min(b[1], 63), a[1] >> min(b[0], 63)) if a[1] < INFINITE else (0, INFINITE)
+
+
+def _shifted_left(a: Interval, b: Interval) -> Interval:
+    return a[0] << min(b[0], 63), a[1] << min(b[1], 63)
+
+
+def _bits_of_either(a: Interval, b: Interval) -> Interval:
+    return max(a[0], b[0]), _all_ones(max(a[1], b[1]))
+
+
+def _bits_of_one(a: Interval, b: Interval) -> Interval:
+    return 0, _all_ones(max(a[1], b[1]))
+
+
+_OF_INTEGERS: dict[str, Callable[[Interval, Interval], Interval]] = {
+    "+": _sum,
+    "-": _difference,
+    "*": _product,
+    "min": _smaller,
+    "max": _larger,
+    "&": _masked,
+}
+_OF_NATURALS: dict[str, Callable[[Interval, Interval], Interval]] = {
+    "/": _quotient,
+    "%": _remainder,
+    ">>": _shifted_right,
+    "<<": _shifted_left,
+    "|": _bits_of_either,
+    "^": _bits_of_one,
+}
+
+
+def _arithmetic(name: str, a: Interval, b: Interval) -> Interval:
+    """An operation on two numbers, where its bounds are known of all numbers or both are not negative."""
+    computed = _OF_INTEGERS.get(name)
+    if computed is None and a[0] >= 0 and b[0] >= 0:
+        computed = _OF_NATURALS.get(name)
+    return ANY if computed is None else computed(a, b)
 
 
 def _wrapped(a: Interval, mask: int) -> Interval:

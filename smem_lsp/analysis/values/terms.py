@@ -122,6 +122,7 @@ POINTS = WHOLE_POINTS | {"float/()"}
 _FOLDED = _ARITHMETIC - BIT_FUNCTIONS.keys()
 _NATURAL = frozenset("+ * / % & | ^ << >> min max".split())  # not negative if no operand is
 _TRUTH = frozenset("< <= > >= == != && || !".split())
+_OF_EQUALS = {"-": 0, "^": 0, "==": 1, "!=": 0, "<": 0, ">": 0, "<=": 1, ">=": 1}  # of two equal integers
 _BUILTIN = ("blockIdx.", "blockDim.", "gridDim.")
 SHUFFLES = frozenset(f"__shfl{which}_sync()" for which in ("", "_up", "_down", "_xor"))
 _FROM_ONE_LANE = "__shfl_sync()"  # the others may look at lanes that a warp with fewer threads does not have
@@ -412,37 +413,55 @@ class Table:
         return Op(self._next(), level, depth + 1, known, natural, carried, operator, args)
 
     def _fold(self, operator: str, args: tuple[Term, ...], reading: Reading = Reading.UNKNOWN) -> Term | None:
+        """What an operation is without computing it; None: nothing simpler than itself."""
         if len(args) == 2:
-            a, b = args
-            if isinstance(b, Const):
-                if isinstance(a, Const):
-                    return self._fold_constants(operator, a.n, b.n, reading)
-                return self._fold_right(operator, a, b)
-            if isinstance(a, Const):
-                return self._fold_left(operator, a, b)
-            if a is b and a.known and operator in ("-", "^", "==", "!=", "<", ">", "<=", ">=") and whole(a):
-                return self.const(int(operator in ("==", "<=", ">=")))
-            if isinstance(a, Thread) and isinstance(b, Sym) and b.name == f"blockDim.{a.axis}":
-                return {"/": self.const(0), "%": a, "<": self.const(1), ">=": self.const(0)}.get(operator)
-            if operator in ("min", "max") and a is b:
-                return a
-            if operator in ("+", "-"):
-                return self._fold_division(operator, a, b)
-        elif len(args) == 1 and isinstance(args[0], Const):
-            n = args[0].n
-            if operator in BIT_FUNCTIONS:
-                return self.const(BIT_FUNCTIONS[operator](n))
-            folded = {"neg": -n, "!": int(not n), "~": ~n}.get(operator)
-            return None if folded is None else self.const(folded)
-        elif operator == "?:":
-            if isinstance(args[0], Const):
-                return args[1] if args[0].n else args[2]
-            if args[1] is args[2]:
-                return args[1]
-        elif operator == _FROM_ONE_LANE and self.one_size and _is_full(args[0]):
-            if args[1].level <= Level.WARP and not args[1].carried:
-                return args[1]  # all lanes have it already
+            return self._fold_two(operator, *args, reading)
+        if len(args) == 1:
+            return self._fold_one(operator, args[0])
+        if operator == "?:":
+            return _chosen(*args)
+        if operator == _FROM_ONE_LANE and self.one_size:
+            return _held_by_all(args)
         return None
+
+    def _fold_two(self, operator: str, a: Term, b: Term, reading: Reading) -> Term | None:
+        if isinstance(b, Const):
+            if isinstance(a, Const):
+                return self._fold_constants(operator, a.n, b.n, reading)
+            return self._fold_right(operator, a, b)
+        if isinstance(a, Const):
+            return self._fold_left(operator, a, b)
+        if a is b:
+            folded = self._fold_equal(operator, a)
+            if folded is not None:
+                return folded
+        if isinstance(a, Thread) and isinstance(b, Sym) and b.name == f"blockDim.{a.axis}":
+            return self._fold_below_size(operator, a)
+        if operator in ("+", "-"):
+            return self._fold_division(operator, a, b)
+        return None
+
+    def _fold_equal(self, operator: str, both: Term) -> Term | None:
+        """An operation whose operands are the same term."""
+        if operator in ("min", "max"):
+            return both
+        if operator in _OF_EQUALS and both.known and whole(both):
+            return self.const(_OF_EQUALS[operator])
+        return None
+
+    def _fold_below_size(self, operator: str, thread: Thread) -> Term | None:
+        """An operation on the number of a thread and the size of its block, which that is always below."""
+        zero, one = self.const(0), self.const(1)
+        return {"/": zero, "%": thread, "<": one, ">=": zero}.get(operator)
+
+    def _fold_one(self, operator: str, operand: Term) -> Term | None:
+        if not isinstance(operand, Const):
+            return None
+        n = operand.n
+        if operator in BIT_FUNCTIONS:
+            return self.const(BIT_FUNCTIONS[operator](n))
+        folded = {"neg": -n, "!": int(not n), "~": ~n}.get(operator)
+        return None if folded is None else self.const(folded)
 
     def _fold_division(self, operator: str, a: Term, b: Term) -> Term | None:
         """``n / d * d + n % d`` is ``n``, and ``n - n / d * d`` is ``n % d``, whatever ``d`` is but 0."""
@@ -531,6 +550,20 @@ def _exchanged(kind: str, args: tuple[Term, ...]) -> tuple[Level, frozenset[Carr
     if kind == "shfl" and full_width and args[2].level <= Level.WARP:
         return Level.WARP, args[2].carried
     return Level.THREAD, _NONE
+
+
+def _chosen(condition: Term, then: Term, otherwise: Term) -> Term | None:
+    """The value of a choice that is none; None: it is one."""
+    if isinstance(condition, Const):
+        return then if condition.n else otherwise
+    return then if then is otherwise else None
+
+
+def _held_by_all(args: tuple[Term, ...]) -> Term | None:
+    """The value that a shuffle of all lanes gives to each from one, if all lanes have it already."""
+    if _is_full(args[0]) and args[1].level <= Level.WARP and not args[1].carried:
+        return args[1]
+    return None
 
 
 def _is_full(mask: Term) -> bool:

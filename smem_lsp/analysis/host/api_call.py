@@ -1,0 +1,47 @@
+"""A call of the API: its arguments by what they mean to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smem_lsp.analysis.host.api import Api
+from smem_lsp.analysis.host.frame import Address
+from smem_lsp.analysis.host.model import Tokens
+from smem_lsp.analysis.host.order import State, Value
+from smem_lsp.source.record import dataclass
+from smem_lsp.syntax import tree
+
+
+@dataclass(frozen=True, slots=True)
+class ApiCall:
+    """``values``: of the arguments, in order; ``place``: the tokens of the call. Positions are those of ``Api``."""
+
+    expr: tree.Call
+    name: str
+    api: Api
+    values: Sequence[Value | Address]
+    place: Tokens
+
+    @property
+    def where(self) -> tree.Expr | None:
+        """The stream in which it runs, as it is written."""
+        return self.argument(self.api.stream)
+
+    def argument(self, at: int | None) -> tree.Expr | None:
+        number = self._number(at)
+        return None if number is None else self.expr.arguments[number]
+
+    def given(self, state: State, at: int | None) -> Value | Address:
+        """The value of an argument; of an array the one of its elements, but where they are made."""
+        number = self._number(at)
+        value = None if number is None else self.values[number]
+        if isinstance(value, Address) and value.variable.several and number != self.api.makes:
+            return state.values.get(value.variable.number)
+        return value
+
+    def _number(self, at: int | None) -> int | None:
+        """The number of an argument, if the call has it."""
+        if at is None:
+            return None
+        number = at + len(self.values) if at < 0 else at
+        return number if 0 <= number < len(self.values) else None
