@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import field
 
 from smem_lsp.analysis.decision.formulas import (
     Expression,
@@ -48,7 +49,19 @@ _LONG = 200  # characters of an expression
 
 @dataclass(slots=True)
 class Encoder(LoopValues):
-    """Formulas about two threads, 0 and 1, from the terms of a kernel."""
+    """Formulas about two threads, 0 and 1, from the terms of a kernel. ``loose``: a product or quotient of two numbers
+    that the block agrees on may be any: more is possible then, and the solver is quick to see that nothing is;
+    ``loosened``: something was; ``fixed``: of the terms that the two share, the case that is asked about; ``few``: all
+    values of those that take few."""
+
+    loose: bool = False
+    loosened: bool = False
+    fixed: Mapping[Term, int] = field(default_factory=dict)
+    few: dict[Term, tuple[int, ...]] = field(default_factory=dict)
+    _integers: dict[tuple[Term, int, int], Expression] = field(default_factory=dict)
+    # of these, what they are made of, and what of it is not followed
+    _rests_on: dict[tuple[Term, int, int], tuple[Origin, tuple[Term, ...]]] = field(default_factory=dict)
+    _tied: set[LoopVar] = field(default_factory=set)
 
     def value(self, term: Term, who: int, ahead: int = 0) -> Expression:
         """``ahead``: as ``Unknowns`` says."""
@@ -134,7 +147,7 @@ class Encoder(LoopValues):
         if not self.is_ambiguous(term):
             return found
         # as unsigned numbers, a negative one is larger than all others
-        self.natural += [left >= 0, right >= 0]
+        self.assumed.natural += [left >= 0, right >= 0]
         free = self.variable(f"unsigned{term.serial}.{who}.{ahead}", 0, 1).equals(1)
         negative = either(left < 0, right < 0)
         return either(both(negative, free), both(negated(negative), found))
@@ -209,7 +222,7 @@ class Encoder(LoopValues):
             return left * right
         if name in ("min", "max"):
             if self.is_ambiguous(term):
-                self.natural += [left >= 0, right >= 0]
+                self.assumed.natural += [left >= 0, right >= 0]
                 free = self.free(term, who, ahead)
                 found = self.digits.chosen(left < right if name == "min" else left > right, left, right)
                 return self.digits.chosen(either(left < 0, right < 0), free, found)

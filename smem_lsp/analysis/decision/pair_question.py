@@ -101,7 +101,7 @@ class PairQuestion(RaceSizes):
         accesses = enumerate((self.first, self.second))
         rows = [each for who, access in accesses for each in self.in_rows(who, access)]
         origin, reasons = encoder.origin, tuple(encoder.reasons)
-        meant = [*formulas, *encoder.side, *inside, *differ, *encoder.meant, *rows]
+        meant = [*formulas, *encoder.side, *inside, *differ, *encoder.assumed.all, *rows]
         found = self.asker.solve(encoder, meant)
         if found.outcome is solver.Outcome.SOME:
             seen = self.seen(meant, origin, reasons)
@@ -115,12 +115,20 @@ class PairQuestion(RaceSizes):
         safe = self.proved(formulas, inside, differ) or self.proved_from_zero(formulas, inside, differ)
         if safe is not None:
             return safe
-        written = [*formulas, *encoder.side, *inside, *differ, *encoder.natural, *encoder.reread, *rows]
-        if encoder.unwritten and self.asker.solve(encoder, written).outcome is solver.Outcome.SOME:
+        written = [
+            *formulas,
+            *encoder.side,
+            *inside,
+            *differ,
+            *encoder.assumed.natural,
+            *encoder.assumed.reread,
+            *rows,
+        ]
+        if encoder.assumed.unwritten and self.asker.solve(encoder, written).outcome is solver.Outcome.SOME:
             return Reply(Answer.DATA, origin, reasons)
-        signed = [*formulas, *encoder.side, *inside, *differ, *encoder.meant]
+        signed = [*formulas, *encoder.side, *inside, *differ, *encoder.assumed.all]
         leaves = bool(rows) and self.asker.solve(encoder, signed).outcome is solver.Outcome.SOME
-        otherwise = ReasonKind.CHANGES if encoder.reread else ReasonKind.SIGN
+        otherwise = ReasonKind.CHANGES if encoder.assumed.reread else ReasonKind.SIGN
         return Reply(Answer.UNDECIDED, origin, reasons, why=ReasonKind.LEAVES_ROW if leaves else otherwise)
 
     def never_meet(self) -> bool:
@@ -253,7 +261,7 @@ class PairQuestion(RaceSizes):
         decided = any(each != InTurn(each.point) for each in self.way.decisions)  # but in the first turn
         if self.first is self.second or not self.followed or both_store or decided or self.encoder.gathered:
             return False
-        if self.encoder.found:
+        if self.encoder.handed_out.tickets:
             return False  # whoever finds the last number in a counter may come when all others are done
         plain = [self.asker.is_one_or_other(access) for access in pair]
         limits = [self.asker.is_up_to_a_limit(access) for access in pair]

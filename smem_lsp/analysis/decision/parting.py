@@ -13,12 +13,13 @@ from smem_lsp.analysis.decision.conditions import Condition
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.forks import Fork, Site
 from smem_lsp.analysis.decision.formulas import Expression, Formula, both, either, negated
+from smem_lsp.analysis.decision.hidden_values import Memory
 from smem_lsp.analysis.decision.loaded_values import Made, inputs_of
 from smem_lsp.analysis.decision.model import Witness
 from smem_lsp.analysis.decision.question import Asker
 from smem_lsp.analysis.decision.size_conditions import About, SolvedSizes, condition_on, is_parameter
 from smem_lsp.analysis.decision.size_sets import for_some
-from smem_lsp.analysis.decision.unknowns import Origin, Turns
+from smem_lsp.analysis.decision.unknowns import Launches, Origin, Turns
 from smem_lsp.analysis.decision.witnesses import witness_of
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.ir.nodes import Barrier, Dims, Loop, Node
@@ -74,12 +75,9 @@ class ForkQuestion:
             asker.dims,
             asker.axes,
             Turns(frozenset(self.fork.loops)),
-            self.loose,
-            asker.grid,
-            asker.of.updates,
-            asker.of.counters,
-            of_one_address=True,
-            fewest=asker.fewest,
+            Launches(asker.grid, asker.fewest),
+            memory=Memory(asker.of.updates, asker.of.counters, of_one_address=True),
+            loose=self.loose,
         )
 
     def come(self) -> list[Formula]:

@@ -139,7 +139,7 @@ class RaceSizes(Meeting):
         """Are there sizes that let threads come to both accesses, but not with these decisions?"""
         encoder = self.encoder
         come = [self.different_threads(), *(self.holds(each, who) for each, who in self.guards())]
-        come += [*self.given(), *encoder.side, *encoder.meant]
+        come += [*self.given(), *encoder.side, *encoder.assumed.all]
         decided = self.decided(self.way._replace(decisions=frozenset(marks)))
         asked = [*come, *self.at_least(0), for_none([*come, *decided], self.kept())]
         return self.asker.solve(encoder, asked).outcome is not solver.Outcome.NONE
@@ -226,7 +226,7 @@ class RaceSizes(Meeting):
         for who, (start, end) in enumerate(self.ranges):
             come = [self.holds(each, whose) for each, whose in self.guards() if whose == who]
             leaves = negated(both(*self.in_bounds(who, start, end)))
-            valid.append(for_none([*come, leaves, *encoder.side, *encoder.meant], self.kept()))
+            valid.append(for_none([*come, leaves, *encoder.side, *encoder.assumed.all], self.kept()))
         found = self.asker.solve(encoder, [*valid, *self.at_least(1)])
         return valid if found.outcome is solver.Outcome.SOME else [*apart, *encoder.side]
 
@@ -399,6 +399,6 @@ def _of_grid(name: str, turn: int, encoder: Encoder) -> int:
     """One of the first blocks of a grid of some blocks more, as far as the launches have so many."""
     axis = "xyz".find(name[-1])
     place = 3 + turn + 2 * axis
-    most, fewest = encoder.grid[axis], encoder.fewest[axis]
+    most, fewest = encoder.launches.grid[axis], encoder.launches.fewest[axis]
     blocks = max(place + 10 if most is None else min(place + 10, most), fewest or 1)
     return min(place, blocks - 1) if name.startswith("blockIdx.") else blocks
