@@ -203,7 +203,7 @@ class BarrierJudge:
         if not wait.later:
             formulas += question.comes_to(wait.barrier, 1)
         encoder = question.encoder
-        meant = [*formulas, *encoder.meant]
+        meant = [*formulas, *encoder.assumed.all]
         found = question.solve(meant, TO_PROVE)
         if found.outcome is solver.Outcome.NONE:
             return None
@@ -253,7 +253,7 @@ class BarrierJudge:
             formulas = [*question.parted(), *question.comes(site), *question.first_turns(site)]
             formulas += question.comes_to(wait.barrier, 1)
             if not question.origin & (DATA | Origin.UNKNOWN):
-                yield question, [*formulas, *question.encoder.meant]
+                yield question, [*formulas, *question.encoder.assumed.all]
 
     def later_turns(self, site: Site, fork: Fork) -> Iterator[Fork]:
         """Where threads part at the start of a loop: the ends of its turns, where they may, too."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+
 from smem_lsp.analysis.decision.formulas import (
     Expression,
+    Formula,
     both,
     either,
     number,
@@ -25,8 +28,26 @@ _WIDTH = 16  # bits of which a conjunction or a difference of two unknown number
 
 
 @dataclass(slots=True)
+class Divided:
+    """What the two threads divide, so far. ``by_number``: quotients by their text, for each divisor and thread;
+    ``by_term``: dividend, divisor and quotient of two terms, by thread."""
+
+    by_number: dict[tuple[int, int], dict[str, Expression]] = field(default_factory=dict)
+    by_term: dict[tuple[Term, Term], dict[int, tuple[Expression, Expression, Expression]]] = field(
+        default_factory=dict
+    )
+
+
+@dataclass(slots=True)
 class ByNumber(HiddenValues):
-    """Operations of which one operand is a number, or as good as one."""
+    """Operations of which one operand is a number, or as good as one. ``not_negative``: parameters, as in ``Asker``;
+    ``hints``: what follows from the rest, and is hard to see."""
+
+    not_negative: set[str] = field(default_factory=set)
+    hints: list[Formula] = field(default_factory=list)
+    divided: Divided = field(default_factory=Divided)
+    # by the shared operand of ``^``: the other operand, and the result, by the text of the former
+    _partners: dict[str, dict[str, tuple[Expression, Expression]]] = field(default_factory=dict)
 
     def by_number(
         self, term: Op, who: int, ahead: int, left: Expression, right: Expression
@@ -40,7 +61,7 @@ class ByNumber(HiddenValues):
             return quotient if name == "/" else left - quotient * right
         if name in ("<<", ">>") and isinstance(b, Const) and 0 <= b.n < 63:
             if name == ">>" and self.is_ambiguous(term):
-                self.natural.append(left >= 0)
+                self.assumed.natural.append(left >= 0)
             if name == "<<":
                 return left * (1 << b.n)
             return self.rounded_down(left, 1 << b.n, who)  # of a negative number, too
@@ -62,7 +83,7 @@ class ByNumber(HiddenValues):
                 self.note_divided(a)
                 return self.rounded_down(left, b.n, who)
             if self.is_ambiguous(term):
-                self.natural.append(left >= 0)
+                self.assumed.natural.append(left >= 0)
             return self.digits.chosen(
                 left >= 0, self.digits.divided(left, b.n)[0], -self.digits.divided(-left, b.n)[0]
             )
@@ -74,7 +95,7 @@ class ByNumber(HiddenValues):
         rest = left - found * right
         below = either(both(left >= 0, rest >= 0, rest < right), both(left < 0, rest <= 0, rest > -right))
         self.side.append(either(right <= 0, below))
-        self.natural += [right > 0, left >= 0] if self.is_ambiguous(term) else [right.differs(0)]
+        self.assumed.natural += [right > 0, left >= 0] if self.is_ambiguous(term) else [right.differs(0)]
         return found
 
     def agree(
@@ -82,7 +103,7 @@ class ByNumber(HiddenValues):
     ) -> None:
         """The two threads have one quotient where they divide the same, whatever nothing is said of."""
         left, right, found = division
-        divisions = self._divisions.setdefault(terms, {})
+        divisions = self.divided.by_term.setdefault(terms, {})
         for other, (dividend, divisor, quotient) in divisions.items():
             if other != who:
                 self.side.append(
@@ -101,7 +122,7 @@ class ByNumber(HiddenValues):
         not look for: it tries one quotient after the other."""
         found = self.digits.divided(left, by)[0]
         if found.known is None and by > 1:
-            ours, others = (self._quotients.setdefault((by, each), {}) for each in (who, 1 - who))
+            ours, others = (self.divided.by_number.setdefault((by, each), {}) for each in (who, 1 - who))
             if found.text not in ours:
                 ours[found.text] = found
                 for other in others.values():

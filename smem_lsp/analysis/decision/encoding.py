@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import field
 
 from smem_lsp.analysis.decision.formulas import (
     Expression,
@@ -48,7 +49,19 @@ _LONG = 200  # characters of an expression
 
 @dataclass(slots=True)
 class Encoder(LoopValues):
-    """Formulas about two threads, 0 and 1, from the terms of a kernel."""
+    """Formulas about two threads, 0 and 1, from the terms of a kernel. ``loose``: a product or quotient of two numbers
+    that the block agrees on may be any: more is possible then, and the solver is quick to see that nothing is;
+    ``loosened``: something was; ``fixed``: of the terms that the two share, the case that is asked about; ``few``: all
+    values of those that take few."""
+
+    loose: bool = False
+    loosened: bool = False
+    fixed: Mapping[Term, int] = field(default_factory=dict)
+    few: dict[Term, tuple[int, ...]] = field(default_factory=dict)
+    _integers: dict[tuple[Term, int, int], Expression] = field(default_factory=dict)
+    # of these, what they are made of, and what of it is not followed
+    _rests_on: dict[tuple[Term, int, int], tuple[Origin, tuple[Term, ...]]] = field(default_factory=dict)
+    _tied: set[LoopVar] = field(default_factory=set)
 
     def value(self, term: Term, who: int, ahead: int = 0) -> Expression:
         """``ahead``: as ``Unknowns`` says."""
@@ -134,7 +147,7 @@ class Encoder(LoopValues):
         if not self.is_ambiguous(term):
             return found
         # as unsigned numbers, a negative one is larger than all others
-        self.natural += [left >= 0, right >= 0]
+        self.assumed.natural += [left >= 0, right >= 0]
         free = self.variable(f"unsigned{term.serial}.{who}.{ahead}", 0, 1).equals(1)
         negative = either(left < 0, right < 0)
         return either(both(negative, free), both(negated(negative), found))
@@ -167,6 +180,11 @@ class Encoder(LoopValues):
         return self.digits.chosen(found < 0, found + (mask + 1), found)
 
     def operation(self, term: Op, who: int, ahead: int) -> Expression:
+        found = self.computed(term, who, ahead)
+        return self.free(term, who, ahead) if found is None else found
+
+    def computed(self, term: Op, who: int, ahead: int) -> Expression | None:
+        """What an operation makes of its operands; None: that is not followed."""
         name, args = term.operator, term.args
         if name in TRUTH:
             return self.digits.chosen(self.holds(term, who, ahead), number(1), number(0))
@@ -180,27 +198,26 @@ class Encoder(LoopValues):
         if name in ANY_LANE and args:
             return self.any_lane(term, who, ahead)
         if name in BIT_FUNCTIONS and name != REVERSED:
-            counted = self.of_function(name, args[0], self.value(args[0], who, ahead))
-            return self.free(term, who, ahead) if counted is None else counted
-        if not term.known and name not in ARITHMETIC:
-            return self.free(term, who, ahead)
-        if len(args) == 1:
+            return self.of_function(name, args[0], self.value(args[0], who, ahead))
+        if len(args) == 1 and (term.known or name in ARITHMETIC):
             one = self.value(args[0], who, ahead)
-            return -one if name == "neg" else -one - 1 if name == "~" else self.free(term, who, ahead)
-        if len(args) != 2 or name not in ARITHMETIC:
-            return self.free(term, who, ahead)
-        if self.loose and (rank := self.by_rank(term, who)) is not None:
+            return -one if name == "neg" else -one - 1 if name == "~" else None
+        if len(args) == 2 and name in ARITHMETIC:
+            return self.of_two(term, who, ahead)
+        return None
+
+    def of_two(self, term: Op, who: int, ahead: int) -> Expression | None:
+        """Arithmetic of two numbers: as in the program, or with less said of it where the question is a loose one."""
+        if self.loose and (less := self.with_less_said(term, who, ahead)) is not None:
             self.loosened = True
-            return rank
-        if self.loose and name == "^" and (partner := self.partner(term, who, ahead)) is not None:
-            self.loosened = True
-            return partner
+            return less
         if (cases := self.cases(term, who, ahead)) is not None:
             return cases
+        name = term.operator
         if self.loose and name in ("*", "/", "%") and self.is_loose(term):
             self.loosened = True
-            return self.free(term, who, ahead)
-        left, right = (self.read(term, arg, who, ahead) for arg in args)
+            return None
+        left, right = (self.read(term, arg, who, ahead) for arg in term.args)
         if name == "+":
             return left + right
         if name == "-":
@@ -208,14 +225,26 @@ class Encoder(LoopValues):
         if name == "*":
             return left * right
         if name in ("min", "max"):
-            if self.is_ambiguous(term):
-                self.natural += [left >= 0, right >= 0]
-                free = self.free(term, who, ahead)
-                found = self.digits.chosen(left < right if name == "min" else left > right, left, right)
-                return self.digits.chosen(either(left < 0, right < 0), free, found)
-            return self.digits.chosen(left < right if name == "min" else left > right, left, right)
-        counted = self.by_number(term, who, ahead, left, right)
-        return self.free(term, who, ahead) if counted is None else counted
+            return self.lesser_or_greater(term, who, ahead, left, right)
+        return self.by_number(term, who, ahead, left, right)
+
+    def with_less_said(self, term: Op, who: int, ahead: int) -> Expression | None:
+        """The number of a thread by itself, or that of its partner in a butterfly."""
+        rank = self.by_rank(term, who)
+        if rank is None and term.operator == "^":
+            return self.partner(term, who, ahead)
+        return rank
+
+    def lesser_or_greater(
+        self, term: Op, who: int, ahead: int, left: Expression, right: Expression
+    ) -> Expression:
+        """As signed numbers; of negative ones that may be large unsigned ones nothing is said."""
+        if not self.is_ambiguous(term):
+            return self.digits.chosen(left < right if term.operator == "min" else left > right, left, right)
+        self.assumed.natural += [left >= 0, right >= 0]
+        free = self.free(term, who, ahead)
+        found = self.digits.chosen(left < right if term.operator == "min" else left > right, left, right)
+        return self.digits.chosen(either(left < 0, right < 0), free, found)
 
     def cases(self, term: Op, who: int, ahead: int) -> Expression | None:
         """An operation for each of the few values of an operand, where that makes it one with a number."""

@@ -7,7 +7,7 @@ counts as arrived at every barrier.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import field, replace
 
 from smem_lsp.analysis.decision.conditions import Condition, Position, always_jumps, conditions_of
@@ -106,7 +106,7 @@ def sites(body: Seq, values: ValueFacts, where: Mapping[int, Position]) -> list[
 
 def waits(fork: Fork) -> tuple[list[Wait], bool]:
     """The barriers that those who leave may come to, in order; are these all?"""
-    found = list(_waits(fork.elsewhere))
+    found = list(_Path().waits(fork.elsewhere))
     return found[:_MOST_WAITS], len(found) <= _MOST_WAITS
 
 
@@ -256,46 +256,51 @@ def _jumps_of(items: Iterable[Node]) -> Iterator[Jump]:
             yield from _jumps_of(node.otherwise.items)
 
 
-def _waits(elsewhere: tuple[Segment, ...]) -> Iterator[Wait]:
-    sure, later = True, False
-    left: tuple[JumpKind, int] | None = None
-    for segment in elsewhere:
-        if (
-            left is not None
-            and segment.loop == left[1]
-            and not (left[0] is JumpKind.CONTINUE and segment.later)
-        ):
-            continue
-        left = None
-        later = segment.later
+@dataclass(slots=True)
+class _Path:
+    """What those run who leave. ``sure``: no jump that only some take has been passed."""
+
+    sure: bool = True
+
+    def waits(self, elsewhere: Iterable[Segment]) -> Iterator[Wait]:
+        """The barriers on it, in order."""
+        jump, loop = None, -1
+        for segment in elsewhere:
+            again = jump is JumpKind.CONTINUE and segment.later
+            if jump is not None and segment.loop == loop and not again:
+                continue  # they have jumped over it
+            jump, loop = (yield from self.along(segment)), segment.loop
+            if jump is JumpKind.RETURN:
+                return
+
+    def along(self, segment: Segment) -> Generator[Wait, None, JumpKind | None]:
+        """Those in one segment; and the jump that all take at its end."""
         for node in segment.nodes:
             checkpoint()
-            if isinstance(node, Barrier):
-                if node.kind is not BarrierKind.WARP:
-                    yield Wait(node, later, sure)
-            elif isinstance(node, Jump):
-                if node.kind is JumpKind.RETURN:
-                    return
-                left = node.kind, segment.loop
-                break
-            elif isinstance(node, Branch):
-                for arm in (node.then, node.otherwise):
-                    plain = sure and not later and not any(isinstance(each, Jump) for each in walk(arm))
-                    for each in _inside(arm):
-                        yield Wait(each, later, plain and any(item is each for item in arm.items))
-                sure = sure and not _hides_jumps(node)
-            elif isinstance(node, Loop):
-                plain = sure and not later and node.min_trip > 0
-                plain = plain and not any(isinstance(each, Jump) for each in walk(node.body))
-                for each in _inside(node.body):
-                    yield Wait(each, later, plain and any(item is each for item in node.body.items))
-                sure = sure and not _returns(node.body)
+            if isinstance(node, Jump):
+                return node.kind
+            yield from self.at(node, later=segment.later)
+        return None
+
+    def at(self, node: Node, *, later: bool) -> Iterator[Wait]:
+        if isinstance(node, Barrier):
+            if node.kind is not BarrierKind.WARP:
+                yield Wait(node, later, self.sure)
+        elif isinstance(node, Branch):
+            for arm in (node.then, node.otherwise):
+                yield from _inside(arm, sure=self.sure and not later, later=later)
+            self.sure = self.sure and not _hides_jumps(node)
+        elif isinstance(node, Loop):
+            yield from _inside(node.body, sure=self.sure and not later and node.min_trip > 0, later=later)
+            self.sure = self.sure and not _returns(node.body)
 
 
-def _inside(seq: Seq) -> Iterator[Barrier]:
+def _inside(seq: Seq, *, sure: bool, later: bool) -> Iterator[Wait]:
+    """The barriers in an arm or a body. ``sure``: whoever comes there goes through it, if nothing in it is a jump."""
+    plain = sure and not any(isinstance(each, Jump) for each in walk(seq))
     for node in walk(seq):
         if isinstance(node, Barrier) and node.kind is not BarrierKind.WARP:
-            yield node
+            yield Wait(node, later, plain and any(item is node for item in seq.items))
 
 
 def _hides_jumps(node: Branch) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field
+from typing import TypeGuard, TypeVar
 
+from smem_lsp.analysis.decision.counters import Counters, Ticket
 from smem_lsp.analysis.decision.formulas import (
     Expression,
     Formula,
@@ -28,7 +30,7 @@ from smem_lsp.analysis.values.terms import (
     Term,
     parts_of,
 )
-from smem_lsp.source import checkpoint
+from smem_lsp.source import checkpoint, record
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 
@@ -40,9 +42,54 @@ _OCTET = 255  # the largest unsigned number of 8 bits
 _MOST_TIED = 8  # loads through one pointer to which each other one is held
 
 
+@record
+class Memory:
+    """What is known of a kernel's memory. ``updates``: accesses (points) whose results other threads have a hand in;
+    ``rereads``, ``undisturbed``, ``kept``: as in ``Followed``; ``octets``: parameters that are pointers to unsigned
+    numbers of 8 bits; ``of_one_address``: as in ``Asker``."""
+
+    updates: frozenset[int] = frozenset()
+    counters: Counters = field(default_factory=Counters)
+    rereads: Mapping[int, Earlier] = field(default_factory=dict)
+    undisturbed: frozenset[int] = frozenset()
+    kept: frozenset[int] = frozenset()
+    octets: frozenset[str] = frozenset()
+    of_one_address: bool = False
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What the two threads load, so far. ``through``: by pointer, then by index and thread; ``again``: by a load that
+    it gets the same as, and thread, with the arms that this rests on."""
+
+    through: dict[Term, dict[tuple[tuple[Term, ...], int], Expression]] = field(default_factory=dict)
+    again: dict[tuple[int, int], list[tuple[Expression, frozenset[Arm]]]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class HandedOut:
+    """Places that the two threads get, so far. ``places``: among the lanes that vote, by the term and thread, each with
+    whether the thread votes; ``tickets``: what is found in counters, by whom, and whether for the whole warp."""
+
+    places: dict[tuple[Term, int], tuple[Expression, Formula]] = field(default_factory=dict)
+    tickets: list[tuple[Ticket, Expression, int, bool]] = field(default_factory=list)
+
+
 @dataclass(slots=True)
 class HiddenValues(Unknowns):
-    """Variables for what a term hides."""
+    """Variables for what a term hides. ``skipped``: loops (points) that may run no turn on the way; ``choosing``: it is
+    asked who comes to a place, not what is touched there; ``gathered``: loops have made what loaded values decide;
+    ``opaque``: what a free variable is, and whose."""
+
+    memory: Memory = field(default_factory=Memory)
+    skipped: frozenset[int] = frozenset()
+    choosing: bool = False
+    gathered: bool = False
+    opaque: dict[str, tuple[Term, int]] = field(default_factory=dict)
+    loaded: Loaded = field(default_factory=Loaded)
+    handed_out: HandedOut = field(default_factory=HandedOut)
+    # of what may be the same for both: what one of the two has, and which one
+    _first_of: dict[Term, tuple[Expression, int]] = field(default_factory=dict)
 
     def free(self, term: Term, who: int, ahead: int) -> Expression:
         """A variable for a value that is not known: one for both threads where the block agrees on it."""
@@ -56,48 +103,75 @@ class HiddenValues(Unknowns):
         low, high = self.bounds.interval(term)
         found = self.variable(name, low if low > -INFINITE else None, high if high < INFINITE else None)
         self.opaque[name] = term, who
-        if not shared and not ahead and self.levels.level(term) <= Level.WARP and self.is_common(term):
-            self.tie_in_warp(name, found)
-        if isinstance(term, Opaque) and term.origin == "load" and not (shared or ahead):
-            self.tie_to_address(term, found, who)
-        if isinstance(term, Opaque) and term.access is not None and not ahead:
-            self.tie_to_earlier(found, self.rereads.get(term.access, ()), (0, 1) if shared else (who,))
-        if isinstance(term, Opaque) and term.origin == "load" and term.sources:
-            base = term.sources[0]
-            if isinstance(base, Sym) and base.name in self.octets:
-                self.typed += [found >= 0, found <= _OCTET]
-            if not ahead:
-                self.tie_to_loads(term, found, 0 if shared else who)
-        if ahead == WITH_FIRST and isinstance(term, Opaque) and term.origin == "load":
-            self.tie_to_turns(term, found, who)
-        if _is_function(term) and not (shared or ahead):
-            self.tie_to_operands(term, found, who)
-        if _is_cast(term):
-            (source,) = _operands(term)
-            self.natural.append(self.unnoted(lambda: found.equals(self.value(source, who, ahead))))
-        if self.skipped and not ahead:
-            self.tie_to_start(term, found, who)
-        if not ahead and is_count(term):
-            self.place_in_vote(term, found, who)
-        if not ahead and self.counters.tickets:
-            self.give_out(term, found, who)
+        if ahead:
+            self.tie_in_other_turn(term, found, who, ahead)
+        else:
+            self.tie_in_own_turn(term, found, who, shared=shared)
         self.note(term, agreed=agreed)
         return found
+
+    def tie_in_own_turn(self, term: Term, found: Expression, who: int, *, shared: bool) -> None:
+        """What is known of a value in the turn that its thread is in. ``shared``: both threads have it."""
+        if not shared and self.levels.level(term) <= Level.WARP and self.is_common(term):
+            self.tie_in_warp(term, found, who)
+        if isinstance(term, Opaque):
+            self.tie_in_memory(term, found, who, shared=shared)
+        if not shared and _is_function(term):
+            self.tie_to_operands(term, found, who)
+        if _is_cast(term):
+            self.keep_number(term, found, who, 0)
+        if self.skipped:
+            self.tie_to_start(term, found, who)
+        if is_count(term):
+            self.place_in_vote(term, found, who)
+        if self.memory.counters.tickets:
+            self.give_out(term, found, who)
+
+    def tie_in_other_turn(self, term: Term, found: Expression, who: int, ahead: int) -> None:
+        """What is known of a value in another turn than that of its thread."""
+        if _is_load(term):
+            self.keep_octet(term, found)
+            if ahead == WITH_FIRST:
+                self.tie_to_turns(term, found, who)
+        if _is_cast(term):
+            self.keep_number(term, found, who, ahead)
+
+    def tie_in_memory(self, term: Opaque, found: Expression, who: int, *, shared: bool) -> None:
+        """What is known of a value that may have been loaded: from what else it is the same as."""
+        load = _is_load(term)
+        if load and not shared:
+            self.tie_to_address(term, found, who)
+        if term.access is not None:
+            self.tie_to_earlier(found, self.memory.rereads.get(term.access, ()), (0, 1) if shared else (who,))
+        if load and term.sources:
+            self.keep_octet(term, found)
+            self.tie_to_loads(term, found, 0 if shared else who)
+
+    def keep_octet(self, load: Opaque, found: Expression) -> None:
+        """Most likely a pointer to unsigned numbers of 8 bits leads to such numbers."""
+        base = load.sources[0] if load.sources else None
+        if isinstance(base, Sym) and base.name in self.memory.octets:
+            self.assumed.typed += [found >= 0, found <= _OCTET]
+
+    def keep_number(self, cast: Term, found: Expression, who: int, ahead: int) -> None:
+        """Most likely a number keeps its value in another type."""
+        (source,) = _operands(cast)
+        self.assumed.natural.append(self.unnoted(lambda: found.equals(self.value(source, who, ahead))))
 
     def tie_to_turns(self, term: Opaque, found: Expression, who: int) -> None:
         """What the thread loads in the turn of the first one is what that one loads from the same address; and most
         likely what it loads from there in its own turn, if the memory is not shared."""
         address = term.sources if term.access is None else self.levels.values.address(term.access)
-        if not address or term.access in self.updates:
+        if not address or term.access in self.memory.updates:
             return
-        kept = self.of_one_address and (term.steady or term.access in self.undisturbed)
-        self.tie_to(term, found, who, 0, address, self.side if kept else self.reread)
+        kept = self.memory.of_one_address and (term.steady or term.access in self.memory.undisturbed)
+        self.tie_to(term, found, who, 0, address, self.side if kept else self.assumed.reread)
         if term.access is None:
-            self.tie_to(term, found, who, who, address, self.unwritten)
+            self.tie_to(term, found, who, who, address, self.assumed.unwritten)
 
     def tie_to_operands(self, term: Term, found: Expression, who: int) -> None:
         """What is computed from equal operands is equal."""
-        theirs, whose = self._steady.setdefault(term, (found, who))
+        theirs, whose = self._first_of.setdefault(term, (found, who))
         if whose != who:
             own = ((each, each) for each in _operands(term) if not self.is_one_number(each))
             self.side.append(either(*self.differ(own, whose, who), theirs.equals(found)))
@@ -128,7 +202,7 @@ class HiddenValues(Unknowns):
         del self.reasons[reasons:]
         own = self.holds(term.args[-1], who, ahead)
         self.side.append(either(negated(own), found.differs(0)))
-        self.agreed.append(own)
+        self.assumed.agreed.append(own)
         return found
 
     def tie_to_address(self, term: Opaque, found: Expression, who: int) -> None:
@@ -140,40 +214,40 @@ class HiddenValues(Unknowns):
         else:
             address = self.levels.values.address(term.access)
         common = self.is_common(term)
-        steady = term.steady or term.access in self.undisturbed
-        kept = steady and self.of_one_address and (term.lasting or common)
-        if address is None or term.access in self.updates or not (kept or common):
+        steady = term.steady or term.access in self.memory.undisturbed
+        kept = steady and self.memory.of_one_address and (term.lasting or common)
+        if address is None or term.access in self.memory.updates or not (kept or common):
             return
-        theirs, whose = self._steady.setdefault(term, (found, who))
+        theirs, whose = self._first_of.setdefault(term, (found, who))
         if whose != who:
             own = [(each, each) for each in address if not self.is_one_number(each)]
             same = either(*self.differ(own, whose, who), theirs.equals(found))
-            (self.side if kept else self.reread).append(same)
+            (self.side if kept else self.assumed.reread).append(same)
 
     def tie_to_loads(self, term: Opaque, found: Expression, who: int) -> None:
         """Most likely nobody writes meanwhile what is loaded, so that one address has one value: for one thread, and
         for two where the kernel does not change the memory. That a pointer is cast is not seen, so no proof rests on
         this."""
         base, index = term.sources[0], term.sources[1:2]
-        others = self._loaded.setdefault(base, {})
+        others = self.loaded.through.setdefault(base, {})
         theirs = others.setdefault((index, who), found)
         if theirs is not found:
-            self.unwritten.append(theirs.equals(found))
+            self.assumed.unwritten.append(theirs.equals(found))
         elif term.steady and self.is_one_number(base) and all(each.known for each in index):
             for (place, whose), theirs in [*others.items()][:_MOST_TIED]:
                 if theirs is not found and len(place) == len(index) and all(each.known for each in place):
                     apart = self.differ(zip(place, index), whose, who)
-                    self.unwritten.append(either(*apart, theirs.equals(found)))
+                    self.assumed.unwritten.append(either(*apart, theirs.equals(found)))
 
     def tie_to_earlier(self, found: Expression, earlier: Earlier, whose: tuple[int, ...]) -> None:
         """What threads load again is what they have loaded before, if they came through the same arms."""
         for who in whose:
             for load, arms in earlier:
-                loaded = self._again.setdefault((load, who), [])
+                loaded = self.loaded.again.setdefault((load, who), [])
                 for theirs, others in loaded:
                     if theirs is not found:
                         passed = (self.passes(arm, who) for arm in arms | others)
-                        self.reread.append(either(*map(negated, passed), theirs.equals(found)))
+                        self.assumed.reread.append(either(*map(negated, passed), theirs.equals(found)))
                 loaded.append((found, arms))
 
     def passes(self, arm: Arm, who: int) -> Formula:
@@ -201,10 +275,9 @@ class HiddenValues(Unknowns):
             del self.reasons[reasons:]
         return found
 
-    def tie_in_warp(self, name: str, found: Expression) -> None:
-        """Lanes of one warp agree on the value. ``name``: of the variable, which ends in its thread and turn."""
-        of_term, who, ahead = name.rsplit(".", 2)
-        other = self.variables.get(f"{of_term}.{1 - int(who)}.{ahead}")
+    def tie_in_warp(self, term: Term, found: Expression, who: int) -> None:
+        """Lanes of one warp agree on the value."""
+        other = self.variables.get(f"u{term.serial}.{1 - who}.0")
         if other is not None:
             lanes = self.levels.values.table.warp_sizes
             warps = [self.group(each, max(lanes)) for each in (0, 1)]
@@ -228,8 +301,8 @@ class HiddenValues(Unknowns):
                 both(negated(votes), found <= count, from_here < WARP_SIZE),
             ),
         ]
-        self._places[term, who] = found, votes
-        other = self._places.get((term, 1 - who))
+        self.handed_out.places[term, who] = found, votes
+        other = self.handed_out.places.get((term, 1 - who))
         if other is None or not self.is_common(term):
             return
         places = {who: (found, votes), 1 - who: other}
@@ -244,21 +317,21 @@ class HiddenValues(Unknowns):
 
     def give_out(self, term: Term, found: Expression, who: int) -> None:
         """What two threads find in a counter that both add to, or two warps of which one lane does."""
-        ticket, of_warps = self.counters.tickets.get(term), False
+        ticket, of_warps = self.memory.counters.tickets.get(term), False
         if ticket is None and self.has_warps:
             handed = handed_out(term, self.dims)
-            ticket, of_warps = None if handed is None else self.counters.tickets.get(handed), True
+            ticket, of_warps = None if handed is None else self.memory.counters.tickets.get(handed), True
             alike = ticket is not None and all(
                 self.levels.level(each) <= Level.WARP for each in (ticket.cell, ticket.added)
             )
             ticket = ticket if alike else None
         if ticket is None:
             return
-        self.found.append((ticket, found, who, of_warps))
-        for other, theirs, whose, warps in self.found:
+        self.handed_out.tickets.append((ticket, found, who, of_warps))
+        for other, theirs, whose, warps in self.handed_out.tickets:
             if whose == who or of_warps is not warps:
                 continue
-            if not self.counters.differ(ticket, other, self.turns.common):
+            if not self.memory.counters.differ(ticket, other, self.turns.common):
                 continue
             left = found + self.value(ticket.added, who), theirs + self.value(other.added, whose)
             behind = (theirs >= left[0], found >= left[1])
@@ -296,11 +369,11 @@ class HiddenValues(Unknowns):
             self.reasons.append(term)
 
     def is_loaded(self, term: Term) -> bool:
-        return isinstance(term, Opaque) and term.origin == "load" and term.access not in self.updates
+        return _is_load(term) and term.access not in self.memory.updates
 
     def is_found(self, term: Term) -> bool:
         """Is it what stands in a place that a thread takes if nobody has it: the key of others?"""
-        found = self.levels.values.found.get(term) in self.kept
+        found = self.levels.values.found.get(term) in self.memory.kept
         self.gathered = self.gathered or found
         return found
 
@@ -347,11 +420,15 @@ class HiddenValues(Unknowns):
 
     def rests_on_loads(self, term: Term) -> bool:
         """Is it computed from loaded values, in whatever way? Any truth may come of it, but not any number."""
-        found = inputs_of(term, self.levels.values, self.levels, self.updates)
+        found = inputs_of(term, self.levels.values, self.levels, self.memory.updates)
         if not (found.loaded and found.complete):
             return False
         self.gathered = self.gathered or found.turning
         return True
+
+
+def _is_load(term: Term) -> TypeGuard[Opaque]:
+    return isinstance(term, Opaque) and term.origin == "load"
 
 
 def _is_made(term: Term) -> bool:

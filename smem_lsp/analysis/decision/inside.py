@@ -6,15 +6,18 @@ no number to overflow: whoever rests on the answer says so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from smem_lsp.analysis.decision import solver
-from smem_lsp.analysis.decision.formulas import either, negated
+from smem_lsp.analysis.decision.conditions import Condition
+from smem_lsp.analysis.decision.encoding import Encoder
+from smem_lsp.analysis.decision.formulas import Formula, either, negated
 from smem_lsp.analysis.decision.question import Asker
 from smem_lsp.analysis.values.sums import Sum, symbols_of
 from smem_lsp.analysis.values.terms import Table, Term
 from smem_lsp.ir.nodes import Access
 from smem_lsp.ir.values import Const, Op, Sym, Value
+from smem_lsp.source import record
 from smem_lsp.source.regex import regex
 
 _EFFORT = 200_000  # of one question
@@ -35,37 +38,61 @@ def stays_between(
     proved."""
     buffer, values = asker.of.kernel.buffers[access.buffer], asker.of.values
     start, width = values.offset(access, buffer), access.width or buffer.element_bytes
-    several = access.rows or access.start is not None or access.tile is not None or access.part is not None
-    if several or access.guess or access.strayed or access.asynchronous:
+    if start is None or not width or not _is_one_piece(access):
         return False
     bounds = [total for total in (begin, end) if total is not None]
     names = sorted({symbol for total in bounds for product in total for symbol in product})
-    if start is None or not width or not all(name in atoms or _SYMBOL.fullmatch(name) for name in names):
+    if not all(name in atoms or _SYMBOL.fullmatch(name) for name in names):
         return False
-    table = values.table
-    sizes = {name: _value(table, atoms[name]) if name in atoms else table.sym(name) for name in names}
-    natural = {
-        *sizes.values(),
-        *(table.sym(each) for name in names if name in atoms for each in symbols_of(atoms[name])),
+    sizes = {
+        name: _value(values.table, atoms[name]) if name in atoms else values.table.sym(name) for name in names
     }
-    terms = [_term(table, total, sizes) for total in bounds]
+    natural = _made_of(values.table, sizes, atoms)
+    terms = [_term(values.table, total, sizes) for total in bounds]
+    touched = _Touched(start, width, terms, natural)
     for loose in (True, False):
-        encoder = asker.encoder()
-        encoder.loose = loose
-        first, least, *most = (encoder.value(term, 0) for term in (start, *terms))
-        known = []
-        for each in asker.of.positions[access.point].conditions:
-            found = encoder.holds(each.term, 0)
-            known.append(found if each.truth else negated(found))
-        known += [encoder.value(each, 0) >= 0 for each in sorted(natural, key=lambda each: each.serial)]
-        known += [each <= _MOST for each in (least, *most)]
-        leaves = either(first < least, *(first + width > each for each in most))
-        asked = [*known, *encoder.side, leaves]
+        encoder = asker.encoder(loose=loose)
+        asked = touched.outside(encoder, asker.of.positions[access.point].conditions)
         if asker.solve(encoder, asked, _EFFORT).outcome is solver.Outcome.NONE:
             return True
         if not encoder.loosened:
             return False
     return False
+
+
+def _is_one_piece(access: Access) -> bool:
+    """Does the thread touch some bytes in a row, itself, at the place that the access says?"""
+    several = access.rows or access.start is not None or access.tile is not None or access.part is not None
+    return not (several or access.guess or access.strayed or access.asynchronous)
+
+
+def _made_of(table: Table, sizes: Mapping[str, Term], atoms: Mapping[str, Value]) -> list[Term]:
+    """The sizes that stand for names, and the parameters that ``atoms`` make some of them of."""
+    inner = (table.sym(each) for name in sizes if name in atoms for each in symbols_of(atoms[name]))
+    return sorted({*sizes.values(), *inner}, key=lambda each: each.serial)
+
+
+@record
+class _Touched:
+    """``width`` bytes from ``start`` on, in an array of which only those from the first of ``bounds`` on, below the
+    second, if there is one, may be touched. ``sizes``: what the places are made of."""
+
+    start: Term
+    width: int
+    bounds: list[Term]
+    sizes: list[Term]
+
+    def outside(self, encoder: Encoder, conditions: Iterable[Condition]) -> list[Formula]:
+        """A thread that comes there, under ``conditions``, touches a byte outside of the bounds."""
+        first, least, *most = (encoder.value(term, 0) for term in (self.start, *self.bounds))
+        known = []
+        for each in conditions:
+            found = encoder.holds(each.term, 0)
+            known.append(found if each.truth else negated(found))
+        known += [encoder.value(each, 0) >= 0 for each in self.sizes]
+        known += [each <= _MOST for each in (least, *most)]
+        leaves = either(first < least, *(first + self.width > each for each in most))
+        return [*known, *encoder.side, leaves]
 
 
 def _term(table: Table, total: Sum, sizes: Mapping[str, Term]) -> Term:

@@ -94,7 +94,7 @@ def _parted(judge: BarrierJudge, site: Site, fork: Fork, mask: int) -> Parted:
         return undecided
     if not judge.may_tell(site, fork):
         return undecided
-    meant = [*formulas, *question.encoder.meant, *question.first_turns(site)]
+    meant = [*formulas, *question.encoder.assumed.all, *question.first_turns(site)]
     if question.origin & DATA:
         shown = question.witness([*meant, *question.alike_data()], {})
         return undecided if shown is None else Parted(Reach.DATA, fork, None, shown[0], None, shown[1])
@@ -102,7 +102,7 @@ def _parted(judge: BarrierJudge, site: Site, fork: Fork, mask: int) -> Parted:
     for later in judge.later_turns(site, fork):
         another, more = _asked(judge, site, later, mask)
         if not another.origin & (DATA | Origin.UNKNOWN):
-            asked.append((another, [*more, *another.encoder.meant, *another.first_turns(site)]))
+            asked.append((another, [*more, *another.encoder.assumed.all, *another.first_turns(site)]))
     return for_sizes(asker, asked, None)
 
 

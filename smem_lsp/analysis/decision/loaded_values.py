@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import field
 from enum import Flag
 
@@ -34,38 +34,26 @@ def inputs_of(
     """Of a value that is not followed: through loads, arithmetic, functions and loops. Two threads with the same
     ``terms`` have the same value, as long as nobody writes what they load. ``updates``: accesses (points) whose results
     other threads have a hand in."""
-    found = Inputs()
-    moves = {each.atom: each for loop in values.loops.values() for each in loop.recurrences}
-    stack, seen = [value], set[Term]()
-    while stack:
-        checkpoint()
-        term = stack.pop()
-        if term in seen or levels.uniform(term):
-            continue
-        seen.add(term)
-        if len(seen) > _MOST:
+    found, differing = Inputs(), _Differing(value, values, levels)
+    for term in differing:
+        if len(differing.seen) > _MOST:
             found.complete = False
-            return found
+            break
         if term.known and not term.carried:
             found.terms.append(term)
-        elif isinstance(term, LoopVar) and term in moves:
-            loop = values.loops[term.loop]
+        elif differing.goes_round(term):
             found.turning = True
-            stack += (moves[term].init, moves[term].next, loop.first, loop.again, *loop.exits)
         elif isinstance(term, Opaque) and term.origin == "load":
             address = None if term.access is None else values.address(term.access)
-            found.loaded = True
-            alone = bool(term.sources or address) and term.access not in updates
-            found.complete = found.complete and alone
             place = term.sources or address or ()
+            found.loaded = True
+            found.complete = found.complete and bool(place) and term.access not in updates
             found.placed = found.placed and not any(
                 made_of(each, values, levels, updates) is Made.UNKNOWN for each in place
             )
-            stack += place
-        elif isinstance(term, Opaque) and term.origin in ("lost", "exit") and term.sources:
-            stack += term.sources
-        elif isinstance(term, Op) and _is_computed(term.operator):
-            stack += term.args
+            differing.left += place
+        elif (operands := _operands(term)) is not None:
+            differing.left += operands
         else:
             found.complete = False
     return found
@@ -82,32 +70,64 @@ class Made(Flag):
 
 def made_of(value: Term, values: ValueFacts, levels: Levels, updates: Collection[int] = frozenset()) -> Made:
     """``updates``: as in ``inputs_of``; what is found in a counter tells threads from each other as numbers do."""
-    found = Made.OF_DATA
-    moves = {each.atom: each for loop in values.loops.values() for each in loop.recurrences}
-    stack, seen = [value], set[Term]()
-    while stack:
-        checkpoint()
-        term = stack.pop()
-        if term in seen or levels.uniform(term):
-            continue
-        seen.add(term)
-        if len(seen) > _MOST or isinstance(term, Thread):
+    found, differing = Made.OF_DATA, _Differing(value, values, levels)
+    for term in differing:
+        if len(differing.seen) > _MOST or isinstance(term, Thread):
             found |= Made.BY_NUMBER
-        elif isinstance(term, LoopVar) and term in moves:
-            loop = values.loops[term.loop]
-            stack += (moves[term].init, moves[term].next, loop.first, loop.again, *loop.exits)
+        elif differing.goes_round(term):
+            pass
         elif isinstance(term, Opaque) and term.origin == "load":
             found |= Made.BY_NUMBER if term.access in updates else Made.OF_DATA
         elif isinstance(term, Op):
             found |= Made.EXCHANGED if term.operator.endswith("_sync()") else Made.OF_DATA
-            stack += term.args
+            differing.left += term.args
         elif isinstance(term, Opaque) and term.sources:
-            stack += term.sources
+            differing.left += term.sources
         else:
             found |= Made.UNKNOWN
         if Made.BY_NUMBER in found:
             break
     return found
+
+
+class _Differing:
+    """What a value is made of, as far as it differs between threads, each term once. Whoever goes through it adds to
+    what is ``left`` what a term is made of in turn."""
+
+    __slots__ = ("left", "levels", "moves", "seen", "values")
+
+    def __init__(self, value: Term, values: ValueFacts, levels: Levels) -> None:
+        self.values = values
+        self.levels = levels
+        self.left = [value]
+        self.seen = set[Term]()
+        self.moves = {each.atom: each for loop in values.loops.values() for each in loop.recurrences}
+
+    def __iter__(self) -> Iterator[Term]:
+        while self.left:
+            checkpoint()
+            term = self.left.pop()
+            if term not in self.seen and not self.levels.uniform(term):
+                self.seen.add(term)
+                yield term
+
+    def goes_round(self, term: Term) -> bool:
+        """Does a loop change it from turn to turn? What it begins with and goes on with is left then, and what decides
+        how many turns there are."""
+        if not isinstance(term, LoopVar) or term not in self.moves:
+            return False
+        loop, moves = self.values.loops[term.loop], self.moves[term]
+        self.left += (moves.init, moves.next, loop.first, loop.again, *loop.exits)
+        return True
+
+
+def _operands(term: Term) -> tuple[Term, ...] | None:
+    """What a value is computed of, and nothing else has a part in; None: that is not known."""
+    if isinstance(term, Op):
+        return term.args if _is_computed(term.operator) else None
+    if isinstance(term, Opaque) and term.origin in ("lost", "exit"):
+        return term.sources or None
+    return None
 
 
 def _is_computed(operator: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+
 from smem_lsp.analysis.decision.by_number import ByNumber
 from smem_lsp.analysis.decision.formulas import (
     Expression,
@@ -13,6 +15,7 @@ from smem_lsp.analysis.values.few_values import advanced
 from smem_lsp.analysis.values.orbits import Orbit, orbit_of
 from smem_lsp.analysis.values.terms import (
     LoopVar,
+    Term,
 )
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
 from smem_lsp.source.record import dataclass
@@ -23,6 +26,8 @@ _MOST_HALVES = 2048  # start of a number that is halved turn by turn, exactly
 @dataclass(slots=True)
 class LoopValues(ByNumber):
     """Loop variables by the turn."""
+
+    turning: dict[tuple[Term, int], Expression] = field(default_factory=dict)  # loop variables that are
 
     def loop_variable(self, atom: LoopVar, who: int, ahead: int) -> Expression:
         found = self._loop_variable(atom, who, ahead)

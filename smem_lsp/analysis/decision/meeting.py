@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from smem_lsp.analysis.decision.conditions import Condition
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.formulas import Expression, Formula, both, either, negated, truth
+from smem_lsp.analysis.decision.hidden_values import Memory
 from smem_lsp.analysis.decision.touched_bytes import TouchedBytes
-from smem_lsp.analysis.decision.unknowns import WITH_FIRST, Origin, Turns
+from smem_lsp.analysis.decision.unknowns import WITH_FIRST, Launches, Origin, Turns
 from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn, LastTurn, NotTaken, Way
 from smem_lsp.analysis.values.terms import Sym, parts_of
 from smem_lsp.analysis.values.value_facts import LoopFacts
@@ -39,24 +40,25 @@ class Meeting(TouchedBytes):
         turns = Turns(
             frozenset(common), self.way.crossed, self.way.several, self.way.turns, known, left, passed
         )
+        of = asker.of
         return Encoder(
-            asker.of.levels,
+            of.levels,
             asker.bounds,
             asker.dims,
             asker.axes,
             turns,
-            loose,
-            asker.grid,
-            asker.of.updates,
-            asker.of.counters,
-            asker.of.rereads,
-            asker.of.undisturbed,
-            asker.of.kept,
+            Launches(asker.grid, asker.fewest, asker.bound_sizes()),
+            memory=Memory(
+                of.updates,
+                of.counters,
+                of.rereads,
+                of.undisturbed,
+                of.kept,
+                of.kernel.memory.octets,
+                asker.of_one_address,
+            ),
+            loose=loose,
             not_negative=asker.not_negative,
-            fewest=asker.fewest,
-            of_one_address=asker.of_one_address,
-            bound=asker.bound_sizes(),
-            octets=asker.of.kernel.memory.octets,
             fixed=self.fixed,
             skipped=frozenset(each.point for each in self.way.decisions if isinstance(each, NotTaken)),
         )
@@ -104,7 +106,7 @@ class Meeting(TouchedBytes):
                     encoder.origin = before
                 elif self.asker.is_meant(each):
                     if encoder.is_common(each.term):
-                        encoder.agreed.append(self.holds(each, 1 - who))
+                        encoder.assumed.agreed.append(self.holds(each, 1 - who))
                     encoder.origin = before | Origin.AGREED_DATA
             formulas += self.takes_part(access, who)
             formulas += self.goes_on(access, who)

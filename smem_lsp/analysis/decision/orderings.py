@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import prod
 
 from smem_lsp.analysis.decision.followed import Followed
@@ -31,45 +32,51 @@ from smem_lsp.targets.every import WARP_SIZE
 
 def orderings(
     of: Followed,
-    proved: frozenset[int],
-    uniform: frozenset[int],
-    covering: frozenset[tuple[int, int]],
+    surely: Ordering,
     more: frozenset[int] = frozenset(),
     *,
-    halves: frozenset[tuple[int, int]] = frozenset(),
-    paired: frozenset[int] = frozenset(),
-    arms: frozenset[tuple[int, int, int]] = frozenset(),
     meant: frozenset[int],
     prove: bool,
     in_warp: bool = False,
 ) -> Iterator[Ordering]:
     """What surely orders; unless only that is asked for (``prove``): what may; and, if that is another one, what may
-    but for calls of which nothing says so. ``proved``, ``uniform``, ``covering``, ``halves``, ``paired`` and ``arms``:
-    as in ``Ordering``; ``more``: what surely orders, too; ``meant``: branches and loops (points) that all take alike in
-    a run in which no thread misses a barrier; ``in_warp``: lanes of one warp: what a shuffle or vote has to have read
-    is over behind it, though it orders no memory."""
-    yield Ordering(proved | more, uniform, covering=covering, halves=halves, paired=paired, of_arms=arms)
+    but for calls of which nothing says so. ``surely``: what does; ``more``: what does so, too; ``meant``: branches and
+    loops (points) that all take alike in a run in which no thread misses a barrier; ``in_warp``: lanes of one warp:
+    what a shuffle or vote has to have read is over behind it, though it orders no memory."""
+    yield replace(surely, clears=surely.clears | more)
     if prove:
         return
-    settled = {point for half in halves for point in half}.union(point for point, *_ in arms)
-    doubtful = {
-        node.point
-        for node in of.barriers
-        if not (orders_warps(of, node) or node.point in proved or node.point in settled)
-        and (node.kind is not BarrierKind.WARP or (node.mask is not None and not orders_a_warp(of, node)))
-    }
-    doubtful.update(node.point for node in of.nodes if _is_doubtful_wait(node))
     loops = [node for node in of.nodes if isinstance(node, Loop)]
     spins = frozenset(node.end_point for node in loops if waits(node, of.values, of.kept))
-    locks = frozenset(node.end_point for node in loops if only_waits(node, of.values))
+    perhaps = replace(
+        surely,
+        clears=surely.clears.union(more, _doubtful(of, surely)),
+        uniform=meant | of.control.together,
+        waits=spins,
+        locks=frozenset(node.end_point for node in loops if only_waits(node, of.values)),
+        delivered=of.delivered if in_warp else frozenset(),
+    )
     calls, presumed = ordering_calls(of.kernel, of.control), of.kernel.presumed
     said = tuple(each for each in calls if each not in presumed or (in_warp and presumed[each].in_warp))
-    meant |= of.control.together
-    delivered = of.delivered if in_warp else frozenset[tuple[int, int]]()
     for each in dict.fromkeys((calls, said)):
-        stops = tuple(sorted(spins.union(each)))
-        clears = proved.union(more, doubtful)
-        yield Ordering(clears, meant, stops, spins, covering, locks, delivered, halves, paired, arms)
+        yield replace(perhaps, calls=tuple(sorted(spins.union(each))))
+
+
+def _doubtful(of: Followed, surely: Ordering) -> set[int]:
+    """Barriers and waits (points) of which it is not known whether they order all that they may."""
+    settled = surely.clears.union(point for half in surely.halves for point in half)
+    settled = settled.union(point for point, *_ in surely.of_arms)
+    barriers = {
+        node.point
+        for node in of.barriers
+        if not (orders_warps(of, node) or node.point in settled) and _may_order_a_block(of, node)
+    }
+    return barriers.union(node.point for node in of.nodes if _is_doubtful_wait(node))
+
+
+def _may_order_a_block(of: Followed, node: Barrier) -> bool:
+    """May it order more than one warp, for all that is known? A barrier of lanes that a mask names may be of any."""
+    return node.kind is not BarrierKind.WARP or (node.mask is not None and not orders_a_warp(of, node))
 
 
 def orders_a_tile(node: Barrier) -> bool:

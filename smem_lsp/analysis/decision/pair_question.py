@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from smem_lsp.analysis.decision import solver
 from smem_lsp.analysis.decision.effort import AT_FIRST, OF_MANY, TO_PROVE
 from smem_lsp.analysis.decision.encoding import Encoder
-from smem_lsp.analysis.decision.formulas import Formula, concerned
+from smem_lsp.analysis.decision.formulas import Expression, Formula, concerned
 from smem_lsp.analysis.decision.loaded_values import inputs_of
 from smem_lsp.analysis.decision.model import Answer
 from smem_lsp.analysis.decision.operators import ARITHMETIC
@@ -20,12 +20,41 @@ from smem_lsp.analysis.decision.touched_bytes import stores
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn
 from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Term, parts_of
-from smem_lsp.ir.nodes import AccessKind
+from smem_lsp.ir.nodes import Access, AccessKind
+from smem_lsp.source import record
 from smem_lsp.source.record import dataclass
 
 _MOST_FIXED = 2  # numbers whose values are told apart
 _FREE = Origin.DATA | Origin.AGREED_DATA | Origin.UNKNOWN
+_OWN = Origin.DATA | Origin.UNKNOWN  # of each thread by itself
+_OPEN = (Answer.SIZES, Answer.DATA)  # which a proof may still rule out
 _SAFE = (Answer.APART, Answer.IN_BOUNDS, Answer.SAME_VALUE)  # from what says most
+
+
+@record
+class _Supposed:
+    """Formulas that may all hold, which freedom they make use of (``origin``), and what in them is not followed."""
+
+    formulas: list[Formula]
+    origin: Origin
+    reasons: tuple[Term, ...]
+
+    def undecided(self, why: ReasonKind) -> Reply:
+        return Reply(Answer.UNDECIDED, self.origin, self.reasons, why=why)
+
+
+@record
+class _BothAct:
+    """Where both accesses happen and meet: ``formulas`` that hold then; ``inside``: that none leaves its buffer;
+    ``differ``: that they store different values, none if that is not known."""
+
+    formulas: list[Formula]
+    inside: list[Formula]
+    differ: list[Formula]
+
+    def with_side(self, side: list[Formula]) -> list[Formula]:
+        """All of it, and what holds besides."""
+        return [*self.formulas, *side, *self.inside, *self.differ]
 
 
 @dataclass(slots=True)
@@ -88,40 +117,52 @@ class PairQuestion(RaceSizes):
         formulas = self.facts()
         if self.most is None:
             self.most = AT_FIRST if encoder.few else TO_PROVE
-        at_all = concerned(self.meet, [*formulas, *encoder.side]), encoder.origin, tuple(encoder.reasons)
-        if (self.prove or not met) and (answered := self.meet_at_all(*at_all)) is not None:
+        at_all = self.supposed(concerned(self.meet, [*formulas, *encoder.side]))
+        if (self.prove or not met) and (answered := self.meet_at_all(at_all)) is not None:
             return answered
+        both = self.both_act(formulas, ranges)
+        if encoder.loosened or self.prove:
+            return self.proved(both) or Reply(Answer.SIZES, encoder.origin, at_all.reasons)
+        return self.as_meant(both, at_all if met else None)
+
+    def supposed(self, formulas: list[Formula]) -> _Supposed:
+        return _Supposed(formulas, self.encoder.origin, tuple(self.encoder.reasons))
+
+    def both_act(self, formulas: list[Formula], ranges: Sequence[tuple[Expression, Expression]]) -> _BothAct:
         inside = [each for who, (start, end) in enumerate(ranges) for each in self.in_bounds(who, start, end)]
         for who, (start, end) in enumerate(ranges):
             inside += self.last_in_bounds(who, start, end)
         stored = self.stores_differ()
-        differ = [] if stored is None else [stored]
-        if encoder.loosened or self.prove:
-            return self.proved(formulas, inside, differ) or Reply(Answer.SIZES, encoder.origin, at_all[2])
+        return _BothAct(formulas, inside, [] if stored is None else [stored])
+
+    def as_meant(self, both: _BothAct, at_all: _Supposed | None) -> Reply:
+        """The answer in runs that are as the program means them: in which no index leaves its row, nobody writes
+        meanwhile what is loaded, and the like. ``at_all``: that they meet, where this has not been asked yet."""
+        encoder = self.encoder
         accesses = enumerate((self.first, self.second))
         rows = [each for who, access in accesses for each in self.in_rows(who, access)]
-        origin, reasons = encoder.origin, tuple(encoder.reasons)
-        meant = [*formulas, *encoder.side, *inside, *differ, *encoder.meant, *rows]
-        found = self.asker.solve(encoder, meant)
+        meant = self.supposed([*both.with_side(encoder.side), *encoder.assumed.all, *rows])
+        found = self.asker.solve(encoder, meant.formulas)
         if found.outcome is solver.Outcome.SOME:
-            seen = self.seen(meant, origin, reasons)
-            if seen.answer not in (Answer.SIZES, Answer.DATA):
-                return seen
-            return self.proved_from_zero(formulas, inside, differ) or seen
-        if met and (answered := self.meet_at_all(*at_all)) is not None:
+            seen = self.seen(meant)
+            proved = self.proved_from_zero(both) if seen.answer in _OPEN else None
+            return proved or seen
+        if at_all is not None and (answered := self.meet_at_all(at_all)) is not None:
             return answered
         if found.outcome is solver.Outcome.UNKNOWN:
-            return Reply(Answer.UNDECIDED, origin, reasons, why=ReasonKind.TOO_HARD)
-        safe = self.proved(formulas, inside, differ) or self.proved_from_zero(formulas, inside, differ)
-        if safe is not None:
-            return safe
-        written = [*formulas, *encoder.side, *inside, *differ, *encoder.natural, *encoder.reread, *rows]
-        if encoder.unwritten and self.asker.solve(encoder, written).outcome is solver.Outcome.SOME:
-            return Reply(Answer.DATA, origin, reasons)
-        signed = [*formulas, *encoder.side, *inside, *differ, *encoder.meant]
+            return meant.undecided(ReasonKind.TOO_HARD)
+        return self.proved(both) or self.proved_from_zero(both) or self.unless_meant(both, rows, meant)
+
+    def unless_meant(self, both: _BothAct, rows: list[Formula], meant: _Supposed) -> Reply:
+        """The two meet in no run that is as the program means it (``meant``). What has to be otherwise for them to?"""
+        encoder = self.encoder
+        written = [*both.with_side(encoder.side), *encoder.assumed.natural, *encoder.assumed.reread, *rows]
+        if encoder.assumed.unwritten and self.asker.solve(encoder, written).outcome is solver.Outcome.SOME:
+            return Reply(Answer.DATA, meant.origin, meant.reasons)
+        signed = [*both.with_side(encoder.side), *encoder.assumed.all]
         leaves = bool(rows) and self.asker.solve(encoder, signed).outcome is solver.Outcome.SOME
-        otherwise = ReasonKind.CHANGES if encoder.reread else ReasonKind.SIGN
-        return Reply(Answer.UNDECIDED, origin, reasons, why=ReasonKind.LEAVES_ROW if leaves else otherwise)
+        otherwise = ReasonKind.CHANGES if encoder.assumed.reread else ReasonKind.SIGN
+        return meant.undecided(ReasonKind.LEAVES_ROW if leaves else otherwise)
 
     def never_meet(self) -> bool:
         encoder = self.loosely().encoder
@@ -129,47 +170,47 @@ class PairQuestion(RaceSizes):
         asked = concerned(self.meet, [*self.facts(), *encoder.side])
         return self.asker.solve(encoder, asked, OF_MANY).outcome is solver.Outcome.NONE
 
-    def meet_at_all(self, formulas: list[Formula], origin: Origin, reasons: tuple[Term, ...]) -> Reply | None:
+    def meet_at_all(self, supposed: _Supposed) -> Reply | None:
         """The answer if they do not, or if that is not known."""
-        found = self.shown(formulas)
+        found = self.shown(supposed.formulas)
         if found.outcome is solver.Outcome.NONE:
             return Reply(Answer.APART)
         if found is solver.MISSING:
             return Reply(Answer.UNDECIDED, why=ReasonKind.NO_SOLVER)
         if found.outcome is solver.Outcome.UNKNOWN:
-            if self.store_one_number():
-                return Reply(Answer.SAME_VALUE)
-            return Reply(Answer.UNDECIDED, origin, reasons, why=ReasonKind.TOO_HARD)
+            return (
+                Reply(Answer.SAME_VALUE)
+                if self.store_one_number()
+                else supposed.undecided(ReasonKind.TOO_HARD)
+            )
         return None
 
     def shown(self, formulas: list[Formula]) -> solver.Solution:
         return self.asker.solve(self.encoder, formulas, TO_PROVE if self.most is None else self.most)
 
-    def proved(self, formulas: list[Formula], inside: list[Formula], differ: list[Formula]) -> Reply | None:
+    def proved(self, both: _BothAct) -> Reply | None:
         """Are they apart inside of the buffer, or do they store the same?"""
         side = self.encoder.side
-        strongest = self.shown([*formulas, *side, *inside, *differ])
-        if strongest.outcome is solver.Outcome.SOME:
+        if self.shown(both.with_side(side)).outcome is solver.Outcome.SOME:
             return None  # what asks for less can be, too
-        bounded = (Answer.APART, list[Formula]()), (Answer.IN_BOUNDS, inside)
-        for answer, more in (*bounded, *(((Answer.SAME_VALUE, [*inside, *differ]),) if differ else ())):
-            found = self.shown([*formulas, *side, *more])
+        bounded = (Answer.APART, list[Formula]()), (Answer.IN_BOUNDS, both.inside)
+        differ = ((Answer.SAME_VALUE, [*both.inside, *both.differ]),) if both.differ else ()
+        for answer, more in (*bounded, *differ):
+            found = self.shown([*both.formulas, *side, *more])
             if found.outcome is solver.Outcome.NONE:
                 return Reply(answer)
         return None
 
-    def proved_from_zero(
-        self, formulas: list[Formula], inside: list[Formula], differ: list[Formula]
-    ) -> Reply | None:
+    def proved_from_zero(self, both: _BothAct) -> Reply | None:
         """Are they safe if no parameter is below zero, as nobody passes such a size? So are two ranges that lie one
         behind the other, as long as two parameters say. The proof says that it takes them not to be."""
-        bounds = self.asker.bounds
-        sizes = [name for name in self.encoder.sizes if is_parameter(name) and bounds.of_symbol(name)[0] < 0]
-        if not sizes:
+        bounds, sizes = self.asker.bounds, self.encoder.sizes
+        below = [name for name in sizes if is_parameter(name) and bounds.of_symbol(name)[0] < 0]
+        if not below:
             return None
-        safe = self.proved([*formulas, *(self.encoder.sizes[name] >= 0 for name in sizes)], inside, differ)
+        safe = self.proved(replace(both, formulas=[*both.formulas, *(sizes[name] >= 0 for name in below)]))
         if safe is not None:
-            self.asker.not_negative.update(sizes)
+            self.asker.not_negative.update(below)
         return safe
 
     def excludes(self, *, agreed: bool = True) -> bool:
@@ -185,38 +226,36 @@ class PairQuestion(RaceSizes):
         found = self.asker.solve(self.encoder, [self.different_threads(), *own, *self.encoder.side])
         return found.outcome is solver.Outcome.NONE
 
-    def seen(self, formulas: list[Formula], origin: Origin, reasons: tuple[Term, ...]) -> Reply:
+    def seen(self, meant: _Supposed) -> Reply:
         """Two threads may touch one byte: for which values?"""
+        origin, reasons = meant.origin, meant.reasons
         if self.both_store_unknown():
             return Reply(Answer.UNDECIDED, origin, reasons)
-        if origin & _FREE:
-            ordinary = self.is_ordinary(origin)
-            if Origin.UNKNOWN in origin and not ordinary:
-                return Reply(Answer.UNDECIDED, origin, reasons)
-            if not ordinary:
-                odd = self.unless_usual(formulas, origin, reasons)
-                if odd is not None:
-                    return odd
-                shown = None if self.asker.to_tell else self.witness(formulas, {})
-                return Reply(Answer.DATA, origin, reasons, shown)
-            likely = self.witness(formulas, {}, plain=True)
+        if not origin & _FREE:
+            return self.for_sizes(meant.formulas, origin)
+        if self.is_ordinary(origin):
+            likely = self.witness(meant.formulas, {}, plain=True)
             return Reply(Answer.DATA if likely is None else Answer.LIKELY, origin, reasons, likely)
-        return self.for_sizes(formulas, origin)
+        if Origin.UNKNOWN in origin:
+            return Reply(Answer.UNDECIDED, origin, reasons)
+        odd = self.unless_usual(meant)
+        if odd is not None:
+            return odd
+        shown = None if self.asker.to_tell else self.witness(meant.formulas, {})
+        return Reply(Answer.DATA, origin, reasons, shown)
 
-    def unless_usual(
-        self, formulas: list[Formula], origin: Origin, reasons: tuple[Term, ...]
-    ) -> Reply | None:
+    def unless_usual(self, meant: _Supposed) -> Reply | None:
         """The answer, if only sizes below zero, or loaded values that are indices below zero, make the two meet."""
         sizes = self.at_least(0)
         indices = self.indices_from(0)
-        found = self.asker.solve(self.encoder, [*formulas, *sizes, *indices]).outcome
+        found = self.asker.solve(self.encoder, [*meant.formulas, *sizes, *indices]).outcome
         if found is solver.Outcome.SOME:
             return None
         if found is solver.Outcome.UNKNOWN:
-            return Reply(Answer.UNDECIDED, origin, reasons, why=ReasonKind.TOO_HARD)
-        if self.asker.solve(self.encoder, [*formulas, *sizes]).outcome is solver.Outcome.SOME:
-            return Reply(Answer.UNDECIDED, origin, reasons, why=ReasonKind.LEAVES_ROW)
-        return Reply(Answer.SIZES, origin, reasons)
+            return meant.undecided(ReasonKind.TOO_HARD)
+        if self.asker.solve(self.encoder, [*meant.formulas, *sizes]).outcome is solver.Outcome.SOME:
+            return meant.undecided(ReasonKind.LEAVES_ROW)
+        return Reply(Answer.SIZES, meant.origin, meant.reasons)
 
     def indices_from(self, number: int) -> list[Formula]:
         """Loaded values that choose what the two touch are no less: no index leaves an array at its start."""
@@ -230,50 +269,57 @@ class PairQuestion(RaceSizes):
         return found
 
     def is_ordinary(self, origin: Origin) -> bool:
-        """Do data of no special kind make the two meet? They decide no address and no barrier, and what they decide is
-        either the same for all threads of the block, or lets some thread come to one access, one certain thread where
-        it stores, while threads that nothing but their number chooses come to the other. An atomic operation is there
-        because several threads come to it: what others store meanwhile, whatever data are, wipes out what they did.
-        Which of the elements they do it to may be anyone's data if the kernel keeps it inside of the buffer. The same
-        goes for an element that each thread reads and writes back: it is counted there, and no key is unique; and where
-        each thread reads its own of the elements right behind that others still count into."""
+        """Do data of no special kind make the two meet?"""
         pair = self.first, self.second
         for atomic, other in (pair, pair[::-1]):
-            if atomic.kind is AccessKind.UPDATE and not atomic.plain and stores(other):
-                if self.way.decisions or Origin.UNKNOWN in origin or not self.asker.asks_no_data(other):
-                    return False
-                return self.followed or self.asker.stays_inside(atomic, other)
+            if _is_atomic(atomic) and stores(other):
+                return self.wipes_out(atomic, other, origin)
         if self.reads_counts():
             return self.asker.asks_no_data(self.second) and self.asker.stays_inside(self.first)
         if self.counts_by_data():
             kinds = (True, False) if self.lanes is None else (self.lanes,)
             many = any(self.asker.is_for_many(self.first, lanes) for lanes in kinds)
             return many and self.asker.stays_inside(self.first)
-        both_store = all(map(stores, pair))
-        decided = any(each != InTurn(each.point) for each in self.way.decisions)  # but in the first turn
-        if self.first is self.second or not self.followed or both_store or decided or self.encoder.gathered:
+        return self.are_chosen_apart() and (not origin & _OWN or self.is_of_one_and_many(origin))
+
+    def wipes_out(self, atomic: Access, other: Access, origin: Origin) -> bool:
+        """An atomic operation is there because several threads come to it: what others store meanwhile, whatever data
+        are, wipes out what they did. Which of the elements they do it to may be anyone's data if the kernel keeps it
+        inside of the buffer."""
+        if self.way.decisions or Origin.UNKNOWN in origin or not self.asker.asks_no_data(other):
             return False
-        if self.encoder.found:
+        return self.followed or self.asker.stays_inside(atomic, other)
+
+    def are_chosen_apart(self) -> bool:
+        """Do data that decide who comes to one access decide nothing else: no address, no barrier, and not who comes to
+        the other one?"""
+        pair = self.first, self.second
+        decided = any(each != InTurn(each.point) for each in self.way.decisions)  # but in the first turn
+        if self.first is self.second or not self.followed or all(map(stores, pair)) or decided:
+            return False
+        if self.encoder.gathered or self.encoder.handed_out.tickets:
             return False  # whoever finds the last number in a counter may come when all others are done
         plain = [self.asker.is_one_or_other(access) for access in pair]
         limits = [self.asker.is_up_to_a_limit(access) for access in pair]
-        if not (any(plain) and all(limits)):
-            return False  # limits that data set for both may have to do with each other
-        if not origin & (Origin.DATA | Origin.UNKNOWN):
-            return True
-        free = [self.asker.is_for_many(access, self.lanes) for access in pair]
+        return any(plain) and all(limits)  # limits that data set for both may have to do with each other
+
+    def is_of_one_and_many(self, origin: Origin) -> bool:
+        """Do data let some thread come to one access, one certain thread where it stores, while threads that nothing
+        but their number chooses come to the other?"""
+        free = [self.asker.is_for_many(access, self.lanes) for access in (self.first, self.second)]
         if free == [False, False]:
             return False
         guarded = self.second if free[0] else self.first
-        if guarded.kind is AccessKind.UPDATE and not guarded.plain:
-            return False  # an atomic operation: what others see meanwhile may be meant
+        if _is_atomic(guarded):
+            return False  # what others see meanwhile may be meant
         if self.asker.is_for_one(guarded):
             return True
         return Origin.UNKNOWN not in origin and not self.asker.stores_flag(guarded)
 
     def counts_by_data(self) -> bool:
         """Does every thread read and write back, without an atomic operation, an element that its data choose, as where
-        a histogram is made? What no loaded value has a part in is no data: it may be another one in each thread."""
+        a histogram is made? It is counted there, and no key is unique. What no loaded value has a part in is no data:
+        it may be another one in each thread."""
         alone = self.first is self.second and self.way == SAME_TURN
         if not (alone and self.first.kind is AccessKind.UPDATE and self.first.plain):
             return False
@@ -284,12 +330,15 @@ class PairQuestion(RaceSizes):
     def reads_counts(self) -> bool:
         """Does each thread read elements of its own behind an atomic operation that the others' data choose? What all
         threads read alike may be polled, and in a later turn of a loop it may be meant to see what is there so far."""
-        atomic = self.first.kind is AccessKind.UPDATE and not self.first.plain
-        if not atomic or self.second.kind is not AccessKind.READ or self.way != SAME_TURN:
+        if not _is_atomic(self.first) or self.second.kind is not AccessKind.READ or self.way != SAME_TURN:
             return False
         values, buffers = self.asker.of.values, self.asker.of.kernel.buffers
         read = values.offset(self.second, buffers[self.second.buffer])
         return read is not None and not self.asker.of.levels.uniform(read) and not self.encoder.gathered
+
+
+def _is_atomic(access: Access) -> bool:
+    return access.kind is AccessKind.UPDATE and not access.plain
 
 
 def _counted(term: Term) -> Iterator[Term]:

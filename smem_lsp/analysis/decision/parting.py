@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import IntEnum
 from itertools import chain
@@ -13,12 +13,14 @@ from smem_lsp.analysis.decision.conditions import Condition
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.forks import Fork, Site
 from smem_lsp.analysis.decision.formulas import Expression, Formula, both, either, negated
+from smem_lsp.analysis.decision.hidden_values import Memory
 from smem_lsp.analysis.decision.loaded_values import Made, inputs_of
 from smem_lsp.analysis.decision.model import Witness
 from smem_lsp.analysis.decision.question import Asker
 from smem_lsp.analysis.decision.size_conditions import About, SolvedSizes, condition_on, is_parameter
 from smem_lsp.analysis.decision.size_sets import for_some
-from smem_lsp.analysis.decision.unknowns import Origin, Turns
+from smem_lsp.analysis.decision.tried_sizes import first_blocks, threads_of
+from smem_lsp.analysis.decision.unknowns import Launches, Origin, Turns
 from smem_lsp.analysis.decision.witnesses import witness_of
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.ir.nodes import Barrier, Dims, Loop, Node
@@ -74,12 +76,9 @@ class ForkQuestion:
             asker.dims,
             asker.axes,
             Turns(frozenset(self.fork.loops)),
-            self.loose,
-            asker.grid,
-            asker.of.updates,
-            asker.of.counters,
-            of_one_address=True,
-            fewest=asker.fewest,
+            Launches(asker.grid, asker.fewest),
+            memory=Memory(asker.of.updates, asker.of.counters, of_one_address=True),
+            loose=self.loose,
         )
 
     def come(self) -> list[Formula]:
@@ -222,7 +221,7 @@ Asked = tuple[ForkQuestion, list[Formula]]
 
 def _ordinary(names: Collection[str], dims: Dims) -> Iterator[dict[str, int]]:
     """Unrelated choices of parameters, large and small ones. Without names there is one."""
-    threads = dims[0] * dims[1] * dims[2]
+    threads = threads_of(dims)
     chosen = ((37 * threads, 5 * threads), (48 * threads + 7, 7 * threads), (16, 8), (5, 2), (129, 64))
     for first, step in chosen if names else chosen[:1]:
         yield {name: first + step * place for place, name in enumerate(sorted(names))}
@@ -236,60 +235,94 @@ def for_sizes(
 ) -> Parted:
     """They do part for some sizes: for all, or for which numbers? ``asked``: the ways in which they may; ``settled``:
     the example where it is one, which the questions leave open. No numbers are solved for then."""
-    dims = asker.dims
-    undecided = Parted(Reach.SIZES, asked[0][0].fork, other)
-    if dims is None:
-        return undecided
+    if asker.dims is None:
+        return Parted(Reach.SIZES, asked[0][0].fork, other)
     sizes = dict.fromkeys(name for question, _ in asked for name in question.encoder.sizes)
     names = [name for name in sizes if is_parameter(name)]
-    places = {} if names else _first_block(asker, sizes)
+    places = {} if names else first_blocks(asker.grid, sizes)
+    parting = _PartingSizes(asker, asker.dims, asked, other, settled, names, places)
+    usual = list(_ordinary(names, asker.dims))
+    shown = parting.for_all(usual)
+    if shown is not None:
+        return next(iter(shown), parting.undecided)
+    return parting.undecided if settled is not None else parting.for_one(usual)
 
-    def shown(reach: Reach, given: Mapping[str, int], solved: SolvedSizes | None) -> Parted | None:
-        for question, formulas in asked:
+
+@record
+class _PartingSizes:
+    """For which sizes threads part. ``names``: the parameters; ``places``: of the block, where there are none."""
+
+    asker: Asker
+    dims: Dims
+    asked: list[Asked]
+    other: Barrier | None
+    settled: Callable[[Parted], Parted | None] | None
+    names: list[str]
+    places: Mapping[str, int]
+
+    @property
+    def question(self) -> ForkQuestion:
+        """About the first of the ways."""
+        return self.asked[0][0]
+
+    @property
+    def undecided(self) -> Parted:
+        return Parted(Reach.SIZES, self.question.fork, self.other)
+
+    def shown(self, reach: Reach, given: Mapping[str, int], solved: SolvedSizes | None) -> Parted | None:
+        """An example with these sizes."""
+        for question, formulas in self.asked:
             found = question.witness(formulas, given)
             if found is not None:
-                shown = Parted(reach, question.fork, other, found[0], solved, found[1])
-                example = shown if settled is None else settled(shown)
+                shown = Parted(reach, question.fork, self.other, found[0], solved, found[1])
+                example = shown if self.settled is None else self.settled(shown)
                 if example is not None:
                     return example
         return None
 
-    question, usual = asked[0][0], list(_ordinary(names, dims))
-    first: Parted | None = None
-    for turn, given in enumerate(chain(usual, _whole_blocks(question, names, usual[0]))):
-        found = shown(Reach.DIVERGES, given | places, None)
-        first = first or found
-        may_come = question.is_possible(question.come(), given | places)
-        if found is None and (turn < _LARGE or may_come):
-            break
-    else:
-        return first or undecided
-    some: Parted | None = None
-    for name in names if settled is None else ():
-        choices = usual[: _LARGE if len(names) > 1 else 1]
-        others = [{each: n for each, n in given.items() if each != name} for given in choices]
-        told = [
-            condition_on(
-                asker,
-                [question.about(name, formulas, each) for question, formulas in asked],
-                dims,
-                sampled=True,
-                whole=question.whole(name, each),
-            )
-            for each in others
-        ]
-        solved = told[0]
-        if solved is None or None in told:
-            continue
-        at = {**others[0], name: solved.example}
-        if len(set(told)) > 1 or not solved.exact:
-            open_ = SolvedSizes(for_some(names), solved.example, from_on=False)
-            some = some or shown(Reach.CONDITION, at, open_)
-            continue
-        if solved.condition is None:
-            return shown(Reach.DIVERGES, at, None) or undecided
-        return shown(Reach.CONDITION, at, solved) or undecided
-    return some or undecided
+    def for_all(self, usual: Sequence[Mapping[str, int]]) -> list[Parted] | None:
+        """Examples, if threads part for all choices of sizes for which they come to the fork; None: not for all."""
+        question, shown = self.question, list[Parted]()
+        for turn, given in enumerate(chain(usual, _whole_blocks(question, self.names, usual[0]))):
+            sizes = {**given, **self.places}
+            found = self.shown(Reach.DIVERGES, sizes, None)
+            may_come = question.is_possible(question.come(), sizes)
+            if found is not None:
+                shown.append(found)
+            elif turn < _LARGE or may_come:
+                return None
+        return shown
+
+    def for_one(self, usual: Sequence[Mapping[str, int]]) -> Parted:
+        """They part for some sizes: for which numbers, as one of the parameters? Where that is not solved:
+        an example."""
+        some: Parted | None = None
+        for name in self.names:
+            choices = usual[: _LARGE if len(self.names) > 1 else 1]
+            others = [{each: n for each, n in given.items() if each != name} for given in choices]
+            told = [self.solved(name, each) for each in others]
+            solved = told[0]
+            if solved is None or None in told:
+                continue
+            at = {**others[0], name: solved.example}
+            if len(set(told)) > 1 or not solved.exact:
+                open_ = SolvedSizes(for_some(self.names), solved.example, from_on=False)
+                some = some or self.shown(Reach.CONDITION, at, open_)
+                continue
+            if solved.condition is None:
+                return self.shown(Reach.DIVERGES, at, None) or self.undecided
+            return self.shown(Reach.CONDITION, at, solved) or self.undecided
+        return some or self.undecided
+
+    def solved(self, name: str, others: Mapping[str, int]) -> SolvedSizes | None:
+        """The values of a parameter for which they part, where the other ones are ``others``."""
+        return condition_on(
+            self.asker,
+            [question.about(name, formulas, others) for question, formulas in self.asked],
+            self.dims,
+            sampled=True,
+            whole=self.question.whole(name, others),
+        )
 
 
 def _whole_blocks(
@@ -301,9 +334,3 @@ def _whole_blocks(
         whole = question.whole(name, others)
         if whole is not None:
             yield {**others, name: whole}
-
-
-def _first_block(asker: Asker, places: Iterable[str]) -> dict[str, int]:
-    """Of the blocks the one that surely runs, where it is not known how many there are."""
-    grid = asker.grid
-    return {name: int(name.startswith("gridDim.")) for name in places if grid["xyz".index(name[-1])] is None}

@@ -13,6 +13,7 @@ from smem_lsp.analysis.decision.effort import AT_FIRST, EFFORT, OF_MANY, TO_ASK,
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.formulas import Expression, Formula, concerned, either, for_none, negated
+from smem_lsp.analysis.decision.hidden_values import Memory
 from smem_lsp.analysis.decision.known_answers import ANSWERS, Effects, KnownAnswer, Question, known_answer
 from smem_lsp.analysis.decision.model import Answer
 from smem_lsp.analysis.decision.operators import COMPARISONS
@@ -23,7 +24,7 @@ from smem_lsp.analysis.decision.reply import Reply
 from smem_lsp.analysis.decision.size_conditions import MOST_HARD, is_parameter
 from smem_lsp.analysis.decision.slices import Name, Terms, name_of
 from smem_lsp.analysis.decision.touched_bytes import are_other_members, stores
-from smem_lsp.analysis.decision.unknowns import Origin, Turns
+from smem_lsp.analysis.decision.unknowns import Launches, Origin, Turns
 from smem_lsp.analysis.decision.ways import SAME_TURN, Way
 from smem_lsp.analysis.values.enumerated import SEVERAL, by_thread
 from smem_lsp.analysis.values.ranges import Bounds
@@ -360,7 +361,7 @@ class Asker:
                 start, end = pair.bytes_of(one, who)
                 come = [pair.holds(each, whose) for each, whose in pair.guards() if whose == who]
                 outside = either(start < 0, end > most)
-                return [outside, *concerned(outside, [*come, *encoder.side, *encoder.typed])]
+                return [outside, *concerned(outside, [*come, *encoder.side, *encoder.assumed.typed])]
 
             own = leaves(access, 0)
             if beside is not None:
@@ -470,7 +471,7 @@ class Asker:
         facts = [encoder.holds(each, 0) for each in self.given()]
         sizes = {name: each for name, each in encoder.sizes.items() if is_parameter(name)}
         facts += encoder.side
-        positive = [*facts, *encoder.natural, *(each >= 0 for each in sizes.values())]
+        positive = [*facts, *encoder.assumed.natural, *(each >= 0 for each in sizes.values())]
         found = self.solve(encoder, positive, wanted=list(sizes.values()))
         if found.outcome is not solver.Outcome.SOME:
             return
@@ -484,18 +485,15 @@ class Asker:
     def encoder(self, *, loose: bool = True) -> Encoder:
         """Of threads that no loop puts in any order."""
         of = self.of
-        turns = Turns(frozenset())
         return Encoder(
             of.levels,
             self.bounds,
             self.dims,
             self.axes,
-            turns,
-            loose,
-            self.grid,
-            of.updates,
-            of.counters,
-            fewest=self.fewest,
+            Turns(frozenset()),
+            Launches(self.grid, self.fewest),
+            memory=Memory(of.updates, of.counters),
+            loose=loose,
         )
 
     def is_for_one(self, access: Access) -> bool:

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 
 from smem_lsp.analysis.decision import solver
-from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.formulas import Expression, Formula, both, for_none, negated
 from smem_lsp.analysis.decision.meeting import Meeting
 from smem_lsp.analysis.decision.model import Answer, Witness
 from smem_lsp.analysis.decision.reply import Reply
 from smem_lsp.analysis.decision.size_conditions import About, SolvedSizes, condition_on, is_parameter
 from smem_lsp.analysis.decision.size_sets import Relation, SizeCondition, SizeSet, for_some
+from smem_lsp.analysis.decision.tried_sizes import first_blocks, of_grid, ordinary_sizes, threads_of
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.decision.ways import NotTaken
 from smem_lsp.analysis.decision.witnesses import witness_of
 from smem_lsp.analysis.values.bit_parameters import bit_parameters, ordinary_bits
 from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Sym, Term, parts_of
-from smem_lsp.ir.nodes import Dims
 from smem_lsp.source.record import dataclass
-from smem_lsp.targets.every import MAX_THREADS
 
 _ENOUGH = 3  # choices of sizes that show a race
 _LARGE = 2  # of the ordinary choices of sizes, the first ones
-_FEW = 4  # sizes of which each is the largest one, and the smallest one
-_APART = 40  # times as large as another one, a size of another order of magnitude
+
+
+@dataclass(slots=True)
+class _Tried:
+    """What came of choices of sizes. ``shown``: those for which two threads meet; none, if they come to both accesses
+    for some without meeting; ``first``: the first one that was shown, of larger sizes than any that are known to be
+    safe; ``too_small``: for some, no two threads come to both; ``kept_away``: for large ones, which ends it."""
+
+    shown: list[Witness] = field(default_factory=list)
+    first: Witness | None = None
+    too_small: bool = False
+    kept_away: bool = False
 
 
 @dataclass(slots=True)
@@ -41,49 +48,71 @@ class RaceSizes(Meeting):
         names = list(filter(is_parameter, everything))
         if names and self.is_conditional():
             return self.on_condition(names, formulas, apart, origin)
-        shown: list[Witness] = []
-        first: Witness | None = None  # of larger sizes than any that are known to be safe
-        too_small = False
+        tried = self.tried(formulas, apart)
+        if tried.kept_away:
+            return self.undecided(names, origin, tried.first)
+        solved = tried.too_small and len(names) == 1
+        if (len(tried.shown) > 1 and not solved) or (tried.shown and not everything):
+            return self.for_all(names, tried, formulas, apart, origin)
+        if not names:
+            witness = self.witness(formulas, first_blocks(self.asker.grid, everything))
+            return Reply(Answer.SIZES, origin) if witness is None else Reply(Answer.RACE, origin, (), witness)
+        found = self.condition_on(names[0], formulas, apart) if len(names) == 1 else None
+        if found is None:
+            return self.undecided(names, origin, tried.first or self.witness(formulas, self.unrelated()))
+        if found.from_on:
+            return self.when(found.condition, names[0], found.example, formulas, origin)
+        large = everything[names[0]] >= _LARGE * threads_of(self.encoder.dims)
+        return self.undecided(names, origin, self.witness([*formulas, large], {}), found.condition)
+
+    def tried(self, formulas: list[Formula], apart: list[Formula]) -> _Tried:
+        """What comes of ordinary choices of sizes. ``apart``: the two come to both accesses, and need not meet."""
+        found = _Tried()
+        for turn, given in enumerate(self.choices()):
+            witness = self.witness(formulas, given)
+            if witness is not None:
+                found.shown.append(witness)
+                found.first = found.first or witness
+                if len(found.shown) == _ENOUGH:
+                    break
+            elif self.is_possible(apart, given):
+                found.shown.clear()
+                break
+            elif self.keeps_away(given):
+                found.too_small = True
+                if turn < _LARGE:
+                    found.kept_away = True
+                    break
+        return found
+
+    def choices(self) -> Iterator[dict[str, int]]:
+        """Ordinary sizes, where launches in sight, divisions, and bits that are looked at leave them open."""
         made = made_of_others(self.asker.given())
         divided = self.divided()
         bits = bit_parameters([*self.offsets(), *(each.term for each, _ in self.guards())])
         threads = threads_of(self.encoder.dims)
-        for turn, chosen in enumerate(ordinary_sizes(everything.keys() - made, self.encoder)):
+        for turn, chosen in enumerate(ordinary_sizes(self.encoder.sizes.keys() - made, self.encoder)):
             chosen |= {
                 name: ordinary_bits(bits[name], turn, threads) for name in sorted(bits.keys() & chosen)
             }
-            given = self.as_launched(
+            yield self.as_launched(
                 {name: number * chosen.get(divided.get(name, ""), 1) for name, number in chosen.items()}
             )
-            witness = self.witness(formulas, given)
-            if witness is not None:
-                shown.append(witness)
-                first = first or witness
-                if len(shown) == _ENOUGH:
-                    break
-            elif self.is_possible(apart, given):
-                shown.clear()
-                break
-            elif self.keeps_away(given):
-                if turn < _LARGE:
-                    return self.undecided(names, origin, first)
-                too_small = True
-        solved = too_small and len(names) == 1
-        if (len(shown) > 1 and not solved) or (shown and not everything):
-            if self.meet_if_small(names, shown, formulas, apart) or (too_small and self.are_apart_as_meant()):
-                return self.undecided(names, origin)
-            return Reply(Answer.RACE, origin, (), replace(shown[0], smaller=self.few_turns(names, formulas)))
-        if len(names) == 1:
-            found = self.condition_on(names[0], formulas, apart)
-            if found is not None and found.from_on:
-                return self.when(found.condition, names[0], found.example, formulas, origin)
-            if found is not None:
-                large = everything[names[0]] >= _LARGE * threads_of(self.encoder.dims)
-                return self.undecided(names, origin, self.witness([*formulas, large], {}), found.condition)
-        if not names:
-            witness = self.witness(formulas, self.places())
-            return Reply(Answer.SIZES, origin) if witness is None else Reply(Answer.RACE, origin, (), witness)
-        return self.undecided(names, origin, first or self.witness(formulas, self.unrelated()))
+
+    def for_all(
+        self,
+        names: Sequence[str],
+        tried: _Tried,
+        formulas: list[Formula],
+        apart: list[Formula],
+        origin: Origin,
+    ) -> Reply:
+        """They meet for all sizes that were tried: a race, unless those are sizes that nobody passes."""
+        small = self.meet_if_small(names, tried.shown, formulas, apart)
+        if small or (tried.too_small and self.are_apart_as_meant()):
+            return self.undecided(names, origin)
+        witness = replace(tried.shown[0], smaller=self.few_turns(names, formulas))
+        return Reply(Answer.RACE, origin, (), witness)
 
     def few_turns(self, names: Sequence[str], formulas: list[Formula]) -> Mapping[str, int] | None:
         """Sizes for which loops have few turns, if the two meet for such; None: no loop of the kernel is left by a
@@ -139,7 +168,7 @@ class RaceSizes(Meeting):
         """Are there sizes that let threads come to both accesses, but not with these decisions?"""
         encoder = self.encoder
         come = [self.different_threads(), *(self.holds(each, who) for each, who in self.guards())]
-        come += [*self.given(), *encoder.side, *encoder.meant]
+        come += [*self.given(), *encoder.side, *encoder.assumed.all]
         decided = self.decided(self.way._replace(decisions=frozenset(marks)))
         asked = [*come, *self.at_least(0), for_none([*come, *decided], self.kept())]
         return self.asker.solve(encoder, asked).outcome is not solver.Outcome.NONE
@@ -226,7 +255,7 @@ class RaceSizes(Meeting):
         for who, (start, end) in enumerate(self.ranges):
             come = [self.holds(each, whose) for each, whose in self.guards() if whose == who]
             leaves = negated(both(*self.in_bounds(who, start, end)))
-            valid.append(for_none([*come, leaves, *encoder.side, *encoder.meant], self.kept()))
+            valid.append(for_none([*come, leaves, *encoder.side, *encoder.assumed.all], self.kept()))
         found = self.asker.solve(encoder, [*valid, *self.at_least(1)])
         return valid if found.outcome is solver.Outcome.SOME else [*apart, *encoder.side]
 
@@ -291,16 +320,10 @@ class RaceSizes(Meeting):
         chosen = {
             name: (37 + 11 * place) * threads + 3 + 10 * place
             if is_parameter(name)
-            else _of_grid(name, 0, self.encoder)
+            else of_grid(name, 0, self.encoder)
             for place, name in enumerate(sorted(self.encoder.sizes))
         }
         return self.as_launched(chosen)
-
-    def places(self) -> dict[str, int]:
-        """Blocks that surely run: the first one, where it is not known how many there are."""
-        grid = self.asker.grid
-        open_ = [name for name in self.encoder.sizes if grid["xyz".index(name[-1])] is None]
-        return {name: int(name.startswith("gridDim.")) for name in open_}
 
     def is_possible(self, formulas: list[Formula], given: Mapping[str, int]) -> bool:
         """Can the formulas hold for these sizes, as far as one can tell?"""
@@ -364,41 +387,3 @@ def made_of_others(facts: Iterable[Term]) -> set[str]:
                     if not any(one.name in made.get(name, ()) for name in names):
                         made[one.name] = names
     return set(made)
-
-
-def ordinary_sizes(names: Collection[str], encoder: Encoder) -> Iterator[dict[str, int]]:
-    """Unrelated choices of sizes, large and small ones, and of several sizes also some of different orders of
-    magnitude: a radius and a width; one of the first blocks for a place in the grid. Without names there is one."""
-    threads = threads_of(encoder.dims)
-    chosen = ((37 * threads, 5 * threads), (48 * threads, 7 * threads), (16, 8), (5, 2), (40, 3), (129, 64))
-    for turn, (first, step) in enumerate(chosen if names else chosen[:1]):
-        yield {
-            name: _of_grid(name, turn, encoder) if not is_parameter(name) else first + step * place
-            for place, name in enumerate(sorted(names))
-        }
-    free = sorted(name for name in names if is_parameter(name))
-    if len(free) < 2:
-        return
-    orders = [free, free[::-1]]
-    if len(free) <= _FEW:  # a radius, a width and a height: any of them may be the largest, or the smallest
-        orders += [free[start:] + free[:start] for start in range(1, len(free))]
-    for turn, first in enumerate((2, 3)):
-        for ordered in [each for at, each in enumerate(orders) if each not in orders[:at]]:
-            yield {
-                **{name: _of_grid(name, turn, encoder) for name in names if not is_parameter(name)},
-                **{name: first * _APART**place + turn for place, name in enumerate(ordered)},
-            }
-
-
-def threads_of(dims: Dims | None) -> int:
-    """Threads of the block; of any block, at most."""
-    return MAX_THREADS if dims is None else math.prod(dims)
-
-
-def _of_grid(name: str, turn: int, encoder: Encoder) -> int:
-    """One of the first blocks of a grid of some blocks more, as far as the launches have so many."""
-    axis = "xyz".find(name[-1])
-    place = 3 + turn + 2 * axis
-    most, fewest = encoder.grid[axis], encoder.fewest[axis]
-    blocks = max(place + 10 if most is None else min(place + 10, most), fewest or 1)
-    return min(place, blocks - 1) if name.startswith("blockIdx.") else blocks

@@ -12,7 +12,6 @@ from dataclasses import field
 from enum import Flag
 from functools import partial
 
-from smem_lsp.analysis.decision.counters import Counters, Ticket
 from smem_lsp.analysis.decision.digits import Digits, Interval
 from smem_lsp.analysis.decision.formulas import (
     Expression,
@@ -21,7 +20,6 @@ from smem_lsp.analysis.decision.formulas import (
     either,
     number,
 )
-from smem_lsp.analysis.decision.rereads import Arm, Earlier
 from smem_lsp.analysis.threads.uniformity import Levels
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import (
@@ -31,6 +29,7 @@ from smem_lsp.analysis.values.terms import (
 )
 from smem_lsp.analysis.values.thread_number import is_thread_count, is_thread_number
 from smem_lsp.ir.nodes import Axes, Dims
+from smem_lsp.source import record
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_THREADS
 
@@ -79,90 +78,60 @@ class Turns:
         return not self.several and self.apart == 1
 
 
+@record
+class Launches:
+    """What the launches in sight say. ``grid``: blocks at most, where they do, ``fewest``: at least; ``bound``:
+    parameters that they leave no choice for."""
+
+    grid: Axes = (None, None, None)
+    fewest: Axes = (None, None, None)
+    bound: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Assumed:
+    """What a race that is told takes for granted. ``natural``: that nothing is divided by zero; where it is not known
+    whether a negative number is one or a large unsigned one, that it is none; and that a number keeps its value in a
+    type that is not known. ``unwritten``: that nobody writes meanwhile what is loaded; ``reread``: the same of what a
+    thread loads again; ``typed``: that a pointer is not cast before it is loaded through; ``agreed``: that no thread
+    misses a barrier that others wait at, and that those who get a vote have voted for it."""
+
+    natural: list[Formula] = field(default_factory=list)
+    unwritten: list[Formula] = field(default_factory=list)
+    reread: list[Formula] = field(default_factory=list)
+    typed: list[Formula] = field(default_factory=list)
+    agreed: list[Formula] = field(default_factory=list)
+
+    @property
+    def all(self) -> list[Formula]:
+        return [*self.natural, *self.unwritten, *self.reread, *self.typed, *self.agreed]
+
+
 @dataclass(slots=True)
 class Unknowns(ABC):
     """Of two threads, 0 and 1. ``dims``: the block, where it is known; ``axes``: those in which it has
-    more than one thread; ``turns``: of the pair that is asked about; ``loose``: a product or quotient of two numbers
-    that the block agrees on may be any: more is possible then, and the solver is quick to see that nothing is."""
+    more than one thread; ``turns``: of the pair that is asked about; ``side``: what holds besides; ``sizes``:
+    parameters, and the place in the grid, by name; ``reasons``: what is not followed."""
 
     levels: Levels
     bounds: Bounds
     dims: Dims | None
     axes: str
     turns: Turns
-    loose: bool = False
-    grid: Axes = (None, None, None)
-    updates: frozenset[int] = frozenset()
-    counters: Counters = field(default_factory=Counters)
-    rereads: Mapping[int, Earlier] = field(default_factory=dict)  # as in ``Followed``
-    undisturbed: frozenset[int] = frozenset()  # as in ``Followed``
-    kept: frozenset[int] = frozenset()  # as in ``Followed``
-    choosing: bool = False  # it is asked who comes to a place, not what is touched there
-    gathered: bool = False  # loops have made what loaded values decide
-    loosened: bool = False  # something was
+    launches: Launches = field(default_factory=Launches)
     origin: Origin = Origin.NOTHING
-    side: list[Formula] = field(default_factory=list)  # what holds besides
-    # that nothing is divided by zero; where it is not known whether a negative number is one or a large unsigned one,
-    # that it is none; and that a number keeps its value in a type that is not known
-    natural: list[Formula] = field(default_factory=list)
-    unwritten: list[Formula] = field(default_factory=list)  # that nobody writes meanwhile what is loaded
-    reread: list[Formula] = field(default_factory=list)  # the same of what a thread loads again
-    octets: frozenset[str] = frozenset()  # parameters that are pointers to unsigned numbers of 8 bits
-    typed: list[Formula] = field(
-        default_factory=list
-    )  # that a pointer is not cast before it is loaded through
-    # that no thread misses a barrier that others wait at, and that those who get a vote have voted for it
-    agreed: list[Formula] = field(default_factory=list)
+    reasons: list[Term] = field(default_factory=list)
+    side: list[Formula] = field(default_factory=list)
+    assumed: Assumed = field(default_factory=Assumed)
     variables: dict[str, Expression] = field(default_factory=dict)
-    opaque: dict[str, tuple[Term, int]] = field(default_factory=dict)  # free variable -> what it is, whose
-    sizes: dict[str, Expression] = field(
-        default_factory=dict
-    )  # parameters, and the place in the grid, by name
-    reasons: list[Term] = field(default_factory=list)  # what is not followed
-    turning: dict[tuple[Term, int], Expression] = field(default_factory=dict)  # loop variables that are
-    fixed: Mapping[Term, int] = field(
-        default_factory=dict
-    )  # of those that the two share, the case that is asked about
-    not_negative: set[str] = field(default_factory=set)  # parameters, as in ``Asker``
-    fewest: Axes = (None, None, None)
-    of_one_address: bool = False  # as in ``Asker``
-    bound: Mapping[str, int] = field(default_factory=dict)  # parameters that the launches leave no choice for
-    skipped: frozenset[int] = frozenset()  # loops (points) that may run no turn on the way
-    few: dict[Term, tuple[int, ...]] = field(default_factory=dict)  # all values of those that take few
-    hints: list[Formula] = field(default_factory=list)  # what follows from the rest, and is hard to see
-    # in counters, by whom, and whether for the whole warp
-    found: list[tuple[Ticket, Expression, int, bool]] = field(default_factory=list)
-    # by pointer: what is loaded through it, by index and thread
-    _loaded: dict[Term, dict[tuple[tuple[Term, ...], int], Expression]] = field(default_factory=dict)
-    # by a load that it gets the same as, and thread: what was loaded, and the arms that this rests on
-    _again: dict[tuple[int, int], list[tuple[Expression, frozenset[Arm]]]] = field(default_factory=dict)
-    _steady: dict[Term, tuple[Expression, int]] = field(
-        default_factory=dict
-    )  # by load: what one of the two gets
-    _places: dict[tuple[Term, int], tuple[Expression, Formula]] = field(default_factory=dict)
-    _quotients: dict[tuple[int, int], dict[str, Expression]] = field(default_factory=dict)
-    # dividend, divisor and quotient of two terms, by thread
-    _divisions: dict[tuple[Term, Term], dict[int, tuple[Expression, Expression, Expression]]] = field(
-        default_factory=dict
-    )
-    # by the shared operand of ``^``: the other operand, and the result, by the text of the former
-    _partners: dict[str, dict[str, tuple[Expression, Expression]]] = field(default_factory=dict)
-    _integers: dict[tuple[Term, int, int], Expression] = field(default_factory=dict)
-    # of these, what they are made of, and what of it is not followed
-    _rests_on: dict[tuple[Term, int, int], tuple[Origin, tuple[Term, ...]]] = field(default_factory=dict)
+    sizes: dict[str, Expression] = field(default_factory=dict)
     _of_turn: dict[Term, bool] = field(default_factory=dict)
-    _tied: set[LoopVar] = field(default_factory=set)
     _later: set[int] = field(default_factory=set)  # loops whose turns are put in order
     digits: Digits = field(init=False)
 
     def __post_init__(self) -> None:
         ranges = dict[str, Interval]()  # the two share these, and not each other, which would be garbage
         self.digits = Digits(partial(_variable, self.variables, self.side, ranges), self.side, ranges)
-
-    @property
-    def meant(self) -> list[Formula]:
-        """What a race that is told takes for granted."""
-        return [*self.natural, *self.unwritten, *self.reread, *self.typed, *self.agreed]
 
     def variable(self, name: str, low: int | None = None, high: int | None = None) -> Expression:
         return _variable(self.variables, self.side, self.digits.ranges, name, low, high)
@@ -230,18 +199,18 @@ class Unknowns(ABC):
         if kind in ("blockIdx", "gridDim"):
             low, high = self.bounds.of_symbol(name)
             self.origin |= Origin.SIZES
-            most = self.grid["xyz".index(axis)]
+            most = self.launches.grid["xyz".index(axis)]
             if most is not None:
                 high = min(high, most - (kind == "blockIdx"))
-            least = self.fewest["xyz".index(axis)]
+            least = self.launches.fewest["xyz".index(axis)]
             if least is not None and kind == "gridDim":
                 low = max(low, least)
             found = self.sizes[name] = self.variable(name, low, high)
             if kind == "blockIdx":
                 self.side.append(found < self.symbol(f"gridDim.{axis}"))
             return found
-        if name in self.bound:
-            return number(self.bound[name])
+        if name in self.launches.bound:
+            return number(self.launches.bound[name])
         self.origin |= Origin.SIZES
         found = self.sizes[name] = self.variable(name)
         return found

@@ -26,7 +26,7 @@ from smem_lsp.analysis.decision.question import Asker
 from smem_lsp.analysis.decision.reasons import Assumption, Reason, ReasonKind
 from smem_lsp.analysis.decision.reply import Reply
 from smem_lsp.analysis.decision.unknowns import Origin
-from smem_lsp.analysis.decision.ways import SAME_TURN, Open, Pair, Way, in_order
+from smem_lsp.analysis.decision.ways import SAME_TURN, Open, Ordering, Pair, Way, in_order
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values import terms
@@ -224,18 +224,15 @@ class Judge:
         proved = proved & {node.point for node in of.barriers} | self.added | of_all(of, self.dims)
         warps = self.in_warps.union(node.point for node in of.barriers if orders_a_warp(of, node))
         uniform = control.uniform | alike
-        plain = partial(
-            orderings,
-            of,
+        surely = Ordering(
             proved,
             uniform,
-            self.covering,
+            covering=self.covering,
             halves=halves_of(of),
             paired=self.verdicts.paired if removed is None else frozenset(),
-            arms=of_arms(of, self.dims) if removed is None else frozenset(),
-            meant=uniform | valid.uniform,
-            prove=prove,
+            of_arms=of_arms(of, self.dims) if removed is None else frozenset(),
         )
+        plain = partial(orderings, of, surely, meant=uniform | valid.uniform, prove=prove)
         wide = {node.point: node.lanes for node in of.barriers if orders_warps(of, node)}
         tiles = {node.point: node.lanes for node in of.barriers if orders_a_tile(node)}
         warps = warps.union(wide)

@@ -78,7 +78,7 @@ def _read(encoder: Encoder, named: Mapping[str, int], loops: Mapping[tuple[Term,
             given[each][term] = named[name]
     for (term, who), value in loops.items():
         given[who][term] = value
-    sizes = {**encoder.bound, **{name: named[name] for name in encoder.sizes}}
+    sizes = {**encoder.launches.bound, **{name: named[name] for name in encoder.sizes}}
     return Witness((x, y, z), (one, other), sizes, given=given)
 
 

@@ -104,31 +104,32 @@ def propagate(
     )
     walk.seq(body.items)
     loops = {point: facts.finished() for point, facts in walk.loops.items()}
-    loads = tuple(walk.loads.values())
+    loads = tuple(walk.contents.loads.values())
     following = tuple(map(walk.followed, given))
     walk.let_go()
+    places, contents, meetings = walk.places, walk.contents, walk.meetings
     return ValueFacts(
         walk.table,
-        walk.indices,
-        walk.offsets,
-        walk.bases,
+        places.indices,
+        places.offsets,
+        places.bases,
         walk.conditions,
         loops,
         loads,
-        walk.stored,
-        walk.outside,
-        walk.masks,
-        walk.named,
+        contents.stored,
+        places.outside,
+        meetings.masks,
+        meetings.named,
         {point: tuple(found) for point, found in walk.exits.items()},
-        walk.copied,
-        walk.moved,
-        walk.subscripts,
-        walk.added,
-        walk.found,
-        walk.exchanged,
+        places.copied,
+        places.moved,
+        places.subscripts,
+        contents.added,
+        contents.found,
+        meetings.exchanged,
         following,
-        walk.bases_outside,
-        frozenset(walk.own),
+        places.bases_outside,
+        frozenset(contents.own),
         frozenset(walk.table.unwrapped),
     )
 
@@ -180,30 +181,51 @@ class _Open:
 
 
 @dataclass(slots=True)
+class _Places:
+    """Where threads touch memory, by point, as ``ValueFacts`` says."""
+
+    indices: dict[int, tuple[Term, ...]] = field(default_factory=dict)
+    offsets: dict[int, Term] = field(default_factory=dict)
+    bases: dict[int, Term] = field(default_factory=dict)
+    copied: dict[int, Term] = field(default_factory=dict)
+    moved: dict[int, tuple[Term, Term]] = field(default_factory=dict)
+    subscripts: dict[int, tuple[tuple[Term, int], ...]] = field(default_factory=dict)
+    outside: dict[int, tuple[Term, Term]] = field(default_factory=dict)
+    bases_outside: dict[int, Term] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Contents:
+    """What threads load and store, and addresses of memory of their own, as ``ValueFacts`` says."""
+
+    loads: dict[int, Term] = field(default_factory=dict)
+    stored: dict[int, Term] = field(default_factory=dict)
+    added: dict[int, tuple[Term, Term]] = field(default_factory=dict)
+    found: dict[Term, int] = field(default_factory=dict)
+    own: set[Term] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Meetings:
+    """Who meets at barriers and exchanges, and what they exchange, by point, as ``ValueFacts`` says."""
+
+    masks: dict[int, Term] = field(default_factory=dict)
+    named: dict[int, tuple[Term | None, Term | None]] = field(default_factory=dict)
+    exchanged: dict[int, tuple[Term, ...]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class _Walk:
     table: Table
     agreed: frozenset[ir.Value]
     untouched: Untouched
     passed: Mapping[str, ir.Value]
     env: Environment = field(default_factory=dict)
-    indices: dict[int, tuple[Term, ...]] = field(default_factory=dict)
-    offsets: dict[int, Term] = field(default_factory=dict)
-    bases: dict[int, Term] = field(default_factory=dict)
+    places: _Places = field(default_factory=_Places)
+    contents: _Contents = field(default_factory=_Contents)
+    meetings: _Meetings = field(default_factory=_Meetings)
     conditions: dict[int, Term] = field(default_factory=dict)
     loops: dict[int, _Open] = field(default_factory=dict)
-    loads: dict[int, Term] = field(default_factory=dict)
-    stored: dict[int, Term] = field(default_factory=dict)
-    outside: dict[int, tuple[Term, Term]] = field(default_factory=dict)
-    bases_outside: dict[int, Term] = field(default_factory=dict)
-    own: set[Term] = field(default_factory=set)
-    masks: dict[int, Term] = field(default_factory=dict)
-    named: dict[int, tuple[Term | None, Term | None]] = field(default_factory=dict)
-    copied: dict[int, Term] = field(default_factory=dict)
-    moved: dict[int, tuple[Term, Term]] = field(default_factory=dict)
-    subscripts: dict[int, tuple[tuple[Term, int], ...]] = field(default_factory=dict)
-    added: dict[int, tuple[Term, Term]] = field(default_factory=dict)
-    found: dict[Term, int] = field(default_factory=dict)
-    exchanged: dict[int, tuple[Term, ...]] = field(default_factory=dict)
     guards: list[Term] = field(default_factory=list)
     targets: list[_Target] = field(default_factory=list)
     exits: dict[int, list[Exit]] = field(default_factory=dict)  # loop -> values of its variables behind it
@@ -236,7 +258,7 @@ class _Walk:
                 self.meeting(node)
             elif type(node) is Proxy:
                 if node.offset is not None:
-                    self.offsets[node.point] = self.term(node.offset)
+                    self.places.offsets[node.point] = self.term(node.offset)
             elif type(node) is Branch:
                 alive = self.branch(node) and alive
             elif type(node) is Loop:
@@ -248,44 +270,44 @@ class _Walk:
 
     def global_access(self, node: GlobalAccess) -> None:
         if node.base is not None and node.index is not None:
-            self.outside[node.point] = self.term(node.base), self.term(node.index)
+            self.places.outside[node.point] = self.term(node.base), self.term(node.index)
         elif node.base is not None:
-            self.bases_outside[node.point] = self.term(node.base)
+            self.places.bases_outside[node.point] = self.term(node.base)
 
     def access(self, node: Access) -> None:
-        point = node.point
+        point, places, contents = node.point, self.places, self.contents
         if node.index is not None:
-            self.indices[point] = tuple([self.term(value) for value in node.index])
+            places.indices[point] = tuple([self.term(value) for value in node.index])
         elif node.offset is not None and node.length is not None:
-            self.moved[point] = self.term(node.offset), self.term(node.length)
+            places.moved[point] = self.term(node.offset), self.term(node.length)
         elif node.offset is not None:
-            self.offsets[point] = self.term(node.offset)
+            places.offsets[point] = self.term(node.offset)
         if node.subscripts:
-            self.subscripts[point] = tuple([(self.term(value), count) for value, count in node.subscripts])
+            places.subscripts[point] = tuple([(self.term(value), count) for value, count in node.subscripts])
         if node.part is not None:
-            self.bases[point] = self.term(node.part.base)
+            places.bases[point] = self.term(node.part.base)
         if node.start is not None:
-            self.copied[point] = self.term(node.start)
+            places.copied[point] = self.term(node.start)
         elif node.tile is not None and node.tile.start is not None:
-            self.copied[point] = self.term(node.tile.start)
+            places.copied[point] = self.term(node.tile.start)
         if node.stored is not None:
-            self.stored[point] = self.term(node.stored)
+            contents.stored[point] = self.term(node.stored)
         if node.atomic is not None:
             before = self.unknown(ir.Unknown(node.atomic.before))
-            self.found[before] = point
+            contents.found[before] = point
             if node.atomic.added is not None:
-                self.added[point] = before, self.term(node.atomic.added)
+                contents.added[point] = before, self.term(node.atomic.added)
 
     def meeting(self, node: Barrier | Exchange) -> None:
         """Threads that wait for each other: the mask of lanes, and what they exchange; the number and thread count of a
         named barrier."""
         if node.mask is not None:
-            self.masks[node.point] = self.term(node.mask)
+            self.meetings.masks[node.point] = self.term(node.mask)
         if type(node) is Exchange:
-            self.exchanged[node.point] = tuple([self.term(value) for value in node.given])
+            self.meetings.exchanged[node.point] = tuple([self.term(value) for value in node.given])
         if type(node) is Barrier and node.kind is BarrierKind.NAMED:
             number = None if node.number is None else self.term(node.number)
-            self.named[node.point] = number, None if node.count is None else self.term(node.count)
+            self.meetings.named[node.point] = number, None if node.count is None else self.term(node.count)
 
     def assign(self, node: Assign) -> None:
         term = self.table.fitted(self.term(node.value), node.reading)
@@ -572,7 +594,7 @@ class _Walk:
         origin = "call" if access is None else "load"
         made = self.table.opaque(origin, level=level, key=value.key, access=access, call=value.call)
         if access is not None:
-            self.loads[access] = made
+            self.contents.loads[access] = made
         if value.own:
-            self.own.add(made)
+            self.contents.own.add(made)
         return made
