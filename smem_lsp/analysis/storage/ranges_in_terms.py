@@ -122,11 +122,11 @@ def partition_in_terms(
     if refused:
         return tuple(dict.fromkeys(refused))
     ranges = tuple(_ranges(len(kernel.buffers), ordered))
+    if not ranges:
+        return ()
     of = {point: _range_at(ranges, each.least).index for point, each in begins.items()}
     starts = {point: (each.name, each.begin) for point, each in begins.items()}
     atoms = _atoms(begins.values(), accesses, assigned)
-    if not ranges:
-        return ()
     for point, (low, _) in described.items():
         named = _range_at(ranges, {(): low})
         of[point] = named.index

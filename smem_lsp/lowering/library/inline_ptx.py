@@ -7,7 +7,8 @@ they are; the first kind may be a barrier, too.
 from __future__ import annotations
 
 import re
-from typing import TypeGuard
+from collections.abc import Sequence
+from typing import TypeGuard, TypeVar
 
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind, BarrierKind, Branch, Seq
@@ -64,6 +65,8 @@ _ASKS = regex(
 _IS_TRUE = regex(r"selp(?:\.\w+)+ %(\d+|\[\w+\]), ?1, ?0, ?%?(\w+)\Z")
 _GUARD = regex(r" // (!?)(\w+)\Z")  # after an instruction: its predicate
 _IF_NOT_ZERO = regex(r"setp\.ne\.b32 %?(\w+), %(\d+), 0\Z")
+
+T = TypeVar("T")
 
 _PLAIN = frozenset(("ld", "ldu", "st"))
 # Qualifiers of what other threads may rely on.
@@ -389,12 +392,11 @@ def _bulk_copy(ctx: Context, it: _Instruction) -> bool:
     fills = _fills_shared(it.words)
     if fills is None or len(found) != len(it.refs):
         return False
-    shared = places[0] if fills else places[1] if len(places) > 1 else None
+    shared, length = _nth(places, 0 if fills else 1), _bulk_length(it, brackets, fills=fills)
     if shared is None:
         ctx.limits.note(CauseKind.BULK_ADDRESS, ctx.at.line(0), accesses=1)
         return True
     others = [each for each in found if each is not shared]
-    length = _bulk_length(it, brackets, fills=fills)
     if fills:
         word = mbarriers.place_of(others[0]) if len(others) == 1 else None
         bulk_copies.fill(ctx, shared, length, 0, it.size, word)
@@ -407,11 +409,14 @@ def _bulk_copy(ctx: Context, it: _Instruction) -> bool:
 
 def _bulk_length(it: _Instruction, brackets: list[str], *, fills: bool) -> Value | None:
     """How many bytes a bulk copy moves, or the map that tells it of a tensor; None: not known."""
-    if "tensor" in it.words:
-        said = brackets[1 if fills else 0].strip("[ ")
-    else:
-        said = it.arguments.split("]")[2]
-    return _value(said.strip(", ").split(",")[0], it.operands)
+    tensor = "tensor" in it.words
+    said = _nth(brackets, 1 if fills else 0) if tensor else _nth(it.arguments.split("]"), 2)
+    return None if said is None else _value(said.strip("[, ").split(",")[0], it.operands)
+
+
+def _nth(items: Sequence[T], number: int) -> T | None:
+    """None: the instruction has fewer operands than it should."""
+    return items[number] if number < len(items) else None
 
 
 def _require_bulk_alignment(ctx: Context, it: _Instruction) -> None:

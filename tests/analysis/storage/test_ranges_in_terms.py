@@ -251,6 +251,20 @@ def test_what_is_known_to_cross_from_one_range_to_the_next_joins_them() -> None:
     assert [begin for _, begin, _ in ranges(joined)] == ["0", "512", "4·n + 512"]
 
 
+def test_where_all_starts_are_crossed_there_are_no_ranges() -> None:
+    text = """
+__global__ void k(float* o, int n) {
+  extern __shared__ float s[];
+  float* p = s + 16;
+  p[(int)(threadIdx.x & 15) - 4] = 1.0f;
+  __syncthreads();
+  o[threadIdx.x] = p[n];
+}
+"""
+    facts = kernel_facts(text)
+    assert facts.dynamic_terms is None and facts.stopped == ()
+
+
 def test_the_array_itself_beside_a_pointer_to_its_start_may_mean_all_of_it() -> None:
     places = "float* a = smem; float* b = smem + n;"
     assert [begin for _, begin, _ in ranges(reading(places, "a[i] + b[i] + smem[threadIdx.x & 7]"))] == [

@@ -104,3 +104,17 @@ def test_an_address_that_is_not_followed_is_counted() -> None:
 def test_an_instruction_that_is_not_known_may_wait_for_other_threads(code: str, waits: bool) -> None:
     kernel = kernel_of(f'asm volatile("{code}" : "+r"(r0) : "l"(out));')
     assert bool(kernel.opaque) == waits
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "cp.async.bulk.shared::cta.global x;",
+        "cp.async.bulk.shared::cta.global [%0], 16;",
+        "cp.async.bulk.global.shared::cta.bulk_group [%0];",
+        "cp.async.bulk.tensor.1d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%0];",
+    ],
+)
+def test_a_bulk_copy_without_all_of_its_operands_moves_what_is_not_known(code: str) -> None:
+    kernel = kernel_of(f'{ADDRESS}asm volatile("{code}" :: "r"(s));')
+    assert kernel.unknown_accesses or why_fixed(kernel.buffers[0]) or kernel.opaque
