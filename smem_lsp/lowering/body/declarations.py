@@ -71,16 +71,8 @@ def declare(
         offset = ctx.at.body.start_of(at)
         if ctx.at.function is ctx.at.kernel and ctx.local_names.setdefault(declarator.name, offset) != offset:
             ctx.redeclared.add(declarator.name)
-    if "{}" in declaration.words:  # a class in the kernel: its methods are not followed
-        lo, hi = ctx.at.base + declaration.lo, ctx.at.base + declaration.declarators_at
-        effects.name_buffers(ctx, lo, hi, scope, Cause(CauseKind.IN_LOCAL_CLASS))
-        opening = next((at for at in range(lo, hi) if ctx.at.body.tokens.kinds[at] == "LC"), hi)
-        telling = implicit_calls.are_telling(ctx, ctx.at.body.tokens.texts[opening:hi])
-        if telling or _calls_unknown(ctx, opening, hi, scope):
-            where = tree.Name(declaration.lo, declaration.lo + 1, "")
-            ends = "~" in ctx.at.body.tokens.texts[opening:hi]
-            note = implicit_calls.note_class if ends else implicit_calls.note
-            note(ctx, Cause(CauseKind.LOCAL_CLASS), where)
+    if "{}" in declaration.words:
+        _note_local_class(ctx, declaration, scope)
     if "typedef" in declaration.words or "{}" in declaration.words:
         declare_names(ctx, ctx.at.base + declaration.lo, scope)
     if "typedef" in declaration.words:
@@ -98,6 +90,19 @@ def declare(
                 _declare_local(ctx, declaration, declarator, scope)
             if "&" in declarator.pointers and ctx.at.function is ctx.at.kernel:
                 _name_part(ctx, declaration, position, scope, block, in_switch)
+
+
+def _note_local_class(ctx: Context, declaration: tree.Declaration, scope: LocalScope) -> None:
+    """A class in the kernel: its methods are not followed."""
+    lo, hi = ctx.at.base + declaration.lo, ctx.at.base + declaration.declarators_at
+    effects.name_buffers(ctx, lo, hi, scope, Cause(CauseKind.IN_LOCAL_CLASS))
+    opening = next((at for at in range(lo, hi) if ctx.at.body.tokens.kinds[at] == "LC"), hi)
+    telling = implicit_calls.are_telling(ctx, ctx.at.body.tokens.texts[opening:hi])
+    if telling or _calls_unknown(ctx, opening, hi, scope):
+        where = tree.Name(declaration.lo, declaration.lo + 1, "")
+        ends = "~" in ctx.at.body.tokens.texts[opening:hi]
+        note = implicit_calls.note_class if ends else implicit_calls.note
+        note(ctx, Cause(CauseKind.LOCAL_CLASS), where)
 
 
 def _calls_unknown(ctx: Context, opening: int, hi: int, scope: LocalScope) -> bool:
