@@ -45,11 +45,13 @@ from smem_lsp.semantics import type_of
 from smem_lsp.semantics.entities import Functions, TypedConstant
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.local_declarations import declare_constants, declare_statement
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.spell_type import spell_type
 from smem_lsp.semantics.types import (
     Record,
     Reference,
     is_number,
+    plain_type,
     scalar_of,
 )
 from smem_lsp.source import Span, checkpoint
@@ -543,10 +545,39 @@ def _new_local(
         constant=declared_types.is_constant(declaration.words, declarator.pointers),
         kind=kind,
         numbers=_numbers(declaration, declarator, scope) if array == 1 and exact else (),
-        own=declared_types.is_own(declaration, declarator, constants),
+        own=is_own(declaration, declarator, constants),
         type=number,
     )
     return local
+
+
+def is_own(
+    declaration: tree.Declaration, declarator: tree.Declarator, constants: Scope, *, parameter: bool = False
+) -> bool:
+    """Is a variable memory of its thread alone, that holds no addresses? A ``parameter`` that is spelled as an array is
+    a pointer."""
+    if {"static", "extern", "decltype"} & set(declaration.words) or declarator.pointers:
+        return False
+    if parameter and declarator.dims:
+        return False
+    return objects.holds_no_address(type_of.variable_type(declaration, declarator, constants))
+
+
+def is_copied(
+    ctx: Context,
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    inner: LocalScope,
+    initializer: tree.Expr,
+    scope: LocalScope,
+) -> bool:
+    """Is an object, declared in ``inner``, made from another one of its class? Whatever its copy constructor is, it
+    reads that one."""
+    made = plain_type(type_of.variable_type(declaration, declarator, inner.constant_scope()))
+    given = plain_type(evaluate_value(initializer, scope.constant_scope()).type)
+    if made is None and given is None:
+        return unknown_types.is_copied(ctx, declaration, initializer, scope)
+    return made is not None and made == given
 
 
 def _numbers(

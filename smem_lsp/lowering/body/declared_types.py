@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from smem_lsp.lowering.body import objects, unknown_types
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import AliasDecl
 from smem_lsp.semantics.entities import TypedConstant
-from smem_lsp.semantics.evaluate import evaluate, evaluate_value
+from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type, size_of_type
 from smem_lsp.semantics.types import Array, Enum, Reference, Scalar, Type, plain_type
@@ -79,18 +78,6 @@ def is_constant(words: list[str], pointers: list[str]) -> bool:
     return bool({"const", "constexpr"} & set(words)) if last is None else "const" in pointers[last:]
 
 
-def is_own(
-    declaration: tree.Declaration, declarator: tree.Declarator, constants: Scope, *, parameter: bool = False
-) -> bool:
-    """Is a variable memory of its thread alone, that holds no addresses? A ``parameter`` that is spelled as an array is
-    a pointer."""
-    if {"static", "extern", "decltype"} & set(declaration.words) or declarator.pointers:
-        return False
-    if parameter and declarator.dims:
-        return False
-    return objects.holds_no_address(type_of.variable_type(declaration, declarator, constants))
-
-
 def is_number(declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope) -> bool:
     """Is it a number, or a vector of them, through which no memory is reached?"""
     constants = scope.constant_scope()
@@ -153,20 +140,3 @@ def number_type(declarator: tree.Declarator, scope: LocalScope) -> Type | None:
 def bound_type(declarator: tree.Declarator, scope: LocalScope) -> Type | None:
     known = scope.constant_scope().bound.get(declarator.name)
     return known.type if isinstance(known, TypedConstant) else None
-
-
-def is_copied(
-    ctx: Context,
-    declaration: tree.Declaration,
-    declarator: tree.Declarator,
-    inner: LocalScope,
-    initializer: tree.Expr,
-    scope: LocalScope,
-) -> bool:
-    """Is an object, declared in ``inner``, made from another one of its class? Whatever its copy constructor is, it
-    reads that one."""
-    made = plain_type(type_of.variable_type(declaration, declarator, inner.constant_scope()))
-    given = plain_type(evaluate_value(initializer, scope.constant_scope()).type)
-    if made is None and given is None:
-        return unknown_types.is_copied(ctx, declaration, initializer, scope)
-    return made is not None and made == given

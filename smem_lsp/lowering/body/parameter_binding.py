@@ -212,7 +212,7 @@ def _made(ctx: Context, given: _Given) -> Value:
     declaration, declarator = given.parameter.declaration, given.parameter.declarator
     argument, scope = given.argument, given.scope
     if declaration is not None and declarator is not None:
-        if declared_types.is_copied(ctx, declaration, declarator, given.inner, argument, scope):
+        if declarations.is_copied(ctx, declaration, declarator, given.inner, argument, scope):
             return expressions.copied(ctx, argument, scope)
     unknown_calls.pass_by_reference(ctx, [argument], scope, "a constructor")
     return ctx.out.fresh()
@@ -522,7 +522,7 @@ def _new_parameter(
         of_class=of_class,
         own=parameter.declaration is not None
         and function is not None
-        and declared_types.is_own(parameter.declaration, declarator, inner.constant_scope(), parameter=True),
+        and declarations.is_own(parameter.declaration, declarator, inner.constant_scope(), parameter=True),
         bound=bound,
         only_read=parameter.reference and "const" in parameter.words and "*" not in parameter.pointers,
         type=number,

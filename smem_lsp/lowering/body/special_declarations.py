@@ -257,7 +257,7 @@ def _declare_object(
     """A variable of class type: its constructor gets the initializer, and any later use may reach it."""
     initializer = declarator.initializer
     value: Value = ctx.out.fresh()
-    if initializer is not None and declared_types.is_copied(
+    if initializer is not None and declarations.is_copied(
         ctx, declaration, declarator, scope, initializer, scope
     ):
         value = expressions.copied(ctx, initializer, scope)
@@ -275,7 +275,7 @@ def _declare_object(
         exact=False,
         plain=False,
         of_class=declared_types.class_name(declaration.words),
-        own=declared_types.is_own(declaration, declarator, scope.constant_scope()),
+        own=declarations.is_own(declaration, declarator, scope.constant_scope()),
         fragment=wmma.fragment_of(declaration.names, scope.constant_scope()) if ctx.dialect.nvidia else None,
     )
     class_operators.note_made(ctx, made, declarator.lo, scope)
