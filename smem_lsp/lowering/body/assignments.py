@@ -43,6 +43,7 @@ from smem_lsp.semantics.types import (
     scalar_of,
     vector_element,
 )
+from smem_lsp.source import record
 from smem_lsp.syntax import tree
 
 
@@ -141,6 +142,22 @@ def _assigned(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref
     return load(ctx, right, expr.value)
 
 
+@record
+class _Changed:
+    """The local variable that an assignment changes: the ``whole`` of it, or a member or an element."""
+
+    variable: Variable
+    whole: bool
+
+    def keeps(self, target: tree.Expr) -> bool:
+        """Is an address that is assigned still found again: in a pointer, or an element of an array of pointers?"""
+        if not self.variable.plain:
+            return False
+        if self.whole:
+            return not self.variable.array
+        return isinstance(target, tree.Index) and bool(self.variable.array)
+
+
 def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScope) -> Value | Ref:
     """An assignment whose right side is ``right``."""
     compound = expr.operator != "="
@@ -149,48 +166,70 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
     if compound or unknown_types.goes_to_a_number(right, place, expr, scope):
         right = effects.number(right)
     if isinstance(place, Ref) and not place.pointer:
-        stored = _store(ctx, expr, place, right, scope)
-        if stored is None:
-            return place
-        scalar = scalar_of(plain_type(place.kind))
-        kept = stored == Const(0) or (scalar is not None and scalar.kind == "int")
-        kept = kept and place.first_bit is None
-        return replace(place, loaded=stored if kept else ctx.out.fresh())
+        return _assign_shared(ctx, expr, place, right, scope)
     unknown_calls.lend(ctx, expr.target, scope)
-    variable = _assigned_variable(ctx, expr.target, scope)
-    whole = effects.designated(ctx, expr.target, scope) is not None
-    if variable is None and isinstance(place, Var):
-        variable = ctx.inlining.referred.get(place.index)
-        whole = variable is not None
-    keeps = variable is not None and variable.plain
-    if variable is not None and keeps:
-        keeps = not variable.array if whole else _keeps(variable, expr.target)
-    if not keeps:
+    changed = _changed(ctx, expr.target, place, scope)
+    if changed is None or not changed.keeps(expr.target):
         right = unknown_types.stored(ctx, right, expr, scope)
-    if isinstance(right, Ref) and not keeps:
-        ctx.escape(right, expr.value.lo, Cause(CauseKind.STORED))
-        right = ctx.lost_address(right.bases)
-    if variable is None:
+        if isinstance(right, Ref):
+            ctx.escape(right, expr.value.lo, Cause(CauseKind.STORED))
+            right = ctx.lost_address(right.bases)
+    if changed is None:
         ctx.outside.write(place)
         stored_targets.forget_target(ctx, expr.target, scope)
         return ctx.out.fresh() if compound else right
     if isinstance(right, Ref):
-        right = base_classes.converted(ctx, right, variable.kind, expr)
-        ctx.alias(variable.index, right)
+        right = base_classes.converted(ctx, right, changed.variable.kind, expr)
+        ctx.alias(changed.variable.index, right)
         return right
     if isinstance(place, Ref) and compound:
-        known = expr.operator in ("+=", "-=")
-        operator = expr.operator[:-1]
-        moved = place.moved(right, operator_of(operator)) if known else place.turned(operator, right)
-        _move_pointer(ctx, expr.target, moved, scope)
-        return expressions.operand(ctx, expr.target, scope) if whole else place.moved(None)
-    result: Value = right
+        return _assign_moved(ctx, expr, changed, place, right, scope)
+    return _assign_number(ctx, expr, changed, place, right, scope)
+
+
+def _changed(ctx: Context, target: tree.Expr, place: Value | Ref, scope: LocalScope) -> _Changed | None:
+    """What an assignment to ``target``, which is not in shared memory, changes; None: no local variable."""
+    variable = _assigned_variable(ctx, target, scope)
+    whole = effects.designated(ctx, target, scope) is not None
+    if variable is None and isinstance(place, Var):  # a function has returned a reference to it
+        variable, whole = ctx.inlining.referred.get(place.index), True
+    return None if variable is None else _Changed(variable, whole)
+
+
+def _assign_shared(ctx: Context, expr: tree.Assign, place: Ref, right: Value | Ref, scope: LocalScope) -> Ref:
+    """An assignment to shared memory: the place, with the value that it has from now on."""
+    stored = _store(ctx, expr, place, right, scope)
+    if stored is None:
+        return place
+    scalar = scalar_of(plain_type(place.kind))
+    kept = stored == Const(0) or (scalar is not None and scalar.kind == "int")
+    kept = kept and place.first_bit is None
+    return replace(place, loaded=stored if kept else ctx.out.fresh())
+
+
+def _assign_moved(
+    ctx: Context, expr: tree.Assign, changed: _Changed, place: Ref, right: Value, scope: LocalScope
+) -> Value | Ref:
+    """``p += n``: the address moves as far as is known; of another operator only the buffer is."""
+    operator = expr.operator[:-1]
+    known = expr.operator in ("+=", "-=")
+    moved = place.moved(right, operator_of(operator)) if known else place.turned(operator, right)
+    _move_pointer(ctx, expr.target, moved, scope)
+    return expressions.operand(ctx, expr.target, scope) if changed.whole else place.moved(None)
+
+
+def _assign_number(
+    ctx: Context, expr: tree.Assign, changed: _Changed, place: Value | Ref, right: Value, scope: LocalScope
+) -> Value | Ref:
+    """A local variable, or a part of it, gets a number: that, or what the operator makes of it."""
+    variable, whole = changed.variable, changed.whole
     kind = variable.type
     if kind is None or not whole:
         kind = expression_type(expr.target, scope.constant_scope())
+    result: Value
     if variable.array:
         result = ctx.out.fresh()
-    elif compound:
+    elif expr.operator != "=":
         result = conversions.applied(
             operator_of(expr.operator[:-1]),
             Var(variable.index) if whole or isinstance(place, Ref) else place,
@@ -200,10 +239,10 @@ def assign(ctx: Context, expr: tree.Assign, right: Value | Ref, scope: LocalScop
         )
         result = conversions.converted(result, computed_type(expr, scope.constant_scope()), kind)
     else:
-        result = conversions.assigned(result, expr.value, kind, scope)
+        result = conversions.assigned(right, expr.value, kind, scope)
     if kind is None and not variable.exact:
         result = Op(Operator.CAST, (result,))
-    if not whole:  # a member of it
+    if not whole:
         own = _is_element(variable, expr.target)
         ctx.outside.write(place, own=own)  # or what a member points to
         return _change_part(ctx, variable, expr.target, result, scope)
@@ -251,11 +290,6 @@ def _is_element(variable: Variable, target: tree.Expr) -> bool:
         dims += isinstance(target, tree.Index)
         target = target.base
     return variable.plain and 0 < dims <= variable.array
-
-
-def _keeps(variable: Variable, target: tree.Expr) -> bool:
-    """Is an address that is assigned to an element still found again, in an array of pointers?"""
-    return isinstance(target, tree.Index) and bool(variable.array)
 
 
 def bytes_of(expr: tree.Expr, scope: LocalScope) -> int | None:

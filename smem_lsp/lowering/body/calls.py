@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Op, Operator, Value, Var
@@ -55,19 +57,27 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
         return inlining.inline_lambda(ctx, closures.unnamed(ctx, callee, scope), expr, scope)
     if isinstance(callee, tree.Member):
         return _method(ctx, expr, callee, scope)
-    if not isinstance(callee, tree.Name):
-        known_function = function_values.of(ctx, callee, scope)
-        object_ = effects.designated(ctx, callee, scope)
-        if object_ is not None and known_function is None:
-            operator = tree.Name(callee.lo, callee.hi, "operator()")
-            followed = methods.call_object(ctx, object_, expr, operator, scope)
-        elif known_function is not None:
-            followed = function_values.call(ctx, known_function, expr, callee, scope)
-        else:
-            followed = temporaries.call_temporary(ctx, callee, expr, scope)
-        if followed is not None:
-            return followed
-        return _called_place(ctx, expr, callee, scope)
+    if isinstance(callee, tree.Name):
+        return _named(ctx, expr, callee, scope)
+    return _computed_callee(ctx, expr, callee, scope)
+
+
+def _computed_callee(ctx: Context, expr: tree.Call, callee: tree.Expr, scope: LocalScope) -> Value | Ref:
+    """``(*f)(...)``, ``functors[i](...)``: what is called is the value of an expression."""
+    known_function = function_values.of(ctx, callee, scope)
+    object_ = effects.designated(ctx, callee, scope)
+    if known_function is not None:
+        followed = function_values.call(ctx, known_function, expr, callee, scope)
+    elif object_ is not None:
+        operator = tree.Name(callee.lo, callee.hi, "operator()")
+        followed = methods.call_object(ctx, object_, expr, operator, scope)
+    else:
+        followed = temporaries.call_temporary(ctx, callee, expr, scope)
+    return _called_place(ctx, expr, callee, scope) if followed is None else followed
+
+
+def _named(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref:
+    """``f(...)``: what is called has a name, which the body itself declares or something around it."""
     meaning = scope.lookup(callee.text)
     if isinstance(meaning, Closure):
         return inlining.inline_lambda(ctx, meaning, expr, scope)
@@ -78,58 +88,21 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
         return unknown_calls.unknown_call(ctx, expr, scope, callee.text) if followed is None else followed
     if isinstance(meaning, Variable):
         followed = methods.call_object(ctx, meaning, expr, callee, scope)
-    else:
-        followed = methods.call_own(ctx, expr, callee, scope) if meaning is None else None
-    if followed is not None:
-        return followed
-    name = callee.text.split("::")[-1]
-    if meaning is None:
-        followed = _constant_object(ctx, expr, callee, scope)
         if followed is not None:
             return followed
-    known = table.function_call(ctx, expr, name, scope)
-    if known is not None:
-        return known
-    if meaning is None and len(expr.arguments) == 1 and _is_type(ctx, callee, scope):
-        return casts.converted(ctx, expr, callee, scope)
-    built_in = takes_values(callee.text) and (
-        not table.is_own(ctx, name) or overloads.is_built_in(ctx, callee, expr, scope)
-    )
-    if built_in:
-        return value_call(ctx, expr, name, scope)
-    stated = stated_calls.call(ctx, expr, callee, scope) if meaning is None else None
-    if stated is not None:
-        return stated
-    inlined: Value | Ref | None = cutlass_barriers.static_call(ctx, expr, callee, scope)
-    if inlined is None:
-        inlined = open_instances.static(ctx, expr, callee, scope)
-    if inlined is not None:
-        return inlined
-    inlined = inlining.inline_function(ctx, expr, callee, scope)
-    if inlined is None:
-        header_arrays.note_not_followed(ctx, callee, scope)
-        inlined = mbarriers.init_call(ctx, expr, name, scope)
-    if inlined is not None:
-        return inlined
-    if meaning is None:
-        made = temporaries.temporary(ctx, expr, scope)
-        if made is not None:
-            return Var(made.index)
-    computed = _computed(ctx, expr, callee, scope)
-    if computed is not None:
-        return computed
-    class_operators.note_hidden(ctx, callee.text, expr.lo, scope)
-    named = [
-        f for f in overloads.functions_named(ctx, name, callee) if overloads.takes(f, len(expr.arguments))
-    ]
-    inlining.note_returned(ctx, named, callee.text, expr.lo)
-    if MACRO_NAME.match(callee.text) and callee.text not in ctx.helpers:
-        _note_macro(ctx, callee)
-    if isinstance(meaning, Variable):
-        held = ctx.clobber(Var(meaning.index), expr.lo, expr.hi)
-        result = unknown_calls.unknown_call(ctx, expr, scope, callee.text)
-        return ctx.lost_address(held | ctx.points_to.may_point_to(result), call=effects.words(ctx, callee))
-    return unknown_calls.unknown_call(ctx, expr, scope, callee.text)
+    for way in _OF_WHAT_IS_AROUND if meaning is None else _OF_WHAT_IS_LOCAL:
+        result = way(ctx, expr, callee, scope)
+        if result is not None:
+            return result
+    return _not_understood(ctx, expr, callee, scope)
+
+
+# ---- ways to understand the call of a name (None: it is another call) ------------------------------------------------
+
+
+def _own_method(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref | None:
+    """A method of the object that the method around is called of."""
+    return methods.call_own(ctx, expr, callee, scope)
 
 
 def _constant_object(
@@ -143,6 +116,63 @@ def _constant_object(
     known = constructors.new(ctx, callee.text, record, [record.decl.name])
     ctx.assign(known.index, ctx.out.fresh(uniform=True))
     return methods.call_object(ctx, known, expr, callee, scope)
+
+
+def _library_function(
+    ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope
+) -> Value | Ref | None:
+    """A function of a library that is known."""
+    return table.function_call(ctx, expr, _last(callee), scope)
+
+
+def _conversion(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref | None:
+    """``T(x)``"""
+    if len(expr.arguments) != 1 or not _is_type(ctx, callee, scope):
+        return None
+    return casts.converted(ctx, expr, callee, scope)
+
+
+def _is_type(ctx: Context, callee: tree.Name, scope: LocalScope) -> bool:
+    """Is ``T(x)`` a conversion: to a type parameter, or to a number of a type that is named?"""
+    if callee.text in ctx.at.template_parameters:
+        return callee.text in type_parameters(ctx.at.function.definition)
+    return is_number(type_of.named(callee, scope.constant_scope()))
+
+
+def _built_in(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref | None:
+    """A function of CUDA that computes a value of its arguments."""
+    name = _last(callee)
+    if not takes_values(callee.text):
+        return None
+    if table.is_own(ctx, name) and not overloads.is_built_in(ctx, callee, expr, scope):
+        return None
+    return value_call(ctx, expr, name, scope)
+
+
+def _stated(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref | None:
+    """A function of which it is stated what it does."""
+    return stated_calls.call(ctx, expr, callee, scope)
+
+
+def _function_in_sight(
+    ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope
+) -> Value | Ref | None:
+    """A function whose body is followed, or that starts a barrier as its name says."""
+    result: Value | Ref | None = cutlass_barriers.static_call(ctx, expr, callee, scope)
+    if result is None:
+        result = open_instances.static(ctx, expr, callee, scope)
+    if result is None:
+        result = inlining.inline_function(ctx, expr, callee, scope)
+    if result is None:
+        header_arrays.note_not_followed(ctx, callee, scope)
+        result = mbarriers.init_call(ctx, expr, _last(callee), scope)
+    return result
+
+
+def _made_object(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref | None:
+    """``T(x, y)`` of a class: an object without a name."""
+    made = temporaries.temporary(ctx, expr, scope)
+    return None if made is None else Var(made.index)
 
 
 def _computed(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | None:
@@ -160,6 +190,46 @@ def _computed(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScop
     return Op(Operator.CALL, tuple(values), f"{function.name}({taken})")
 
 
+_Way = Callable[[Context, tree.Call, tree.Name, LocalScope], Value | Ref | None]
+
+_OF_WHAT_IS_AROUND: tuple[_Way, ...] = (  # in this order
+    _own_method,
+    _constant_object,
+    _library_function,
+    _conversion,
+    _built_in,
+    _stated,
+    _function_in_sight,
+    _made_object,
+    _computed,
+)
+_OF_WHAT_IS_LOCAL: tuple[_Way, ...] = (_library_function, _built_in, _function_in_sight, _computed)
+
+
+def _last(callee: tree.Name) -> str:
+    """The name without what it is looked up in."""
+    return callee.text.split("::")[-1]
+
+
+# ---- calls that are not understood -----------------------------------------------------------------------------------
+
+
+def _not_understood(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value:
+    """A function, or the call operator of a local object, that may do whatever it likes."""
+    class_operators.note_hidden(ctx, callee.text, expr.lo, scope)
+    found = overloads.functions_named(ctx, _last(callee), callee)
+    fitting = [each for each in found if overloads.takes(each, len(expr.arguments))]
+    inlining.note_returned(ctx, fitting, callee.text, expr.lo)
+    if MACRO_NAME.match(callee.text) and callee.text not in ctx.helpers:
+        _note_macro(ctx, callee)
+    meaning = scope.lookup(callee.text)
+    if not isinstance(meaning, Variable):
+        return unknown_calls.unknown_call(ctx, expr, scope, callee.text)
+    held = ctx.clobber(Var(meaning.index), expr.lo, expr.hi)
+    result = unknown_calls.unknown_call(ctx, expr, scope, callee.text)
+    return ctx.lost_address(held | ctx.points_to.may_point_to(result), call=effects.words(ctx, callee))
+
+
 def unseen_macro(ctx: Context, name: tree.Name, scope: LocalScope) -> None:
     """``SYNC;`` where nothing in sight says what it is: it may do all that a call may."""
     _note_macro(ctx, name)
@@ -170,11 +240,7 @@ def _note_macro(ctx: Context, name: tree.Name) -> None:
     ctx.limits.note(CauseKind.MACRO, ctx.at.line(name.lo), name.text)
 
 
-def _is_type(ctx: Context, callee: tree.Name, scope: LocalScope) -> bool:
-    """Is ``T(x)`` a conversion: to a type parameter, or to a number of a type that is named?"""
-    if callee.text in ctx.at.template_parameters:
-        return callee.text in type_parameters(ctx.at.function.definition)
-    return is_number(type_of.named(callee, scope.constant_scope()))
+# ---- methods ---------------------------------------------------------------------------------------------------------
 
 
 def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope) -> Value | Ref:
@@ -197,19 +263,31 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScop
         if followed is not None:
             return followed
     if isinstance(base, Ref):
-        followed = methods.call_shared(ctx, base, expr, callee, scope)
-        if followed is not None:
-            return followed
-        result = mbarriers.method(ctx, base, expr, callee, scope)
-        if result is None:
-            result = atomic_objects.method_of_place(ctx, base, expr, callee, scope)
-        if result is None:
-            result = _not_followed(ctx, base, callee.base, callee.name, expr, scope)
-        async_copies.waits_for(ctx, expr, callee, base)
-        return result
+        return _method_of_place(ctx, base, expr, callee, scope)
     known = _accessor(ctx, expr, callee, base, scope)
-    if known is not None:
-        return known
+    return _method_not_understood(ctx, base, expr, callee, scope) if known is None else known
+
+
+def _method_of_place(
+    ctx: Context, base: Ref, expr: tree.Call, callee: tree.Member, scope: LocalScope
+) -> Value | Ref:
+    """``place.method(...)`` of an object in shared memory."""
+    followed = methods.call_shared(ctx, base, expr, callee, scope)
+    if followed is not None:
+        return followed
+    result = mbarriers.method(ctx, base, expr, callee, scope)
+    if result is None:
+        result = atomic_objects.method_of_place(ctx, base, expr, callee, scope)
+    if result is None:
+        result = _not_followed(ctx, base, callee.base, callee.name, expr, scope)
+    async_copies.waits_for(ctx, expr, callee, base)
+    return result
+
+
+def _method_not_understood(
+    ctx: Context, base: Value, expr: tree.Call, callee: tree.Member, scope: LocalScope
+) -> Value:
+    """A method that may do whatever it likes with an object, which is not in shared memory."""
     held = ctx.clobber(base, expr.lo, expr.hi)
     ctx.outside.write(base)
     ctx.outside.hand_out(base)

@@ -15,7 +15,7 @@ from smem_lsp.ir.values import (
 from smem_lsp.lowering.body import (
     base_classes,
     class_operators,
-    declarations,
+    declared_types,
     expressions,
     temporaries,
     unknown_calls,
@@ -55,7 +55,7 @@ def cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
     made = temporaries.converted(ctx, expr, scope)
     if made is not None:
         return Var(made.index)
-    if not type_id.pointers and not declarations.is_plain(ctx, type_id, [], scope):
+    if not type_id.pointers and not declared_types.is_plain(ctx, type_id, [], scope):
         arguments = expr.operand.items if isinstance(expr.operand, tree.Braces) else [expr.operand]
         unknown_calls.pass_by_reference(
             ctx, arguments, scope, type_id.words[-1] if type_id.words else "a cast"

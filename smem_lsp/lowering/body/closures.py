@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from smem_lsp.elaborate import special_members
@@ -23,6 +24,7 @@ from smem_lsp.lowering.state.local_scope import (
     BufferName,
     Closure,
     LocalScope,
+    Meaning,
     This,
     Variable,
     View,
@@ -37,12 +39,32 @@ from smem_lsp.syntax import tree
 
 @record
 class _Capture:
-    """One capture of a lambda. ``name``: "" of a default, "this", or what it is called; ``initializer``: the tokens of
-    what it is made from, if it says so."""
+    """One capture of a lambda. ``name``: "this", or what it is called; ``initializer``: the tokens of what it is made
+    from, if it says so."""
 
     name: str
     reference: bool
     initializer: tuple[int, int] | None = None
+
+
+@record
+class _CaptureList:
+    """What stands between the brackets of a lambda. ``each``: but the default, which is "" where there is none;
+    ``spelled``: the names of those that are captured as they are; ``referred``: of all that are bound to references."""
+
+    each: tuple[_Capture, ...]
+    default: str
+    spelled: tuple[str, ...]
+    referred: frozenset[str]
+
+    @property
+    def all_by_reference(self) -> bool:
+        """``[&]``"""
+        return self.default == "&"
+
+    def refers_to(self, name: str) -> bool:
+        """Is what has this name captured by reference, if it is captured?"""
+        return name in self.referred or (self.all_by_reference and name not in self.spelled)
 
 
 def named(ctx: Context, node: tree.Lambda, scope: LocalScope) -> Closure:
@@ -183,70 +205,91 @@ def note_copied(ctx: Context, closure: Closure, at: tree.Expr) -> None:
 def _made(ctx: Context, node: tree.Lambda, scope: LocalScope) -> Closure:
     """A lambda in ``scope``. Without ``[&]`` it would copy an array behind a reference, or not see it at all."""
     texts = ctx.at.body.tokens.texts
-    if node.parameters is not None:
-        first, last = ctx.at.base + node.parameters[0], ctx.at.base + node.parameters[1]
-        if "=" in texts[first:last]:
-            effects.name_buffers(ctx, first, last, scope, Cause(CauseKind.IN_DEFAULT_ARGUMENT))
-            if implicit_calls.are_telling(ctx, texts[first:last]):
-                implicit_calls.note(ctx, Cause(CauseKind.LAMBDA_DEFAULT), node)
+    _note_default_arguments(ctx, node, scope)
     captures = _captures(ctx, node)
-    default = next((each for each in captures if not each.name), None)
     inner = LocalScope(scope)
     lo, hi = ctx.at.base + node.body[0], ctx.at.base + node.body[1]
-    changed = _is_mutable(ctx, node)
-    spelled = dict.fromkeys(each.name for each in captures if each.name and each.initializer is None)
-    by_reference = {each.name for each in captures if each.reference}
+    only_read = not _is_mutable(ctx, node)
     references: set[str] = set()
-    for text in (*spelled, *dict.fromkeys(texts[lo:hi])):
+    for text in (*captures.spelled, *dict.fromkeys(texts[lo:hi])):
         checkpoint()
         meaning = None if _is_member(text, scope) else scope.lookup(text)
-        whole = default is not None and default.reference and text not in spelled
-        if whole or text in by_reference:
-            if meaning is not None and not isinstance(meaning, BufferName):
+        if isinstance(meaning, BufferName):
+            if not captures.all_by_reference:
+                _note_buffer(ctx, meaning.buffer, lo, hi, copied=bool(captures.default))
+        elif captures.refers_to(text):
+            if meaning is not None:
                 references.add(text)
         elif text not in inner.names:
-            if isinstance(meaning, Variable):
-                _copy(ctx, text, meaning, inner, only_read=not changed)
-            elif isinstance(meaning, Closure):
-                inner.names[text] = passed(ctx, meaning, node)
-            elif isinstance(meaning, View) and (default is not None or text in spelled):
-                _copy_referred(ctx, text, meaning, inner, node, only_read=not changed)
-        if isinstance(meaning, BufferName) and not (default is not None and default.reference):
-            _note_buffer(ctx, meaning.buffer, lo, hi, copied=default is not None)
-    for each in captures:
+            if not isinstance(meaning, View) or captures.default or text in captures.spelled:
+                _copy_named(ctx, text, meaning, inner, node, only_read=only_read)
+    for each in captures.each:
         if each.name == "*this":
             _copy_this(ctx, inner, node)
         elif each.initializer is not None:
             if each.reference:
                 references |= set(texts[slice(*each.initializer)])
-            _initialised(ctx, each, inner, only_read=not (changed or each.reference))
-    copies = frozenset(name for name in inner.names if name not in by_reference)
+            _initialised(ctx, each, inner, only_read=only_read and not each.reference)
+    copies = frozenset(name for name in inner.names if name not in captures.referred)
     return Closure(
         node, ctx.at.base, inner, ctx.at.function, copies, frozenset(references), ctx.inlining.instance
     )
 
 
-def _captures(ctx: Context, node: tree.Lambda) -> list[_Capture]:
+def _note_default_arguments(ctx: Context, node: tree.Lambda, scope: LocalScope) -> None:
+    """A default argument of a lambda is not followed."""
+    if node.parameters is None:
+        return
+    lo, hi = ctx.at.base + node.parameters[0], ctx.at.base + node.parameters[1]
+    spelled = ctx.at.body.tokens.texts[lo:hi]
+    if "=" in spelled:
+        effects.name_buffers(ctx, lo, hi, scope, Cause(CauseKind.IN_DEFAULT_ARGUMENT))
+        if implicit_calls.are_telling(ctx, spelled):
+            implicit_calls.note(ctx, Cause(CauseKind.LAMBDA_DEFAULT), node)
+
+
+def _captures(ctx: Context, node: tree.Lambda) -> _CaptureList:
     body = ctx.at.body
     source = Source(body.tokens.kinds, body.tokens.texts, body.ahead.partner, body.symbols)
+    default = ""
     found: list[_Capture] = []
     for lo, hi in split(source, ctx.at.base + node.captures[0], ctx.at.base + node.captures[1]):
         checkpoint()
         texts = source.texts[lo:hi]
-        reference = texts[:1] == ["&"]
-        words = texts[1:] if reference else texts
-        first = lo + reference
-        if words in ([], ["="]):
-            found.append(_Capture("", reference))
-        elif words[:2] == ["*", "this"]:
-            found.append(_Capture("*this", False))
-        elif words[1:2] == ["="]:
-            found.append(_Capture(words[0], reference, (first + 2, hi)))
-        elif words[1:2] in (["{"], ["("]):
-            found.append(_Capture(words[0], reference, (first + 2, hi - 1)))
+        if texts in (["&"], ["="]):
+            default = default or texts[0]
         else:
-            found.append(_Capture(words[0], reference))
-    return found
+            found.append(_capture(texts, lo, hi))
+    spelled = tuple(dict.fromkeys(each.name for each in found if each.initializer is None))
+    referred = frozenset(each.name for each in found if each.reference)
+    return _CaptureList(tuple(found), default, spelled, referred)
+
+
+def _capture(texts: Sequence[str], lo: int, hi: int) -> _Capture:
+    """One capture, which is spelled by the tokens from ``lo`` to ``hi``."""
+    reference = texts[:1] == ["&"]
+    words = texts[1:] if reference else texts
+    first = lo + reference
+    if words[:2] == ["*", "this"]:
+        return _Capture("*this", False)
+    if words[1:2] == ["="]:
+        return _Capture(words[0], reference, (first + 2, hi))
+    if words[1:2] in (["{"], ["("]):
+        return _Capture(words[0], reference, (first + 2, hi - 1))
+    return _Capture(words[0], reference)
+
+
+def _copy_named(
+    ctx: Context, name: str, meaning: Meaning | None, scope: LocalScope, node: tree.Lambda, *, only_read: bool
+) -> None:
+    """What has this name is captured by copy, if it is a variable, a lambda, or what a reference leads to."""
+    match meaning:
+        case Variable():
+            _copy(ctx, name, meaning, scope, only_read=only_read)
+        case Closure():
+            scope.names[name] = passed(ctx, meaning, node)
+        case View():
+            _copy_referred(ctx, name, meaning, scope, node, only_read=only_read)
 
 
 def _is_member(name: str, scope: LocalScope) -> bool:

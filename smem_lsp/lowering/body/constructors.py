@@ -15,7 +15,7 @@ from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Branch, Seq
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.body import (
-    declarations,
+    declared_types,
     expression_types,
     expressions,
     implicit_calls,
@@ -68,7 +68,7 @@ def declare(
 def new(ctx: Context, name: str, record: Record, words: list[str]) -> Variable:
     """A new variable with variables for its members."""
     index = ctx.variables.declare(name)
-    variable = Variable(index, 0, exact=False, plain=False, of_class=declarations.class_name(words))
+    variable = Variable(index, 0, exact=False, plain=False, of_class=declared_types.class_name(words))
     objects.make(ctx, variable, record)
     return variable
 
@@ -103,7 +103,7 @@ def given(
     held = None if made is None else ctx.variables.objects.get(made.index)
     if made is not None and held is not None and held.record == record:
         lifetimes.elide(ctx, made)
-        return replace(made, of_class=declarations.class_name(words))
+        return replace(made, of_class=declared_types.class_name(words))
     variable = new(ctx, name, record, words)
     _take(ctx, variable, record, value, expr, scope)
     return variable

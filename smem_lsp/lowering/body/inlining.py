@@ -7,20 +7,13 @@ loop that runs once; out of an inner loop it sets a flag that leaves the outer o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 
 from smem_lsp.elaborate import operators
-from smem_lsp.elaborate.addressed_functions import named, wanted
-from smem_lsp.elaborate.initializers import parameter_list
 from smem_lsp.elaborate.returned_types import (
     result_mark,
-    returned_by_function,
     returned_by_lambda,
-    returns_reference,
 )
-from smem_lsp.elaborate.signatures import Signature
-from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import (
     Access,
@@ -35,44 +28,32 @@ from smem_lsp.ir.nodes import (
     Remote,
     Seq,
 )
-from smem_lsp.ir.values import Const, Operator, Value, Var, operation
+from smem_lsp.ir.values import Operator, Value, Var, operation
 from smem_lsp.lowering.body import (
-    base_classes,
-    class_operators,
     closures,
-    conditionals,
     constructors,
-    declarations,
-    expression_types,
     expressions,
     forward_jumps,
-    function_values,
     header_arrays,
-    implicit_calls,
     lifetimes,
     namespace_arrays,
-    objects,
+    parameter_binding,
+    returned_values,
     statements,
-    stored_targets,
-    temporaries,
     unknown_calls,
-    value_categories,
 )
 from smem_lsp.lowering.callees import library_names, outward, overloads
 from smem_lsp.lowering.callees.overloads import Callee, Parameter
 from smem_lsp.lowering.callees.telling_functions import reaches
-from smem_lsp.lowering.library import cooperative_groups
 from smem_lsp.lowering.library.copy_groups import Wait
-from smem_lsp.lowering.state import conversions, effects
-from smem_lsp.lowering.state.context import Context, Outcome
+from smem_lsp.lowering.state import conversions
+from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import (
     Address,
-    Around,
     Boundary,
     BufferName,
     Closure,
     Group,
-    GroupKind,
     LambdaType,
     LocalScope,
     This,
@@ -80,20 +61,13 @@ from smem_lsp.lowering.state.local_scope import (
     View,
 )
 from smem_lsp.lowering.state.places import Ref, join
-from smem_lsp.lowering.state.template_header import template_parameters
-from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import ClassDecl
-from smem_lsp.semantics.deduction import bind_call
-from smem_lsp.semantics.entities import Argument, TypedConstant
-from smem_lsp.semantics.evaluate import evaluate
-from smem_lsp.semantics.function_scope import parameters_of
-from smem_lsp.semantics.local_declarations import declare_parameters
+from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.sizes import is_plain_type
-from smem_lsp.semantics.types import Enum, Pointer, Record, Reference, Scalar, Type, plain_type
+from smem_lsp.semantics.types import Type
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.parse import Body, Function
+from smem_lsp.syntax.parse import Function
 
 MAX_DEPTH = 8
 MAX_POINTS = 20_000  # of a kernel: beyond it calls are not followed any more
@@ -122,13 +96,23 @@ def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalS
         ctx.limits.note(CauseKind.UNREAD_LAMBDA, ctx.at.line(expr.lo))
         return result
     inner = LocalScope(closure.scope, boundary=Boundary.FUNCTION)
-    bind(ctx, parameters, expr, scope, inner)
+    parameter_binding.bind(ctx, parameters, expr, scope, inner)
     listed = None if node.parameters is None else (base + node.parameters[0], base + node.parameters[1])
     kind = returned_by_lambda(own, listed, lo, inner.constant_scope())
     by_category = kind is None and listed is not None and "decltype" in own.tokens.texts[listed[1] : lo]
     block = own.block(lo, hi)
     with ctx.lambda_instance(closure, generic):
         return body(ctx, closure.function, block, inner, expr, kind, by_category=by_category)
+
+
+def _lambda_parameters(ctx: Context, closure: Closure) -> list[Parameter] | None:
+    if closure.node.parameters is None:
+        return []
+    lo, hi = closure.node.parameters
+    parsed = ctx.at.body.chunk("parameters", (closure.base + lo, closure.base + hi))
+    if not isinstance(parsed, list):
+        return None
+    return [Parameter(declaration) for declaration in parsed]
 
 
 def inline_function(
@@ -221,7 +205,7 @@ def inline(
 ) -> Value | Ref | None:
     """The body of one function; None when the call does not fit it."""
     function = callee.function
-    bound = template_arguments(ctx, function, name, expr, scope, callee.arguments)
+    bound = parameter_binding.template_arguments(ctx, function, name, expr, scope, callee.arguments)
     parameters = overloads.parameters_of(function)
     if bound is None or parameters is None:
         return None
@@ -231,7 +215,7 @@ def inline(
         around=namespace_arrays.around(ctx, constants),
         boundary=Boundary.FUNCTION,
     )
-    bind(ctx, parameters, expr, scope, inner, function)
+    parameter_binding.bind(ctx, parameters, expr, scope, inner, function)
     ctx.inlining.done[function.island.head] = function
     header_arrays.note_followed(ctx, name, function, bound)
     ctx.inlining.members.append((function.definition, callee.around))
@@ -287,95 +271,6 @@ def _has_static_array(ctx: Context, function: Function) -> bool:
     return False
 
 
-def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
-    """``return expr;`` of a body that is inlined."""
-    outcome = ctx.inlining.outcomes[-1]
-    if outcome.by_category:
-        outcome.by_category, outcome.reference = False, _is_reference(ctx, expr, scope)
-    if outcome.deduced and not (outcome.reference or outcome.pointer or outcome.values or outcome.refs):
-        if outcome.record is None:
-            _return_object(ctx, outcome, objects.followed(expression_types.of(ctx, expr, scope)))
-    if outcome.deduced and not (outcome.reference or outcome.pointer):
-        closure = closures.held(ctx, expr, scope)
-        if closure is not None:
-            _return_closure(ctx, outcome, closure, scope)
-            return
-    if outcome.record is not None:
-        outcome.values += 1
-        constructors.returned(ctx, constructors.unnamed(outcome.variable), outcome.record, expr, scope)
-        return
-    named = effects.designated(ctx, expr, scope) if outcome.reference else None
-    if named is not None and (named.index in ctx.variables.objects or _is_number(named)):
-        outcome.values += 1
-        if named.index not in ctx.variables.objects:
-            ctx.inlining.referred[named.index] = named
-        outcome.objects.append(named.index)
-        ctx.assign(outcome.variable, Var(named.index))
-        return
-    result: Value | Ref
-    if outcome.pointer:
-        result = expressions.address(ctx, expr, scope)
-    else:
-        if outcome.number:
-            result = class_operators.as_number(ctx, expr, scope, kind=outcome.type)
-        else:
-            result = expressions.operand(ctx, expr, scope)
-        if outcome.deduced and not outcome.reference:
-            closure = closures.taken(ctx, result)
-            if closure is not None:
-                _return_closure(ctx, outcome, closures.without_expression(ctx, closure), scope)
-                return
-        if outcome.reference:
-            conditionals.note_place(ctx, result, expr, scope)
-        else:
-            result = effects.assigned(effects.load(ctx, result, expr), outcome.type)
-            if not isinstance(result, Ref):
-                result = conversions.assigned(result, expr, outcome.type, scope)
-    if isinstance(result, Ref):
-        outcome.refs.append(ctx.frozen(base_classes.converted(ctx, result, outcome.type, expr)))
-    else:
-        outcome.values += 1
-        bound = declarations.bound_to(ctx, result) if outcome.reference else None
-        if bound is not None:
-            outcome.bound.append(bound)
-            ctx.inlining.references.add(outcome.variable)
-        ctx.assign(outcome.variable, result)
-
-
-def _return_closure(ctx: Context, outcome: Outcome, closure: Closure, scope: LocalScope) -> None:
-    """A lambda is returned by value. What it refers to must live on."""
-    outcome.values += 1
-    ctx.assign(outcome.variable, ctx.out.fresh())
-    if ctx.out.depth != outcome.depth or closures.dangles(closure, scope):
-        closures.give_up(ctx, closure)
-    else:
-        outcome.closures.append(closure)
-
-
-def _is_number(variable: Variable) -> bool:
-    """Is it a number that a thread has for itself, and no reference to another place?"""
-    whole = variable.plain and not variable.array and variable.bound is None and not variable.constant
-    return whole and isinstance(variable.type, Scalar | Enum)
-
-
-def _is_reference(ctx: Context, expr: tree.Expr, scope: LocalScope) -> bool:
-    """Does ``decltype(auto)`` make a reference of what is returned ([dcl.type.decltype])? A name alone has the type
-    that it is declared with."""
-    at, texts = ctx.at.base + expr.lo, ctx.at.body.tokens.texts
-    if isinstance(expr, tree.Name) and texts[at - 1] != "(":
-        parameters = overloads.parameters_of(ctx.at.function) or ()
-        named = [each for each in parameters if each.name == expr.text]
-        known = scope.constant_scope().bound.get(expr.text)
-        if isinstance(known, TypedConstant) and isinstance(known.type, Reference):
-            return True
-        return named[0].reference if named else isinstance(scope.lookup(expr.text), View)
-    category = value_categories.given(ctx, expr, scope).category
-    if category is None:
-        what = Cause(CauseKind.RETURNS_REFERENCE, names=(called_name(ctx.at.function),))
-        implicit_calls.note(ctx, what, expr)
-    return category in (Category.LVALUE, Category.XVALUE)
-
-
 # ---- which calls -----------------------------------------------------------------------------------------------------
 
 
@@ -422,427 +317,6 @@ def is_shared(ctx: Context, argument: tree.Expr, scope: LocalScope) -> bool:
     return False
 
 
-# ---- parameters ------------------------------------------------------------------------------------------------------
-
-
-def _lambda_parameters(ctx: Context, closure: Closure) -> list[Parameter] | None:
-    if closure.node.parameters is None:
-        return []
-    lo, hi = closure.node.parameters
-    parsed = ctx.at.body.chunk("parameters", (closure.base + lo, closure.base + hi))
-    if not isinstance(parsed, list):
-        return None
-    return [Parameter(declaration) for declaration in parsed]
-
-
-def template_arguments(
-    ctx: Context,
-    function: Function,
-    callee: tree.Name,
-    expr: tree.Call,
-    scope: LocalScope,
-    handed: Sequence[Argument] | None = None,
-) -> dict[str, Argument] | None:
-    """What the template parameters of a function are in this call, by name; None: the call does not fit. ``handed``:
-    explicit arguments that the call does not spell."""
-    parameters = parameters_of(function)
-    if not parameters:
-        return {}
-    constants = scope.constant_scope()
-    spelled = callee.arguments[-1] if callee.arguments else None
-    if spelled and any(isinstance(each, tree.Opaque) for each in spelled):  # an expanded pack
-        return dict.fromkeys(parameter.name for parameter in parameters)
-    explicit = [constants.argument(each) for each in spelled or ()] if handed is None else handed
-    given = [_argument_type(ctx, argument, scope) for argument in expr.arguments]
-    bound = bind_call(function, explicit, given, ctx.around.file_constants)
-    if bound is None:
-        return None
-    found = {p.name: a for p, a in zip(parameters, bound) if p.name}
-    spelled_names = {p.name for p, _ in zip(parameters, explicit)}
-    for parameter, argument in zip(overloads.parameters_of(function) or (), expr.arguments):
-        if overloads.takes_freely(parameter, function) and parameter.words[0] not in spelled_names:
-            _deduce_freely(ctx, found, parameter.words[0], argument, scope)
-    return found
-
-
-def _argument_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type | None:
-    kind = overloads.argument_type(ctx, argument, scope)
-    return expression_types.of(ctx, argument, scope) if kind is None else kind
-
-
-def _deduce_freely(
-    ctx: Context, found: dict[str, Argument], name: str, argument: tree.Expr, scope: LocalScope
-) -> None:
-    """The argument of ``T&&`` is a reference where it is an lvalue ([temp.deduct.call]/3)."""
-    kind = found.get(name)
-    category = value_categories.given(ctx, argument, scope).category
-    if category is Category.LVALUE and isinstance(kind, Type):
-        found[name] = Reference(kind)
-    elif category is None:
-        found[name] = None
-
-
-def bind(
-    ctx: Context,
-    parameters: Sequence[Parameter],
-    expr: tree.Call,
-    scope: LocalScope,
-    inner: LocalScope,
-    function: Function | None = None,
-) -> None:
-    """Bind the parameters of a body in ``inner`` to the arguments of a call."""
-    declarations_of = [p.declaration for p in parameters if p.declaration is not None]
-    declare_parameters(declarations_of, inner.declare_constants())
-    for number, argument in enumerate(expr.arguments):
-        parameter = parameters[number] if number < len(parameters) else Parameter()
-        _bind_one(ctx, _typed(ctx, parameter, argument, scope, inner), argument, scope, inner, function)
-    for parameter in parameters[len(expr.arguments) :]:
-        _bind_default(ctx, parameter, inner, function)
-
-
-def _typed(
-    ctx: Context, parameter: Parameter, argument: tree.Expr, scope: LocalScope, inner: LocalScope
-) -> Parameter:
-    """A parameter with the type that it has in this call: ``auto x`` that of a number that it gets, and ``T x`` is a
-    reference where ``T`` is one."""
-    constants, declarator = inner.constant_scope(), parameter.declarator
-    known = constants.bound.get(parameter.name)
-    if declarator is None or not isinstance(known, TypedConstant):
-        return parameter
-    if known.type is None and "auto" in parameter.words and "*" not in parameter.pointers:
-        kind = plain_type(_argument_type(ctx, argument, scope))
-        if isinstance(kind, Scalar | Enum):
-            constants.declare(parameter.name, TypedConstant(kind))
-    if not isinstance(known.type, Reference) or parameter.reference or parameter.declaration is None:
-        return parameter
-    declarator = replace(declarator, pointers=[*declarator.pointers, "&"])
-    return replace(parameter, declaration=replace(parameter.declaration, declarators=[declarator]))
-
-
-def _bind_one(
-    ctx: Context,
-    parameter: Parameter,
-    argument: tree.Expr,
-    scope: LocalScope,
-    inner: LocalScope,
-    function: Function | None,
-) -> None:
-    """One parameter gets its argument."""
-    if _bind_handle(ctx, parameter, argument, scope, inner, function):
-        return
-    if _bind_object(ctx, parameter, argument, scope, inner, function):
-        return
-    if not parameter.reference and not _is_plain(ctx, parameter, function, inner):
-        made = _made(ctx, parameter, argument, scope, inner)
-        if parameter.name:
-            _new_parameter(ctx, parameter, inner, made, function)
-        return
-    reference = parameter.reference and not (
-        parameter.declarator is not None
-        and declarations.makes_temporary(ctx, parameter.declarator, inner, argument, scope)
-    )
-    if parameter.pointer and not reference:
-        result = expressions.address(ctx, argument, scope)
-    else:
-        if reference or _is_deduced(parameter, function):
-            result = expressions.operand(ctx, argument, scope)
-            closure = closures.taken(ctx, result)
-            if closure is not None:
-                if parameter.name:
-                    inner.names[parameter.name] = closure
-                return
-            if reference and "const" not in parameter.words:
-                conditionals.note_place(ctx, result, argument, scope)
-            if not reference and isinstance(result, Var) and result.index in ctx.variables.objects:
-                if lifetimes.is_made_by(
-                    ctx, result.index, argument
-                ):  # it is this very object ([class.copy.elision])
-                    inner.names[parameter.name] = constructors.unnamed(result.index)
-                    return
-        else:
-            kind = None
-            if parameter.declarator is not None:
-                kind = declarations.number_type(parameter.declarator, inner)
-            result = class_operators.as_number(ctx, argument, scope, kind=kind)
-    if isinstance(result, Ref) and parameter.declaration is not None and parameter.declarator is not None:
-        wanted = type_of.variable_type(parameter.declaration, parameter.declarator, inner.constant_scope())
-        result = base_classes.converted(ctx, result, wanted, argument)
-    if reference and isinstance(result, Ref) and not result.pointer:
-        if parameter.name:
-            inner.names[parameter.name] = View(ctx.frozen(result))
-        return
-    if reference and isinstance(result, Var) and result.index in ctx.variables.objects:
-        if parameter.name and parameter.declaration is not None:
-            inner.names[parameter.name] = _seen(ctx, constructors.unnamed(result.index), parameter, inner)
-        return
-    meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
-    if isinstance(result, Var) and not isinstance(argument, tree.Name):
-        meaning = ctx.inlining.referred.get(result.index)
-    if reference and isinstance(meaning, Variable):
-        inner.names[parameter.name] = _seen(ctx, meaning, parameter, inner)  # another name for it
-        return
-    bound = None
-    if reference:
-        assert not isinstance(result, Ref) or result.pointer
-        if not isinstance(result, Ref):
-            bound = declarations.bound_to(ctx, result, argument)
-        if "volatile" in parameter.words:
-            ctx.outside.signal()
-        stored_targets.forget_target(ctx, argument, scope)
-    copied = _is_deduced(parameter, function)
-    result = effects.load(ctx, result, argument, pointer=parameter.pointer, copied=copied)
-    kind = None
-    if parameter.declarator is not None and not parameter.pointer:
-        kind = declarations.number_type(parameter.declarator, inner)
-    result = effects.assigned(result, kind)
-    if not parameter.name:
-        return
-    if (
-        reference
-        and isinstance(result, Ref)
-        and not isinstance(argument, (tree.Call, tree.Cast, tree.Unary, tree.Binary))
-    ):
-        ctx.escape(result, argument.lo, Cause(CauseKind.BOUND, names=(parameter.name,)))
-    if not isinstance(result, Ref) and parameter.declarator is not None:
-        result = conversions.assigned(result, argument, kind, scope)
-    _new_parameter(ctx, parameter, inner, result, function, bound)
-
-
-def _is_deduced(parameter: Parameter, function: Function | None) -> bool:
-    """Has a parameter the type of its argument: ``auto x``, ``T x``?"""
-    own = frozenset[str]() if function is None else template_parameters(function)
-    return not parameter.pointers and not own.union(("auto",)).isdisjoint(parameter.words)
-
-
-def _made(
-    ctx: Context, parameter: Parameter, argument: tree.Expr, scope: LocalScope, inner: LocalScope
-) -> Value:
-    """An object that is passed by value: a copy, or what a constructor makes of the argument."""
-    declaration, declarator = parameter.declaration, parameter.declarator
-    if declaration is not None and declarator is not None:
-        if declarations.is_copied(ctx, declaration, declarator, inner, argument, scope):
-            return expressions.copied(ctx, argument, scope)
-    unknown_calls.pass_by_reference(ctx, [argument], scope, "a constructor")
-    return ctx.out.fresh()
-
-
-def _bind_object(
-    ctx: Context,
-    parameter: Parameter,
-    argument: tree.Expr,
-    scope: LocalScope,
-    inner: LocalScope,
-    function: Function | None,
-) -> bool:
-    """An object whose members are followed, or the address of a local variable, is handed on."""
-    stars = [pointer for pointer in parameter.pointers if pointer in ("*", "&", "&&")]
-    if parameter.declarator is None or ("*" in stars and (function is None or not parameter.name)):
-        return False
-    if stars in (["*"], ["*", "*"]):
-        pointed = objects.address_of(ctx, argument, scope)
-        if pointed is None or not keeps_address(ctx.body_with(parameter.name, function), parameter.name):
-            return False
-        inner.names[parameter.name] = Address(_seen(ctx, pointed, parameter, inner))
-        return True
-    given = effects.designated(ctx, argument, scope)
-    known = None if given is None else ctx.variables.objects.get(given.index)
-    if parameter.reference:
-        if given is None and stars in (["&"], ["&&"]):
-            given = _made_for_reference(ctx, parameter, argument, scope, inner)
-            known = None if given is None else ctx.variables.objects.get(given.index)
-        if given is not None and known is not None and parameter.name:
-            inner.names[parameter.name] = _seen(ctx, given, parameter, inner)
-        return known is not None
-    assert parameter.declaration is not None and parameter.declarator is not None
-    record = objects.record_of(parameter.declaration, parameter.declarator, inner.constant_scope())
-    if parameter.words == ["auto"] and not parameter.pointers:
-        record = objects.followed(expression_types.of(ctx, argument, scope))
-        if record is not None and parameter.name:
-            inner.declare_constants().declare(parameter.name, TypedConstant(record))
-    if record is None:
-        return False
-    if given is not None and known is not None and known.record == record:
-        made = constructors.copied(ctx, given, parameter.name, argument, scope)
-    else:
-        made = constructors.new(ctx, parameter.name, record, parameter.words)
-        constructors.give(ctx, made, record, argument, scope)
-    lifetimes.begin_temporary(ctx, made, record, argument)
-    if parameter.name:
-        inner.names[parameter.name] = replace(made, only_read="const" in parameter.words)
-    return True
-
-
-def _made_for_reference(
-    ctx: Context, parameter: Parameter, argument: tree.Expr, scope: LocalScope, inner: LocalScope
-) -> Variable | None:
-    """The object that a reference is bound to because the argument makes it, or is converted to it ([dcl.init.ref]/5);
-    None: neither."""
-    assert parameter.declaration is not None and parameter.declarator is not None
-    made = temporaries.temporary(ctx, argument, scope)
-    if made is not None:
-        return made
-    kind = type_of.variable_type(parameter.declaration, parameter.declarator, inner.constant_scope())
-    return temporaries.for_reference(ctx, kind, argument, scope)
-
-
-def _seen(ctx: Context, variable: Variable, parameter: Parameter, inner: LocalScope) -> Variable:
-    """A variable as its parameter sees it."""
-    assert parameter.declaration is not None and parameter.declarator is not None
-    declaration, declarator = parameter.declaration, parameter.declarator
-    return objects.as_declared(ctx, variable, declaration, declarator, inner.constant_scope())
-
-
-def keeps_address(body: Body, name: str) -> bool:
-    """Does a parameter keep the address that it gets?"""
-    kinds, texts = body.tokens.kinds, body.tokens.texts
-    for i, text in enumerate(texts):
-        if text != name or kinds[i] != "NAME" or kinds[i - 1 : i] == ["DOT"]:
-            continue
-        before, after = texts[i - 1 : i], texts[i + 1 : i + 2]
-        if before in (["++"], ["--"], ["&"]) or after in (["++"], ["--"]):
-            return False
-        if before != ["*"] and after in (["="], ["+="], ["-="]):
-            return False
-    return True
-
-
-def _pointed_function(parameter: Parameter, function: Function | None, inner: LocalScope) -> Signature | None:
-    """The signature that a parameter ``int (*f)(int)`` wants; None: not known."""
-    declarator, constants = parameter.declarator, inner.constant_scope()
-    if declarator is None or function is None:
-        return None
-    if not declarator.function:
-        return named(parameter.words[-1], constants) if len(parameter.names) == 1 else None
-    tokens, where = function.definition.parameters, (declarator.lo, declarator.hi)
-    return wanted(tokens.kinds, tokens.texts, where, function.symbols, constants)
-
-
-def _bind_handle(
-    ctx: Context,
-    parameter: Parameter,
-    argument: tree.Expr,
-    scope: LocalScope,
-    inner: LocalScope,
-    function: Function | None,
-) -> bool:
-    """A lambda or a cooperative group that is handed on."""
-    if isinstance(argument, tree.Lambda):
-        closure = closures.unnamed(ctx, argument, scope)
-        if parameter.name:
-            inner.names[parameter.name] = closure
-        return True
-    if isinstance(argument, tree.Name):
-        meaning = scope.lookup(argument.text)
-        if isinstance(meaning, Closure):
-            given = meaning if parameter.reference else closures.passed(ctx, meaning, argument)
-            if parameter.name:
-                inner.names[parameter.name] = given
-            return True
-    known = function_values.bound(ctx, argument, scope, _pointed_function(parameter, function, inner))
-    if known is not None and parameter.name and function is not None:
-        if function_values.stays(ctx.body_with(parameter.name, function), parameter.name):
-            inner.names[parameter.name] = known
-            return True
-    group = cooperative_groups.handle(ctx, argument, scope)
-    if group is not None and parameter.name:
-        tokens = ctx.body_with(parameter.name, function).tokens
-        steady = cooperative_groups.keeps_threads(parameter.words, parameter.name, tokens)
-        inner.names[parameter.name] = group if steady else Group(GroupKind.OTHER)
-    return group is not None
-
-
-def _is_plain(ctx: Context, parameter: Parameter, function: Function | None, inner: LocalScope) -> bool:
-    """Is the argument just copied? A parameter of class type has a constructor that may do anything with it."""
-    if parameter.declarator is None or (function is None and "auto" in parameter.words):
-        return True
-    with nullcontext() if function is None else ctx.at.within(function):
-        pointers = parameter.declarator.pointers
-        # what the class binds is seen in the body, what the call binds where it stands
-        return any(declarations.is_plain(ctx, parameter, pointers, scope) for scope in (inner, None))
-
-
-def _new_parameter(
-    ctx: Context,
-    parameter: Parameter,
-    inner: LocalScope,
-    result: Value | Ref,
-    function: Function | None,
-    bound: int | None = None,
-) -> None:
-    declarator = parameter.declarator
-    assert declarator is not None
-    kind: Type | None = None
-    element: int | None = None
-    shape: tuple[int | None, ...] = ()
-    if function is not None:
-        kind, element, shape = declarations.pointee(
-            parameter.words, parameter.names, declarator, inner.constant_scope(), parameter=True
-        )
-    variable = ctx.variables.declare(parameter.name)
-    number = declarations.number_type(declarator, inner)
-    if not parameter.pointer:
-        ctx.variables.readings[variable] = conversions.reading_of(number)
-    plain = not isinstance(result, Ref) or result.pointer
-    if not declarator.pointers and is_plain_type(parameter.words, parameter.names, inner.constant_scope()):
-        ctx.variables.numbers_only.add(variable)
-    of_class = "" if "*" in declarator.pointers else declarations.class_name(parameter.words)
-    constant = declarations.is_constant(parameter.words, declarator.pointers)
-    inner.names[parameter.name] = Variable(
-        variable,
-        exact=conversions.keeps_integers(number),
-        plain=plain,
-        element=element,
-        shape=shape,
-        constant=constant,
-        kind=kind,
-        of_class=of_class,
-        own=parameter.declaration is not None
-        and function is not None
-        and declarations.is_own(parameter.declaration, declarator, inner.constant_scope(), parameter=True),
-        bound=bound,
-        only_read=parameter.reference and "const" in parameter.words and "*" not in parameter.pointers,
-        type=number,
-    )
-    if isinstance(result, Ref):
-        ctx.alias(variable, result)
-    else:
-        ctx.assign(variable, result)
-
-
-def _bind_default(ctx: Context, parameter: Parameter, inner: LocalScope, function: Function | None) -> None:
-    """A parameter without an argument: its default is evaluated at each call ([dcl.fct.default])."""
-    initializer = None if parameter.declarator is None else parameter.declarator.initializer
-    if initializer is None or function is None:
-        if parameter.name:
-            _new_parameter(ctx, parameter, inner, ctx.out.fresh(), function)
-        return
-    number = evaluate(initializer, inner.constant_scope())
-    assert parameter.declaration is not None and parameter.declarator is not None
-    kind = type_of.variable_type(parameter.declaration, parameter.declarator, inner.constant_scope())
-    plain = not isinstance(plain_type(kind), Record)
-    if plain and (number is not None or isinstance(initializer, tree.Number | tree.String)):
-        if parameter.name:
-            _new_parameter(ctx, parameter, inner, _constant_default(ctx, parameter, number, inner), function)
-        return
-    around = LocalScope(constants=inner.constant_scope().parent, around=_around(inner))
-    with ctx.at.within(parameter_list(function)):
-        _bind_one(ctx, parameter, initializer, around, inner, function)
-
-
-def _constant_default(ctx: Context, parameter: Parameter, number: int | None, inner: LocalScope) -> Value:
-    """A default argument that is a constant, ``number``, or a literal whose value does not count."""
-    if number is None:
-        return ctx.out.fresh(uniform=True)
-    assert parameter.declarator is not None and parameter.declarator.initializer is not None
-    kind = declarations.declared_type(parameter.declarator, inner)
-    return conversions.assigned(Const(number), parameter.declarator.initializer, kind, inner)
-
-
-def _around(scope: LocalScope) -> Around | None:
-    """What names mean in it that no block declares."""
-    return next((each.around for each in scope.outwards() if each.around is not None), None)
-
-
 # ---- bodies ----------------------------------------------------------------------------------------------------------
 
 
@@ -864,10 +338,10 @@ def body(
     ctx.out.reserve(2)  # for flags
     of_lambda = block is not ctx.at.body_of(function).statements
     if of_lambda:
-        outcome = _outcome_of_lambda(ctx, kind)
+        outcome = returned_values.outcome_of_lambda(ctx, kind)
         outcome.by_category = by_category
     else:
-        outcome = _outcome(ctx, function, inner.constant_scope())
+        outcome = returned_values.outcome_of_function(ctx, function, inner.constant_scope())
     ctx.inlining.depth += 1
     ctx.inlining.outcomes.append(outcome)
     labels, ctx.inlining.labels = ctx.inlining.labels, ()
@@ -896,37 +370,6 @@ def body(
         return Var(outcome.variable) if outcome.values else ctx.out.fresh()
     known = join(outcome.refs)
     return known if not outcome.values else known.moved(None)
-
-
-def _outcome(ctx: Context, function: Function, constants: Scope) -> Outcome:
-    """``constants``: with the template arguments of this call."""
-    kind, reference = returned_by_function(function, constants), returns_reference(function, constants)
-    pointer = isinstance(kind, Pointer) if kind is not None else result_mark(function) == "STAR"
-    outcome = Outcome(ctx.variables.declare("result"), reference is True, pointer, type=kind)
-    outcome.deduced = (
-        kind is None and "auto" in function.head.texts[: function.island.name - function.island.head]
-    )
-    outcome.by_category = reference is None
-    if not outcome.reference:
-        _return_object(ctx, outcome, objects.followed(kind))
-    return outcome
-
-
-def _outcome_of_lambda(ctx: Context, kind: Type | None) -> Outcome:
-    """``kind``: the type that stands behind ``->``; None: it is deduced, or not known."""
-    reference, pointer = isinstance(kind, Reference), isinstance(kind, Pointer)
-    outcome = Outcome(ctx.variables.declare("result"), reference, pointer, type=kind)
-    outcome.deduced = kind is None
-    if not reference:
-        _return_object(ctx, outcome, objects.followed(kind))
-    return outcome
-
-
-def _return_object(ctx: Context, outcome: Outcome, record: Record | None) -> None:
-    """What is returned is an object of this class, whose members are followed."""
-    if record is not None:
-        outcome.record = record
-        objects.make(ctx, constructors.unnamed(outcome.variable), record)
 
 
 def called_name(function: Function) -> str:

@@ -18,6 +18,7 @@ from smem_lsp.lowering.body import (
     namespace_arrays,
     objects,
     open_instances,
+    parameter_binding,
     temporaries,
     unknown_calls,
 )
@@ -234,7 +235,7 @@ def run(
     if callee.arguments:
         spelled = name.arguments[-1] if name.arguments else None
         handed = (*callee.arguments, *(constants.argument(each) for each in spelled or ()))
-    bound = inlining.template_arguments(ctx, function, name, expr, scope, handed)
+    bound = parameter_binding.template_arguments(ctx, function, name, expr, scope, handed)
     if bound is None:
         return None
     if isinstance(target, Ref):
@@ -244,7 +245,7 @@ def run(
     outer.constants = callee.scope(ctx, bound)
     outer.around = namespace_arrays.around(ctx, outer.constants)
     inner = LocalScope(outer, constants=outer.constants.child(), boundary=Boundary.FUNCTION)
-    inlining.bind(ctx, parameters, expr, scope, inner, function)
+    parameter_binding.bind(ctx, parameters, expr, scope, inner, function)
     ctx.inlining.done[function.island.head] = function
     with ctx.instance_of(function, {**inlining.of_lambdas(bound, parameters, inner), "this": method.record}):
         if before is not None:

@@ -16,7 +16,7 @@ from smem_lsp.elaborate.out_of_line import defined_outside, specializations
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.ir.values import Var
-from smem_lsp.lowering.body import declarations, members
+from smem_lsp.lowering.body import declared_types, members
 from smem_lsp.lowering.body.class_parts import Field, Method
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state import conversions
@@ -189,7 +189,7 @@ def make(ctx: Context, variable: Variable, record: Record, depth: int = 0) -> No
 
 def _member(field: Field, index: int) -> Variable:
     words, declarator = field.declaration.words, field.declarator
-    kind, element, shape = declarations.pointee(words, field.declaration.names, declarator, field.home)
+    kind, element, shape = declared_types.pointee(words, field.declaration.names, declarator, field.home)
     own = plain_type(field.type)
     bits = declarator.width is not None
     number = record_layout.bits_of(own, declarator, field.home) if bits else own
@@ -201,7 +201,7 @@ def _member(field: Field, index: int) -> Variable:
         element=element,
         shape=shape,
         kind=kind,
-        of_class="" if field.indirect else declarations.class_name(words),
+        of_class="" if field.indirect else declared_types.class_name(words),
         type=number if isinstance(number, Scalar | Enum) else None,
         only_read="const" in words and not declarator.pointers,
     )

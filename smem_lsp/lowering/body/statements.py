@@ -28,14 +28,15 @@ from smem_lsp.ir.values import Const, Op, Operator, Sym, Value, Var, operation
 from smem_lsp.lowering.body import (
     backward_jumps,
     declarations,
+    declared_types,
     expressions,
     forward_jumps,
     handed_memory,
     header_arrays,
-    inlining,
     lifetimes,
     objects,
     range_loops,
+    returned_values,
     switches,
 )
 from smem_lsp.lowering.library import inline_ptx
@@ -569,7 +570,7 @@ def _jump(ctx: Context, node: tree.JumpStatement, scope: LocalScope, around: Spa
             else:
                 with lifetimes.full_expression(ctx):
                     if node.kind == "return" and ctx.inlining.outcomes:
-                        inlining.returned(ctx, expr, scope)
+                        returned_values.returned(ctx, expr, scope)
                     else:
                         expressions.value(ctx, expr, scope)
             _guessed(ctx, node.chunk, scope)
@@ -602,9 +603,9 @@ def lower_parameters(ctx: Context, scope: LocalScope) -> None:
             if not declarator.name:
                 continue
             variable = ctx.variables.declare(declarator.name)
-            constant = declarations.is_constant(declaration.words, declarator.pointers)
-            of_class = "" if "*" in declarator.pointers else declarations.class_name(declaration.words)
-            number = declarations.declared_type(declarator, scope)
+            constant = declared_types.is_constant(declaration.words, declarator.pointers)
+            of_class = "" if "*" in declarator.pointers else declared_types.class_name(declaration.words)
+            number = declared_types.declared_type(declarator, scope)
             ctx.variables.readings[variable] = conversions.reading_of(number)
             scope.names[declarator.name] = Variable(variable, constant=constant, of_class=of_class)
             ctx.local_names[declarator.name] = -1

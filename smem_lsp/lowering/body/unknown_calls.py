@@ -203,61 +203,80 @@ def pass_by_reference(
         if isinstance(argument, tree.Braces):
             reached |= pass_by_reference(ctx, argument.items, scope, name)
             continue
+        how = _UNSEEN if taken is None else taken[number]
         cuda_pipeline.hand_over(ctx, argument, scope)
         result = expressions.operand(ctx, argument, scope)
-        by_reference = taken is None or taken[number].reference
-        if by_reference:
+        if how.reference:
             lend(ctx, argument, scope)
         if isinstance(result, Ref):
-            loaded = result if by_reference and not result.shape else effects.load(ctx, result, argument)
-            if not isinstance(loaded, Ref):
-                continue
-            if loaded.pointer:
-                bulk_copies.align(ctx, loaded, name)
-            if loaded.pointer and taken is not None and not taken[number].keeps:
-                kind = AccessKind.READ if taken[number].reads else AccessKind.UPDATE
-                plain = kind is AccessKind.UPDATE  # of which nobody knows that it is atomic
-                ctx.access(loaded.lost().place(), kind, argument.lo, argument.hi, plain=plain)
-                continue
-            if loaded.pointer:
-                ctx.access(loaded.lost().place(), AccessKind.UPDATE, argument.lo, argument.hi)
-                ctx.escape(loaded, argument.lo, Cause(CauseKind.ARGUMENT, names=(name,)))
-            elif passed and _is_element(ctx, loaded):
-                _lend_element(ctx, loaded, argument, name)
-                continue
-            else:
-                ctx.access(loaded, AccessKind.UPDATE, argument.lo, argument.hi)
-                line = ctx.at.line(argument.lo)
-                ctx.buffers.pin(loaded.bases, CauseKind.PASSED, line, name, within=loaded.within)
-                for buffer in sorted(loaded.bases):
-                    names = ctx.buffers[buffer].name, name
-                    ctx.limits.note(CauseKind.BY_REFERENCE, line, *names, accesses=1)
-            reached |= loaded.bases
+            reached |= _pass_place(ctx, result, argument, name, how, passed=passed)
             continue
         reached |= ctx.clobber(result, argument.lo, argument.hi)
-        if taken is not None and taken[number].reads:
+        if how.reads:
             if not _holds_no_address(argument, scope):
                 ctx.out.touch(AccessKind.UPDATE, result)  # it may lead on to what is written
-            continue
-        if _is_constant(argument, scope):
+        elif _is_constant(argument, scope):
             if not _leads_to_constants(argument, scope):
                 ctx.outside.hand_out(result)
-            continue
-        if by_reference and not _is_made(argument):
-            ctx.outside.write(result)
-        if _holds_no_address(argument, scope):
-            ctx.outside.may_be_written(result)
-        else:
-            ctx.outside.hand_out(result)
-        if taken is None and isinstance(argument, tree.Name) and _counts_turns(ctx, argument, scope):
-            ctx.limits.note(CauseKind.LEAVES, None, name, argument.text)
-        elif by_reference:
-            stored_targets.forget_target(ctx, argument, scope)
+        elif _pass_to_write(ctx, result, argument, name, how, scope):
             bound.append(argument)
     if reached:
         for argument in bound:
             assignments.hold(ctx, argument, scope, reached)
     return reached
+
+
+def _pass_place(
+    ctx: Context, place: Ref, argument: tree.Expr, name: str, how: Taken, *, passed: bool
+) -> frozenset[int]:
+    """An argument in shared memory, or an address of it, is handed over. Returns the buffers that may be reached from
+    now on."""
+    loaded = place if how.reference and not place.shape else effects.load(ctx, place, argument)
+    if not isinstance(loaded, Ref):
+        return frozenset()
+    if loaded.pointer:
+        return _pass_address(ctx, loaded, argument, name, how)
+    if passed and _is_element(ctx, loaded):
+        _lend_element(ctx, loaded, argument, name)
+        return frozenset()
+    ctx.access(loaded, AccessKind.UPDATE, argument.lo, argument.hi)
+    line = ctx.at.line(argument.lo)
+    ctx.buffers.pin(loaded.bases, CauseKind.PASSED, line, name, within=loaded.within)
+    for buffer in sorted(loaded.bases):
+        names = ctx.buffers[buffer].name, name
+        ctx.limits.note(CauseKind.BY_REFERENCE, line, *names, accesses=1)
+    return loaded.bases
+
+
+def _pass_address(ctx: Context, address: Ref, argument: tree.Expr, name: str, how: Taken) -> frozenset[int]:
+    """The same of an address: nothing is reached later where it is not kept."""
+    bulk_copies.align(ctx, address, name)
+    if not how.keeps:
+        kind = AccessKind.READ if how.reads else AccessKind.UPDATE
+        plain = kind is AccessKind.UPDATE  # of which nobody knows that it is atomic
+        ctx.access(address.lost().place(), kind, argument.lo, argument.hi, plain=plain)
+        return frozenset()
+    ctx.access(address.lost().place(), AccessKind.UPDATE, argument.lo, argument.hi)
+    ctx.escape(address, argument.lo, Cause(CauseKind.ARGUMENT, names=(name,)))
+    return address.bases
+
+
+def _pass_to_write(
+    ctx: Context, result: Value, argument: tree.Expr, name: str, how: Taken, scope: LocalScope
+) -> bool:
+    """An argument outside shared memory is handed to what may write it. May it hold an address then?"""
+    if how.reference and not _is_made(argument):
+        ctx.outside.write(result)
+    if _holds_no_address(argument, scope):
+        ctx.outside.may_be_written(result)
+    else:
+        ctx.outside.hand_out(result)
+    if how is _UNSEEN and isinstance(argument, tree.Name) and _counts_turns(ctx, argument, scope):
+        ctx.limits.note(CauseKind.LEAVES, None, name, argument.text)
+        return False
+    if how.reference:
+        stored_targets.forget_target(ctx, argument, scope)
+    return how.reference
 
 
 def _holds_no_address(argument: tree.Expr, scope: LocalScope) -> bool:
@@ -337,6 +356,8 @@ class Taken:
     keeps: bool = True
 
 
+_UNSEEN = Taken(reference=True, reads=False)  # by what is not in sight: this very object, not one like it
+
 _Head = tuple[Sequence[tree.Declaration] | None, Collection[str]]
 
 
@@ -369,19 +390,23 @@ def _taken(ctx: Context, heads: Sequence[_Head], count: int) -> list[Taken] | No
             if number >= len(parameters):
                 found[number] = Taken(reference=True, reads=False)
                 continue
-            parameter = parameters[number]
-            pointers = parameter.declarators[0].pointers if parameter.declarators else []
-            open_type = bool(set(own) & set(parameter.words)) or "auto" in parameter.words
-            plain = is_plain_type(parameter.words, parameter.names, ctx.around.constants)
-            by_reference = bool({"&", "&&", "..."} & set(pointers))
-            by_reference = by_reference or not ("*" in pointers or open_type or plain)
-            marks = [pointer for pointer in pointers if pointer in ("*", "&", "&&", "...")]
-            reads = "const" in parameter.words and "volatile" not in parameter.words and (plain or open_type)
-            reads = reads and marks in (["*"], ["&"])
-            unnamed = not parameter.declarators or not parameter.declarators[0].dims
-            reads = reads or (plain and not marks and unnamed)
-            found[number] = Taken(found[number].reference or by_reference, found[number].reads and reads)
+            one = _taken_by(ctx, parameters[number], own)
+            found[number] = Taken(found[number].reference or one.reference, found[number].reads and one.reads)
     return found
+
+
+def _taken_by(ctx: Context, parameter: tree.Declaration, own: Collection[str]) -> Taken:
+    """How a parameter takes its argument. ``own``: the names of the function's template parameters."""
+    declarator = parameter.declarators[0] if parameter.declarators else None
+    pointers = [] if declarator is None else declarator.pointers
+    open_type = bool(set(own) & set(parameter.words)) or "auto" in parameter.words
+    plain = is_plain_type(parameter.words, parameter.names, ctx.around.constants)
+    by_reference = bool({"&", "&&", "..."} & set(pointers)) or not ("*" in pointers or open_type or plain)
+    marks = [pointer for pointer in pointers if pointer in ("*", "&", "&&", "...")]
+    constant = "const" in parameter.words and "volatile" not in parameter.words
+    reads = constant and (plain or open_type) and marks in (["*"], ["&"])
+    by_value = plain and not marks and (declarator is None or not declarator.dims)
+    return Taken(by_reference, reads or by_value)
 
 
 def _with_kept(

@@ -61,7 +61,7 @@ from smem_lsp.lowering.state.variables import Declared, Variables
 from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Qualified, Record, Scalar, Type, is_number, plain_type
-from smem_lsp.source import Span
+from smem_lsp.source import Span, record
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
@@ -70,6 +70,22 @@ from smem_lsp.targets.dialects import CUDA, Dialect
 
 if TYPE_CHECKING:
     from smem_lsp.lowering.state.snapshot import Watched
+
+
+@record
+class _Operation:
+    """What ``Context.access`` does, with the tokens that say so."""
+
+    kind: AccessKind
+    lo: int
+    hi: int
+    stored: Value | None
+    atomic: Atomic | None
+    plain: bool
+    rows: int
+    tile: Tile | None
+    strayed: bool
+    method: bool
 
 
 @dataclass
@@ -320,73 +336,76 @@ class Context:
     ) -> None:
         """Access what is at a place. Several possible bases: the one that is chosen where that is known, else a partial
         access of each. ``method``: one of an atomic object does it; operators of such objects may order others."""
-        if kind.writes and isinstance(ref.kind, Qualified):  # nobody writes what is const
+        done = _Operation(kind, lo, hi, stored, atomic, plain, rows, tile, strayed, method)
+        self._do(done, ref)
+
+    def _do(self, done: _Operation, ref: Ref) -> None:
+        if done.kind.writes and isinstance(ref.kind, Qualified):  # nobody writes what is const
             self.buffers.written_as_volatile |= ref.bases
         if len(ref.bases) > 1 and not ref.pointer and ref.offset is not None and ref.chosen is not None:
-            first = min(ref.bases)
-            where = self.at.span(lo, hi), self.at.line(lo)
-            point = self.out.next_point()
-            arms: list[Seq] = []
-            for bases in (frozenset((first,)), ref.bases - {first}):
-                with self.out.collect() as items:
-                    self.access(
-                        replace(ref, bases=bases, chosen=None if len(bases) == 1 else ref.chosen),
-                        kind,
-                        lo,
-                        hi,
-                        stored=stored,
-                        atomic=atomic,
-                        plain=plain,
-                        rows=rows,
-                        tile=tile,
-                        strayed=strayed,
-                        method=method,
-                    )
-                arms.append(Seq(tuple(items)))
-            is_first = operation(Operator.EQUAL, ref.chosen, Const(first))
-            self.out.emit(Branch(point, is_first, arms[0], arms[1], *where))
+            self._do_at_chosen(done, ref, ref.chosen)
             return
         if ref.outside:
-            self.out.touch(kind)
+            self.out.touch(done.kind)
         guess = False
-        if not method and self.is_atomic(ref):
-            guess = (
-                kind is AccessKind.READ
-            )  # a load is no write, nor does it race with other atomic operations
-            kind, plain, stored = AccessKind.UPDATE, False, None
+        if not done.method and self.is_atomic(ref):
+            # a load is no write, nor does it race with other atomic operations
+            guess = done.kind is AccessKind.READ
+            done = replace(done, kind=AccessKind.UPDATE, plain=False, stored=None)
             self.may_synchronise()
-        single = len(ref.bases) == 1 and not ref.pointer
         for buffer in sorted(ref.bases):
-            dims, index = self.buffers[buffer].dims, ref.index if single else None
-            part = ref.part_of if single else None
-            if part is not None and part.counted and not (part.path or part.overlaps):
-                if len(dims) == 1 and ref.bytes is None:
-                    index, part = (part.base,), None  # all of an element
-            known = index is not None and len(index) == len(dims)
-            self.out.emit(
-                Access(
-                    self.out.next_point(),
-                    buffer,
-                    kind,
-                    index if known else None,
-                    self.at.span(lo, hi),
-                    self.at.line(lo),
-                    offset=ref.offset if single else None,
-                    width=ref.bytes if single else None,
-                    part=part,
-                    stored=stored,
-                    atomic=atomic if single else None,
-                    plain=plain,
-                    guess=guess,
-                    rows=rows,
-                    tile=tile if single else None,
-                    within=ref.within if len(ref.bases) == 1 else None,
-                    strayed=strayed,
-                    subscripts=() if known else ref.subscripts,
-                    elsewhere=self.at.elsewhere(lo, hi),
-                    name=ref.name if len(ref.bases) == 1 else -1,
-                )
-            )
+            self.out.emit(self._access_of(buffer, done, ref, guess))
+
+    def _do_at_chosen(self, done: _Operation, ref: Ref, chosen: Value) -> None:
+        """One of several buffers, whose number is ``chosen``, is accessed: a branch for each."""
+        first = min(ref.bases)
+        where = self.at.span(done.lo, done.hi), self.at.line(done.lo)
+        point = self.out.next_point()
+        arms: list[Seq] = []
+        for bases in (frozenset((first,)), ref.bases - {first}):
+            with self.out.collect() as items:
+                self._do(done, replace(ref, bases=bases, chosen=None if len(bases) == 1 else chosen))
+            arms.append(Seq(tuple(items)))
+        is_first = operation(Operator.EQUAL, chosen, Const(first))
+        self.out.emit(Branch(point, is_first, arms[0], arms[1], *where))
+
+    def _access_of(self, buffer: int, done: _Operation, ref: Ref, guess: bool) -> Access:
+        """What is done at a place, as an access of one of its buffers: which bytes is known where it is the only one
+        and no address of it."""
+        only = len(ref.bases) == 1
+        single = only and not ref.pointer
+        index, part = self._element(buffer, ref) if single else (None, None)
+        return Access(
+            self.out.next_point(),
+            buffer,
+            done.kind,
+            index,
+            self.at.span(done.lo, done.hi),
+            self.at.line(done.lo),
+            offset=ref.offset if single else None,
+            width=ref.bytes if single else None,
+            part=part,
+            stored=done.stored,
+            atomic=done.atomic if single else None,
+            plain=done.plain,
+            guess=guess,
+            rows=done.rows,
+            tile=done.tile if single else None,
+            within=ref.within if only else None,
+            strayed=done.strayed,
+            subscripts=() if index is not None else ref.subscripts,
+            elsewhere=self.at.elsewhere(done.lo, done.hi),
+            name=ref.name if only else -1,
+        )
+
+    def _element(self, buffer: int, ref: Ref) -> tuple[tuple[Value, ...] | None, MemberPath | None]:
+        """(which element of the buffer a place is, which part of a class whose layout is not known); None: not known,
+        or none."""
+        dims, index, part = self.buffers[buffer].dims, ref.index, ref.part_of
+        if part is not None and part.counted and not (part.path or part.overlaps):
+            if len(dims) == 1 and ref.bytes is None:
+                index, part = (part.base,), None  # all of an element
+        return (index if index is not None and len(index) == len(dims) else None), part
 
     def is_atomic(self, ref: Ref) -> bool:
         """Is it a ``cuda::atomic``, of a type that is known or not?"""
