@@ -26,7 +26,7 @@ from smem_lsp.analysis.decision.question import Asker
 from smem_lsp.analysis.decision.reasons import Assumption, Reason, ReasonKind
 from smem_lsp.analysis.decision.reply import Reply
 from smem_lsp.analysis.decision.unknowns import Origin
-from smem_lsp.analysis.decision.ways import SAME_TURN, Open, Ordering, Pair, Way, in_order
+from smem_lsp.analysis.decision.ways import SAME_TURN, Open, Ordering, Pair, Way, by_place
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values import terms
@@ -377,7 +377,7 @@ def _that_is_one(fact: terms.Term) -> str | None:
 def decide(asker: Asker, pair: Open) -> Decision:
     """The worst answer on any way."""
     worst: Decision | None = None
-    for way in _left_open(asker, pair, sorted(_widest(pair.ways), key=_in_order)):
+    for way in _left_open(asker, pair, by_place(_widest(pair.ways))):
         checkpoint()
         certain = not (pair.first.guess or pair.second.guess)
         if certain and way in pair.presumed:
@@ -400,9 +400,10 @@ def decide(asker: Asker, pair: Open) -> Decision:
         if worst.answer.is_race and worst.answer is not Answer.CONDITION:
             break
     if worst is None:
-        return _decision(asker.of, pair, next(iter(pair.ways)), Reply(Answer.APART))
+        return _decision(asker.of, pair, by_place(pair.ways)[0], Reply(Answer.APART))
     if worst.answer.is_race and asker.of.kernel.presumed:
-        way = SAME_TURN if not worst.back else next(each for each in pair.ways if each.crossed is not None)
+        crossing = (each for each in by_place(pair.ways) if each.crossed is not None)
+        way = next(crossing) if worst.back else SAME_TURN
         return replace(worst, calls=tuple(_named_between(asker.of, pair, way)))
     return worst
 
@@ -439,18 +440,6 @@ _RANK = {answer: rank for rank, answer in enumerate(Answer)}
 def _widest(ways: frozenset[Way]) -> frozenset[Way]:
     """Without those that another one includes: several turns may be one."""
     return frozenset(way for way in ways if way.several or way._replace(several=True, turns=1) not in ways)
-
-
-def _in_order(way: Way) -> tuple[object, ...]:
-    marks = way.in_order
-    return (
-        way.crossed or 0,
-        way.several,
-        len(marks),
-        [*map(in_order, marks)],
-        way.turns,
-        way.flight is not None,
-    )
 
 
 def _presumed(asker: Asker, pair: Open, way: Way) -> Decision | None:

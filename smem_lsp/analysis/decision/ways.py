@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from smem_lsp.ir.nodes import NO_OBJECT, Access
@@ -76,6 +77,25 @@ class Way(NamedTuple):
     def in_order(self) -> list[Mark]:
         """What was decided, in one order wherever in the text it stands."""
         return sorted(self.decisions, key=in_order) if len(self.decisions) > 1 else [*self.decisions]
+
+
+def by_place(ways: Iterable[Way]) -> list[Way]:
+    """In one order in every process, by what stands where in the text: sets have none, as the hash of None is another
+    one in each. The order decides what is asked first, and so what is left for the rest."""
+    return sorted(ways, key=_place)
+
+
+def _place(way: Way) -> tuple[object, ...]:
+    marks = way.in_order
+    return (
+        way.crossed or 0,
+        way.crossed is not None,
+        way.several,
+        len(marks),
+        [*map(in_order, marks)],
+        way.turns,
+        way.flight or (),
+    )
 
 
 SAME_TURN = Way()

@@ -15,7 +15,7 @@ from smem_lsp.analysis.dataflow.masks import bits
 from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.model import Answer
 from smem_lsp.analysis.decision.verdict import Judge, decide
-from smem_lsp.analysis.decision.ways import Open, Pair, Way
+from smem_lsp.analysis.decision.ways import Open, Pair, Way, by_place
 from smem_lsp.analysis.hazards.outside_accesses import WithOutside, with_outside
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.ir.nodes import (
@@ -296,7 +296,7 @@ class _Search:
 
 def _is_apart(judge: Judge, pair: Open) -> bool:
     one, other, lanes = pair.first, pair.second, pair.lanes
-    if all(judge.asker.are_excluded(one, other, way, lanes) for way in pair.ways):
+    if all(judge.asker.are_excluded(one, other, way, lanes) for way in by_place(pair.ways)):
         return True
     surely = frozenset[Way]()  # only a proof counts
     return decide(judge.asker, replace(pair, surely=surely)).answer in _SAFE
