@@ -83,7 +83,7 @@ def _is_own(flow: DataFlow, access: Access) -> bool:
     return (
         buffer.space is AddressSpace.STATIC
         and not (buffer.handed or access.serves or access.asynchronous or access.guess)
-        and "volatile" not in buffer.qualifiers
+        and "volatile" not in buffer.written.qualifiers
     )
 
 

@@ -11,7 +11,7 @@ from smem_lsp.analysis.dataflow.conflicts import Pairs, pair
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import interference, relate
 from smem_lsp.ir.causes import Opens
-from smem_lsp.ir.nodes import Kernel
+from smem_lsp.ir.nodes import Kernel, Owner
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
@@ -31,7 +31,7 @@ def plan_caller_reuse(
 ) -> CallerReuse | None:
     """Each array of a helper with a buffer of the kernel that is free whenever the helper runs, as far as there are
     any; None: there are none, or not every call is in sight."""
-    lent = [item for item in items if kernel.buffers[item.index].lent]
+    lent = [item for item in items if kernel.buffers[item.index].owner is Owner.LENT]
     if not lent or kernel.open(Opens.FLOW | Opens.ANYTHING) or kernel.opaque or kernel.helper_bytes:
         return None
     others = fixed - {item.index for item in lent}

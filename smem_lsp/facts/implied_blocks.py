@@ -47,7 +47,7 @@ def implied_sizes(flow: DataFlow) -> Sizes:
                 or buffer.dims[position] is not None
             ):
                 continue
-            extent = _EXTENT.fullmatch(buffer.dims_text[position].strip())
+            extent = _EXTENT.fullmatch(buffer.written.dims[position].strip())
             if extent is not None:
                 (padded if extent[2] else found).setdefault(term.axis, {})[extent[1]] = None
     return {axis: tuple(found.get(axis) or padded[axis]) for axis in sorted(found.keys() | padded.keys())}

@@ -84,7 +84,8 @@ def _alignment(group: Group) -> str:
     types = dict.fromkeys(
         element_type(b).replace("volatile ", "")
         for b in group.buffers
-        if not least or b.type != re.sub(r"\b(?:const|volatile) ", "", b.type_text or "")  # known by instance
+        if not least
+        or b.type != re.sub(r"\b(?:const|volatile) ", "", b.written.type or "")  # known by instance
     )
     return " ".join(f"alignas({each})" for each in (*types, *([least] if least else [])))
 
@@ -93,7 +94,7 @@ def _least_alignment(group: Group) -> int:
     """The number that the storage is aligned to; 0: the alignment of the types suffices."""
     natural = max(b.align or 1 for b in group.buffers)
     needed = max(group.item(b).align for b in group.buffers)
-    return needed if needed > natural or any(b.attributes for b in group.buffers) else 0
+    return needed if needed > natural or any(b.written.attributes for b in group.buffers) else 0
 
 
 def _offsets(group: Group, taken: set[str]) -> tuple[list[str], dict[int, str], str]:
@@ -181,6 +182,6 @@ def _covers_end(group: Group, other: Buffer, buffer: Buffer) -> bool:
         group.offsets[other.index] == group.offsets[buffer.index]
         and group.item(other).size == group.item(buffer).size
         and other.declared.start < buffer.declared.start
-        and other.dims_text == buffer.dims_text
+        and other.written.dims == buffer.written.dims
         and other.type == buffer.type
     )

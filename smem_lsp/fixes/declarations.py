@@ -23,7 +23,7 @@ def require_editable(kernel: Kernel, source: SourceText, buffer: Buffer) -> None
     """Raises Refused when the declaration of ``buffer`` cannot be rewritten where it stands."""
     site = buffer.site
     line = source.line_number(buffer.declared.start)
-    if site.statement is None or site.declarator is None or buffer.type_text is None:
+    if site.statement is None or site.declarator is None or buffer.written.type is None:
         raise Refused(f"the declaration of `{buffer.name}` (line {line}) comes from a macro")
     if any(site.statement.start in region for region in kernel.conditional):
         raise Refused(f"`{buffer.name}` (line {line}) is declared in an #if branch")
@@ -70,7 +70,7 @@ def by_statement(kernel: Kernel, buffers: Sequence[Buffer]) -> Iterator[tuple[li
 
 def element_type(buffer: Buffer) -> str:
     """``volatile float`` or ``float*``: type of an element, qualifiers included."""
-    return f"{buffer.type_text}{buffer.pointer_text}"
+    return f"{buffer.written.type}{buffer.written.pointer}"
 
 
 def _before(element: str, sign: str) -> str:
@@ -80,7 +80,7 @@ def _before(element: str, sign: str) -> str:
 
 
 def dims_text(buffer: Buffer) -> str:
-    return "".join(f"[{dim}]" for dim in buffer.dims_text)
+    return "".join(f"[{dim}]" for dim in buffer.written.dims)
 
 
 def reference_to(buffer: Buffer) -> str:
@@ -108,12 +108,12 @@ def lent_to(lent: Buffer, host: Buffer) -> str:
 
 def member_of(buffer: Buffer) -> str:
     """``float As[BM][BK];`` as a member of a struct, alignment attributes kept."""
-    attributes = "".join(f"{text} " for text in buffer.attributes)
+    attributes = "".join(f"{text} " for text in buffer.written.attributes)
     return f"{attributes}{element_type(buffer)} {buffer.name}{dims_text(buffer)};"
 
 
 def same_type(a: Buffer, b: Buffer) -> bool:
-    return element_type(a) == element_type(b) and a.dims_text == b.dims_text and a.dims == b.dims
+    return element_type(a) == element_type(b) and a.written.dims == b.written.dims and a.dims == b.dims
 
 
 def indentation(source: SourceText, offset: int) -> str:

@@ -35,7 +35,9 @@ def _fix(remedy: MoveToDynamic, at: CheckedKernel) -> Fix:
     group = whole(facts, facts.best[0])
     for buffer in group.buffers:
         require_editable(kernel, source, buffer)
-        local = kernel.local_names.keys() & set(_WORD.findall(f"{element_type(buffer)} {buffer.dims_text}"))
+        local = kernel.local_names.keys() & set(
+            _WORD.findall(f"{element_type(buffer)} {buffer.written.dims}")
+        )
         if local:
             raise Refused(
                 f"the size of `{buffer.name}` is spelled with `{min(local)}`, which launches cannot name"

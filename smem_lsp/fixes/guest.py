@@ -101,7 +101,7 @@ def _host(kernel: Kernel, group: Group) -> Buffer:
             break
         if not all(host.site.scope.covers(other.site.scope) for other in others):
             continue
-        if any(set(host.qualifiers) - set(other.qualifiers) for other in others):
+        if any(set(host.written.qualifiers) - set(other.written.qualifiers) for other in others):
             continue
         if host.name in kernel.redeclared or any(other.name == host.name for other in others):
             continue  # the name may mean something else where the guest is declared
@@ -115,7 +115,7 @@ def _raise_alignment(host: Buffer, group: Group) -> tuple[Raised, TextEdit]:
         raise Refused(f"`{host.name}` would need its own declaration to be aligned for a guest")
     needy = max(group.buffers, key=lambda b: group.item(b).align)
     align = group.item(needy).align
-    spelled = align == needy.align and not needy.attributes and "*" not in needy.type
+    spelled = align == needy.align and not needy.written.attributes and "*" not in needy.type
     raised = ("type", needy.index) if spelled else ("number", align)
     start = statement_of(host).start
     return raised, TextEdit(Span(start, start), f"alignas({needy.type if spelled else align}) ")
@@ -153,7 +153,9 @@ def reference_lines(kernel: Kernel, group: Group, guest: Buffer, host: Buffer) -
     if same_type(guest, host):
         return [f"{reference_to(guest)} = {host.name};{why}"]
     reference = f"{reference_to(guest)} = *reinterpret_cast<{pointer_type(guest)}>(&{host.name});{why}"
-    if all(not each.dims and each.type_text in _WORDS and not each.pointer_text for each in (guest, host)):
+    if all(
+        not each.dims and each.written.type in _WORDS and not each.written.pointer for each in (guest, host)
+    ):
         return [reference]
     return [reference, _fits(guest.name, host.name)]
 

@@ -124,7 +124,7 @@ def address(pointer: LocalPointer, base: Buffer, there: Sequence[LocalPointer], 
     Raises Refused where neither can be spelled."""
     at = pointer.initializer.start
     target = next((p for p in there if p.block is pointer.block and p.initializer.start < at), None)
-    kind = f"{base.type_text}{base.pointer_text}*"
+    kind = f"{base.written.type}{base.written.pointer}*"
     if target is not None:
         place, kind = target.name, target.type or target.cast or ""
     elif count is None:

@@ -36,7 +36,7 @@ def _fix(remedy: PadRows, at: CheckedKernel) -> Fix:
         raise Refused(f"more than one thing is called `{buffer.name}`")
     _require_subscripts(function, buffer, unit)
     assumed = _require_rows(facts, buffer)
-    edit = TextEdit(_last_extent(buffer, unit), wider(buffer.dims_text[-1], remedy.pad))
+    edit = TextEdit(_last_extent(buffer, unit), wider(buffer.written.dims[-1], remedy.pad))
     if facts.static_bytes is None:
         raise Refused("the bytes of the kernel are not known")
     lost = block_lost(facts, buffer, remedy.pad)
@@ -53,7 +53,7 @@ def _fix(remedy: PadRows, at: CheckedKernel) -> Fix:
             raise Refused(f"`{kernel.buffers[index].name}` would lose the alignment that its accesses need")
     promised = bytes_with(facts, items)
     step = best_step(facts, facts.static_bytes, promised)
-    dims = "".join(f"[{text}]" for text in (*buffer.dims_text[:-1], edit.text))
+    dims = "".join(f"[{text}]" for text in (*buffer.written.dims[:-1], edit.text))
     if kernel.conditional:
         line = source.line_number(kernel.conditional[0].start)
         assumed.append(f"the other branches of #if (line {line}) were not checked")
@@ -135,7 +135,7 @@ def _last_extent(buffer: Buffer, unit: TranslationUnit) -> Span:
             break
         start -= 1
     inner = text[start + 1 : end]
-    if start < 0 or "".join(inner.split()) != "".join(buffer.dims_text[-1].split()):
+    if start < 0 or "".join(inner.split()) != "".join(buffer.written.dims[-1].split()):
         raise Refused(f"the length of the rows of `{buffer.name}` is not spelled in its declaration")
     lead = len(inner) - len(inner.lstrip())
     return Span(declarator.start + start + 1 + lead, declarator.start + start + 1 + len(inner.rstrip()))

@@ -74,7 +74,7 @@ def _require_members(kernel: Kernel, source: SourceText, group: Group, raised: M
         require_reference(kernel, source, buffer)
         if buffer.type == "dim3":
             raise Refused(f"the type of `{buffer.name}` has a constructor: it cannot be a member of a union")
-        if buffer.index in raised and buffer.attributes:
+        if buffer.index in raised and buffer.written.attributes:
             raise Refused(f"`{buffer.name}` is accessed as wider vectors than it is declared for")
 
 
@@ -194,7 +194,7 @@ def require_visible(kernel: Kernel, group: Group, at: int) -> None:
     """Names in types and dimensions must be declared above the storage."""
     for buffer in group.buffers:
         checkpoint()
-        for name in re.findall(r"[A-Za-z_]\w*", f"{element_type(buffer)} {' '.join(buffer.dims_text)}"):
+        for name in re.findall(r"[A-Za-z_]\w*", f"{element_type(buffer)} {' '.join(buffer.written.dims)}"):
             if kernel.local_names.get(name, -1) >= at:
                 raise Refused(
                     f"`{name}`, which `{buffer.name}` needs, is declared below the first merged buffer"

@@ -89,30 +89,53 @@ class Kept:
 
 
 @record
+class Written:
+    """The words of a declaration, as the author has written them."""
+
+    type: str | None = None  # with qualifiers, ready to be written again; None: out of a macro
+    pointer: str = ""  # "*", "* volatile": what follows the type in front of the name
+    dims: tuple[str, ...] = ()
+    qualifiers: tuple[str, ...] = ()  # volatile, const
+    attributes: tuple[str, ...] = ()  # alignas(16), __align__(8)
+
+
+class Owner(enum.Enum):
+    """Whose a buffer is: the kernel's own, or that of a function which the kernel calls. One that is ``LENT`` keeps its
+    bytes for no other reason than that."""
+
+    KERNEL = enum.auto()
+    CALLED = enum.auto()
+    LENT = enum.auto()
+
+
+class Sight(enum.Enum):
+    """Which accesses to a buffer are in the region tree, with what they write: all, all but what asynchronous copies
+    write and when, or some."""
+
+    ALL = enum.auto()
+    BUT_COPIES = enum.auto()
+    SOME = enum.auto()
+
+
+@record
 class Buffer:
     """One declared shared object."""
 
     index: int
     name: str
     type: str  # element type as written, qualifiers and attributes removed: "float"
-    type_text: str | None  # the same with qualifiers, ready to be written again; None: out of a macro
-    pointer_text: str  # "*", "* volatile": what follows the type in front of the name
+    written: Written
     dims: tuple[int | None, ...]  # () for a scalar; None where a dimension is not known
-    dims_text: tuple[str, ...]  # as the author wrote them
     element_bytes: int | None
     bytes: int | None  # None when unknown
     align: int | None  # natural alignment, or what alignas/__align__ asks for
     space: AddressSpace
     declared: Span  # the declarator's name
     site: DeclarationSite
-    qualifiers: tuple[str, ...] = ()  # volatile, const
-    attributes: tuple[str, ...] = ()  # alignas(16), __align__(8): as written
     fixed: Cause | None = None  # why it may never share bytes; None: it may
-    owned: bool = False  # it belongs to a function that the kernel calls
-    lent: bool = False  # only because it belongs to a function that the kernel calls
+    owner: Owner = Owner.KERNEL
     handed: bool = False  # memory that a function gets by pointer, whoever's it is
-    seen: bool = True  # every access to it is in the region tree, with what it writes
-    placed: bool = True  # the same, but for what asynchronous copies write and when
+    sight: Sight = Sight.ALL
     spanned: bool = False  # the distance of two addresses in it, or their order, is asked for
     required_align: int = 1  # what accesses through wider types ask for
     stays: bool = False  # something is written to it as volatile: no compiler drops it
@@ -125,6 +148,21 @@ class Buffer:
     group: int = 0  # ptxas lays those of one group out after those of the last, as they are declared
     members: tuple[StorageMember, ...] = ()  # of the classes that its bytes are seen as, rising offsets
     kept: tuple[Kept, ...] = ()  # parts of it
+
+    @property
+    def owned(self) -> bool:
+        """Does it belong to a function that the kernel calls?"""
+        return self.owner is not Owner.KERNEL
+
+    @property
+    def seen(self) -> bool:
+        """Is every access to it in the region tree, with what it writes?"""
+        return self.sight is Sight.ALL
+
+    @property
+    def placed(self) -> bool:
+        """The same, but for what asynchronous copies write and when."""
+        return self.sight is not Sight.SOME
 
 
 @record

@@ -159,7 +159,7 @@ def barrier_words(barrier: BlockBarrier) -> str:
 
 def type_text(buffer: Buffer) -> str:
     """``float[32][33]``, dimensions as the author wrote them."""
-    dims = buffer.dims_text or tuple("?" if dim is None else str(dim) for dim in buffer.dims)
+    dims = buffer.written.dims or tuple("?" if dim is None else str(dim) for dim in buffer.dims)
     dynamic = " (dynamic)" if buffer.space is AddressSpace.DYNAMIC else ""
     return buffer.type + "".join(f"[{dim}]" for dim in dims) + dynamic
 

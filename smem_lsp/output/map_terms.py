@@ -139,7 +139,8 @@ class _Sheet:
             return each
         name = f"{whole} + 0" if each.name == whole else each.name
         fixed = each.fixed if self.partition.stays else None
-        return replace(each, name=name, bytes=widths[each.index], dims_text=("",), fixed=fixed)
+        written = replace(each.written, dims=("",))
+        return replace(each, name=name, bytes=widths[each.index], written=written, fixed=fixed)
 
     def layout(
         self,

@@ -100,7 +100,7 @@ def unsized(kernel: Kernel) -> list[str]:
 
 def _unsized(buffer: Buffer) -> str:
     if buffer.element_bytes is None:
-        kind = (buffer.type_text or buffer.type).removeprefix("typename ")
+        kind = (buffer.written.type or buffer.type).removeprefix("typename ")
         return f"`{buffer.name}`" if "{" in kind or not kind else f"`{buffer.name}` of `{kind}`"
-    lacking = [text for text, n in zip(buffer.dims_text, buffer.dims) if n is None and text]
+    lacking = [text for text, n in zip(buffer.written.dims, buffer.dims) if n is None and text]
     return f"`{buffer.name}` of `[{']['.join(lacking)}]`" if lacking else f"`{buffer.name}`"

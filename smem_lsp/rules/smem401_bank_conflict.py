@@ -188,8 +188,8 @@ def _in_words(buffer: Buffer, change: LayoutChange) -> str:
         else f"leave{'s' if few else ''} {change.wavefronts} of {change.before} wavefronts"
     )
     if change.pad:
-        width = wider(buffer.dims_text[-1], change.pad)
-        dims = "".join(f"[{text}]" for text in buffer.dims_text[:-1])
+        width = wider(buffer.written.dims[-1], change.pad)
+        dims = "".join(f"[{text}]" for text in buffer.written.dims[:-1])
         columns = "one column" if change.pad == 1 else f"{change.pad} columns"
         pitch = f", leading dimension {width}" if change.leading else ""
         return f"{columns} of padding (`{buffer.name}{dims}[{width}]`{pitch}) {effect}"

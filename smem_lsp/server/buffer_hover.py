@@ -83,7 +83,7 @@ def lines_of(report: KernelReport, first: int, last: int) -> tuple[int, int]:
 
 
 def _what(buffer: Buffer) -> str:
-    dims = buffer.dims_text or tuple("?" if dim is None else str(dim) for dim in buffer.dims)
+    dims = buffer.written.dims or tuple("?" if dim is None else str(dim) for dim in buffer.dims)
     unknown = f"{symbolic_bytes(buffer)} B" if symbolic_bytes(buffer) else "size not known"
     size = unknown if buffer.bytes is None else f"{buffer.bytes:,} B"
     align = "" if buffer.align is None else f", aligned to {buffer.align} B"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from smem_lsp.ir.nodes import AddressSpace, Buffer, DeclarationSite
+from smem_lsp.ir.nodes import AddressSpace, Buffer, DeclarationSite, Written
 from smem_lsp.semantics import alignment as attribute_rules
 from smem_lsp.semantics import record_layout, type_of
 from smem_lsp.semantics.declarations import Source, VariableDecl
@@ -59,18 +59,20 @@ def shared_buffer(
         index=-1,
         name=declarator.name,
         type=" ".join(words).replace("<>", "<…>") + stars,
-        type_text=_type_text(body, base, declaration, text),
-        pointer_text="".join(p if p in "*&" else f" {p}" for p in declarator.pointers),
+        written=Written(
+            _type_text(body, base, declaration, text),
+            "".join(p if p in "*&" else f" {p}" for p in declarator.pointers),
+            dims_text,
+            tuple(w for w in declaration.words if w in ("volatile", "const")),
+            attributes,
+        ),
         dims=dims,
-        dims_text=dims_text,
         element_bytes=None if element is None else element[0],
         bytes=None if element is None or space is AddressSpace.DYNAMIC else total_bytes(element[0], dims),
         align=align,
         space=space,
         declared=declared,
         site=DeclarationSite(None, None, None, None, position, len(declaration.declarators), declared),
-        qualifiers=tuple(w for w in declaration.words if w in ("volatile", "const")),
-        attributes=attributes,
         function=function,
         record=is_struct(element_type)
         if isinstance(element_type, Scalar)

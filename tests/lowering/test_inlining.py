@@ -222,7 +222,7 @@ def test_a_default_argument_of_a_kernel_is_no_constant() -> None:
 )
 def test_attributes_belong_to_their_declarator(declaration: str, expected: list[tuple[object, int]]) -> None:
     kernel = kernel_facts(f"__global__ void k() {{ {declaration} }}").kernel
-    assert [(buffer.attributes, buffer.align) for buffer in kernel.buffers] == expected
+    assert [(buffer.written.attributes, buffer.align) for buffer in kernel.buffers] == expected
 
 
 FEWER = "__device__ int fewer(int a, int b) { if (a < b) return a; return b; }\n"

@@ -20,6 +20,7 @@ from smem_lsp.ir.nodes import (
     LaunchSite,
     Loop,
     Seq,
+    Written,
 )
 from smem_lsp.ir.values import Unknown
 from smem_lsp.rules.model import Finding, Note, Severity
@@ -67,10 +68,8 @@ def make_buffer(text: str, index: int, name: str, dims: tuple[int, ...], line_te
         index=index,
         name=name,
         type="float",
-        type_text="float",
-        pointer_text="",
+        written=Written("float", dims=tuple(map(str, dims))),
         dims=dims,
-        dims_text=tuple(map(str, dims)),
         element_bytes=4,
         bytes=size,
         align=4,

@@ -379,7 +379,7 @@ class AccessRecorder:
             None if either else self.values.stored.get(access.point),
             here,
             self._contents,
-            may_be_flag="volatile" in buffer.qualifiers and not buffer.dims,
+            may_be_flag="volatile" in buffer.written.qualifiers and not buffer.dims,
             decisions=frame.decisions,
             assumed=frame.assumed,
             data_address=data_address,

@@ -25,6 +25,7 @@ from smem_lsp.ir.nodes import (
     Loop,
     Node,
     Seq,
+    Written,
     walk,
 )
 from smem_lsp.source import Span, checkpoint, record
@@ -32,7 +33,7 @@ from smem_lsp.source.record import dataclass
 
 _NOWHERE = Span(0, 0)
 _SITE = DeclarationSite(None, None, None, None, 0, 1, _NOWHERE)
-_EMPTY = Buffer(0, "", "", None, "", (None,), (), None, None, 1, AddressSpace.STATIC, _NOWHERE, _SITE)
+_EMPTY = Buffer(0, "", "", Written(), (None,), None, None, 1, AddressSpace.STATIC, _NOWHERE, _SITE)
 
 
 @record

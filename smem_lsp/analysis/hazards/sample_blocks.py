@@ -70,7 +70,7 @@ def is_for_warps(kernel: Kernel, nodes: Iterable[Node]) -> bool:
     """Does a kernel without barriers of the block order lanes of a warp, or count on their order? Where nothing orders
     anything, larger blocks want a barrier."""
     lanes = any(isinstance(each, Barrier | Exchange) for each in nodes)
-    return lanes or any(each.stays or "volatile" in each.qualifiers for each in kernel.buffers)
+    return lanes or any(each.stays or "volatile" in each.written.qualifiers for each in kernel.buffers)
 
 
 def _fits(dims: Dims, upper: Dims, threads: int) -> bool:

@@ -464,7 +464,7 @@ def _buffer(base: Buffer, each: Range) -> Buffer:
         name=each.name,
         type=each.names[0].type if each.names else kind,
         dims=() if each.element == each.size else (count,),
-        dims_text=shown,
+        written=replace(base.written, dims=shown),
         element_bytes=element,
         bytes=each.size,
         align=each.align,

@@ -380,7 +380,7 @@ def _buffer(base: Buffer, each: TermRange) -> Buffer:
         index=each.index,
         name=each.name,
         dims=(None,),
-        dims_text=(),
+        written=replace(base.written, dims=()),
         element_bytes=None,
         bytes=None,
         members=(),

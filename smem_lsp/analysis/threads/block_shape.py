@@ -152,7 +152,7 @@ def evidence(kernel: Kernel, values: ValueFacts, control: Control) -> Evidence:
             continue
         buffer = kernel.buffers[node.buffer]
         for position, term in enumerate(values.indices.get(node.point, ())):
-            extent, text = buffer.dims[position], buffer.dims_text[position]
+            extent, text = buffer.dims[position], buffer.written.dims[position]
             if extent is None:
                 if isinstance(term, Thread) and text:
                     equal.setdefault(term.axis, text)

@@ -159,7 +159,7 @@ def prove_levels(
     raised = replace(levels, shared=shared, of={}, _decided={})
     found = _control(body, raised)
     # no write is taken to be near any of these loads, not even one that is not in sight
-    polled = any("volatile" in buffer.qualifiers for buffer in buffers)
+    polled = any("volatile" in buffer.written.qualifiers for buffer in buffers)
     alike = frozenset() if polled else found.uniform | found.barriers
     together = frozenset() if polled else _together(body, raised)
     followed = _followed(buffers)

@@ -150,7 +150,7 @@ class ValueFacts:
         dim = buffer.dims[position]
         if dim is not None:
             return self.table.const(dim)
-        found = _CONSTANT.fullmatch(buffer.dims_text[position].strip()) if not buffer.owned else None
+        found = _CONSTANT.fullmatch(buffer.written.dims[position].strip()) if not buffer.owned else None
         if found is None:
             return None
         name = self.table.sym(self.table.known_as(found[1]))

@@ -662,7 +662,7 @@ def discard(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
 
 def _is_unread(ctx: Context, place: Ref) -> bool:
     """Is a place not read by an expression whose value nobody uses? What is volatile is ([expr.context]/2)."""
-    volatile = any("volatile" in ctx.buffers[base].qualifiers for base in place.bases)
+    volatile = any("volatile" in ctx.buffers[base].written.qualifiers for base in place.bases)
     return place.kind is not None and not isinstance(place.kind, Qualified) and not volatile
 
 

@@ -7,7 +7,7 @@ Whether it belongs to the block, so that its threads meet in it, is asked of the
 from __future__ import annotations
 
 from smem_lsp.ir.causes import Cause, CauseKind
-from smem_lsp.ir.nodes import AddressSpace, Buffer, DeclarationSite
+from smem_lsp.ir.nodes import AddressSpace, Buffer, DeclarationSite, Written
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
 from smem_lsp.semantics import record_layout, type_of
@@ -40,10 +40,8 @@ def declare(
             index=index,
             name=declarator.name,
             type=" ".join(words),
-            type_text=None,
-            pointer_text="",
+            written=Written(dims=("",)),
             dims=(None,),
-            dims_text=("",),
             element_bytes=None if size is None else size[0],
             bytes=None,
             align=None if size is None else size[1],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from smem_lsp.ir.causes import Cause, CauseKind
-from smem_lsp.ir.nodes import AddressSpace, Buffer, DeclarationSite
+from smem_lsp.ir.nodes import AddressSpace, Buffer, DeclarationSite, Written
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Around, BufferName
 from smem_lsp.semantics import record_layout, type_of
@@ -107,17 +107,18 @@ def _buffer_of(
         index=-1,
         name=decl.name,
         type=" ".join(words) + "".join(declarator.pointers),
-        type_text=None,
-        pointer_text="".join(declarator.pointers),
+        written=Written(
+            pointer="".join(declarator.pointers),
+            dims=tuple("" if dim is None else str(dim) for dim in dims),
+            qualifiers=tuple(word for word in declaration.words if word in ("volatile", "const")),
+        ),
         dims=dims,
-        dims_text=tuple("" if dim is None else str(dim) for dim in dims),
         element_bytes=None if size is None else size[0],
         bytes=None if size is None or dynamic else total_bytes(size[0], dims),
         align=None if size is None else size[1],
         space=AddressSpace.DYNAMIC if dynamic else AddressSpace.STATIC,
         declared=where,
         site=DeclarationSite(None, None, None, None, 0, len(declaration.declarators), where),
-        qualifiers=tuple(word for word in declaration.words if word in ("volatile", "const")),
         record=is_struct(kind) if isinstance(kind, Scalar) else not isinstance(kind, (Pointer, Enum)),
         holds_pointers=record_layout.holds_pointers(kind),
     )

@@ -53,7 +53,7 @@ def declare(
             ctx.buffers.pointer_elements.add(index)
         if buffer.space is AddressSpace.DYNAMIC:
             ctx.buffers.pinned[index] = Cause(CauseKind.DYNAMIC, names=(buffer.name,))
-        elif "const" in buffer.qualifiers and declarator.initializer is not None:
+        elif "const" in buffer.written.qualifiers and declarator.initializer is not None:
             ctx.buffers.pin(frozenset((index,)), CauseKind.INITIALIZED, seen=True)
         elif ctx.at.function is not ctx.at.kernel:
             names = buffer.name, ctx.at.function.name

@@ -225,8 +225,8 @@ def _class_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> str:
     elif isinstance(meaning, View) and meaning.target.whole and len(meaning.target.bases) == 1:
         buffer = ctx.buffers[min(meaning.target.bases)]
     if buffer is not None and len(buffer.dims) == dims:
-        words = (word for word in (buffer.type_text or "").split() if word not in _NO_PART)
-        return "".join(words) if not buffer.pointer_text else ""
+        words = (word for word in (buffer.written.type or "").split() if word not in _NO_PART)
+        return "".join(words) if not buffer.written.pointer else ""
     pointed = ctx.pointed(meaning) if isinstance(meaning, Variable) else None
     part = None if pointed is None or dims != 1 else pointed.part_of
     return part.record.rpartition(" ")[0] if part is not None and isinstance(part.record, str) else ""

@@ -76,7 +76,9 @@ def _of_name(ctx: Context, expr: tree.Name, scope: LocalScope) -> Given:
         case Variable() as variable:
             return Given(category=Category.LVALUE, constant=variable.constant or variable.only_read)
         case BufferName() as name:
-            return Given(category=Category.LVALUE, constant="const" in ctx.buffers[name.buffer].qualifiers)
+            return Given(
+                category=Category.LVALUE, constant="const" in ctx.buffers[name.buffer].written.qualifiers
+            )
         case View():
             return _PLACE
         case This():

@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Iterator
 from dataclasses import field, replace
 
 from smem_lsp.ir.causes import Cause, CauseKind
-from smem_lsp.ir.nodes import AddressSpace, Buffer, Kept, Name
+from smem_lsp.ir.nodes import AddressSpace, Buffer, Kept, Name, Owner, Sight
 from smem_lsp.ir.values import Bytes, MemberPath, Value
 from smem_lsp.lowering.state import storage_members
 from smem_lsp.semantics.declarations import VariableDecl
@@ -138,6 +138,17 @@ class Buffers:
         """``copied``: those that asynchronous copies are issued into."""
         return tuple(self._finished(each, copied) for each in self.declared)
 
+    def _owner(self, buffer: int, copied: Collection[int]) -> Owner:
+        if buffer not in self.owned:
+            return Owner.KERNEL
+        other = buffer in self.pinned or buffer in self.unseen or buffer in copied
+        return Owner.CALLED if other else Owner.LENT
+
+    def _sight(self, buffer: int, copied: Collection[int], lost: Cause | None) -> Sight:
+        if buffer in self.unseen or lost is not None:
+            return Sight.SOME
+        return Sight.BUT_COPIES if buffer in copied else Sight.ALL
+
     def _finished(self, buffer: Buffer, copied: Collection[int]) -> Buffer:
         i = buffer.index
         parts = dict(self.pinned_parts.get(i, {}))
@@ -150,13 +161,11 @@ class Buffers:
         return replace(
             buffer,
             fixed=self.why_pinned(i) or lost,
-            owned=i in self.owned,
-            lent=i in self.owned and i not in self.pinned and i not in self.unseen and i not in copied,
-            seen=i not in self.unseen and i not in copied and lost is None,
-            placed=i not in self.unseen and lost is None,
+            owner=self._owner(i, copied),
+            sight=self._sight(i, copied, lost),
             spanned=i in self.spanned,
             members=storage_members.members(self.seen_as, self.kinds, i, buffer),
             kept=tuple(Kept(*each) for each in parts.items()),
             required_align=self.required_align.get(i, 1),
-            stays=i in self.written_as_volatile or "volatile" in buffer.qualifiers,
+            stays=i in self.written_as_volatile or "volatile" in buffer.written.qualifiers,
         )
