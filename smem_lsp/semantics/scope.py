@@ -540,7 +540,7 @@ class Scope:
 
 
 _MEANINGS = Query[tuple[Scope | Meanings, str, Argument | Meanings], Meanings](
-    "what names mean, by what they meant before the last declaration"
+    "what names mean, by what they meant before the last declaration", most=65_536
 )
 _Arguments = tuple[Argument, ...]
 _NAMESPACE = Query[Declarations, Scope]("scope of a namespace")

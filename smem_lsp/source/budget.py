@@ -104,6 +104,7 @@ class Budget:
             self._last_of_all = running.total + self._all
         if self._seconds is not None:
             self._deadline = processor_time() + self._seconds
+            running.next_clock = 0.0  # what was read before may be from before the deadline
         if self._bytes is not None:
             held = held_bytes()
             self._limit = None if held is None else held + self._bytes
@@ -209,12 +210,12 @@ class _Running(threading.local):
     """The budget of each thread, and its work."""
 
     budget: Budget | None = None
-    done = 0  # units before the last look
+    done = 0  # units, of those that are settled
     total = 0  # the same, with those that do not count
-    free = 0  # units since the last look that do not count
+    free = 0  # units that are not settled and do not count
     granted = 0  # units from the last look to the next one
     left = 0  # of these
-    between = STEPS  # units between two readings of the clock
+    between = STEPS  # units between two looks
     looks = 0
     looked = 0.0  # seconds
     next_memory = 0.0

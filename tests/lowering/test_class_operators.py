@@ -149,3 +149,38 @@ def test_one_of_several_specialisations_may_reach_shared_memory(made: str) -> No
     (verdict,) = check(text).facts[0].analysis.verdicts
     assert verdict.kind is VerdictKind.UNDECIDED
     assert "what Special reaches is not followed" in why(verdict.reasons[0].reason)
+
+
+CONVERTED = """
+extern __shared__ float dyn[];
+struct W {{ int i; __device__ operator float() const{conversion} }};
+template <class T> __device__ float get({parameter}) {{ return x; }}
+__global__ void k(float* out, W* g) {{
+  __shared__ W w[256];
+  __shared__ float a[256];
+  w[threadIdx.x].i = 255 - threadIdx.x;
+  dyn[threadIdx.x] = a[threadIdx.x] = 1.0f;
+  float v = get<float>({given}[threadIdx.x]);
+  out[threadIdx.x] = v + {after};
+}}
+void run(float* o, W* g) {{ k<<<1, 256, 1024>>>(o, g); }}
+"""
+READS, WAITS, HIDDEN = " { return dyn[i]; }", " { __syncthreads(); return i; }", ";"
+
+
+@pytest.mark.parametrize("parameter", ["T x", "const T& x", "T&& x"])
+@pytest.mark.parametrize(
+    ("conversion", "given", "after", "expected"),
+    [
+        (READS, "w", "0", VerdictKind.UNDECIDED),
+        (WAITS, "w", "a[255 - threadIdx.x]", VerdictKind.RACE_FREE),
+        (HIDDEN, "g", "a[255 - threadIdx.x]", VerdictKind.UNDECIDED),
+    ],
+)
+def test_what_a_template_takes_by_reference_is_converted_first(
+    parameter: str, conversion: str, given: str, after: str, expected: VerdictKind
+) -> None:
+    """An object in shared memory, or in global memory, becomes the number that the parameter is bound to."""
+    text = CONVERTED.format(conversion=conversion, parameter=parameter, given=given, after=after)
+    (found,) = check(text).facts[0].analysis.verdicts
+    assert found.kind is expected

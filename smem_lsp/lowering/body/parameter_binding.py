@@ -59,7 +59,7 @@ from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.sizes import is_plain_type
-from smem_lsp.semantics.types import Enum, Record, Reference, Scalar, Type, plain_type
+from smem_lsp.semantics.types import Enum, Record, Reference, Scalar, Type, is_number, plain_type
 from smem_lsp.source import record
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function
@@ -433,9 +433,11 @@ def _bind_value(ctx: Context, given: _Given) -> None:
 
 
 def _is_deduced(given: _Given) -> bool:
-    """Has a parameter the type of its argument: ``auto x``, ``T x``?"""
+    """May a parameter be the object that its argument is: ``auto x``, ``T x``? What ``T`` is a call may say, too: an
+    argument of ``get<float>(x)`` is converted."""
     own = frozenset[str]() if given.function is None else template_parameters(given.function)
-    return not given.parameter.pointer and not own.union(("auto",)).isdisjoint(given.parameter.words)
+    spelled = not given.parameter.pointers and not own.union(("auto",)).isdisjoint(given.parameter.words)
+    return spelled and not is_number(_number_type(given))
 
 
 def _taken_whole(ctx: Context, given: _Given, value: Value | Ref) -> Closure | Variable | None:
