@@ -18,6 +18,7 @@ export interface Api {
   gutter: Gutter;
   scan: Scan;
   maps: MemoryMaps;
+  server: Server;
 }
 
 export async function activate(context: vscode.ExtensionContext): Promise<Api> {
@@ -47,7 +48,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
   );
   await server.restart();
   void migrateSettings(log);
-  return { gutter, scan, maps };
+  return { gutter, scan, maps, server };
 }
 
 export async function deactivate(): Promise<void> {
