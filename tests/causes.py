@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from smem_lsp.ir.causes import Opens
-from smem_lsp.ir.nodes import Buffer, Kernel
-from smem_lsp.rules.cause_words import cause, maybe
+from smem_lsp.ir.nodes import Kernel
+from smem_lsp.rules.cause_words import told
 
 
 def left_open(kernel: Kernel, what: Opens) -> tuple[str, ...]:
     """Why some of that is not known of ``kernel``."""
-    return tuple(str(cause(each)) for each in kernel.open(what))
+    return tuple(told(kernel, each) for each in kernel.open(what))
 
 
 def unknown(kernel: Kernel) -> tuple[str, ...]:
@@ -17,6 +17,7 @@ def unknown(kernel: Kernel) -> tuple[str, ...]:
     return left_open(kernel, Opens.ACCESSES)
 
 
-def why_fixed(buffer: Buffer) -> str | None:
+def why_fixed(kernel: Kernel, buffer: int = 0) -> str | None:
     """Why a buffer never shares its bytes."""
-    return maybe(buffer.fixed)
+    why = kernel.buffers[buffer].fixed
+    return None if why is None else told(kernel, why)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from itertools import islice
@@ -12,6 +12,7 @@ from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.analysis.dataflow.facts import Facts, Footprint
 from smem_lsp.analysis.dataflow.masks import bits, mask_of
 from smem_lsp.ir.nodes import AccessKind, Seq
+from smem_lsp.ir.places import Row
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.record import dataclass
 
@@ -23,7 +24,11 @@ class Violation:
     """Why a plan must not be used. ``buffers``: one index for a bad place, two for a wrong pair."""
 
     buffers: tuple[int, ...]
-    why: str
+    why: tuple[str | Row, ...]
+
+    def words(self, line: Callable[[Row], int]) -> str:
+        """``why`` as text. ``line``: of the file, from 1 on."""
+        return "".join(each if isinstance(each, str) else str(line(each)) for each in self.why)
 
 
 def validate(
@@ -54,7 +59,7 @@ class Validator:
         if not both:
             return out
         if len(both) > PAIRS:
-            return [*out, Violation((), f"more than {PAIRS:,} pairs of buffers share bytes: not checked")]
+            return [*out, Violation((), (f"more than {PAIRS:,} pairs of buffers share bytes: not checked",))]
         kernel = self.kernels.get(plan.barriers)
         if kernel is None:
             graph = flow(self.body, self.facts, frozenset(plan.barriers))
@@ -67,7 +72,9 @@ class Validator:
         for a, b in shared:
             checkpoint()
             if a.index in at_odds or b.index in at_odds:
-                reasons = [f"{item.name} never shares" for item in (a, b) if item.index in self.fixed]
+                reasons: list[tuple[str | Row, ...]] = [
+                    (f"{item.name} never shares",) for item in (a, b) if item.index in self.fixed
+                ]
                 reasons += _lost_values(kernel, a, b) + _lost_values(kernel, b, a)
                 reasons += _no_barrier(kernel, a, b, plan.offsets[a.index] == plan.offsets[b.index])
                 out += [Violation((a.index, b.index), why) for why in reasons]
@@ -92,14 +99,14 @@ def _places(items: Sequence[Item], plan: Plan) -> Iterable[Violation]:
     end = 0
     for item in items:
         if item.index not in plan.offsets:
-            yield Violation((item.index,), f"{item.name} has no offset")
+            yield Violation((item.index,), (f"{item.name} has no offset",))
             continue
         offset = plan.offsets[item.index]
         end = max(end, offset + item.size)
         if offset < 0 or offset % item.align:
-            yield Violation((item.index,), f"{item.name} at {offset} is not aligned to {item.align} bytes")
+            yield Violation((item.index,), (f"{item.name} at {offset} is not aligned to {item.align} bytes",))
     if end != plan.bytes:
-        yield Violation((), f"the plan says {plan.bytes} bytes, its buffers end at {end}")
+        yield Violation((), (f"the plan says {plan.bytes} bytes, its buffers end at {end}",))
 
 
 def _kernel(graph: Flow, facts: Facts) -> _Kernel:
@@ -200,24 +207,24 @@ def _at_odds(kernel: _Kernel, shared: Iterable[tuple[Item, Item]]) -> frozenset[
     return frozenset(bits(found))
 
 
-def _lost_values(kernel: _Kernel, holder: Item, writer: Item) -> list[str]:
+def _lost_values(kernel: _Kernel, holder: Item, writer: Item) -> list[tuple[str | Row, ...]]:
     """Writes of ``writer`` where ``holder`` has been written and will be read; reads of nothing at all."""
     checkpoint()
     accesses = kernel.flow.accesses
-    out = [
-        f"{writer.name} is written at line {accesses[node].line} while {holder.name} holds a value"
+    out: list[tuple[str | Row, ...]] = [
+        (f"{writer.name} is written at line ", accesses[node].line, f" while {holder.name} holds a value")
         for node in kernel.accesses.get(writer.index, ())
         if accesses[node].kind.writes and kernel.holding[node] >> holder.index & 1
     ]
     out += [
-        f"{holder.name} is read at line {accesses[node].line} before anything is written to it"
+        (f"{holder.name} is read at line ", accesses[node].line, " before anything is written to it")
         for node in kernel.accesses.get(holder.index, ())
         if accesses[node].kind is AccessKind.READ and kernel.reads_early(node)
     ]
     return out
 
 
-def _no_barrier(kernel: _Kernel, a: Item, b: Item, same_offset: bool) -> list[str]:
+def _no_barrier(kernel: _Kernel, a: Item, b: Item, same_offset: bool) -> list[tuple[str | Row, ...]]:
     checkpoint()
     accesses = kernel.flow.accesses
     ours, theirs = (kernel.accesses.get(each.index, []) for each in (a, b))
@@ -227,7 +234,7 @@ def _no_barrier(kernel: _Kernel, a: Item, b: Item, same_offset: bool) -> list[st
     for arms in kernel.flow.beside:
         for one, two in (arms, arms[::-1]):
             meet |= {(x, y) for x in ours if x in one for y in theirs if y in two}
-    out = []
+    out: list[tuple[str | Row, ...]] = []
     for x, y in sorted(meet):
         first, second = accesses[x], accesses[y]
         if first.kind is AccessKind.READ and second.kind is AccessKind.READ:
@@ -235,8 +242,8 @@ def _no_barrier(kernel: _Kernel, a: Item, b: Item, same_offset: bool) -> list[st
         slots = kernel.facts.slots
         if same_offset and _private(slots.get(first.point), slots.get(second.point)):
             continue
-        places = f"{a.name} at line {first.line} and {b.name} at line {second.line}"
-        out.append(f"no barrier between {places} on some path")
+        names = f"no barrier between {a.name} at line ", f" and {b.name} at line ", " on some path"
+        out.append((names[0], first.line, names[1], second.line, names[2]))
     return out
 
 

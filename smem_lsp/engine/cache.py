@@ -1,14 +1,15 @@
 """What is known of kernels from earlier checks: an edit re-analyses the kernels it touches.
 
-A kernel is found by everything that its answers depend on, except for its place in the file. Where it has moved, its
-answers are moved with it. One whose text has changed is lowered again; if what is lowered differs in nothing but places
-from an earlier version, the analyses of that one hold for it, and only the rules look again.
+A kernel is found by everything that its answers depend on, except for its place in the file: what was found names places
+of the IR, which are looked up where the kernel stands now when it is printed. One whose text has changed is lowered
+again; if what is lowered is equal to an earlier version, the analyses of that one hold for it, and only the rules look
+again.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from weakref import ref
@@ -20,18 +21,18 @@ from smem_lsp.engine.readings import Reading
 from smem_lsp.facts.attempts import Attempts, Limits
 from smem_lsp.facts.stopped import OF_BUDGET, Stopped, Why
 from smem_lsp.ir.author_facts import Stated
-from smem_lsp.ir.nesting import bounded
 from smem_lsp.ir.nodes import Kernel, LaunchSite
-from smem_lsp.ir.shift import Moves, Placement, Places, Replaced, Twice, moves, placeless, shift_kernel
+from smem_lsp.ir.places import SourceMap
 from smem_lsp.lowering.again import Version, build_again
+from smem_lsp.lowering.kernel import source_parts
+from smem_lsp.lowering.numbered import analysed
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Finding, Rule
+from smem_lsp.rules.model import Finding, KernelFinding, Rule
 from smem_lsp.rules.suppressions import Suppressions
 from smem_lsp.source import SourceText, Span
 from smem_lsp.source.budget import look, used_up
 from smem_lsp.source.queries import Query, Store
 from smem_lsp.source.record import dataclass
-from smem_lsp.syntax.lexer import Layout
 from smem_lsp.syntax.parse import Function
 from smem_lsp.unit.unit_facts import UnitFacts, parts_of
 
@@ -45,8 +46,7 @@ class Known:
 
     facts: KernelFacts
     placed_within: Limits
-    layouts: tuple[Layout, ...]  # of the functions that it is made of
-    _findings: dict[str, tuple[Finding, ...]] = field(
+    _findings: dict[str, tuple[KernelFinding, ...]] = field(
         default_factory=dict
     )  # of the rules that have run, by code
     _told: tuple[tuple[Rule, ...], tuple[Rule, ...]] = ((), ())
@@ -55,19 +55,21 @@ class Known:
         None  # the text that it was analysed in, once ``facts`` have let go of it
     )
 
-    @cached_property
-    def placeless(self) -> tuple[Kernel, Places]:
-        """The kernel that was analysed, without its places, and these."""
-        return placeless(self.facts.analysis.kernel)
-
     @property
     def bytes(self) -> int:
         """About what it keeps alive, by the words of the functions that it is made of."""
-        return 80 * (100 + sum(len(each.words) for each in self.layouts))
+        return 80 * (100 + sum(len(each.layout.words) for each in self.facts.kernel.places.parts))
 
     def stood_in(self, source: SourceText) -> bool:
         """Was it analysed in this very text? If several kernels of it say the same, one of them was."""
         return (self.facts.source if self._read_from is None else self._read_from()) is source
+
+    def stands_as(self, parts: Sequence[Function]) -> bool:
+        """Do the functions that it is made of follow each other in the text as ``parts`` do? Its places are numbered as
+        they follow each other."""
+        then = [each.span.start for each in self.facts.kernel.places.parts]
+        now = [each.start for each in parts]
+        return sorted(range(len(now)), key=now.__getitem__) == sorted(range(len(then)), key=then.__getitem__)
 
     def answers(self, rules: Iterable[Rule]) -> bool:
         """Can be said what the rules find?"""
@@ -131,16 +133,16 @@ class Known:
         """The same, with those that rules have asked for."""
         return self.facts.analysis.cost(JUDGED)
 
-    def findings(self, rule: Rule) -> tuple[Finding, ...]:
+    def findings(self, rule: Rule) -> tuple[KernelFinding, ...]:
         """What a kernel rule finds; nothing where it takes too long or fails. Raises OutOfBudget when it is not the
         rule that has taken the time."""
         found = self._findings.get(rule.code)
         if found is None:
-            found = self._findings[rule.code] = self.judged(rule, self.facts)
+            found = self._findings[rule.code] = self._judged(rule)
         return found
 
-    def judged(self, rule: Rule, facts: KernelFacts) -> tuple[Finding, ...]:
-        """What a kernel rule finds in ``facts``, which are those of this kernel, perhaps at another place."""
+    def _judged(self, rule: Rule) -> tuple[KernelFinding, ...]:
+        facts = self.facts
         on_kernel = rule.on_kernel
         assert on_kernel is not None
         if not rule.holds_in(facts.kernel.dialect):
@@ -150,7 +152,7 @@ class Known:
         found = attempts.run(
             f"{rule.code} {rule.name}",
             lambda: tuple(on_kernel(facts)),
-            tuple[Finding, ...](),
+            tuple[KernelFinding, ...](),
             limits.reading_units,
         )
         facts.analysis.require_data_flow()
@@ -171,6 +173,7 @@ class Known:
 # A server has one store for these; a single check makes its own.
 ANALYSES = Query[tuple[object, ...], Known]("what was found out about a kernel", each=1, in_use=True)
 _VERSIONS = Query[tuple[object, ...], tuple[ref[Known], ...]]("the last versions of a kernel", each=400)
+_NOWHERE = Span(0, 0)
 _BLOCK = 50  # bytes of a block of memory, about
 _OF_MACHINE = frozenset({Why.TIME, Why.MEMORY})
 _MOST_VERSIONS = 4  # of one kernel: as a statement is typed it is whole, broken, and whole again
@@ -213,17 +216,21 @@ class PlacedKernel:
         return tuple(each.span for each in parts_of(self.function, self.around))
 
     @cached_property
-    def moves(self) -> Moves:
-        """How far it has moved."""
-        now = parts_of(self.function, self.around)
-        outside = self.around.unit.shared_places
-        return moves(self.known.facts.kernel, self.known.layouts, now, self.source, outside)
+    def places(self) -> SourceMap:
+        """Where its places are now."""
+        unit, kernel = self.around.unit, self.known.facts.kernel
+        now = source_parts(parts_of(self.function, self.around), unit.source)
+        return kernel.places.moved(now, dict(_apart(kernel, unit.shared_places)))
 
     @cached_property
     def stays(self) -> bool:
         """Is it the kernel that was analysed, in that very text? Another kernel of the text may say the same."""
         known = self.known
-        return known.stood_in(self.source) and known.facts.index == self.index and self.moves.none
+        return (
+            known.stood_in(self.source)
+            and known.facts.index == self.index
+            and self.places is known.facts.kernel.places
+        )
 
     @property
     def label(self) -> str:
@@ -238,43 +245,25 @@ class PlacedKernel:
         old = self.known.facts
         if old.source is self.source and self.stays:
             return old
-        kernel: Kernel = old.kernel
-        moved: Placement | None = old.moves
-        if not self.moves.none:
-            kernel = shift_kernel(old.kernel, self.moves)
-            moved = self.moves if old.moves is None else Twice(old.moves, self.moves)
-        kernel = replace(kernel, launches=self.launches, contexts=self.reading.contexts)
-        return replace(old, index=self.index, source=self.source, kernel=kernel, moves=moved)
+        return replace(old, index=self.index, source=self.source, kernel=self._kernel)
+
+    @cached_property
+    def _kernel(self) -> Kernel:
+        """With where it stands and where it is launched now."""
+        old = self.known.facts.kernel
+        return replace(old, launches=self.launches, contexts=self.reading.contexts, places=self.places)
 
     def findings(self, rule: Rule) -> Sequence[Finding]:
-        """What a kernel rule finds: what it found before, moved here. Messages name lines of the kernel and of its
-        launches: when these, or the functions that it calls, have not moved together it is judged again."""
-        known = self.known
-        found = known.findings(rule)
-        if not found or self.stays:
-            return found
-        before = known.facts.kernel.launches
-        places = [[(each.path, each.caller) for each in sites] for sites in (before, self.launches)]
-        renamed = places[0] != places[1]
-        moved = {now.line - then.line for now, then in zip(self.launches, before)}
-        own = known.facts.kernel.span
-        elsewhere = any(not own.covers(note) for finding in found for note in finding.spans)
-        if (
-            renamed
-            or elsewhere
-            or len(moved) > 1
-            or len(before) != len(self.launches)
-            or not self.moves.together
-        ):
-            return known.judged(rule, self.facts)
-        launches = moved.pop() if moved else 0
-        kernel = self.moves.parts[0]
-        return [finding.moved(self.index, kernel.characters, kernel.lines, launches) for finding in found]
+        """What a kernel rule finds, at its present place."""
+        return [each.placed(self.index, self._kernel, self.source) for each in self.known.findings(rule)]
 
 
-def _layouts(reading: Reading) -> tuple[Layout, ...]:
-    """Of the functions that a kernel is made of."""
-    return tuple(each.definition.layout for each in parts_of(reading.function, reading.around))
+def _apart(kernel: Kernel, now: Mapping[str, Span]) -> Iterator[tuple[Span, Span]]:
+    """Where its arrays stood that are declared outside of functions, and where they stand ``now``, by name."""
+    for each in kernel.buffers:
+        where = kernel.places.span(each.declared)
+        if each.name in now and not any(part.span.covers(where) for part in kernel.places.parts):
+            yield where, now[each.name]
 
 
 def _taken() -> int:
@@ -285,6 +274,11 @@ def _taken() -> int:
 def _alive(versions: Sequence[ref[Known]]) -> list[Known]:
     found = (each() for each in versions)
     return [each for each in found if each is not None]
+
+
+def _analysed(kernel: Kernel) -> Kernel:
+    """What analyses look at of a kernel: where it is launched is not among that."""
+    return replace(analysed(kernel), launches=tuple(each.at(_NOWHERE, 0) for each in kernel.launches))
 
 
 @dataclass(frozen=True)
@@ -328,7 +322,9 @@ class Setting:
             stated,
         )
         known = ANALYSES.find(self.cache, key)
-        if known is None or not known.answers(rules) or not known.is_placed(limits):
+        parts = parts_of(reading.function, reading.around)
+        usable = known is not None and known.answers(rules) and known.is_placed(limits)
+        if known is None or not usable or not known.stands_as(parts):
             look()
             unit = reading.around.unit
             versions = (
@@ -347,11 +343,10 @@ class Setting:
                 left_out=reading.left_out,
                 through=self.units.named,
             )
-            layouts = _layouts(reading)
-            known = self._as_before(index, unit.source, kernel, layouts, versions, limits)
+            known = self._as_before(index, unit.source, kernel, versions, limits)
             if known is None:
                 facts = KernelFacts.of(index, unit.source, kernel, self.config, limits)
-                known = Known(facts, limits, layouts)
+                known = Known(facts, limits)
             self._keep_version(versions, known)
             ANALYSES.keep(self.cache, key, known, known.bytes)
             self._new.append((key, known))
@@ -380,7 +375,6 @@ class Setting:
         index: int,
         source: SourceText,
         kernel: Kernel,
-        layouts: tuple[Layout, ...],
         versions: tuple[object, ...],
         limits: Limits,
     ) -> Known | None:
@@ -389,16 +383,11 @@ class Setting:
         before = self._versions(versions)
         if not before:
             return None
-        kernel = bounded(kernel)
-        same, places = placeless(kernel)
+        same = _analysed(kernel)
         for each in before:
-            theirs, stood = each.placeless
-            if same == theirs and each.is_placed(limits):
-                analysis = each.facts.analysis
-                facts = KernelFacts(index, source, kernel, analysis, Replaced(stood, places))
-                known = Known(facts, each.placed_within, layouts)
-                known.placeless = each.placeless
-                return known
+            analysis = each.facts.analysis
+            if same == _analysed(analysis.kernel) and each.is_placed(limits):
+                return Known(KernelFacts(index, source, kernel, analysis), each.placed_within)
         return None
 
     def _versions(self, versions: tuple[object, ...]) -> list[Known]:
@@ -437,7 +426,7 @@ class Setting:
         kernel = sized(facts.kernel, found)
         if kernel is not None:
             facts = KernelFacts.of(facts.index, facts.source, kernel, self.config, limits)
-        now = Known(measure(facts, found), limits, _layouts(reading))
+        now = Known(measure(facts, found), limits)
         known = ANALYSES.keep(self.cache, whole, now, now.bytes)
         return replace(placed, known=known)
 
@@ -453,7 +442,7 @@ class Setting:
         whole = (key, earlier, "earlier")
         known = ANALYSES.find(self.cache, whole)
         if known is None or not known.answers(rules) or not known.is_placed(limits):
-            now = Known(as_before(placed.facts, earlier), limits, _layouts(placed.reading))
+            now = Known(as_before(placed.facts, earlier), limits)
             known = ANALYSES.keep(self.cache, whole, now, now.bytes)
         return replace(placed, known=known)
 

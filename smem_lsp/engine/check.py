@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from smem_lsp.analysis.dataflow.liveness import Life
 from smem_lsp.analysis.host.survey import HostCode
 from smem_lsp.config import Config
 from smem_lsp.engine.cache import Setting
@@ -22,7 +23,7 @@ from smem_lsp.engine.statistics import Statements, count_statements
 from smem_lsp.facts.attempts import Attempts, Limits, limits_of
 from smem_lsp.facts.stopped import EVERYTHING, FINDINGS, Stopped
 from smem_lsp.fixes.model import Fix
-from smem_lsp.ir.nodes import Barrier, walk
+from smem_lsp.ir.nodes import Assign, Barrier, walk
 from smem_lsp.rules.facts import FileFacts, KernelFacts
 from smem_lsp.rules.kernel_verdict import kernel_verdict
 from smem_lsp.rules.model import Finding, Rule, Severity
@@ -318,8 +319,15 @@ def _uniform(point: int, facts: KernelFacts) -> str:
     return "divergent" if missed else "unknown"
 
 
+def _lines(facts: KernelFacts, life: Life) -> tuple[int, int]:
+    """The first and the last line of it, those of the kernel where there is none."""
+    first, last = life.first_line, life.last_line
+    here = facts.kernel.line
+    return here if first is None else facts.line(first), here if last is None else facts.line(last)
+
+
 def _kernel_report(facts: KernelFacts) -> KernelReport:
-    kernel = facts.kernel
+    kernel, line = facts.kernel, facts.line
     best = facts.best[0].plan if facts.best else None
     declared = facts.declared
     plans = tuple(plan for plan in (declared, facts.stack, *facts.compared) if plan is not None)
@@ -341,17 +349,17 @@ def _kernel_report(facts: KernelFacts) -> KernelReport:
                 )
             )
     barriers = tuple(
-        BarrierRow(node.line, node.kind, _uniform(node.point, facts))
+        BarrierRow(line(node.line), node.kind, _uniform(node.point, facts))
         for node in walk(kernel.body)
         if isinstance(node, Barrier)
     )
-    lines = {node.point: node.line for node in walk(kernel.body) if hasattr(node, "line")}
+    lines = {node.point: line(node.line) for node in walk(kernel.body) if not isinstance(node, Assign)}
     return KernelReport(
         kernel=kernel,
         static_bytes=facts.static_bytes,
         exact=facts.exact,
         plans=plans,
-        live={b: (life.first_line, life.last_line) for b, life in facts.liveness.lives.items()},
+        live={b: _lines(facts, life) for b, life in facts.liveness.lives.items()},
         occupancy=tuple(rows),
         barriers=barriers,
         point_lines=lines,

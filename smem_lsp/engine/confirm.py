@@ -260,7 +260,7 @@ def _counts_rows(facts: KernelFacts, now: KernelFacts, remedy: PadRows) -> str |
     behind = {access.point: place for access, place in in_rows(now.kernel, new, facts.shape)}
     for access, place in in_rows(facts.kernel, old, facts.shape):
         if place is None or not place.inside or behind.pop(access.point, None) != place:
-            return f"line {access.line} counts"
+            return f"line {facts.line(access.line)} counts"
     return other if behind else None
 
 

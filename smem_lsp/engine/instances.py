@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -67,12 +67,18 @@ _OF_WARPS = "SMEM205"
 def without_narrower(told: Sequence[tuple[Rule, Finding]]) -> list[tuple[Rule, Finding]]:
     """What is told of the instances of one kernel, but for warp barriers that are missing between accesses which need a
     barrier of the block in another instance: that orders lanes, too."""
-    wide = [frozenset(finding.spans) for rule, finding in told if rule.code in _OF_BLOCKS]
+    wide = [frozenset(_places(finding)) for rule, finding in told if rule.code in _OF_BLOCKS]
     return [
         (rule, finding)
         for rule, finding in told
-        if rule.code != _OF_WARPS or not any(each.issuperset(finding.spans) for each in wide)
+        if rule.code != _OF_WARPS or not any(each.issuperset(_places(finding)) for each in wide)
     ]
+
+
+def _places(finding: Finding) -> Iterator[Span]:
+    """All that it points to in the checked file."""
+    yield finding.span
+    yield from (note.span for note in finding.related if note.source is None)
 
 
 def join_kernels(found: Sequence[tuple[Standing, Told]], *, whole: bool) -> list[tuple[Rule, Finding]]:

@@ -213,9 +213,7 @@ class EarlierFacts(KernelFacts):
 
 def as_before(facts: KernelFacts, measured: Iterable[Measurement]) -> KernelFacts:
     """``facts`` with the registers that were measured before the kernel was edited."""
-    return EarlierFacts(
-        facts.index, facts.source, facts.kernel, facts.analysis, facts.moves, measured=tuple(measured)
-    )
+    return EarlierFacts(facts.index, facts.source, facts.kernel, facts.analysis, measured=tuple(measured))
 
 
 def kernel_key(function: Function, binding: Binding | None) -> tuple[object, ...]:
@@ -283,9 +281,7 @@ def measure(facts: KernelFacts, measured: Iterable[Measurement]) -> KernelFacts:
     proofs is wrong: nothing is offered then, and the kernel is not exact. Of code for other devices it says nothing."""
     if not facts.kernel.dialect.nvidia:
         return facts
-    found = MeasuredFacts(
-        facts.index, facts.source, facts.kernel, facts.analysis, facts.moves, measured=tuple(measured)
-    )
+    found = MeasuredFacts(facts.index, facts.source, facts.kernel, facts.analysis, measured=tuple(measured))
     theirs = found.measured_bytes
     if theirs is None or not facts.exact or theirs == facts.static_bytes:
         return found

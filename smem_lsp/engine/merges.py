@@ -58,7 +58,7 @@ def _of_ranges(facts: KernelFacts) -> list[Finding]:
         Finding(
             "SMEM302" if candidate.plan.barriers else "SMEM301",
             "",
-            base.declared,
+            facts.span(base.declared),
             Severity.INFO,
             facts.kernel.name,
             remedy=MoveRanges(facts.index, number),
@@ -75,7 +75,7 @@ def _of_terms(facts: KernelFacts) -> list[Finding]:
         Finding(
             "SMEM302" if plan.candidate.plan.barriers else "SMEM301",
             "",
-            facts.kernel.buffers[plan.partition.base].declared,
+            facts.span(facts.kernel.buffers[plan.partition.base].declared),
             Severity.INFO,
             facts.kernel.name,
             remedy=MoveTermRanges(facts.index, number),
@@ -146,7 +146,7 @@ def unmerges(facts: KernelFacts) -> list[Finding]:
         Finding(
             "SMEM301",
             "",
-            facts.kernel.buffers[base].declared,
+            facts.span(facts.kernel.buffers[base].declared),
             Severity.INFO,
             facts.kernel.name,
             remedy=Unmerge(facts.index, base),

@@ -50,10 +50,12 @@ def rests_on(facts: KernelFacts, findings: Sequence[Finding]) -> RestsOn:
 
 def _told(facts: KernelFacts, codes: Sequence[str]) -> _Told:
     found: dict[tuple[str, int], Severity] = {}
+    here = facts.index, facts.kernel, facts.source
     for code in codes:
         rule = RULES[code]
         for finding in rule.on_kernel(facts) if rule.on_kernel is not None else ():
-            found.setdefault((finding.code, finding.span.start), finding.severity)
+            span = finding.placed(*here).span
+            found.setdefault((finding.code, span.start), finding.severity)
     return found
 
 

@@ -365,7 +365,7 @@ class KernelAnalysis(Passes):
         if found:
             return found
         why = kernel.irregular or Cause(CauseKind.STOPPED if self.stopped else CauseKind.UNUSED)
-        return (replace(why, line=why.line or kernel.line),)
+        return (replace(why, line=why.line or kernel.row),)
 
     # ---- races and barriers
 

@@ -88,7 +88,7 @@ def kept_buffers(kernel: Kernel) -> list[Buffer]:
         pinned = buffer.fixed is not None or (buffer.stays and buffer.index in written)
         if buffer.space is AddressSpace.STATIC and (buffer.index in read or pinned):
             kept.append(buffer)
-    return sorted(kept, key=lambda buffer: (buffer.group, buffer.declared.start, buffer.index))
+    return sorted(kept, key=lambda buffer: (buffer.group, buffer.declared, buffer.index))
 
 
 def items_of(buffers: Sequence[Buffer]) -> tuple[Item, ...] | None:

@@ -32,7 +32,7 @@ def insert_barriers(
     for point in points:
         place = _place(kernel, point)
         words = _reason(kernel, point, sharing) if comment else ""
-        edits.append(_insert(source, place, _spelling(kernel, source, place), words))
+        edits.append(_insert(kernel, source, place, _spelling(kernel, source, place), words))
     return edits
 
 
@@ -45,15 +45,17 @@ def insert_barrier(
     """
     place = _place(kernel, point)
     spelling = "__syncwarp();" if warp else spelling_at(kernel, source, point)
-    return _insert(source, place, spelling, reason), f"`{spelling.rstrip(';')}` {_where(kernel, place)}"
+    return _insert(
+        kernel, source, place, spelling, reason
+    ), f"`{spelling.rstrip(';')}` {_where(kernel, place)}"
 
 
 def _where(kernel: Kernel, place: Place) -> str:
     """``before line 12``, ``at the end of the loop (line 189)``."""
     if not place.at_end:
-        return f"before line {place.line}"
+        return f"before line {kernel.places.line(place.line)}"
     ends_loop = any(isinstance(n, Loop) and place in n.body.items for n in walk(kernel.body))
-    return f"at the end of the {'loop' if ends_loop else 'block'} (line {place.line})"
+    return f"at the end of the {'loop' if ends_loop else 'block'} (line {kernel.places.line(place.line)})"
 
 
 def insert_lines(
@@ -64,8 +66,8 @@ def insert_lines(
     Raises Refused when there is no text to stand on.
     """
     place = _place(kernel, point)
-    edits = [_insert(source, place, *line.partition("  // ")[::2]) for line in lines]
-    return TextEdit(edits[0].span, "".join(edit.text for edit in edits)), place.line
+    edits = [_insert(kernel, source, place, *line.partition("  // ")[::2]) for line in lines]
+    return TextEdit(edits[0].span, "".join(edit.text for edit in edits)), kernel.places.line(place.line)
 
 
 def spelling_at(kernel: Kernel, source: SourceText, point: int) -> str:
@@ -81,7 +83,8 @@ def remove_barrier(kernel: Kernel, source: SourceText, point: int) -> TextEdit:
     barrier = next((n for n in walk(kernel.body) if isinstance(n, Barrier) and n.point == point), None)
     if barrier is None or barrier.span is None:
         raise Refused("it comes from a macro")
-    text, start, end = source.text, barrier.span.start, barrier.span.end
+    text, span = source.text, kernel.places.span(barrier.span)
+    start, end = span.start, span.end
     end += len(text[end:]) - len(text[end:].lstrip())
     hidden = comments(text)
     before = start
@@ -106,9 +109,9 @@ def _place(kernel: Kernel, point: int) -> Place:
     return found
 
 
-def _insert(source: SourceText, place: Place, spelling: str, comment: str) -> TextEdit:
+def _insert(kernel: Kernel, source: SourceText, place: Place, spelling: str, comment: str) -> TextEdit:
     assert place.statement is not None
-    at = place.statement.start
+    at = kernel.places.start(place.statement)
     start = source.line_start(at)
     before = source.text[start:at]
     hidden = comments(source.text)
@@ -165,11 +168,14 @@ def _spelling(kernel: Kernel, source: SourceText, place: Place) -> str:
     barriers = [
         node for node in walk(kernel.body) if isinstance(node, Barrier) and node.kind is BarrierKind.BLOCK
     ]
-    for barrier in sorted(barriers, key=lambda b: abs(b.line - place.line)):
+    here = kernel.places.line(place.line)
+    for barrier in sorted(barriers, key=lambda b: abs(kernel.places.line(b.line) - here)):
         handle = re.match(r"(?:[\w:]+\()?(\w+)(?:\.sync\(\)|\))", barrier.spelling)
         if barrier.spelling.startswith("__syncthreads"):
             return "__syncthreads();"
-        if handle and kernel.local_names.get(handle[1], len(source.text)) < place.statement.start:
+        if handle and kernel.places.names.get(handle[1], len(source.text)) < kernel.places.start(
+            place.statement
+        ):
             return barrier.spelling
     return "__syncthreads();"
 

@@ -46,14 +46,14 @@ def merge_as_bytes(
             f"{reference_to(b)} = *reinterpret_cast<{pointer_type(b)}>({storage}{place[b.index]});"
             for b in here
         ]
-        edits += replace_declarators(source, siblings, {b.index for b in here}, references)
+        edits += replace_declarators(kernel, source, siblings, {b.index for b in here}, references)
     align = max(group.item(b).align for b in group.buffers)
     return GroupRewrite(at, size, align, dict(group.offsets), tuple(edits), partial(_measured, group))
 
 
 def _measured(group: Group, buffers: Measures) -> Laid:
     """The byte buffer in an instance with other sizes: each member starts at the end of the same member as here."""
-    order = sorted(group.buffers, key=lambda b: (group.offsets[b.index], b.declared.start))
+    order = sorted(group.buffers, key=lambda b: (group.offsets[b.index], b.declared))
     inner: dict[int, int] = {}
     for buffer in order:
         start = 0
@@ -102,7 +102,7 @@ def _offsets(group: Group, taken: set[str]) -> tuple[list[str], dict[int, str], 
 
     An offset is spelled from the sizes of the buffers below it, so that it stays right when a dimension changes.
     """
-    order = sorted(group.buffers, key=lambda b: (group.offsets[b.index], b.declared.start))
+    order = sorted(group.buffers, key=lambda b: (group.offsets[b.index], b.declared))
     constants: list[str] = []
     place: dict[int, str] = {}
     ends: dict[int, str] = {}
@@ -139,7 +139,7 @@ def _offsets(group: Group, taken: set[str]) -> tuple[list[str], dict[int, str], 
 
 def size_in_full(group: Group) -> str:
     """The bytes of the group as an expression that names nothing but types and dimensions."""
-    order = sorted(group.buffers, key=lambda b: (group.offsets[b.index], b.declared.start))
+    order = sorted(group.buffers, key=lambda b: (group.offsets[b.index], b.declared))
 
     def end(buffer: Buffer) -> list[str]:
         """Terms to add."""
@@ -181,7 +181,7 @@ def _covers_end(group: Group, other: Buffer, buffer: Buffer) -> bool:
     return group.offsets[other.index] >= end or (
         group.offsets[other.index] == group.offsets[buffer.index]
         and group.item(other).size == group.item(buffer).size
-        and other.declared.start < buffer.declared.start
+        and other.declared < buffer.declared
         and other.written.dims == buffer.written.dims
         and other.type == buffer.type
     )

@@ -84,10 +84,10 @@ def _statements(kernel: Kernel, source: SourceText) -> dict[int, Span]:
     alone = True
     for node in walk(kernel.body):
         if isinstance(node, Place):
-            if node.statement is None or not kernel.span.covers(node.statement):
+            if node.statement is None or not kernel.at.covers(node.statement):
                 continue
             if place is not None and place.statement is not None and len(waits) == 1 and alone:
-                found[waits[0].point] = _whole(source, place.statement.start)
+                found[waits[0].point] = _whole(source, kernel.places.start(place.statement))
             place, waits, alone = node, [], not node.at_end
         elif isinstance(node, CopyWait) and node.bound == NO_OBJECT:
             waits.append(node)

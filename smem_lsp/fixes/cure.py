@@ -54,7 +54,7 @@ class Cure(Generic[R]):
 
 def assuming(facts: KernelFacts, title: str, edits: tuple[TextEdit, ...], *, proved: bool) -> Fix:
     """A fix that is safe unless something is assumed; the title names each assumption."""
-    kernel, assumed = facts.kernel, [*map(str, (*facts.shape_assumption, *facts.wrap_assumption))]
+    kernel, assumed = facts.kernel, facts.told((*facts.shape_assumption, *facts.wrap_assumption))
     if not proved:
         assumed.append("not proved for every block and input")
     if kernel.instance is not None and (kernel.siblings or kernel.more_instances):
@@ -67,5 +67,5 @@ def conditional_words(facts: KernelFacts, source: SourceText) -> list[str]:
     """Code that this configuration leaves out was not checked."""
     if not facts.kernel.conditional:
         return []
-    line = source.line_number(facts.kernel.conditional[0].start)
+    line = source.line_number(facts.span(facts.kernel.conditional[0]).start)
     return [f"the other branches of #if (line {line}) were not checked"]

@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from smem_lsp.ir.nodes import Buffer, Kernel
-from smem_lsp.rules.cause_words import cause
+from smem_lsp.ir.places import At
+from smem_lsp.rules.cause_words import told
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax.lexer import comments
@@ -22,10 +23,10 @@ class Refused(Exception):
 def require_editable(kernel: Kernel, source: SourceText, buffer: Buffer) -> None:
     """Raises Refused when the declaration of ``buffer`` cannot be rewritten where it stands."""
     site = buffer.site
-    line = source.line_number(buffer.declared.start)
+    line = source.line_number(kernel.places.start(buffer.declared))
     if site.statement is None or site.declarator is None or buffer.written.type is None:
         raise Refused(f"the declaration of `{buffer.name}` (line {line}) comes from a macro")
-    if any(site.statement.start in region for region in kernel.conditional):
+    if any(site.statement.low in region for region in kernel.conditional):
         raise Refused(f"`{buffer.name}` (line {line}) is declared in an #if branch")
     if site.in_switch:
         raise Refused(f"`{buffer.name}` (line {line}) is declared in a switch body")
@@ -35,21 +36,22 @@ def require_reference(kernel: Kernel, source: SourceText, buffer: Buffer) -> Non
     """Raises Refused when ``buffer`` must not become a reference: a lambda would copy what it refers to or not see
     it, ``decltype`` would be another type."""
     if buffer.index in kernel.unreferable:
-        why = cause(kernel.unreferable[buffer.index])
+        why = told(kernel, kernel.unreferable[buffer.index])
         raise Refused(f"`{buffer.name}` {why}: no reference can stand for it there")
     type_of = rf"\b(?:decltype|typeof|__typeof__)\s*\(\s*\(?\s*{re.escape(buffer.name)}\b"
     if re.search(type_of, source.slice(kernel.span)):
         raise Refused(f"`{buffer.name}` stands in a decltype, which would become a reference type")
 
 
-def statement_of(buffer: Buffer) -> Span:
+def statement_of(kernel: Kernel, buffer: Buffer) -> Span:
+    """The text that declares it."""
     assert buffer.site.statement is not None
-    return buffer.site.statement
+    return kernel.places.span(buffer.site.statement)
 
 
 def declared_with(kernel: Kernel, buffer: Buffer) -> list[Buffer]:
     """All that the statement that declares ``buffer`` declares, in order: they follow each other in the kernel."""
-    statement, buffers = statement_of(buffer), kernel.buffers
+    statement, buffers = buffer.site.statement, kernel.buffers
     first = last = buffer.index
     while first > 0 and buffers[first - 1].site.statement == statement:
         first -= 1
@@ -60,9 +62,9 @@ def declared_with(kernel: Kernel, buffer: Buffer) -> list[Buffer]:
 
 def by_statement(kernel: Kernel, buffers: Sequence[Buffer]) -> Iterator[tuple[list[Buffer], list[Buffer]]]:
     """Each statement that declares some of ``buffers``, in their order: all that it declares, and those of them."""
-    declaring: dict[Span, list[Buffer]] = {}
+    declaring: dict[At | None, list[Buffer]] = {}
     for buffer in buffers:
-        declaring.setdefault(statement_of(buffer), []).append(buffer)
+        declaring.setdefault(buffer.site.statement, []).append(buffer)
     for here in declaring.values():
         checkpoint()
         yield declared_with(kernel, here[0]), here
@@ -151,14 +153,14 @@ def next_line_start(source: SourceText, offset: int) -> int:
 
 
 def replace_declarators(
-    source: SourceText, group: Sequence[Buffer], gone: Collection[int], lines: Sequence[str]
+    kernel: Kernel, source: SourceText, group: Sequence[Buffer], gone: Collection[int], lines: Sequence[str]
 ) -> list[TextEdit]:
     """Take the declarators ``gone`` out of one declaration statement and put ``lines`` in their place.
 
     ``group``: all buffers of the statement, in order. When nothing is left of it, ``lines`` replace the statement;
     else they follow on lines of their own. Comments that stood in what is taken out go with the first line.
     """
-    statement = statement_of(group[0])
+    statement = statement_of(kernel, group[0])
     indent = indentation(source, statement.start)
     kept = [buffer for buffer in group if buffer.index not in gone]
     if not kept:
@@ -167,7 +169,7 @@ def replace_declarators(
         return _replace_statement(
             source, statement, indent, [with_comments(source, [statement], lines[0]), *lines[1:]]
         )
-    cuts = _declarator_cuts(group, gone)
+    cuts = _declarator_cuts(kernel, group, gone)
     edits = [TextEdit(span, "") for span in cuts]
     if lines:
         lines = [with_comments(source, cuts, lines[0]), *lines[1:]]
@@ -231,9 +233,10 @@ def _lines_after(source: SourceText, statement: Span, indent: str, lines: Sequen
     )
 
 
-def _declarator_cuts(group: Sequence[Buffer], gone: Collection[int]) -> list[Span]:
+def _declarator_cuts(kernel: Kernel, group: Sequence[Buffer], gone: Collection[int]) -> list[Span]:
     """What to delete so that the remaining declarators keep their text and one comma between them."""
-    spans = [buffer.site.declarator for buffer in group]
+    places = (buffer.site.declarator for buffer in group)
+    spans = [None if each is None else kernel.places.span(each) for each in places]
     cuts: list[Span] = []
     kept_before = False
     for i, buffer in enumerate(group):

@@ -35,7 +35,7 @@ def _fix(remedy: MoveToDynamic, at: CheckedKernel) -> Fix:
     group = whole(facts, facts.best[0])
     for buffer in group.buffers:
         require_editable(kernel, source, buffer)
-        local = kernel.local_names.keys() & set(
+        local = kernel.places.names.keys() & set(
             _WORD.findall(f"{element_type(buffer)} {buffer.written.dims}")
         )
         if local:

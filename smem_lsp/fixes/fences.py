@@ -27,8 +27,8 @@ def _spelling(kernel: Kernel, source: SourceText) -> str:
     """The way the kernel writes a fence elsewhere, else the way of its copies."""
     for node in walk(kernel.body):
         if isinstance(node, Proxy) and node.kind is ProxyKind.FENCE and node.span is not None:
-            text = source.slice(node.span)
-            if kernel.span.covers(node.span) and "\n" not in text and "(" in text:
+            text = source.slice(kernel.places.span(node.span))
+            if kernel.at.covers(node.span) and "\n" not in text and "(" in text:
                 return text.rstrip(";") + ";"
     text = source.slice(kernel.span)
     ptx = _PTX.search(text)

@@ -47,9 +47,9 @@ def merge_into_host(
     host = _host(kernel, group)
     for sibling in siblings:
         checkpoint()
-        sizes = {buffer.declared: buffer.bytes for buffer in sibling.buffers}
-        here = [sizes.get(buffer.declared) for buffer in group.buffers]
-        most = sizes.get(host.declared)
+        sizes = {sibling.places.span(each.declared): each.bytes for each in sibling.buffers}
+        here = [sizes.get(kernel.places.span(buffer.declared)) for buffer in group.buffers]
+        most = sizes.get(kernel.places.span(host.declared))
         if most is None or any(size is None or size > most for size in here):
             raise Refused(f"{host.name} does not cover the others in {sibling.instance}")
     guests = [buffer for buffer in group.buffers if buffer is not host]
@@ -57,11 +57,13 @@ def merge_into_host(
     edits: list[TextEdit] = []
     raised: Raised = None
     if align > (host.align or 1):
-        raised, edit = _raise_alignment(host, group)
+        raised, edit = _raise_alignment(kernel, host, group)
         edits.append(edit)
     for guest in guests:
         require_reference(kernel, source, guest)
-    moved = [guest for guest in guests if statement_of(guest).start < statement_of(host).start]
+    moved = [
+        guest for guest in guests if statement_of(kernel, guest).start < statement_of(kernel, host).start
+    ]
     for guest in moved:
         _require_movable(kernel, source, guest, host)
     edits += _in_place(kernel, source, group, host, [guest for guest in guests if guest not in moved])
@@ -69,7 +71,9 @@ def merge_into_host(
         edits += _moved(kernel, source, group, host, moved)
     edits += [edit for guest in guests for edit in _guests_of(kernel, source, guest, host)]
     return GroupRewrite(
-        anchor=host.declared.start,  # of several declarators in one statement it is not the first
+        anchor=kernel.places.start(
+            host.declared
+        ),  # of several declarators in one statement it is not the first
         size=group.item(host).size,
         align=align,
         inner={buffer.index: 0 for buffer in group.buffers},
@@ -91,7 +95,7 @@ def _measured(host: int, raised: Raised, buffers: Measures) -> Laid:
 
 def _host(kernel: Kernel, group: Group) -> Buffer:
     """The buffer that covers all others, lives in a scope that holds them all, and has no qualifier they lack."""
-    by_size = sorted(group.buffers, key=lambda b: (-group.item(b).size, b.declared.start))
+    by_size = sorted(group.buffers, key=lambda b: (-group.item(b).size, b.declared))
     for host in by_size:
         checkpoint()
         others = [buffer for buffer in group.buffers if buffer is not host]
@@ -109,7 +113,7 @@ def _host(kernel: Kernel, group: Group) -> Buffer:
     raise Refused("no buffer covers the others")
 
 
-def _raise_alignment(host: Buffer, group: Group) -> tuple[Raised, TextEdit]:
+def _raise_alignment(kernel: Kernel, host: Buffer, group: Group) -> tuple[Raised, TextEdit]:
     """The host takes over the alignment that a guest, or an access of its own, needs."""
     if host.site.count > 1:
         raise Refused(f"`{host.name}` would need its own declaration to be aligned for a guest")
@@ -117,19 +121,19 @@ def _raise_alignment(host: Buffer, group: Group) -> tuple[Raised, TextEdit]:
     align = group.item(needy).align
     spelled = align == needy.align and not needy.written.attributes and "*" not in needy.type
     raised = ("type", needy.index) if spelled else ("number", align)
-    start = statement_of(host).start
+    start = statement_of(kernel, host).start
     return raised, TextEdit(Span(start, start), f"alignas({needy.type if spelled else align}) ")
 
 
 def _require_movable(kernel: Kernel, source: SourceText, guest: Buffer, host: Buffer) -> None:
     """A guest declared above its host moves below it: nothing may use it in between."""
-    if guest.site.scope != host.site.scope or not alone_on_its_line(source, statement_of(guest)):
+    if guest.site.scope != host.site.scope or not alone_on_its_line(source, statement_of(kernel, guest)):
         raise Refused(f"`{guest.name}` would have to move below `{host.name}`")
-    between = Span(statement_of(guest).end, statement_of(host).end)
+    between = Span(statement_of(kernel, guest).end, statement_of(kernel, host).end)
     other_code = _other_code(kernel, source, between)
     for node in walk(kernel.body):
         if isinstance(node, Access) and node.buffer == guest.index:
-            if node.span.start in between if node.span is not None else other_code:
+            if kernel.places.start(node.span) in between if node.span is not None else other_code:
                 raise Refused(f"`{guest.name}` is used before `{host.name}` is declared")
     if guest.site.count > 1:
         raise Refused(f"`{guest.name}` would have to move below `{host.name}`")
@@ -140,7 +144,7 @@ def _require_movable(kernel: Kernel, source: SourceText, guest: Buffer, host: Bu
 def _other_code(kernel: Kernel, source: SourceText, span: Span) -> bool:
     """Does a stretch of the kernel hold more than declarations of shared arrays?"""
     text = source.slice(span)
-    inside = [b.site.statement for b in kernel.buffers if b.site.statement is not None]
+    inside = [kernel.places.span(b.site.statement) for b in kernel.buffers if b.site.statement is not None]
     taken = [Span(each.start - span.start, each.end - span.start) for each in inside if each.start in span]
     for each in sorted({*taken, *comments(text)}, reverse=True):
         text = text[: each.start] + text[each.end :]
@@ -192,11 +196,11 @@ def _guests_of(kernel: Kernel, source: SourceText, between: Buffer, host: Buffer
         checkpoint()
         if name.buffer != between.index or name.site is None or name.site.statement is None:
             continue
-        start = name.site.statement.start
+        start = kernel.places.start(name.site.statement)
         written = _GUEST.match(source.text, start)
         if written is None or between.name not in (written["whole"], written["host"]):
             continue
-        if written["of"] != between.name or start < statement_of(host).start:
+        if written["of"] != between.name or start < statement_of(kernel, host).start:
             continue
         reference = written["reference"]
         pointer = re.sub(rf"&\s*{name.text}\b", "*", reference).strip()
@@ -220,7 +224,7 @@ def _in_place(
     edits: list[TextEdit] = []
     for siblings, here in by_statement(kernel, guests):
         lines = [line for b in here for line in reference_lines(kernel, group, b, host)]
-        edits += replace_declarators(source, siblings, {b.index for b in here}, lines)
+        edits += replace_declarators(kernel, source, siblings, {b.index for b in here}, lines)
     return edits
 
 
@@ -228,16 +232,16 @@ def _moved(
     kernel: Kernel, source: SourceText, group: Group, host: Buffer, moved: list[Buffer]
 ) -> list[TextEdit]:
     """Guests declared above the host: each takes its line, comment included, below the host's."""
-    statement = statement_of(host)
+    statement = statement_of(kernel, host)
     if not alone_on_its_line(source, statement):
         raise Refused(f"`{host.name}` shares its line with other code")
-    if any(g is not host and statement_of(g).start == statement.start for g in group.buffers):
+    if any(g is not host and statement_of(kernel, g).start == statement.start for g in group.buffers):
         raise Refused(f"`{host.name}` is declared together with a guest")
     edits: list[TextEdit] = []
     indent = indentation(source, statement.start)
     lines: list[str] = []
     for guest in moved:
-        own = statement_of(guest)
+        own = statement_of(kernel, guest)
         trailing = rest_of_line(source, own).rstrip()
         first, *others = reference_lines(kernel, group, guest, host)
         first = with_comments(source, [own], first)

@@ -27,7 +27,7 @@ def require_right_in(
     buffers = sibling.kernel.buffers
     items = {item.index: item for item in sibling.items}
     laid = _rewrites_in(sibling, facts.kernel, rewrites)
-    positions = {buffer.index: buffer.declared.start for buffer in buffers}
+    positions = {buffer.index: sibling.span(buffer.declared).start for buffer in buffers}
     after = layout_after(sibling.items, positions, {i: buffers[i].align or 1 for i in items}, laid)
     needed = needed_alignment(sibling)
     proved = next(
@@ -39,7 +39,7 @@ def require_right_in(
     measured = [Item(item.index, item.name, item.size, needed[item.index]) for item in sibling.items]
     violations = validate(measured, plan, sibling.kernel.body, proved, fixed)
     if violations:
-        raise Refused(f"in {instance} {violations[0].why}")
+        raise Refused(f"in {instance} {violations[0].words(sibling.line)}")
 
 
 def _rewrites_in(
@@ -48,14 +48,14 @@ def _rewrites_in(
     """The rewrites of ``kernel`` with the sizes and the buffers of another instance. Raises Refused where the size of
     one of its buffers is unknown."""
     items = {item.index: item for item in sibling.items}
-    twins = {buffer.declared: buffer for buffer in sibling.kernel.buffers}
+    twins = {sibling.span(buffer.declared): buffer for buffer in sibling.kernel.buffers}
     laid: list[GroupRewrite] = []
     for rewrite in rewrites:
         checkpoint()
         measures: dict[int, Item] = {}
         for index in rewrite.inner:
             buffer = kernel.buffers[index]
-            twin = twins.get(buffer.declared)
+            twin = twins.get(kernel.places.span(buffer.declared))
             if twin is None or twin.bytes is None:
                 raise Refused(f"`{buffer.name}` has no known size in {sibling.kernel.instance}")
             size = items[twin.index].size if twin.index in items else twin.bytes
@@ -87,7 +87,8 @@ def _places(kernel: Kernel) -> dict[tuple[Span | None, bool], list[int]]:
     found: dict[tuple[Span | None, bool], list[int]] = {}
     for node in walk(kernel.body):
         if isinstance(node, Place):
-            found.setdefault((node.statement, node.at_end), []).append(node.point)
+            where = None if node.statement is None else kernel.places.span(node.statement)
+            found.setdefault((where, node.at_end), []).append(node.point)
     return found
 
 
@@ -99,8 +100,9 @@ def aligned_for_all(facts: KernelFacts, siblings: Sequence[KernelFacts]) -> dict
         for item in sibling.items:
             buffer = sibling.kernel.buffers[item.index]
             if item.align > (buffer.align or 1):
-                wider[buffer.declared] = max(item.align, wider.get(buffer.declared, 1))
-    declared = {buffer.index: buffer.declared for buffer in facts.kernel.buffers}
+                where = sibling.span(buffer.declared)
+                wider[where] = max(item.align, wider.get(where, 1))
+    declared = {buffer.index: facts.span(buffer.declared) for buffer in facts.kernel.buffers}
     return {
         item.index: replace(item, align=max(item.align, wider.get(declared[item.index], 1)))
         for item in facts.items

@@ -92,7 +92,7 @@ def require_aliases(pointers: Iterable[LocalPointer]) -> None:
 
 def require_unconditional(pointer: LocalPointer, kernel: Kernel) -> None:
     """Raises Refused where it is another one in another configuration."""
-    if any(pointer.initializer.start in region for region in kernel.conditional):
+    if any(pointer.initializer.start in kernel.places.span(region) for region in kernel.conditional):
         raise Refused(f"`{pointer.name}` is declared in an #if branch")
 
 

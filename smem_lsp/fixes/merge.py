@@ -68,7 +68,7 @@ def merge_fix(
         _require_disjoint(edits)
     except Refused as why:
         return cannot(what, why)
-    assumptions = [*map(str, facts.assumptions(candidate)), *conditional_words(facts, source)]
+    assumptions = [*facts.told(facts.assumptions(candidate)), *conditional_words(facts, source)]
     count = len(candidate.plan.barriers)
     if candidate.plan.cost > count:
         assumptions.append(f"a barrier inside a loop: {candidate.plan.cost} executions per block")
@@ -100,7 +100,8 @@ def _of_wait(kernel: Kernel) -> Span | None:
     """The statement that the wait would go in front of."""
     drained = kernel.drained
     places = (n for n in walk(kernel.body) if isinstance(n, Place) and drained and n.point == drained.place)
-    return next((place.statement for place in places), None)
+    where = next((place.statement for place in places), None)
+    return None if where is None else kernel.places.span(where)
 
 
 def _groups(facts: KernelFacts, remedy: MergeBuffers, siblings: Sequence[KernelFacts]) -> list[Group]:
@@ -118,7 +119,7 @@ def _groups(facts: KernelFacts, remedy: MergeBuffers, siblings: Sequence[KernelF
     for part in parts:
         if len(part) < 2:
             continue
-        buffers = tuple(sorted((facts.kernel.buffers[i] for i in part), key=lambda b: b.declared.start))
+        buffers = tuple(sorted((facts.kernel.buffers[i] for i in part), key=lambda b: b.declared))
         lowest = min(plan.offsets[i] for i in part)
         groups.append(
             Group(
@@ -129,7 +130,7 @@ def _groups(facts: KernelFacts, remedy: MergeBuffers, siblings: Sequence[KernelF
                 {i: plan.offsets[i] - lowest for i in part},
             )
         )
-    return sorted(groups, key=lambda g: g.buffers[0].declared.start)
+    return sorted(groups, key=lambda g: g.buffers[0].declared)
 
 
 _Style = Callable[[Group, set[str]], GroupRewrite]
@@ -190,7 +191,7 @@ def whole(facts: KernelFacts, candidate: Candidate, siblings: Sequence[KernelFac
     conflicts = candidate.conflicts
     buffers: list[Buffer] = [facts.kernel.buffers[item.index] for item in facts.items]
     return Group(
-        tuple(sorted(buffers, key=lambda b: b.declared.start)),
+        tuple(sorted(buffers, key=lambda b: b.declared)),
         aligned_for_all(facts, siblings),
         conflicts.hard | conflicts.soft,
         conflicts.equal,
@@ -207,7 +208,7 @@ def _checked_layout(
     """
     buffers = facts.kernel.buffers
     merged = {index for rewrite in rewrites for index in rewrite.inner}
-    positions = {b.index: b.declared.start for b in buffers}
+    positions = {b.index: facts.span(b.declared).start for b in buffers}
     aligns = {item.index: buffers[item.index].align or 1 for item in facts.items}
     needed = needed_alignment(facts)
     edits: list[TextEdit] = []
@@ -222,7 +223,7 @@ def _checked_layout(
             if site.statement is None or site.count > 1:
                 raise Refused(f"`{buffers[index].name}` would lose the alignment that its accesses need")
             aligns[index] = needed[index]
-            start = site.statement.start
+            start = facts.span(site.statement).start
             edits.append(TextEdit(Span(start, start), f"alignas({needed[index]}) "))
     candidate = remedy.candidate
     plan = Plan("rewrite", after.bytes, after.offsets, barriers=candidate.plan.barriers)
@@ -230,7 +231,7 @@ def _checked_layout(
     items = [Item(i.index, i.name, i.size, needed[i.index]) for i in facts.items]
     violations = validate(items, plan, facts.kernel.body, candidate.facts, fixed)
     if violations:
-        raise Refused(violations[0].why)
+        raise Refused(violations[0].words(facts.line))
     return plan, edits
 
 

@@ -15,7 +15,7 @@ from smem_lsp.fixes.layout import layout_after, needed_alignment
 from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel
-from smem_lsp.rules.cause_words import causes
+from smem_lsp.rules.cause_words import told_causes
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import best_step
 from smem_lsp.rules.model import PadRows
@@ -34,9 +34,9 @@ def _fix(remedy: PadRows, at: CheckedKernel) -> Fix:
     function = next((f for f in unit.functions if f.name_span == kernel.name_span), None)
     if function is None or buffer.name in kernel.redeclared:
         raise Refused(f"more than one thing is called `{buffer.name}`")
-    _require_subscripts(function, buffer, unit)
+    _require_subscripts(kernel, function, buffer, unit)
     assumed = _require_rows(facts, buffer)
-    edit = TextEdit(_last_extent(buffer, unit), wider(buffer.written.dims[-1], remedy.pad))
+    edit = TextEdit(_last_extent(kernel, buffer, unit), wider(buffer.written.dims[-1], remedy.pad))
     if facts.static_bytes is None:
         raise Refused("the bytes of the kernel are not known")
     lost = block_lost(facts, buffer, remedy.pad)
@@ -55,11 +55,11 @@ def _fix(remedy: PadRows, at: CheckedKernel) -> Fix:
     step = best_step(facts, facts.static_bytes, promised)
     dims = "".join(f"[{text}]" for text in (*buffer.written.dims[:-1], edit.text))
     if kernel.conditional:
-        line = source.line_number(kernel.conditional[0].start)
+        line = source.line_number(facts.span(kernel.conditional[0]).start)
         assumed.append(f"the other branches of #if (line {line}) were not checked")
     if kernel.more_instances is not None:
         assumed.append(f"checked for {kernel.instance}")
-    assumed += map(str, causes(kernel.open(Opens.ANYTHING)))
+    assumed += told_causes(kernel, kernel.open(Opens.ANYTHING))
     title = Title(
         f"Pad {buffer.name}{dims}",
         f"{facts.static_bytes:,} → {promised:,} B",
@@ -69,14 +69,14 @@ def _fix(remedy: PadRows, at: CheckedKernel) -> Fix:
     return Fix(title, Safety.UNSAFE if assumed else Safety.SAFE, (edit,), promised)
 
 
-def _require_subscripts(function: Function, buffer: Buffer, unit: TranslationUnit) -> None:
+def _require_subscripts(kernel: Kernel, function: Function, buffer: Buffer, unit: TranslationUnit) -> None:
     """Raises Refused unless every use of the buffer has all its subscripts: nothing else sees the type of a row."""
-    tokens = function.body.tokens
+    tokens, name = function.body.tokens, buffer.site.name
     for at in range(len(tokens.kinds)):
         if tokens.texts[at] != buffer.name:
             continue
         place = function.body.span_between(at, at + 1)
-        if place is not None and buffer.site.name is not None and place.start == buffer.site.name.start:
+        if place is not None and name is not None and place.start == kernel.places.start(name):
             continue
         if len(list(_subscripts(function, at + 1))) < len(buffer.dims):
             where = "in a macro" if place is None else f"at line {unit.source.line_number(place.start)}"
@@ -106,26 +106,26 @@ def _require_rows(facts: KernelFacts, buffer: Buffer) -> list[str]:
     reason = _leaves_row(facts.kernel, buffer, facts.shape)
     if reason is not None:
         raise Refused(reason)
-    return [*map(str, facts.shape_assumption)]
+    return facts.told(facts.shape_assumption)
 
 
 def _leaves_row(kernel: Kernel, buffer: Buffer, shape: BlockShape | None) -> str | None:
     """The first access that is not known to stay in its row, in words."""
     for access, place in in_rows(kernel, buffer, shape):
         if access.tile is not None:
-            return f"line {access.line} passes the length of the rows of `{buffer.name}`"
+            return f"line {kernel.places.line(access.line)} passes the length of the rows of `{buffer.name}`"
         if place is None:
-            return f"the row and the column of `{buffer.name}` at line {access.line} are not known"
+            return f"the row and the column of `{buffer.name}` at line {kernel.places.line(access.line)} are not known"
         if not place.inside:
             size = "" if shape is not None else ": the size of the block is not known"
-            return f"the access to `{buffer.name}` at line {access.line} may leave its row{size}"
+            return f"the access to `{buffer.name}` at line {kernel.places.line(access.line)} may leave its row{size}"
     return None
 
 
-def _last_extent(buffer: Buffer, unit: TranslationUnit) -> Span:
+def _last_extent(kernel: Kernel, buffer: Buffer, unit: TranslationUnit) -> Span:
     """The text between the last brackets of a declarator."""
-    declarator = buffer.site.declarator
-    assert declarator is not None
+    assert buffer.site.declarator is not None
+    declarator = kernel.places.span(buffer.site.declarator)
     text = unit.source.slice(declarator)
     end = text.rfind("]")
     depth, start = 0, end

@@ -84,18 +84,18 @@ def _references(
     """Every declaration of the group's buffers becomes one of references to ``members``, by buffer index."""
     for siblings, here in by_statement(kernel, group.buffers):
         lines = [f"auto& {b.name} = {members[b.index]};" for b in here]
-        yield from replace_declarators(source, siblings, {b.index for b in here}, lines)
+        yield from replace_declarators(kernel, source, siblings, {b.index for b in here}, lines)
 
 
 def storage_place(kernel: Kernel, source: SourceText, group: Group) -> tuple[int, bool]:
     """(offset where the storage is declared, at the top of the body): before the first merged declaration when that
     scope holds all of them, else right after the function's opening brace."""
-    first = min(group.buffers, key=lambda b: b.declared.start)
+    first = min(group.buffers, key=lambda b: b.declared)
     if all(first.site.scope.covers(buffer.site.scope) for buffer in group.buffers):
-        return statement_of(first).start, False
+        return statement_of(kernel, first).start, False
     if kernel.opening is None:
         raise Refused("the body of the kernel comes from a macro")
-    return kernel.opening, True
+    return kernel.places.start(kernel.opening), True
 
 
 def fresh_name(wanted: str, taken: set[str]) -> str:
@@ -132,8 +132,8 @@ def _phases(group: Group, raised: Mapping[int, int]) -> list[list[Buffer]]:
             phases.remove(phase)
         phases.append(joined)
     for phase in phases:
-        phase.sort(key=lambda b: (-raised.get(b.index, b.align or 1), b.declared.start))
-    return sorted(phases, key=lambda phase: min(b.declared.start for b in phase))
+        phase.sort(key=lambda b: (-raised.get(b.index, b.align or 1), b.declared))
+    return sorted(phases, key=lambda phase: min(b.declared for b in phase))
 
 
 def _phase_of(phases: list[list[Buffer]], buffer: Buffer) -> int:
@@ -195,7 +195,7 @@ def require_visible(kernel: Kernel, group: Group, at: int) -> None:
     for buffer in group.buffers:
         checkpoint()
         for name in re.findall(r"[A-Za-z_]\w*", f"{element_type(buffer)} {' '.join(buffer.written.dims)}"):
-            if kernel.local_names.get(name, -1) >= at:
+            if kernel.places.names.get(name, -1) >= at:
                 raise Refused(
                     f"`{name}`, which `{buffer.name}` needs, is declared below the first merged buffer"
                 )
@@ -254,7 +254,7 @@ def body_indentation(source: SourceText, at: int) -> str:
 def _indentation_unit(kernel: Kernel, source: SourceText) -> str:
     """How much deeper the body of the kernel is indented than its first line."""
     outside = indentation(source, kernel.span.start)
-    inside = "" if kernel.opening is None else body_indentation(source, kernel.opening)
+    inside = "" if kernel.opening is None else body_indentation(source, kernel.places.start(kernel.opening))
     if inside.startswith(outside) and len(inside) > len(outside):
         return inside[len(outside) :]
     return "  "

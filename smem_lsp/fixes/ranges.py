@@ -49,7 +49,7 @@ def _fix(remedy: MoveRanges, at: CheckedKernel) -> Fix:
                 f"{found.before:,} B that the ranges may reach"
             )
     passed = fewer_bytes(unit, facts.kernel.name, launches, saved)
-    assumptions = [*map(str, facts.assumptions(found.candidate, of_instance=False))]
+    assumptions = facts.told(facts.assumptions(found.candidate, of_instance=False))
     constants = sorted(found.constants | passed.constants)
     if constants:
         assumptions.append(

@@ -12,7 +12,7 @@ def _fix(remedy: RemoveDeclarator, at: CheckedKernel) -> Fix:
     buffers = at.kernel.buffers
     buffer = buffers[remedy.buffer]
     require_editable(at.kernel, at.source, buffer)
-    edits = replace_declarators(at.source, declared_with(at.kernel, buffer), {buffer.index}, ())
+    edits = replace_declarators(at.kernel, at.source, declared_with(at.kernel, buffer), {buffer.index}, ())
     return Fix(Title(f"Remove the declaration of `{buffer.name}`"), Safety.SAFE, tuple(sorted(edits)))
 
 

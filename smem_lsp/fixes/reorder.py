@@ -16,7 +16,7 @@ from smem_lsp.fixes.declarations import (
 )
 from smem_lsp.fixes.layout import layout_after, needed_alignment
 from smem_lsp.fixes.model import Fix, Safety, Title, cannot
-from smem_lsp.ir.nodes import Buffer
+from smem_lsp.ir.nodes import Buffer, Kernel
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import titled
 from smem_lsp.rules.model import ReorderDeclarations
@@ -46,9 +46,9 @@ def reorder_fix(
     """Declare the buffers of a kernel, by their indices, in this order. ``siblings``: the other instances of the same
     template, whose accesses have to stay as aligned. Raises Refused."""
     assert facts.declared is not None
-    buffers = sorted((facts.kernel.buffers[index] for index in order), key=lambda b: b.declared.start)
+    buffers = sorted((facts.kernel.buffers[index] for index in order), key=lambda b: b.declared)
     _require_lines(facts, source, buffers)
-    places = {facts.kernel.buffers[index].declared: place for place, index in enumerate(order)}
+    places = {facts.span(facts.kernel.buffers[index].declared): place for place, index in enumerate(order)}
     after = _laid(facts, places)
     for sibling in siblings:
         if sibling.declared is not None:
@@ -60,7 +60,9 @@ def reorder_fix(
     for here, index in zip(buffers, order):
         there = facts.kernel.buffers[index]
         if there is not here:
-            edits.append(TextEdit(_line(source, here), source.slice(_line(source, there))))
+            edits.append(
+                TextEdit(_line(facts.kernel, source, here), source.slice(_line(facts.kernel, source, there)))
+            )
     names = titled(facts, [facts.kernel.buffers[index] for index in order])
     return Fix(Title(f"Reorder {names}", f"{before:,} → {promised:,} B"), Safety.SAFE, tuple(edits), promised)
 
@@ -68,9 +70,10 @@ def reorder_fix(
 def _laid(facts: KernelFacts, places: Mapping[Span, int]) -> Plan:
     """The layout with the declarations at these places. Raises Refused where an access needs another alignment."""
     buffers = facts.kernel.buffers
-    if any(buffers[item.index].declared not in places for item in facts.items):
+    declared = {item.index: facts.span(buffers[item.index].declared) for item in facts.items}
+    if any(span not in places for span in declared.values()):
         raise Refused(f"{facts.kernel.instance} has other buffers")
-    positions = {item.index: places[buffers[item.index].declared] for item in facts.items}
+    positions = {index: places[span] for index, span in declared.items()}
     after = layout_after(facts.items, positions, {i: buffers[i].align or 1 for i in positions}, ())
     needed = needed_alignment(facts)
     lost = next((index for index in positions if after.offsets[index] % needed[index]), None)
@@ -79,20 +82,24 @@ def _laid(facts: KernelFacts, places: Mapping[Span, int]) -> Plan:
     return after
 
 
-def _line(source: SourceText, buffer: Buffer) -> Span:
-    start = statement_of(buffer).start
+def _line(kernel: Kernel, source: SourceText, buffer: Buffer) -> Span:
+    start = statement_of(kernel, buffer).start
     return Span(source.line_start(start), source.line_end(start))
 
 
 def _require_lines(facts: KernelFacts, source: SourceText, buffers: Sequence[Buffer]) -> None:
     """Raises Refused unless they are declared line by line, one below the other."""
+    kernel = facts.kernel
     for buffer in buffers:
         require_editable(facts.kernel, source, buffer)
-        if buffer.site.count > 1 or not alone_on_its_line(source, statement_of(buffer)):
+        if buffer.site.count > 1 or not alone_on_its_line(source, statement_of(kernel, buffer)):
             raise Refused(f"`{buffer.name}` shares its line with other code")
     for above, below in pairwise(buffers):
-        end = next_line_start(source, statement_of(above).end)
-        if above.site.scope != below.site.scope or source.text[end : statement_of(below).start].strip():
+        end = next_line_start(source, statement_of(kernel, above).end)
+        if (
+            above.site.scope != below.site.scope
+            or source.text[end : statement_of(kernel, below).start].strip()
+        ):
             raise Refused(f"`{above.name}` and `{below.name}` are not declared one below the other")
 
 

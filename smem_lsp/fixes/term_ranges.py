@@ -19,7 +19,7 @@ from smem_lsp.fixes.local_pointers import (
 from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.fixes.pointers_in_terms import function_of, moved_in_terms
 from smem_lsp.ir.nodes import AddressSpace
-from smem_lsp.rules.cause_words import bare
+from smem_lsp.rules.cause_words import on_line
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import MoveTermRanges
 from smem_lsp.source import TextEdit, listed, plural
@@ -55,7 +55,7 @@ def _fix(remedy: MoveTermRanges, at: CheckedKernel) -> Fix:
     plan = found.plan
     passed = fewer_bytes_in_terms(unit, function_of(facts.kernel, unit), launches, plan)
     assumptions = _assumed(found.natural | passed.natural, fits=found.fits)
-    assumptions += map(str, facts.assumptions(plan.candidate, of_instance=False))
+    assumptions += facts.told(facts.assumptions(plan.candidate, of_instance=False))
     assumptions += conditional_words(facts, unit.source)
     if not launches:
         less = spelled(plan.saved)
@@ -81,7 +81,7 @@ def _moved(facts: KernelFacts, unit: TranslationUnit, number: int) -> _Moved:
     kernel, source, plan = facts.kernel, unit.source, facts.term_plans[number]
     base, ranges = kernel.buffers[plan.partition.base], plan.partition.ranges
     if plan.doubt is not None:
-        raise Refused(f"line {plan.doubt.line}: {bare(plan.doubt)}")
+        raise Refused(on_line(kernel, plan.doubt))
     if base.spanned:
         raise Refused(f"the distance of two addresses in `{base.name}`, or their order, is asked for")
     if sum(buffer.space is AddressSpace.DYNAMIC for buffer in kernel.buffers) > 1:

@@ -87,8 +87,10 @@ def _bytes_after(facts: KernelFacts, divided: PartitionLayouts) -> int:
     for each in divided.partition.ranges:
         name = _main(facts.kernel, each)
         if name is not None and name.declared is not None:
-            items.append((name.declared.start, Item(each.index, each.name, each.size, each.align)))
-    items += [(buffers[i.index].declared.start, i) for i in facts.items if own or i.index != base]
+            items.append(
+                (facts.span(name.declared).start, Item(each.index, each.name, each.size, each.align))
+            )
+    items += [(facts.span(buffers[i.index].declared).start, i) for i in facts.items if own or i.index != base]
     return facts.total(declared([item for _, item in sorted(items, key=lambda each: each[0])]).bytes)
 
 
@@ -104,19 +106,23 @@ def _edits(
     if base.function != kernel.name or base.site.statement is None:
         raise Refused(f"`{base.name}` is not declared in the kernel itself")
     hosted = any(_is_host(kernel, each) for each in divided.partition.ranges)
-    text, taken = source.slice(kernel.span), [_main(kernel, each) for each in divided.partition.ranges]
+    places = kernel.places
+    text, taken = (
+        source.slice(kernel.span),
+        [_main(kernel, each) for each in divided.partition.ranges],
+    )
     replaced: list[tuple[Span, str]] = []
     for purpose, name in zip(divided.partition.ranges, taken):
         checkpoint()
         if name is None:
             continue
-        span, written = _statement(source, name)
+        span, written = _statement(kernel, source, name)
         replaced.append((span, _array(kernel, source, base, purpose, written)))
-        _require_apart(source, purpose, name, base)
+        _require_apart(kernel, source, purpose, name, base)
     if not hosted:
         if base.site.count > 1:
             raise Refused(f"`{base.name}` is declared together with others")
-        replaced.append((base.site.statement, ""))
+        replaced.append((places.span(base.site.statement), ""))
     start = kernel.span.start
     for span, new in sorted(replaced, reverse=True):
         lo, hi = span.start - start, span.end - start
@@ -140,18 +146,19 @@ def _main(kernel: Kernel, purpose: Range) -> Name | None:
     return found
 
 
-def _statement(source: SourceText, name: Name) -> tuple[Span, str]:
+def _statement(kernel: Kernel, source: SourceText, name: Name) -> tuple[Span, str]:
     site = name.site
     if site is None or site.statement is None or site.count > 1 or site.in_switch:
         raise Refused(f"the declaration of `{name.text}` cannot be edited")
-    return site.statement, source.slice(site.statement)
+    span = kernel.places.span(site.statement)
+    return span, source.slice(span)
 
 
-def _require_apart(source: SourceText, purpose: Range, main: Name, base: Buffer) -> None:
+def _require_apart(kernel: Kernel, source: SourceText, purpose: Range, main: Name, base: Buffer) -> None:
     """Other names of the purpose must be counted from its main one."""
     for name in purpose.names:
         if name is not main and name.site is not None:
-            words = set(_WORD.findall(_statement(source, name)[1]))
+            words = set(_WORD.findall(_statement(kernel, source, name)[1]))
             if base.name in words or main.text not in words:
                 raise Refused(f"`{name.text}` is another name for the bytes of `{main.text}`")
 

@@ -84,7 +84,7 @@ def _shape(divided: PartitionLayouts) -> list[tuple[str, int, int]]:
 def unmerge_assumptions(facts: KernelFacts, divided: PartitionLayouts) -> list[str]:
     """What must be so that no purpose counts on what another one has left, in words."""
     unfilled = [each.name for each in divided.partition.ranges if each.index not in divided.filled]
-    assumed = [*map(str, facts.shape_assumption)] if divided.partition.shaped or not unfilled else []
+    assumed = facts.told(facts.shape_assumption) if divided.partition.shaped or not unfilled else []
     if divided.partition.shaped and not assumed:
         assumed.append("assumes blocks that fill all that they read")
     if unfilled:
@@ -92,4 +92,4 @@ def unmerge_assumptions(facts: KernelFacts, divided: PartitionLayouts) -> list[s
         assumed.append(
             f"right unless {what} {'is' if len(unfilled) == 1 else 'are'} read for what others have left"
         )
-    return [*assumed, *map(str, facts.wrap_assumption)]
+    return [*assumed, *facts.told(facts.wrap_assumption)]

@@ -5,10 +5,10 @@ What reading a kernel leaves open is one list, ``Kernel.limits``. The kind of ea
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum, Flag, auto
 
+from smem_lsp.ir.places import Row
 from smem_lsp.source import record
 
 
@@ -249,21 +249,16 @@ class CauseKind(Enum):
 
 @record(deep=True)
 class Cause:
-    """``line``: 1-based, where it stands; ``names``: as ``kind`` says; ``of``: what more there is to tell."""
+    """``line``: where it stands; ``names``: as ``kind`` says; ``of``: what more there is to tell."""
 
     kind: CauseKind
-    line: int | None = None
+    line: Row | None = None
     names: tuple[str, ...] = ()
     of: tuple[Cause, ...] = ()
 
     def about(self, name: str) -> Cause:
         """The same of a buffer of this name, which comes first among the names."""
         return replace(self, names=(name, *self.names[1:]))
-
-    def moved(self, line: Callable[[int], int]) -> Cause:
-        """The same where its line has moved."""
-        now = None if self.line is None else line(self.line)
-        return replace(self, line=now, of=tuple(each.moved(line) for each in self.of))
 
     @property
     def opens(self) -> Opens:

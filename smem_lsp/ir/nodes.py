@@ -15,6 +15,7 @@ from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
 from smem_lsp.ir.causes import Cause, Opens
 from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.host_terms import HostTerm, Symbol, compared, named, replaced
+from smem_lsp.ir.places import At, Row, SourceMap
 from smem_lsp.ir.values import Bytes, Operator, Reading, Value
 from smem_lsp.ir.values import MemberPath as MemberPart
 from smem_lsp.source import SourceText, Span, checkpoint, record
@@ -54,13 +55,13 @@ class AccessKind(enum.Enum):
 class DeclarationSite:
     """Where a buffer is declared, for rewrites. Spans are None when any token of them came from a macro body."""
 
-    statement: Span | None  # from the first specifier to the `;`
-    specifiers: Span | None  # `__shared__ float`
-    declarator: Span | None  # `tile[32][33]`
-    name: Span | None
+    statement: At | None  # from the first specifier to the `;`
+    specifiers: At | None  # `__shared__ float`
+    declarator: At | None  # `tile[32][33]`
+    name: At | None
     position: int  # index of this declarator in the declaration
     count: int  # declarators in the declaration
-    scope: Span  # the block the declaration stands in, braces included
+    scope: At  # the block the declaration stands in, braces included
     in_switch: bool = False  # directly in a switch body: jumping over a reference there is an error in C++
 
 
@@ -130,7 +131,7 @@ class Buffer:
     bytes: int | None  # None when unknown
     align: int | None  # natural alignment, or what alignas/__align__ asks for
     space: AddressSpace
-    declared: Span  # the declarator's name
+    declared: At  # the declarator's name
     site: DeclarationSite
     fixed: Cause | None = None  # why it may never share bytes; None: it may
     owner: Owner = Owner.KERNEL
@@ -179,12 +180,12 @@ class Name:
     site: DeclarationSite | None = None
 
     @property
-    def declared(self) -> Span | None:
+    def declared(self) -> At | None:
         """Of a reference: its name where it is declared."""
         return None if self.site is None else self.site.name
 
     @property
-    def scope(self) -> Span | None:
+    def scope(self) -> At | None:
         """Of a reference: the block that it is declared in."""
         return None if self.site is None else self.site.scope
 
@@ -244,8 +245,8 @@ class Access:
     buffer: int  # index into Kernel.buffers
     kind: AccessKind
     index: tuple[Value, ...] | None  # one value per dimension; None: some element, not known which
-    span: Span | None
-    line: int  # 1-based
+    span: At | None
+    line: Row  # 1-based
     guess: bool = False  # rests on a guess of the parser, or is made at a time that is not known
     offset: Value | None = None
     width: int | None = None
@@ -335,8 +336,8 @@ class Barrier:
 
     point: int
     kind: BarrierKind
-    span: Span | None
-    line: int
+    span: At | None
+    line: Row
     spelling: str  # "__syncthreads();"
     guess: bool = False  # perhaps in a function that is not called at all
     mask: Value | None = None  # of a warp barrier: lanes that take part; None: all that are here
@@ -363,8 +364,8 @@ class Exchange:
     that take part; None: all that are here; ``given``: what each of them hands over, as far as that is known."""
 
     point: int
-    span: Span | None
-    line: int
+    span: At | None
+    line: Row
     spelling: str  # "__shfl_down_sync"
     mask: Value | None
     given: tuple[Value, ...] = ()
@@ -380,7 +381,7 @@ class GlobalAccess:
     kind: AccessKind
     base: Value | None
     index: Value | None
-    line: int
+    line: Row
     width: int | None = None
     signals: bool = False
 
@@ -406,7 +407,7 @@ class CopyWait:
     point: int
     kind: CopyWaitKind
     left: int
-    line: int
+    line: Row
     bound: int
 
 
@@ -430,8 +431,8 @@ class Proxy:
 
     point: int
     kind: ProxyKind
-    span: Span | None
-    line: int
+    span: At | None
+    line: Row
     buffer: int = -1
     offset: Value | None = None
     width: int = 0
@@ -443,8 +444,8 @@ class Remote:
     """A thread gets the address of shared memory of another block of its cluster."""
 
     point: int
-    span: Span | None
-    line: int
+    span: At | None
+    line: Row
 
 
 @record
@@ -466,8 +467,8 @@ class Branch:
     condition: Value
     then: Seq
     otherwise: Seq
-    span: Span | None  # the whole statement
-    line: int
+    span: At | None  # the whole statement
+    line: Row
 
 
 @record
@@ -492,8 +493,8 @@ class Loop:
     condition: Value
     induction: Induction | None
     body: Seq
-    span: Span | None
-    line: int
+    span: At | None
+    line: Row
     again: Value | None = None  # the condition as read at the end of the body; None: in the same words
     tail: int = 0  # how many nodes at the end of the body run after a `continue` too: step and condition
     late: bool = False  # `do`: the condition is checked behind the body only
@@ -512,7 +513,7 @@ class Jump:
 
     point: int
     kind: JumpKind
-    line: int
+    line: Row
     target: str = ""
 
 
@@ -524,8 +525,8 @@ class Place:
     """
 
     point: int
-    statement: Span | None
-    line: int
+    statement: At | None
+    line: Row
     at_end: bool = False
 
 
@@ -781,22 +782,13 @@ class Context:
 
 
 @record
-class FunctionPart:
-    """A function that a kernel is made of: itself, or one that it calls. Lines are 1-based."""
-
-    span: Span
-    first_line: int
-    last_line: int
-
-
-@record
 class InlinedCall:
     """A function of the file whose body stands in a kernel. ``line``: of its name, 1-based; ``span``: of the function;
     ``first`` and ``last``: points, between which its nodes lie."""
 
     name: str
-    line: int
-    span: Span
+    line: Row
+    span: At
     first: int
     last: int
 
@@ -808,8 +800,8 @@ class FollowedCall:
     of it in the kernel's file, or of the call there that leads to it."""
 
     name: str
-    span: Span | None
-    line: int
+    span: At | None
+    line: Row
     elsewhere: Elsewhere | None
     first: int
     last: int
@@ -841,9 +833,9 @@ class Kernel:
     """One ``__global__`` function."""
 
     name: str
-    span: Span  # of the whole definition
-    name_span: Span
-    line: int  # 1-based, of the name
+    at: At  # the whole definition
+    name_at: At
+    row: Row  # of the name
     buffers: tuple[Buffer, ...]
     body: Seq
     variables: tuple[str, ...]  # names of the local variables, by index
@@ -853,7 +845,7 @@ class Kernel:
     launch_bounds: tuple[int, int | None] | None  # (threads, blocks)
     launches: tuple[LaunchSite, ...]
     limits: tuple[Cause, ...] = ()  # what is not known of it, in the order in which that was found
-    parts: tuple[FunctionPart, ...] = ()  # itself and the functions of the file that it may reach
+    places: SourceMap = field(default=SourceMap(), compare=False)
     inlined: tuple[InlinedCall, ...] = ()  # calls of these that were followed
     calls: tuple[FollowedCall, ...] = ()  # all that were, those of headers and of lambdas, too
     instance: str | None = None  # of a template: `k<32, float>`
@@ -882,10 +874,8 @@ class Kernel:
         1  # the same, when it is not certain that all functions that ask for it are compiled
     )
     rounding: int = 1  # bytes: the total is a multiple of it once the file uses an `extern __shared__` array
-    # name declared in the body -> offset of the first declaration
-    local_names: Mapping[str, int] = field(default_factory=dict)
-    opening: int | None = None  # offset after the `{` of the body
-    conditional: tuple[Span, ...] = ()  # `#if` to `#endif` inside the body
+    opening: At | None = None  # of no length, after the `{` of the body
+    conditional: tuple[At, ...] = ()  # `#if` to `#endif` inside the body
     memory: GlobalMemory = field(default_factory=GlobalMemory)
     cluster: Dims | None = None  # blocks, by __cluster_dims__
     non_portable: bool = False  # something in sight may allow clusters that not every device takes
@@ -896,6 +886,21 @@ class Kernel:
 
     dialect: Dialect = CUDA  # what it is written in
     drained: WithFinalWait | None = None  # None: no copy is left in flight, or one wait is not enough
+
+    @property
+    def span(self) -> Span:
+        """The whole definition, in its file."""
+        return self.places.span(self.at)
+
+    @property
+    def name_span(self) -> Span:
+        """Its name, in its file."""
+        return self.places.span(self.name_at)
+
+    @property
+    def line(self) -> int:
+        """Of its name, from 1 on."""
+        return self.places.line(self.row)
 
     def with_wait(self, drained: WithFinalWait) -> Kernel:
         """The same with that wait."""

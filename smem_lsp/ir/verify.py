@@ -27,7 +27,7 @@ from smem_lsp.ir.nodes import (
     Seq,
     walk,
 )
-from smem_lsp.source import Span
+from smem_lsp.ir.places import At
 from smem_lsp.source.record import dataclass
 
 _NODES = get_args(Node)
@@ -123,8 +123,10 @@ class _Verifier:
         if not self.kernel.complete or self.kernel.instance is not None:
             return
         span = node.statement if isinstance(node, Place) else getattr(node, "span", None)
-        if isinstance(span, Span) and not any(part.span.covers(span) for part in self.kernel.parts):
-            yield f"{type(node).__name__} at point {node.point} stands outside the kernel's functions: {span}"
+        places = self.kernel.places
+        where = places.span(span) if isinstance(span, At) else None
+        if where is not None and not any(part.span.covers(where) for part in places.parts):
+            yield f"{type(node).__name__} at point {node.point} stands outside the kernel's functions: {where}"
 
     def buffer(self, node: Access | Proxy) -> Iterator[str]:
         reads = isinstance(node, Access) or node.kind in (ProxyKind.COPY, ProxyKind.READ)

@@ -16,7 +16,7 @@ from dataclasses import replace
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
 from smem_lsp.ir.causes import Cause, Opens
 from smem_lsp.ir.nodes import Kernel, LaunchSite, Node, Place
-from smem_lsp.ir.shift import Move, Moves, Places, Replaced, moved_names, shift_kernel
+from smem_lsp.ir.places import At, Numbering, SourceMap, Translation, mapped
 from smem_lsp.lowering.body import namespace_arrays, statements
 from smem_lsp.lowering.body.inlining import MAX_POINTS
 from smem_lsp.lowering.body.visitor import Visitor
@@ -30,7 +30,9 @@ from smem_lsp.lowering.kernel import (
     local_types,
     names_in,
     shared_elsewhere,
+    source_parts,
 )
+from smem_lsp.lowering.numbered import BESIDE
 from smem_lsp.lowering.state.context import Context, Surroundings
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.lowering.state.snapshot import Added, Snapshot, Watched
@@ -39,7 +41,7 @@ from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import Span, checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
-from smem_lsp.syntax.lexer import Tokens
+from smem_lsp.syntax.lexer import Layout, Tokens, packed
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.instances import Binding
 from smem_lsp.unit.ptxas_rounding import header_names
@@ -162,7 +164,7 @@ def _resumable(built: Built, run: Run, edited: int, parts: tuple[Function, ...])
         return None
     if not all(seen.has_hidden(added.nodes) for _, added in visits):
         return None
-    limits = ctx.limits
+    numbers = Numbering.in_map(built.kernel.places)
     return _Resumable(
         built.kernel,
         edited,
@@ -171,7 +173,7 @@ def _resumable(built: Built, run: Run, edited: int, parts: tuple[Function, ...])
         seen,
         ctx.points_to.aliases,
         (ctx.around.constants, ctx.around.file_constants),
-        tuple(limits.found),
+        tuple(mapped(each, numbers.at, numbers.row) for each in ctx.limits.found),
         ctx.local_names,
         _bound(
             ctx.at.kernel.body.tokens,
@@ -250,11 +252,12 @@ def _resumed(
     if new is not function:
         if is_unnamed(new) or not answers_alike(unit, around.helpers, around.dialect, old, new, words.inside):
             return None
-    moves = _moves(before, known, edit, unit, parts)
-    if moves is None:
+    way = _translation(before, known, edit, unit, parts)
+    if way is None:
         return None
+    places = known.kernel.places.translated(way)
     regions = conditional_regions(unit, function.span)
-    if regions != tuple(map(moves.span, known.kernel.conditional)):
+    if regions != tuple(At.of(places.span(each)) for each in known.kernel.conditional):
         return None
     surroundings = Surroundings(
         unit,
@@ -281,7 +284,19 @@ def _resumed(
         return None
     siblings = len(bindings_of(around, function)) - 1
     elsewhere = shared_elsewhere(unit, around.dialect)
-    return _placed(known, found, moves, function, launches, regions, siblings, elsewhere)
+    beside = _beside(known, found, way, function, replace(places, parts=source_parts(parts, unit.source)))
+    if beside is None:
+        return None
+    places, limits = beside
+    return replace(
+        known.kernel,
+        limits=limits,
+        identifiers=frozenset((*names_in(function.body.tokens), *names_in(function.head))),
+        launches=launches,
+        siblings=siblings,
+        shared_elsewhere=elsewhere and any(each.opens & Opens.CALLS for each in limits),
+        places=places,
+    )
 
 
 def _telling(known: _Resumable, unit: TranslationUnit, around: UnitFacts) -> Iterator[frozenset[str]]:
@@ -345,28 +360,30 @@ class _Words:
         return all(inside.isdisjoint(each) for each in names)
 
 
-def _moves(
+def _translation(
     before: Version, known: _Resumable, edit: Edit, unit: TranslationUnit, parts: tuple[Function, ...]
-) -> Moves | None:
+) -> Translation | None:
     """From the places of the earlier version to those of this one; None where more of the text has changed than the
     edited statements."""
-    within = _within(before.parts[known.edited], parts[known.edited], edit)
-    if within is None:
+    edited = before.parts[known.edited], parts[known.edited]
+    layouts = _around(*edited, edit)
+    if layouts is None:
         return None
-    found: list[Move] = []
-    for at, (old, new) in enumerate(zip(known.kernel.parts, parts)):
-        start = new.span.start
-        lines = unit.source.line_number(start) - old.first_line
-        inside = within if at == known.edited else None
-        found.append(Move(old.span, old.first_line, old.last_line, start - old.span.start, lines, inside))
-    moves = Moves(tuple(found))
-    if any(moves.span(old.span) != new.span for old, new in zip(known.kernel.parts, parts)):
-        return None
-    return moves
+    old, now = list(known.kernel.places.parts), list(source_parts(parts, unit.source))
+    for side, layout in zip((old, now), layouts):
+        side[known.edited] = replace(side[known.edited], layout=layout)
+    words = [
+        [_word_at(function, each.lo) for each in run.own]
+        for function, run in zip(edited, (edit.old, edit.new))
+    ]
+    way = Translation.of(old, now, dict(zip(*words)))
+    spans = (Span(way.offset(each.span.start), way.offset(each.span.end, end=True)) for each in old)
+    return way if all(span == new.span for span, new in zip(spans, now)) else None
 
 
-def _within(old: Function, new: Function, edit: Edit) -> Replaced | None:
-    """How what is around the edited statements has moved in the text of the function, and each of them."""
+def _around(old: Function, new: Function, edit: Edit) -> tuple[Layout, Layout] | None:
+    """How what is around the edited statements has moved in the text of the function, and what stands in their lines:
+    layouts of both versions in which nothing else is a word."""
     texts = old.definition.text, new.definition.text
     sides = (old, edit.old.own), (new, edit.new.own)
     starts = [_place_of(function, own[0].lo) for function, own in sides]
@@ -375,18 +392,31 @@ def _within(old: Function, new: Function, edit: Edit) -> Replaced | None:
     tail, last = (text[at:].lstrip() for text, at in zip(texts, ends))
     if head != other or tail != last:
         return None
-    pairs = [(0, 0), (len(head), len(head)), (len(texts[0]) - len(tail), len(texts[1]) - len(tail))]
-    for one, another in zip(edit.old.own, edit.new.own):
-        for place in (_place_of, _end_of):  # of the first word, where a barrier may be put in front
-            pairs.append((place(old, one.lo), place(new, another.lo)))
-    lines = [(texts[0].count("\n", 0, at), texts[1].count("\n", 0, to)) for at, to in pairs]
-    offsets, counts = dict(pairs[2:]) | dict(pairs[:1]), dict(lines)
-    if any(offsets[at] != to for at, to in pairs[2:]) or any(counts[at] != to for at, to in lines):
+    rest = (len(texts[0]) - len(tail), len(texts[1]) - len(tail))
+    words = [(0, 0), rest, *_first_words(old, new, edit)]
+    lines = [
+        (texts[0].count("\n", 0, at), texts[1].count("\n", 0, to)) for at, to in (*words, (len(head),) * 2)
+    ]
+    offsets, counts = dict(words), dict(lines)
+    if any(offsets[at] != to for at, to in words) or any(counts[at] != to for at, to in lines):
         return None
-    return Replaced(
-        Places(tuple(sorted(offsets)), tuple(sorted(counts))),
-        Places(tuple(sorted(offsets.values())), tuple(sorted(counts.values()))),
+    before, after = (
+        Layout("", packed(sorted(one)), packed(sorted(other)))
+        for one, other in ((offsets, counts), (offsets.values(), counts.values()))
     )
+    return before, after
+
+
+def _first_words(old: Function, new: Function, edit: Edit) -> Iterator[tuple[int, int]]:
+    """Where the edited statements begin in the text of the function, and where they did: a barrier may be put in front
+    of them."""
+    for one, other in zip(edit.old.own, edit.new.own):
+        yield _place_of(old, one.lo), _place_of(new, other.lo)
+
+
+def _word_at(function: Function, at: int) -> Span:
+    start = function.body.tokens.offsets[at]
+    return Span(start, start + len(function.body.tokens.texts[at]))
 
 
 def _place_of(function: Function, at: int) -> int:
@@ -417,7 +447,7 @@ def _added(
     )
     block = edit.new.around
     function = parts[known.edited]
-    braces = statements.braces_of(function) if block is None else function.body.site(block.lo, block.hi)
+    braces = statements.braces_of(function) if block is None else ctx.at.site(block.lo, block.hi)
     statements.in_turn(ctx, edit.new.own, scope, braces)
     added = snapshot.added(ctx, ctx.out.items, scope)
     if added is None or any(known.pointers.get(v) != ref for v, ref in added.consulted.items()):
@@ -431,47 +461,33 @@ def _same_places(old: Sequence[Node], new: Sequence[Node]) -> bool:
     return [(p.statement is None, p.at_end) for p in one] == [(p.statement is None, p.at_end) for p in other]
 
 
-def _placed(
-    known: _Resumable,
-    found: Sequence[Added],
-    moves: Moves,
-    function: Function,
-    launches: tuple[LaunchSite, ...],
-    conditional: tuple[Span, ...],
-    siblings: int,
-    elsewhere: bool,
-) -> Kernel | None:
-    """The kernel at its places in this version."""
-    noted = [each.moved(moves.line) for each in known.limits]
-    own = frozenset(noted)
-    names = dict(known.names)
+def _beside(
+    known: _Resumable, found: Sequence[Added], way: Translation, function: Function, places: SourceMap
+) -> tuple[SourceMap, tuple[Cause, ...]] | None:
+    """``places`` of the kernel in this version with what no analysis looks at: lines that only causes name, and names
+    that it declares; and all its causes. None: an analysis would look at what has changed of these."""
+    before, now = Numbering.in_map(known.kernel.places), Numbering.in_map(places)
+    noted = list(known.limits)
+    names = {name: at if at < 0 else way.offset(at) for name, at in known.names.items()}
     declared: dict[str, int] = {}
     for (_, gone), added in reversed([*zip(known.visits, found)]):
-        (first, old), (_, come) = gone.limits, added.limits
-        if [each.moved(moves.line) for each in old if not _may_change(each)] != [
-            each for each in come if not _may_change(each)
-        ]:
+        first, old = gone.limits
+        come = [mapped(each, now.at, now.row) for each in added.limits[1]]
+        kept = [mapped(each, before.at, before.row) for each in old if not _may_change(each)]
+        if kept != [each for each in come if not _may_change(each)]:
             return None
         noted[first : first + len(old)] = come
         declared |= added.names
         for name in gone.names:
             del names[name]
-    now = shift_kernel(known.kernel, moves)
-    of_file = [each for each in now.limits if each.kind in OF_FILE]
-    rest = (each for each in now.limits if each.kind not in OF_FILE and each not in own)
-    return replace(
-        now,
-        limits=tuple(dict.fromkeys((*of_file, *noted, *rest))),
-        local_names={**dict(local_types(function)), **moved_names(names, moves), **declared},
-        identifiers=frozenset((*names_in(function.body.tokens), *names_in(function.head))),
-        conditional=conditional,
-        launches=launches,
-        siblings=siblings,
-        shared_elsewhere=elsewhere and any(each.opens & Opens.CALLS for each in noted),
-    )
+    own, limits = frozenset(known.limits), known.kernel.limits
+    of_file = [each for each in limits if each.kind in OF_FILE]
+    rest = (each for each in limits if each.kind not in OF_FILE and each not in own)
+    names = {**dict(local_types(function)), **names, **declared}
+    places = replace(places, lines=tuple(now.lines), names=names)
+    return places, tuple(dict.fromkeys((*of_file, *noted, *rest)))
 
 
 def _may_change(cause: Cause) -> bool:
-    """Does it say nothing that an analysis looks at, but what is taken for granted, or that some call is not
-    followed?"""
-    return bool(cause.opens & (Opens.ASSUMED | Opens.CALLS))
+    """Does it say nothing that an analysis looks at?"""
+    return bool(cause.opens & BESIDE)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
 from smem_lsp.ir.causes import Cause, CauseKind, Opens
-from smem_lsp.ir.nodes import FEWEST_LANDINGS, Buffer, FunctionPart, InlinedCall, Kernel, LaunchSite, Seq
+from smem_lsp.ir.nesting import bounded
+from smem_lsp.ir.nodes import FEWEST_LANDINGS, Buffer, InlinedCall, Kernel, LaunchSite, Seq
+from smem_lsp.ir.places import At, Part, Row, SourceMap
 from smem_lsp.ir.verify import stray_jump, verify
 from smem_lsp.lowering import ptxas_layout
 from smem_lsp.lowering.body import header_arrays, namespace_arrays, statements
 from smem_lsp.lowering.body.agreed_parameters import agreed_parameters
 from smem_lsp.lowering.body.visitor import Visitor
 from smem_lsp.lowering.library import async_copies
+from smem_lsp.lowering.numbered import numbered
 from smem_lsp.lowering.state.context import Context, Surroundings
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
@@ -72,9 +75,14 @@ def local_types(function: Function) -> Iterator[tuple[str, int]]:
     return iter(found.items())
 
 
-def _part(function: Function, source: SourceText) -> FunctionPart:
-    span = function.span
-    return FunctionPart(span, source.line_number(span.start), source.line_number(span.end))
+def source_parts(functions: Iterable[Function], source: SourceText) -> tuple[Part, ...]:
+    """Functions that a kernel is made of, where they stand."""
+    return tuple(_part(each.span, each, source) for each in functions)
+
+
+def _part(span: Span, function: Function, source: SourceText) -> Part:
+    first, last = source.line_number(span.start), source.line_number(span.end)
+    return Part(span, first, last, function.definition.layout)
 
 
 @dataclass(frozen=True)
@@ -137,7 +145,7 @@ def build(
         launches = around.launches_of(function, binding)
     whole = _finished(ctx, around, binding, stated, launched, launches)
     seen = seen_in(whole)
-    kernel = whole if seen is None else seen.visible()
+    kernel = numbered(bounded(whole if seen is None else seen.visible()), _places(ctx, around))
     if VERIFIES:
         verify(kernel)
     return Built(kernel, ctx, seen)
@@ -165,7 +173,7 @@ def _note_irregular(ctx: Context) -> None:
     unit, function = ctx.at.unit, ctx.at.kernel
     for directive in unit.preprocessed.directives:
         if directive.name == "include" and function.span.covers(directive.span):
-            line = unit.source.line_number(directive.span.start)
+            line = ctx.at.line_at(directive.span.start)
             ctx.limits.note(CauseKind.INCLUDED, line)
     if any(ctx.at.body_of(each).repaired for each in (function, *ctx.inlining.done.values())):
         ctx.limits.note(CauseKind.BRACKETS)
@@ -188,7 +196,7 @@ def _note_undecided(ctx: Context, part: Function) -> None:
     for span, name in file.undecided_in(part.span):
         words = set(_WORD.findall(file.source.slice(span)))
         if not wanted.isdisjoint(words) or any("sync" in word or "barrier" in word for word in words):
-            line = file.source.line_number(span.start)
+            line = Row(file.source.line_number(span.start))
             ctx.limits.note(CauseKind.MACRO, line, name)
 
 
@@ -211,9 +219,9 @@ def _finished(
     )
     return Kernel(
         name=function.name,
-        span=function.span,
-        name_span=function.name_span,
-        line=unit.source.line_number(function.name_span.start),
+        at=At.of(function.span),
+        name_at=At.of(function.name_span),
+        row=ctx.at.line_at(function.name_span.start),
         buffers=tuple(
             replace(buffer, group=ptxas_layout.group(buffer, function, around.callers, parts[1:]))
             for buffer in ctx.buffers.finished(ctx.copies.into)
@@ -221,10 +229,9 @@ def _finished(
         body=body,
         variables=ctx.variables.names(),
         template=function.island.template and binding is None,
-        parts=tuple(_part(each, unit.source) for each in parts),
         inlined=tuple(
             InlinedCall(
-                each.name, unit.source.line_number(each.name_span.start), each.span, call.first, call.last
+                each.name, ctx.at.line_at(each.name_span.start), At.of(each.span), call.first, call.last
             )
             for each, call in ctx.inlining.calls
             if each is not None and any(each is part for part in parts[1:])
@@ -254,7 +261,6 @@ def _finished(
         helper_bytes=helper_bytes,
         unreferable=dict(ctx.buffers.unreferable),
         redeclared=frozenset(ctx.redeclared),
-        local_names={**dict(local_types(function)), **ctx.local_names},
         conditional=ctx.around.conditional,
         memory=ctx.outside.finished(),
         opening=_opening(function),
@@ -262,6 +268,13 @@ def _finished(
         names=tuple(ctx.buffers.names),
         identifiers=frozenset((*names_in(function.body.tokens), *names_in(function.head))),
     )
+
+
+def _places(ctx: Context, around: UnitFacts) -> SourceMap:
+    """What is known of the text of a kernel."""
+    unit, function = ctx.at.unit, ctx.at.kernel
+    parts = source_parts(parts_of(function, around), unit.source)
+    return SourceMap(parts=parts, names={**dict(local_types(function)), **ctx.local_names})
 
 
 def _has_volatile(function: Function) -> bool:
@@ -322,7 +335,7 @@ def _not_understood(ctx: Context) -> Iterator[Cause]:
         spans = [*body.macros, *body.failed, *body.guessed]
         if spans:
             own = part is ctx.at.kernel
-            line = ctx.at.unit.source.line_number(body.site(*min(spans)).start) if own else None
+            line = ctx.at.line_at(body.site(*min(spans)).start) if own else None
             whole = Cause(CauseKind.UNREAD_STATEMENT_OF, names=(part.name,))
             yield whole if line is None else Cause(CauseKind.UNREAD_STATEMENT, line)
         if body.repaired:
@@ -333,9 +346,9 @@ def _not_understood(ctx: Context) -> Iterator[Cause]:
             yield Cause(CauseKind.UNREAD_MACRO, names=(part.name,))
 
 
-def conditional_regions(unit: TranslationUnit, within: Span) -> tuple[Span, ...]:
+def conditional_regions(unit: TranslationUnit, within: Span) -> tuple[At, ...]:
     """Outermost ``#if`` ... ``#endif`` regions that open inside the function."""
-    regions: list[Span] = []
+    regions: list[At] = []
     opened: list[int] = []
     for directive in unit.preprocessed.directives:
         if directive.span.start not in within:
@@ -345,9 +358,9 @@ def conditional_regions(unit: TranslationUnit, within: Span) -> tuple[Span, ...]
         elif directive.name == "endif" and opened:
             start = opened.pop()
             if not opened:
-                regions.append(Span(start, directive.span.end))
+                regions.append(At(start, directive.span.end))
     if opened:
-        regions.append(Span(opened[0], within.end))
+        regions.append(At(opened[0], within.end))
     return tuple(regions)
 
 
@@ -365,18 +378,19 @@ def _lower(ctx: Context) -> None:
 def _note_macros(ctx: Context, body: Body) -> None:
     """Macro statements that nothing in sight defines."""
     for lo, _ in body.macros:
-        line = ctx.at.unit.source.line_number(body.site(lo, lo + 1).start)
+        line = ctx.at.line_at(body.site(lo, lo + 1).start)
         name = body.tokens.texts[lo]
         ctx.limits.note(CauseKind.UNKNOWN_MACRO, line, name)
         if "UNROLL" not in name and "PRAGMA" not in name.upper():  # it may open a loop
             ctx.limits.note(CauseKind.MACRO_OPENS, line, name)
 
 
-def _opening(function: Function) -> int | None:
-    """Offset after the opening brace; None when it came out of a macro."""
+def _opening(function: Function) -> At | None:
+    """After the opening brace; None when it came out of a macro."""
     definition = function.definition
     offset = definition.tokens.offsets[definition.island.body[0] - 1]
-    return function.start + offset + 1 if offset >= 0 else None
+    after = function.start + offset + 1
+    return At(after, after) if offset >= 0 else None
 
 
 def _launch_bounds(function: Function, constants: Scope, dialect: Dialect) -> tuple[int, int | None] | None:

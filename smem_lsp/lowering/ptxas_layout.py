@@ -14,6 +14,7 @@ from functools import partial
 
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Access, AddressSpace, Barrier, Buffer, Loop, Seq, walk
+from smem_lsp.ir.places import At
 from smem_lsp.ir.values import Const
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.source import checkpoint
@@ -33,8 +34,8 @@ from smem_lsp.syntax.parse import Body, Function
 def group(buffer: Buffer, kernel: Function, callers: Mapping[str, int], helpers: Iterable[Function]) -> int:
     """Where ptxas puts an array: of one group they come as they are declared. ``callers``: how many kernels reach a
     function."""
-    owner = next((h for h in helpers if h.span.covers(buffer.declared)), None)
-    if owner is None or kernel.span.covers(buffer.declared):
+    owner = next((h for h in helpers if At.of(h.span).covers(buffer.declared)), None)
+    if owner is None or At.of(kernel.span).covers(buffer.declared):
         return 0
     if "__noinline__" in owner.head.texts or "noinline" in owner.head.texts:
         return 2

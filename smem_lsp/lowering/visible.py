@@ -311,7 +311,7 @@ def _ends(places: Sequence[Place], kernel: Kernel) -> Iterable[Place]:
     if len(places) < 3:
         return places
     last = places[-1].statement
-    plain = last is not None and kernel.span.covers(last) and not kernel.conditional
+    plain = last is not None and kernel.at.covers(last) and not kernel.conditional
     asked = None if kernel.drained is None else kernel.drained.place
     if not plain or any(each.point == asked for each in places):
         return places

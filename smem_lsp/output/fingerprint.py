@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from smem_lsp.rules.model import Finding
-from smem_lsp.rules.words import Line, Words
+from smem_lsp.rules.words import Words
 
 _HIDDEN = "…"
 
@@ -16,7 +16,7 @@ def lasting_words(finding: Finding) -> str:
     """The message, with ``…`` for each number of a line."""
     words = finding.words
     parts = words.parts if isinstance(words, Words) else (words,)
-    return "".join(_HIDDEN if isinstance(part, Line) else part for part in parts)
+    return "".join(part if isinstance(part, str) else _HIDDEN for part in parts)
 
 
 def fingerprints(findings: Iterable[Finding]) -> Iterator[str]:

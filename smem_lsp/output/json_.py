@@ -16,12 +16,12 @@ from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.term_plans import TermPlan
 from smem_lsp.facts.terms import TermLayout
 from smem_lsp.fixes.model import Fix
-from smem_lsp.ir.causes import Opens
+from smem_lsp.ir.causes import Cause, Opens
 from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel, LaunchSite
 from smem_lsp.output.fingerprint import fingerprints
 from smem_lsp.output.json_document import JsonObject, document
 from smem_lsp.rules.buffers import unsized
-from smem_lsp.rules.cause_words import bare, cause, causes
+from smem_lsp.rules.cause_words import bare, told, told_causes
 from smem_lsp.rules.contracts import contracts
 from smem_lsp.rules.kernel_verdict import KernelVerdict
 from smem_lsp.rules.model import Finding, Note
@@ -137,7 +137,7 @@ def kernel_object(source: SourceText, report: KernelReport) -> JsonObject:
         else _carved(source, report, report.dynamic_partition),
         "carved_terms": None
         if report.dynamic_terms is None
-        else _carved_terms(report.dynamic_terms, report.term_plans, names),
+        else _carved_terms(kernel, report.dynamic_terms, report.term_plans, names),
         "barriers": [
             {"line": row.line, "kind": row.kind.value, "uniform": row.uniform} for row in report.barriers
         ],
@@ -148,10 +148,8 @@ def kernel_object(source: SourceText, report: KernelReport) -> JsonObject:
         "unknown": {
             "accesses": kernel.unknown_accesses,
             "barriers": kernel.unknown_barriers,
-            "reasons": [*map(str, causes(kernel.open(Opens.ACCESSES))), *_unsure_bytes(report)],
-            "ranges": [
-                {"line": each.line, "reason": bare(each)} for each in report.dynamic_refusals[:_MOST_REASONS]
-            ],
+            "reasons": [*told_causes(kernel, kernel.open(Opens.ACCESSES)), *_unsure_bytes(report)],
+            "ranges": [_on_line(kernel, each) for each in report.dynamic_refusals[:_MOST_REASONS]],
         },
     }
 
@@ -161,7 +159,7 @@ def _unsure_bytes(report: KernelReport) -> Iterator[str]:
     kernel = report.kernel
     yield from (f"the size of {each} is not known" for each in unsized(kernel))
     if kernel.unexact is not None and not report.exact:
-        yield str(cause(kernel.unexact))
+        yield told(kernel, kernel.unexact)
 
 
 def buffer_names(source: SourceText, kernel: Kernel) -> dict[int, str]:
@@ -172,7 +170,7 @@ def buffer_names(source: SourceText, kernel: Kernel) -> dict[int, str]:
     for buffer in kernel.buffers:
         key = buffer.name
         if count[key] > 1:
-            key = f"{buffer.name}@{source.line_number(buffer.declared.start)}"
+            key = f"{buffer.name}@{source.line_number(kernel.places.start(buffer.declared))}"
         while key in taken:
             key += "+"
         taken.add(key)
@@ -189,7 +187,7 @@ def _buffer(source: SourceText, report: KernelReport, buffer: Buffer) -> JsonObj
         "bytes": buffer.bytes,
         "align": buffer.align,
         "space": buffer.space.value,
-        "declared": range_object(source, buffer.declared),
+        "declared": range_object(source, report.kernel.places.span(buffer.declared)),
         "live": None if live is None else list(live),
         "offset_stack": _offset(report.stack, buffer),
         "offset_best": _offset(report.best, buffer),
@@ -251,7 +249,9 @@ def _carved(source: SourceText, report: KernelReport, divided: PartitionLayouts)
     }
 
 
-def _carved_terms(found: TermLayout, plans: Sequence[TermPlan], names: Mapping[int, str]) -> JsonObject:
+def _carved_terms(
+    kernel: Kernel, found: TermLayout, plans: Sequence[TermPlan], names: Mapping[int, str]
+) -> JsonObject:
     """The same in terms of the kernel's parameters, as text. ``columns``: ranges that may begin at one place;
     ``plans``: what a rewrite would do, and why it cannot."""
     partition = found.partition
@@ -266,15 +266,17 @@ def _carved_terms(found: TermLayout, plans: Sequence[TermPlan], names: Mapping[i
                 "columns": [list(column) for column in plan.named_columns],
                 "bytes_before": spelled(plan.before),
                 "bytes_after": spelled(plan.after),
-                "not_proved": None
-                if plan.doubt is None
-                else {"line": plan.doubt.line, "reason": bare(plan.doubt)},
+                "not_proved": None if plan.doubt is None else _on_line(kernel, plan.doubt),
             }
             for plan in plans
         ],
         "assumes": partition.assumes,
-        "open": [{"line": each.line, "reason": bare(each)} for each in partition.doubts[:_MOST_REASONS]],
+        "open": [_on_line(kernel, each) for each in partition.doubts[:_MOST_REASONS]],
     }
+
+
+def _on_line(kernel: Kernel, why: Cause) -> JsonObject:
+    return {"line": None if why.line is None else kernel.places.line(why.line), "reason": bare(why)}
 
 
 def _lines(report: KernelReport, points: tuple[int, int] | None) -> list[int] | None:

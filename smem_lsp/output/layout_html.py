@@ -425,7 +425,7 @@ def _table(drawn: MemoryMap, chosen: Drawing | None) -> str:
     body: list[str] = []
     for row in table(drawn, chosen=chosen):
         buffer = drawn.kernel.buffers[row.buffer]
-        line = drawn.source.line_number(buffer.declared.start)
+        line = drawn.source.line_number(drawn.kernel.places.start(buffer.declared))
         shade = f"chip f{fill(row.buffer)}" + (f" x{texture(row.buffer)}" if texture(row.buffer) else "")
         link = element(
             "button", {"type": "button", "class": "link", "data-line": line}, escaped(row.cells[0])

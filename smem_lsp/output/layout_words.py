@@ -10,7 +10,7 @@ from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel
 from smem_lsp.output.memory_map import BlockBarrier, Drawing, MemoryMap, Rectangle
 from smem_lsp.output.symbolic_size import symbolic_bytes
 from smem_lsp.rules.buffers import unsized
-from smem_lsp.rules.cause_words import cause, causes
+from smem_lsp.rules.cause_words import told, told_causes
 from smem_lsp.source import listed, plural
 from smem_lsp.source.record import dataclass
 
@@ -145,7 +145,9 @@ def rectangle_words(drawn: MemoryMap, drawing: Drawing, rectangle: Rectangle) ->
     words = [
         f"{drawn.names[rectangle.buffer]}  {type_text(buffer)}",
         f"{size} B, bytes {first} to {end}",
-        f"in use on {word} {lines}" if not buffer.fixed else f"keeps its bytes: {cause(buffer.fixed)}",
+        f"in use on {word} {lines}"
+        if not buffer.fixed
+        else f"keeps its bytes: {told(drawn.kernel, buffer.fixed)}",
         f"shares bytes with {listed(others)}" if others else "shares bytes with no other buffer",
     ]
     return tuple(words)
@@ -218,9 +220,11 @@ def remarks(drawn: MemoryMap) -> list[str]:
     if lacking:
         found.append(f"Size not known: {listed(lacking)}.")
     if kernel.irregular is not None:
-        found.append(f"Control flow is not followed: {cause(kernel.irregular)}. No buffer shares bytes.")
+        found.append(
+            f"Control flow is not followed: {told(kernel, kernel.irregular)}. No buffer shares bytes."
+        )
     found += [
-        f"`{drawn.names[buffer.index]}` keeps its bytes: {cause(buffer.fixed)}."
+        f"`{drawn.names[buffer.index]}` keeps its bytes: {told(drawn.kernel, buffer.fixed)}."
         for buffer in kernel.buffers
         if buffer.fixed and buffer.index != drawn.dynamic_base
     ]
@@ -249,4 +253,4 @@ def _unknown(kernel: Kernel) -> Iterator[str]:
     if kernel.unknown_accesses or kernel.unknown_barriers:
         accesses = f"{kernel.unknown_accesses:,} access{'' if kernel.unknown_accesses == 1 else 'es'}"
         yield f"Not resolved: {accesses} and {plural(kernel.unknown_barriers, 'barrier')}."
-    yield from (f"  {each}" for each in causes(kernel.open(Opens.ACCESSES)))
+    yield from (f"  {each}" for each in told_causes(kernel, kernel.open(Opens.ACCESSES)))

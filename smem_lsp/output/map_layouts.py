@@ -69,7 +69,7 @@ def _alone(facts: KernelFacts, plan: Plan) -> MapLayout:
     if candidate is None:
         return MapLayout(plan, (Part(facts, plan, facts_in_force(facts)),))
     return MapLayout(
-        plan, (Part(facts, plan, candidate.facts),), tuple(map(str, facts.assumptions(candidate)))
+        plan, (Part(facts, plan, candidate.facts),), tuple(facts.told(facts.assumptions(candidate)))
     )
 
 

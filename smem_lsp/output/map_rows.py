@@ -62,7 +62,7 @@ def time_axis(drawn: MemoryMap) -> TimeAxis:
     """The axis for all layouts of a map."""
     eventful = _eventful(drawn)
     rows = _RowBuilder(
-        drawn.source, [(p.first_line, p.last_line) for p in drawn.kernel.parts], _declared_lines(drawn)
+        drawn.source, [(p.first_line, p.last_line) for p in drawn.kernel.places.parts], _declared_lines(drawn)
     )
     rows.go_to(drawn.kernel.line)
     for point in drawn.points:
@@ -91,7 +91,7 @@ def _eventful(drawn: MemoryMap) -> dict[int, int]:
 
 def _declared_lines(drawn: MemoryMap) -> frozenset[int]:
     """Lines of the kernel that declare a buffer, where they are not a page of their own."""
-    spans = (buffer.declared for buffer in drawn.kernel.buffers)
+    spans = (drawn.kernel.places.span(buffer.declared) for buffer in drawn.kernel.buffers)
     lines = {drawn.source.line_number(span.start) for span in spans if drawn.kernel.span.covers(span)}
     return frozenset(lines) if len(lines) <= _DECLARATIONS else frozenset()
 
@@ -208,5 +208,7 @@ def _loops(drawn: MemoryMap, spans: Mapping[int, tuple[float, float]]) -> Iterab
     for node in walk(drawn.kernel.body):
         if isinstance(node, Loop):
             ends = [end for end in ends if node.point < end]
-            yield LoopRows(spans[node.point][0], spans[node.end_point][1], len(ends), node.line)
+            yield LoopRows(
+                spans[node.point][0], spans[node.end_point][1], len(ends), drawn.kernel.places.line(node.line)
+            )
             ends.append(node.end_point)

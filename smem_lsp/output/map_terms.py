@@ -19,7 +19,7 @@ from smem_lsp.facts.terms import passed_in_terms
 from smem_lsp.ir.causes import Cause
 from smem_lsp.ir.nodes import Buffer, Kernel
 from smem_lsp.output.map_layouts import MapLayout, Part, layouts_beside
-from smem_lsp.rules.cause_words import bare
+from smem_lsp.rules.cause_words import on_line
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import checkpoint, listed
 from smem_lsp.source.record import dataclass
@@ -155,7 +155,7 @@ class _Sheet:
         offsets = {at: self.sampled(begin) for at, begin in begins.items()}
         top = max(offset + widths[at] for at, offset in offsets.items())
         placed = replace(plan, bytes=top, offsets=offsets, lower_bound=0, clique=(), optimal=False)
-        assumes = () if doubt is None else (f"line {doubt.line}: {bare(doubt)}",)
+        assumes = () if doubt is None else (on_line(own.kernel, doubt),)
         return MapLayout(placed, (Part(own, placed, under),), assumes)
 
     def write_edges(

@@ -280,13 +280,14 @@ def _with_clique(drawing: Drawing, kernel: Kernel) -> Drawing:
 def program_points(source: SourceText, report: KernelReport) -> list[Point]:
     """Every program point, by index."""
     found: list[Point] = []
+    places = report.kernel.places
     for node in walk(report.kernel.body):
         line = report.point_lines.get(node.point)
         if line is None and not isinstance(node, Assign):
-            line = node.line
+            line = places.line(node.line)
         found.append(Point(node.point, line, _kind(node)))
         if isinstance(node, Loop):
-            last = source.line_number(node.span.end - 1) if node.span else None
+            last = source.line_number(places.span(node.span).end - 1) if node.span else None
             found.append(Point(node.end_point, report.point_lines.get(node.end_point, last), "loop_end"))
     return sorted(found, key=lambda point: point.index)
 
@@ -320,7 +321,7 @@ def _barriers(report: KernelReport) -> Iterator[BlockBarrier]:
     nodes = (node for node in walk(report.kernel.body) if isinstance(node, Barrier))
     for node, row in zip(nodes, report.barriers):
         if node.kind is BarrierKind.BLOCK:
-            yield BlockBarrier(node.point, node.line, row.uniform == "proved")
+            yield BlockBarrier(node.point, report.kernel.places.line(node.line), row.uniform == "proved")
 
 
 def _kind(node: Node) -> str:

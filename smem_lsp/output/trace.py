@@ -19,7 +19,7 @@ from smem_lsp.output.symbolic_size import symbolic_bytes
 from smem_lsp.output.trace_memory import live_set_lines, open_access_lines, stack_lines
 from smem_lsp.output.trace_values import binding_lines, value_lines
 from smem_lsp.rules.apart import open_pairs, why_open
-from smem_lsp.rules.cause_words import cause, causes
+from smem_lsp.rules.cause_words import told, told_causes
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.kernel_verdict import kernel_verdict
 from smem_lsp.source import SourceText, listed, plural, printable
@@ -76,7 +76,7 @@ def sections(report: Report, unit: TranslationUnit, index: int) -> Iterator[Sect
         yield Section("tokens", tuple(_tokens(report.source, function.body)))
         yield Section("statement tree", tuple(_statements(function.body, function.body.statements, 0)))
         yield Section("template bindings", tuple(binding_lines(unit, function, facts.kernel)))
-    yield Section("buffers", tuple(_buffer(buffer) for buffer in facts.kernel.buffers))
+    yield Section("buffers", tuple(_buffer(facts.kernel, buffer) for buffer in facts.kernel.buffers))
     yield Section("members", tuple(_members(facts)))
     yield Section("unit", tuple(_unit_lines(report, facts)))
     yield Section("launches", tuple(_launches(facts)))
@@ -155,7 +155,7 @@ def _expression(node: Any) -> str:
     return f"{type(node).__name__}({', '.join(parts)})"
 
 
-def _buffer(buffer: Buffer) -> str:
+def _buffer(kernel: Kernel, buffer: Buffer) -> str:
     dims = "".join(f"[{'?' if dim is None else dim}]" for dim in buffer.dims)
     unknown = f"{symbolic_bytes(buffer)} B" if symbolic_bytes(buffer) else "size unknown"
     size = unknown if buffer.bytes is None else f"{buffer.bytes} B"
@@ -163,7 +163,7 @@ def _buffer(buffer: Buffer) -> str:
     if buffer.align is not None and buffer.required_align > buffer.align:
         align += f" (its accesses need {buffer.required_align})"
     owner = f", declared in {buffer.function}()" if buffer.function else ""
-    stays = f"; stays where it is: {cause(buffer.fixed)}" if buffer.fixed else ""
+    stays = f"; stays where it is: {told(kernel, buffer.fixed)}" if buffer.fixed else ""
     return (
         f"#{buffer.index} {buffer.space.value} {buffer.type} {buffer.name}{dims}: {size}{align}{owner}{stays}"
     )
@@ -177,7 +177,7 @@ def _members(facts: KernelFacts) -> Iterator[str]:
             yield f"{buffer.name}: {member.path}, bytes {member.offset}..{end}, aligned to {member.align}"
         for kept in buffer.kept if buffer.members else ():
             part = "all of it" if kept.within is None else f"bytes {kept.within[0]}..{kept.within[1]}"
-            yield f"{buffer.name}: {part} stays where it is: {cause(kept.reason)}"
+            yield f"{buffer.name}: {part} stays where it is: {told(facts.kernel, kept.reason)}"
     for divided in facts.class_partitions:
         split = facts.split(divided)
         for plan in (divided.declared, *(candidate.plan for candidate in divided.best)):
@@ -230,14 +230,14 @@ def _region(kernel: Kernel, seq: Seq, depth: int) -> Iterator[str]:
         head = f"{indent}{node.point}"
         match node:
             case Access():
-                yield f"{head} {_access(kernel, node)}  line {node.line}"
+                yield f"{head} {_access(kernel, node)}  line {kernel.places.line(node.line)}"
             case Barrier():
-                yield f"{head} barrier {node.kind.value}  line {node.line}"
+                yield f"{head} barrier {node.kind.value}  line {kernel.places.line(node.line)}"
             case Assign():
                 name = kernel.variables[node.variable] or "a copy"
                 yield f"{head} {name} #{node.variable} = {value_text(kernel, node.value)}"
             case Branch():
-                yield f"{head} if {value_text(kernel, node.condition)}  line {node.line}"
+                yield f"{head} if {value_text(kernel, node.condition)}  line {kernel.places.line(node.line)}"
                 yield from _region(kernel, node.then, depth + 1)
                 if node.otherwise.items:
                     yield f"{indent}else"
@@ -246,13 +246,13 @@ def _region(kernel: Kernel, seq: Seq, depth: int) -> Iterator[str]:
                 trips = f"at least {node.min_trip}" if node.trips is None else f"{node.trips}"
                 yield (
                     f"{head}..{node.end_point} loop while {value_text(kernel, node.condition)}, "
-                    f"trips {trips}  line {node.line}"
+                    f"trips {trips}  line {kernel.places.line(node.line)}"
                 )
                 yield from _region(kernel, node.body, depth + 1)
             case Jump():
-                yield f"{head} {node.kind.value}  line {node.line}"
+                yield f"{head} {node.kind.value}  line {kernel.places.line(node.line)}"
             case Place():
-                yield f"{head} a barrier could stand here  line {node.line}"
+                yield f"{head} a barrier could stand here  line {kernel.places.line(node.line)}"
 
 
 def _access(kernel: Kernel, node: Access) -> str:
@@ -293,7 +293,7 @@ def _uniformity(facts: KernelFacts) -> Iterator[str]:
     ):
         yield f"{title}: {', '.join(str(point) for point in sorted(points)) or 'none'}"
     if facts.withheld is not None:
-        yield f"nothing is said of this kernel: {cause(facts.withheld)}"
+        yield f"nothing is said of this kernel: {told(facts.kernel, facts.withheld)}"
 
 
 def _lives(facts: KernelFacts) -> Iterator[str]:
@@ -309,12 +309,16 @@ def _apart(facts: KernelFacts) -> Iterator[str]:
     for both, overwrite in facts.liveness.witnesses().items():
         (holds,) = both - {overwrite.writes}
         yield (
-            f"{names[overwrite.writes]} is written at point {overwrite.point} (line {overwrite.line}) "
+            f"{names[overwrite.writes]} is written at point {overwrite.point} (line {facts.line(overwrite.line)}) "
             f"while {names[holds]} holds a value"
         )
     for index in sorted(facts.liveness.reads_before_write):
         yield f"{names[index]} is read before anything is written to it"
-    yield from (f"{buffer.name}: {cause(buffer.fixed)}" for buffer in facts.kernel.buffers if buffer.fixed)
+    yield from (
+        f"{buffer.name}: {told(facts.kernel, buffer.fixed)}"
+        for buffer in facts.kernel.buffers
+        if buffer.fixed
+    )
     under = facts_in_force(facts)
     for earlier, later in open_pairs(facts, under).values():
         yield (
@@ -341,7 +345,7 @@ def _plan(kernel: Kernel, plan: Plan) -> str:
 
 def _unknown(facts: KernelFacts) -> Iterator[str]:
     opening = (Opens.FLOW, Opens.TEXT, Opens.BYTES, Opens.ACCESSES, Opens.ANYTHING)
-    yield from map(str, causes(each for what in opening for each in facts.kernel.open(what)))
+    yield from told_causes(facts.kernel, (each for what in opening for each in facts.kernel.open(what)))
 
 
 def _findings(report: Report, facts: KernelFacts) -> Iterator[str]:

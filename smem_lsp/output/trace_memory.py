@@ -78,14 +78,16 @@ def _lines(facts: KernelFacts) -> dict[int, int]:
     found: dict[int, int] = {}
     for node in walk(facts.kernel.body):
         if not isinstance(node, Assign):
-            found[node.point] = node.line
+            found[node.point] = facts.line(node.line)
         if isinstance(node, Loop) and node.span is not None:
-            found[node.end_point] = facts.source.line_number(node.span.end - 1)
+            found[node.end_point] = facts.source.line_number(facts.span(node.span).end - 1)
     return found
 
 
 def _access(kernel: Kernel, node: Access) -> str:
-    return f"{_WORDS[node.kind.value]} {kernel.buffers[node.buffer].name} (line {node.line})"
+    return (
+        f"{_WORDS[node.kind.value]} {kernel.buffers[node.buffer].name} (line {kernel.places.line(node.line)})"
+    )
 
 
 def _points(first: int, last: int) -> str:

@@ -55,7 +55,7 @@ def value_lines(kernel: Kernel, shape: BlockShape | None) -> Iterator[str]:
         buffer = kernel.buffers[node.buffer]
         index = values.address(node.point)
         offset = values.offset(node, buffer)
-        head = f"{node.point} line {node.line}: {buffer.name}"
+        head = f"{node.point} line {kernel.places.line(node.line)}: {buffer.name}"
         if index is not None and node.index is not None:
             terms: tuple[Term, ...] = index
             place = head + "".join(f"[{_text(kernel, term)}]" for term in terms)
@@ -118,14 +118,14 @@ def _origins(kernel: Kernel, term: Term, nodes: dict[int, Access | Loop]) -> Ite
             stack.extend(reversed(part.args))
         elif isinstance(part, LoopVar):
             name = f"{kernel.variables[part.variable]}#{part.variable}"
-            yield f"{name} is changed by the loop at {_line(nodes.get(part.loop))}"
+            yield f"{name} is changed by the loop at {_line(kernel, nodes.get(part.loop))}"
         elif isinstance(part, Opaque):
-            yield f"?{part.serial} is {_unfollowed(part, nodes)}"
+            yield f"?{part.serial} is {_unfollowed(kernel, part, nodes)}"
 
 
-def _unfollowed(part: Opaque, nodes: dict[int, Access | Loop]) -> str:
+def _unfollowed(kernel: Kernel, part: Opaque, nodes: dict[int, Access | Loop]) -> str:
     if part.access is not None:
-        return f"read from shared memory at {_line(nodes.get(part.access))}"
+        return f"read from shared memory at {_line(kernel, nodes.get(part.access))}"
     return {
         "load": "read from memory",
         "call": "the result of something that is not analysed",
@@ -134,5 +134,7 @@ def _unfollowed(part: Opaque, nodes: dict[int, Access | Loop]) -> str:
     }.get(part.origin, "not followed")
 
 
-def _line(node: Node | None) -> str:
-    return "an unknown line" if not isinstance(node, Access | Loop) else f"line {node.line}"
+def _line(kernel: Kernel, node: Node | None) -> str:
+    return (
+        "an unknown line" if not isinstance(node, Access | Loop) else f"line {kernel.places.line(node.line)}"
+    )

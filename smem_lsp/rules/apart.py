@@ -44,7 +44,7 @@ def why_open(facts: KernelFacts, under: Facts, earlier: Access, later: Access) -
     """``no proved barrier between `a`, read at line 9, and `b`, written at line 11; __syncwarp at line 10 orders the
     lanes of a warp only``"""
     names = [
-        f"`{facts.kernel.buffers[each.buffer].name}`, {_DONE[each.kind]} at line {each.line}"
+        f"`{facts.kernel.buffers[each.buffer].name}`, {_DONE[each.kind]} at line {facts.line(each.line)}"
         for each in (earlier, later)
     ]
     said = f"no proved barrier between {names[0]}, and {names[1]}"
@@ -61,12 +61,12 @@ def _reasons(facts: KernelFacts, under: Facts, earlier: Access, later: Access) -
         (each for each in common if isinstance(each, Branch) and _parts(each, earlier, later)), None
     )
     if beside is not None and beside.point not in under.uniform:
-        yield f"threads may run the two arms of the branch at line {beside.line} at once"
+        yield f"threads may run the two arms of the branch at line {facts.line(beside.line)} at once"
         return
     loop = next((each for each in reversed(common) if isinstance(each, Loop)), None)
     back = earlier.point >= later.point
     if back and loop is not None:
-        yield f"over the end of the loop at line {loop.line}"
+        yield f"over the end of the loop at line {facts.line(loop.line)}"
     for node, containers in nodes:
         checkpoint()
         if back:
@@ -75,15 +75,17 @@ def _reasons(facts: KernelFacts, under: Facts, earlier: Access, later: Access) -
             between = earlier.point < node.point < later.point
         if between and isinstance(node, (Barrier, Exchange)):
             skipped = next((each for each in containers if each not in one or each not in other), None)
-            yield _no_barrier(node, under, skipped)
+            yield _no_barrier(facts, node, under, skipped)
     if not back:
-        yield from _fences(facts, earlier.line, later.line)
+        yield from _fences(facts, facts.line(earlier.line), facts.line(later.line))
 
 
-def _no_barrier(node: Barrier | Exchange, under: Facts, skipped: Branch | Loop | None) -> str:
+def _no_barrier(
+    facts: KernelFacts, node: Barrier | Exchange, under: Facts, skipped: Branch | Loop | None
+) -> str:
     """``skipped``: what stands around it, but not around both accesses."""
     spelling = node.spelling.split("(")[0].strip().rstrip(";") or "the barrier"
-    what = f"{spelling} at line {node.line}"
+    what = f"{spelling} at line {facts.line(node.line)}"
     if isinstance(node, Exchange):
         return f"{what} orders no memory"
     if node.kind is BarrierKind.WARP:
@@ -93,9 +95,9 @@ def _no_barrier(node: Barrier | Exchange, under: Facts, skipped: Branch | Loop |
     if node.point not in under.barriers:
         return f"{what} is not proved to be run by every thread"
     if isinstance(skipped, Branch):
-        return f"{what} is run in one arm of the branch at line {skipped.line} only"
+        return f"{what} is run in one arm of the branch at line {facts.line(skipped.line)} only"
     if skipped is not None:
-        return f"{what} is in the loop at line {skipped.line}, which may not run"
+        return f"{what} is in the loop at line {facts.line(skipped.line)}, which may not run"
     return f"{what} can be jumped over"
 
 

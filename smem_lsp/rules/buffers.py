@@ -40,10 +40,12 @@ class Mentions:
     def elsewhere(self, buffer: Buffer) -> bool:
         """Does the name stand anywhere in the kernel, or in the block of a function that it calls which has the buffer,
         but in its declaration?"""
-        kernel, scope = self._facts.kernel.span, buffer.site.scope
-        spans = [kernel] if kernel.covers(scope) else [scope, kernel]
-        declared = buffer.declared.start
-        return any(at != declared for span in spans for at in self._in(span).get(buffer.name, ()))
+        kernel, scope = self._facts.kernel.at, buffer.site.scope
+        places = [kernel] if kernel.covers(scope) else [scope, kernel]
+        declared = self._facts.span(buffer.declared).start
+        return any(
+            at != declared for each in places for at in self._in(self._facts.span(each)).get(buffer.name, ())
+        )
 
     def _in(self, span: Span) -> Mapping[str, Sequence[int]]:
         places = self._places.get(span)
@@ -88,7 +90,7 @@ def _names(text: str, start: int) -> Mapping[str, Sequence[int]]:
 
 def inactive_names(facts: KernelFacts) -> frozenset[str]:
     """Names in conditional regions of the kernel: their other branches may use them otherwise."""
-    regions = (facts.source.slice(region) for region in facts.kernel.conditional)
+    regions = (facts.text(region) for region in facts.kernel.conditional)
     return frozenset(name for region in regions for name in re.findall(r"\w+", region))
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from string import Formatter
 
 from smem_lsp.ir.causes import Cause, CauseKind
-from smem_lsp.rules.words import Line, Words, listed_words, said
+from smem_lsp.ir.nodes import Kernel
+from smem_lsp.rules.words import Words, listed_words, said
 
 
 def cause(of: Cause) -> Words:
@@ -24,13 +25,23 @@ def causes(found: Iterable[Cause]) -> list[Words]:
     return list(dict.fromkeys(map(cause, found)))
 
 
-def maybe(of: Cause | None) -> str | None:
-    """``cause`` as text, if there is one."""
-    return None if of is None else str(cause(of))
+def told(kernel: Kernel, of: Cause) -> str:
+    """``cause`` as text, with the line of the file that ``kernel`` stands in."""
+    return str(cause(of).placed(kernel))
+
+
+def told_causes(kernel: Kernel, found: Iterable[Cause]) -> list[str]:
+    """The same of several; what is said in the same words is said once."""
+    return list(dict.fromkeys(told(kernel, each) for each in found))
+
+
+def on_line(kernel: Kernel, of: Cause) -> str:
+    """``line 5: nothing bounds n``."""
+    return bare(of) if of.line is None else f"line {kernel.places.line(of.line)}: {bare(of)}"
 
 
 def _said(of: Cause, *, placed: bool) -> Words:
-    line = Line(of.line) if placed and of.line is not None else None
+    line = of.line if placed else None
     parts = [_said(each, placed=line is not None) for each in of.of]
     if of.kind is CauseKind.EXTENT:
         first, *unbounded = parts

@@ -26,7 +26,7 @@ class Contract:
     ``all_threads``: it has a barrier of the block, so all threads of the block must call it."""
 
     name: str
-    line: int  # of its name, 1-based
+    line: int  # of its name, from 1 on
     span: Span  # of the function
     before: tuple[str, ...]
     after: tuple[str, ...]
@@ -64,7 +64,7 @@ def contracts(kernels: Iterable[KernelFacts]) -> list[Contract]:
             found[own.name, own.line] = own
         looked_at: Counter[tuple[str, int]] = Counter()
         for call in facts.kernel.inlined:
-            key = call.name, call.line
+            key = call.name, facts.line(call.line)
             looked_at[key] += 1
             one = _of_call(facts, call) if looked_at[key] <= _MOST_CALLS else None
             if one is None:
@@ -80,7 +80,7 @@ def _of_function(facts: KernelFacts) -> Contract | None:
     waits = any(isinstance(node, Barrier) and node.kind is BarrierKind.BLOCK for node in walk(kernel.body))
     if not (kernel.uncalled and waits):
         return None
-    return _of(facts, InlinedCall(kernel.name, kernel.line, kernel.span, 0, 0), kernel.body.items)
+    return _of(facts, InlinedCall(kernel.name, kernel.row, kernel.at, 0, 0), kernel.body.items)
 
 
 def _of_call(facts: KernelFacts, call: InlinedCall) -> Contract | None:
@@ -97,8 +97,8 @@ def _of(facts: KernelFacts, call: InlinedCall, items: Sequence[Node]) -> Contrac
     ordering = proved.intersection(whole)
     return Contract(
         call.name,
-        call.line,
-        call.span,
+        facts.line(call.line),
+        facts.span(call.span),
         tuple(dict.fromkeys(_words(facts, call, before_first(items, ordering)))),
         tuple(dict.fromkeys(_words(facts, call, after_last(items, ordering)))),
         bool(whole),
@@ -111,7 +111,7 @@ def _words(facts: KernelFacts, call: InlinedCall, accesses: Iterable[Access]) ->
         buffer = facts.kernel.buffers[access.buffer]
         name = buffer.name
         if access.span is not None and call.span.covers(access.span):
-            written = _NAME.match(facts.source.slice(access.span))
+            written = _NAME.match(facts.text(access.span))
             name = written[1] if written else name
         yield f"{DOES[access.kind]} {name}{'[…]' if buffer.dims or name != buffer.name else ''}"
 

@@ -8,6 +8,7 @@ from smem_lsp.analysis.decision.reasons import Assumption, Reason, ReasonKind
 from smem_lsp.analysis.decision.size_sets import Relation, SizeCondition, SizeSet
 from smem_lsp.ir.causes import Cause
 from smem_lsp.rules.cause_words import cause
+from smem_lsp.rules.words import Words, said
 from smem_lsp.source import listed
 
 _WHEN = "when "
@@ -64,13 +65,15 @@ def _multiple(factor: int, yes: bool) -> str:
     return f"a multiple of {factor}" if yes else f"no multiple of {factor}"
 
 
-def why(reason: Reason | None) -> str:
+def why(reason: Reason | None) -> Words:
     """``data decide``, ``f() may order the accesses``; nothing where it is decided."""
     if reason is None:
-        return ""
-    return _WHY[reason.kind].format(
-        *(cause(each) if isinstance(each, Cause) else each for each in reason.args)
-    )
+        return Words()
+    text, *rest = _WHY[reason.kind].split("{}")
+    found = said(text)
+    for each, after in zip(reason.args, rest, strict=True):
+        found = said(found, cause(each) if isinstance(each, Cause) else str(each), after)
+    return found
 
 
 _WHY = {

@@ -7,7 +7,7 @@ from math import prod
 
 from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Name, walk
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.words import Line, Words, said
+from smem_lsp.rules.words import Words, said
 from smem_lsp.source.regex import regex
 
 _PATH = regex(r"\w+(?:\.\w+)+")
@@ -19,7 +19,7 @@ def named(facts: KernelFacts, buffers: Iterable[Buffer]) -> Words:
     for buffer in buffers:
         found += f"{', ' if found else ''}`{buffer.name}`"
         if shares_its_name(facts, buffer):
-            found = said(found, " of line ", Line(facts.source.line_number(buffer.declared.start)))
+            found = said(found, " of line ", buffer.declared)
     return found
 
 
@@ -117,7 +117,7 @@ def _in_range(facts: KernelFacts, byte: int) -> Iterator[str]:
                 if isinstance(node, Access)
                 and divided.partition.of.get(node.point) == each.index
                 and node.span is not None
-                and facts.source.slice(node.span).startswith(f"{each.name}[")
+                and facts.text(node.span).startswith(f"{each.name}[")
             }
             width = widths.pop() if len(widths) == 1 else None
             if width:
@@ -142,7 +142,7 @@ def _as_spelled(facts: KernelFacts, buffer: Buffer, access: Access, byte: int) -
     """Of a union, whose bytes have several names: by the member that the access itself names."""
     if access.span is None or access.within is None or access.part is not None:
         return
-    written = _PATH.match(facts.source.slice(access.span))
+    written = _PATH.match(facts.text(access.span))
     if written is not None and written[0].startswith(f"{buffer.name}."):
         dims = tuple(count for _, count in access.subscripts)
         start, end = access.within

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -35,7 +35,7 @@ from smem_lsp.facts.term_purposes import TermPurposes
 from smem_lsp.facts.terms import TermLayout
 from smem_lsp.ir.causes import Cause, Opens
 from smem_lsp.ir.nodes import Dims, Kernel
-from smem_lsp.ir.shift import Placement
+from smem_lsp.ir.places import At, Row
 from smem_lsp.rules import cause_words, ground
 from smem_lsp.rules.ground import Grade
 from smem_lsp.rules.model import Severity
@@ -53,14 +53,12 @@ T = TypeVar("T")
 class KernelFacts:
     """One kernel where it stands now. What is asked for is worked out then, and once; see ``KernelAnalysis``.
 
-    ``analysis``: of the kernel where it stood when it was analysed; ``moves``: how far it has moved since. ``instead``:
-    other layouts than those of its static buffers."""
+    ``analysis``: of the kernel, wherever it stood. ``instead``: other layouts than those of its static buffers."""
 
     index: int
     source: SourceText
     kernel: Kernel
     analysis: KernelAnalysis
-    moves: Placement | None = None
     instead: Layouts | None = None
 
     @classmethod
@@ -99,9 +97,28 @@ class KernelFacts:
     @property
     def withheld(self) -> Cause | None:
         """Why rules that rest on control or data flow say nothing of this kernel; None: they may."""
-        return (
-            self.kernel.irregular or self.analysis.withheld
-        )  # the first names lines, and moves with the kernel
+        return self.kernel.irregular or self.analysis.withheld
+
+    def told(self, words: Iterable[Words]) -> list[str]:
+        """Words about the kernel as text, with lines of the file."""
+        return [str(each.placed(self.kernel, self.source)) for each in words]
+
+    def span(self, at: At) -> Span:
+        """Where a place of the kernel is in the file."""
+        return self.kernel.places.span(at)
+
+    def text(self, at: At) -> str:
+        """What stands at a place of the kernel."""
+        return self.source.slice(self.span(at))
+
+    def is_in_parts(self, at: At) -> bool:
+        """Does it stand in a function that the kernel is made of?"""
+        where = self.span(at)
+        return any(part.span.covers(where) for part in self.kernel.places.parts)
+
+    def line(self, row: Row) -> int:
+        """A line of the kernel as one of the file, from 1 on."""
+        return self.kernel.places.line(row)
 
     @property
     def shape(self) -> BlockShape | None:
@@ -122,8 +139,7 @@ class KernelFacts:
 
     @property
     def liveness(self) -> Liveness:
-        found = self.analysis.flow.interference.liveness
-        return found if self.moves is None else found.on_lines(self.moves.line)
+        return self.analysis.flow.interference.liveness
 
     @property
     def hazards(self) -> Hazards:
@@ -229,11 +245,7 @@ class KernelFacts:
     @property
     def dynamic_terms(self) -> TermLayout | None:
         """The ranges of dynamic shared memory in terms, under an assumption."""
-        found, moves = self.analysis.dynamic_terms, self.moves
-        if found is None or moves is None:
-            return found
-        doubts = tuple(each.moved(moves.line) for each in found.partition.doubts)
-        return replace(found, partition=replace(found.partition, doubts=doubts))
+        return self.analysis.dynamic_terms
 
     @property
     def of_terms(self) -> Facts | None:
@@ -243,21 +255,12 @@ class KernelFacts:
     @property
     def term_plans(self) -> tuple[TermPlan, ...]:
         """What its ranges of dynamic shared memory in terms could save, rising in added barriers."""
-        found, moves = self.analysis.term_plans, self.moves
-        if moves is None:
-            return found
-        return tuple(
-            each if each.doubt is None else replace(each, doubt=each.doubt.moved(moves.line))
-            for each in found
-        )
+        return self.analysis.term_plans
 
     @property
     def dynamic_refusals(self) -> tuple[Cause, ...]:
         """Why the ranges of dynamic shared memory are not known, or why some of them are one."""
-        found, moves = self.analysis.dynamic_refusals, self.moves
-        if moves is None:
-            return found
-        return tuple(each.moved(moves.line) for each in found)
+        return self.analysis.dynamic_refusals
 
     @property
     def class_partitions(self) -> tuple[PartitionLayouts, ...]:

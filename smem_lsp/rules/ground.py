@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from smem_lsp.analysis.decision.size_sets import SizeCondition
 from smem_lsp.analysis.values.block_shape import BlockShape, Ground
-from smem_lsp.ir.nodes import Context, Dims, Kernel, LaunchSite
+from smem_lsp.ir.nodes import Context, Dims, Kernel
 from smem_lsp.rules.decision_words import when
 from smem_lsp.rules.model import Severity
-from smem_lsp.rules.words import Line, Words, listed_words, said
+from smem_lsp.rules.words import LaunchPlace, Words, listed_words, said
 from smem_lsp.source import plural
 from smem_lsp.source.record import dataclass
 
@@ -119,20 +119,7 @@ _SOURCES = {
 def launch_place(kernel: Kernel, dims: Dims) -> Words:
     """``line 40`` or ``runner.cu:203``: the first launch with this block."""
     site = next((site for site in kernel.launches if site.block == dims), None)
-    return said("a launch") if site is None else place_of(site)
-
-
-def place_of(site: LaunchSite) -> Words:
-    """``line 40`` or ``runner.cu:203``; ``line 40, called from main.cu:7``."""
-    called = "" if site.caller is None else f", called from {_file(site.caller)}"
-    if site.path is not None:
-        return said(f"{_file(site.path)}:{site.line}{called}")
-    return said("line ", Line(site.line, launch=True), called)
-
-
-def _file(path: str) -> str:
-    """Its name without folders."""
-    return path.replace("\\", "/").rpartition("/")[2]
+    return said("a launch") if site is None else said(LaunchPlace.of(kernel, site))
 
 
 def through(contexts: Sequence[Context]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 
 from smem_lsp.analysis.decision.model import Answer, Decision, Undecided, Verdict, VerdictKind
 from smem_lsp.analysis.decision.reasons import Assumption, Reason, ReasonKind
@@ -12,7 +11,7 @@ from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.hazards.replayed import not_shown
 from smem_lsp.analysis.values.block_shape import most_threads
 from smem_lsp.facts.stopped import Why
-from smem_lsp.ir.causes import Cause, CauseKind, Opens
+from smem_lsp.ir.causes import CauseKind, Opens
 from smem_lsp.ir.nodes import (
     MORE_CONTEXTS,
     Barrier,
@@ -25,7 +24,7 @@ from smem_lsp.rules import cause_words, ground, racing
 from smem_lsp.rules.decision_words import assumed, why
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Severity
-from smem_lsp.rules.words import ended
+from smem_lsp.rules.words import Words, ended
 from smem_lsp.source import listed, plural, record
 from smem_lsp.targets.every import MAX_BLOCK
 
@@ -184,7 +183,7 @@ def _outside(facts: KernelFacts) -> Iterator[StatedReason]:
     """Accesses that are shown to leave their buffers, where a proof would take for granted that none does."""
     for each in facts.hazards.overruns:
         if facts.ground(each).is_certain:
-            yield StatedReason(_line(facts, each.access.line), _OUTSIDE)
+            yield StatedReason(facts.line(each.access.line), _OUTSIDE)
 
 
 def _not_looked_at(facts: KernelFacts, verdicts: Sequence[Verdict]) -> Iterator[StatedReason]:
@@ -238,7 +237,7 @@ def _undecided(
     ordered = [*((each, 0) for each in whole), *blocked.most_common()]
     found: dict[tuple[int, str], int] = {}
     for each, pairs in ordered:
-        found.setdefault((_line(facts, each.line), _words(facts, each.reason)), pairs)
+        found.setdefault((facts.line(each.line), _words(facts, each.reason)), pairs)
     return [StatedReason(line, words, pairs) for (line, words), pairs in found.items()]
 
 
@@ -251,15 +250,16 @@ def _missed(facts: KernelFacts) -> Iterator[StatedReason]:
 def _missing(facts: KernelFacts, kind: type[Barrier | Exchange]) -> Iterator[int]:
     """The lines of operations of a warp to which not all lanes of their mask come."""
     found = {each.node.point: each.node for each in facts.hazards.missing_lanes}
-    yield from (_line(facts, node.line) for node in found.values() if isinstance(node, kind))
+    yield from (facts.line(node.line) for node in found.values() if isinstance(node, kind))
+
+
+def _placed(facts: KernelFacts, words: Words) -> str:
+    """Words of the kernel, with lines of the file."""
+    return str(words.placed(facts.kernel, facts.source))
 
 
 def _words(facts: KernelFacts, reason: Reason) -> str:
-    moves = facts.moves
-    if moves is None:
-        return why(reason)
-    moved = (each.moved(moves.line) if isinstance(each, Cause) else each for each in reason.args)
-    return why(replace(reason, args=tuple(moved)))
+    return _placed(facts, why(reason))
 
 
 def _reason(facts: KernelFacts, decision: Decision, *, named: bool) -> Undecided:
@@ -271,10 +271,6 @@ def _reason(facts: KernelFacts, decision: Decision, *, named: bool) -> Undecided
     elif reason is None and not facts.kernel.dialect.nvidia:
         reason = Reason(ReasonKind.IN_STEP)
     return Undecided(decision.second.line, reason or not_shown(decision, named=named))
-
-
-def _line(facts: KernelFacts, line: int) -> int:
-    return line if facts.moves is None else facts.moves.line(line)
 
 
 def _races(facts: KernelFacts, verdicts: Sequence[Verdict]) -> list[Race]:
@@ -308,15 +304,16 @@ def _may_tell(facts: KernelFacts, *, lanes: bool) -> bool:
 
 def _told(facts: KernelFacts, races: Sequence[Race]) -> Iterator[str]:
     for race in races:
-        (here,) = racing.present(facts, [race])
         back = race.first.point > race.second.point
-        yield str(racing.sentence(facts, here, back=back) + facts.graded(here, Severity.ERROR).words)
+        yield _placed(
+            facts, racing.sentence(facts, race, back=back) + facts.graded(race, Severity.ERROR).words
+        )
 
 
 def _blocks(facts: KernelFacts, verdicts: Sequence[Verdict]) -> Iterator[str]:
     for each in verdicts:
         for shape in each.blocks:
-            yield str(ground.block(facts.kernel, shape))
+            yield _placed(facts, ground.block(facts.kernel, shape))
         if not each.blocks:
             yield _every(each.axes, each.most or most_threads(facts.kernel))
 
@@ -336,7 +333,7 @@ def _assumed(facts: KernelFacts, verdicts: Sequence[Verdict]) -> Iterator[str]:
         yield from map(assumed, each.assumes)
         taken = facts.kernel.open(Opens.ASSUMED)
         last = sorted(taken, key=lambda each: each.kind is CauseKind.UNDECLARED)
-        yield from map(str, map(cause_words.cause, last))
+        yield from (cause_words.told(facts.kernel, each) for each in last)
     for line in _missing(facts, Exchange):  # it orders nothing, but what it gives may decide
         yield f"all lanes that its mask names come to line {line}"
     unwrapped = analysis.launched_flow.values.unwrapped()

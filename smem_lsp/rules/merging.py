@@ -13,8 +13,8 @@ from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.nodes import Access, Barrier, Buffer, walk
 from smem_lsp.rules.elements import named, shares_its_name
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import DataValue, Note
-from smem_lsp.rules.words import Line, Words, said
+from smem_lsp.rules.model import DataValue, Note, Stand
+from smem_lsp.rules.words import Words, said
 from smem_lsp.source.record import dataclass
 
 
@@ -77,7 +77,7 @@ def merged_buffers(facts: KernelFacts, plan: Plan) -> list[Buffer]:
     indices = [item.index for item in facts.items]
     overlaps = Overlaps([plan.offsets[index] for index in indices], [item.size for item in facts.items])
     sharing = [index for at, index in enumerate(indices) if overlaps.of(at) & ~(1 << at)]
-    return sorted((facts.kernel.buffers[i] for i in sharing), key=lambda b: b.declared.start)
+    return sorted((facts.kernel.buffers[i] for i in sharing), key=lambda b: b.declared)
 
 
 def overlap(facts: KernelFacts, plan: Plan, a: int, b: int) -> bool:
@@ -101,7 +101,7 @@ def why_free(facts: KernelFacts, candidate: Candidate, buffer: Buffer, others: l
     barriers = [n for n in walk(facts.kernel.body) if isinstance(n, Barrier) and dead < n.point < first]
     proved = [n for n in barriers if n.point in candidate.facts.barriers]
     if proved:
-        return said("dead after the barrier at line ", Line(proved[0].line))
+        return said("dead after the barrier at line ", proved[0].line)
     if candidate.plan.barriers:
         return said("dead by then, with the added barrier")
     return said("never used in the same run")
@@ -120,7 +120,7 @@ def names(buffers: Iterable[Buffer]) -> str:
 def titled(facts: KernelFacts, buffers: Iterable[Buffer]) -> str:
     """The same for the title of a fix, which is made anew for each text: "buf (line 12), buf (line 40)"."""
     return ", ".join(
-        f"{buffer.name} (line {facts.source.line_number(buffer.declared.start)})"
+        f"{buffer.name} (line {facts.source.line_number(facts.span(buffer.declared).start)})"
         if shares_its_name(facts, buffer)
         else buffer.name
         for buffer in buffers
@@ -150,7 +150,7 @@ def _others(buffer: Buffer, others: Sequence[Buffer]) -> str:
     return ", ".join(filter(None, told))
 
 
-def related_notes(candidate: Candidate, merged: list[Buffer], facts: KernelFacts) -> tuple[Note, ...]:
+def related_notes(candidate: Candidate, merged: list[Buffer], facts: KernelFacts) -> tuple[Note[Stand], ...]:
     """The other merged buffers, and with whom each would share."""
     return tuple(
         Note(

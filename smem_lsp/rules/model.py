@@ -8,19 +8,29 @@ import sys
 import textwrap
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
 
-from smem_lsp.rules.words import Words
+from smem_lsp.ir.places import At, Row
+from smem_lsp.rules.words import LaunchPlace, Words
 from smem_lsp.source import Span
 from smem_lsp.source.record import dataclass
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
     from smem_lsp.facts.layouts import Candidate
+    from smem_lsp.ir.nodes import Kernel
     from smem_lsp.rules.facts import FileFacts, KernelFacts
     from smem_lsp.rules.suppressions import Suppression
     from smem_lsp.source import SourceText
     from smem_lsp.syntax.parse import Function
     from smem_lsp.targets.dialects import Dialect
+
+    P = TypeVar("P", covariant=True, default=Span)
+else:
+    from typing import TypeVar
+
+    P = TypeVar("P", covariant=True)
 
 
 class Severity(enum.IntEnum):
@@ -44,17 +54,38 @@ class Severity(enum.IntEnum):
             raise ValueError(f'"{text}" is no severity: use error, warning, info or hint') from None
 
 
+Stand = At | Row | LaunchPlace
+"""Where a finding about a kernel stands, whatever the text: a range of the IR, all that is written in a line of it, or
+a launch."""
+
+
+def placed(stand: object, kernel: Kernel, source: SourceText) -> Span:
+    """Where in ``source`` a finding about ``kernel`` stands now: ``stand`` is a ``Stand``, or where it is already."""
+    match stand:
+        case At():
+            return kernel.places.span(stand)
+        case Row():
+            start = source.lines.starts[kernel.places.line(stand) - 1]
+            text = source.text[start : source.line_end(start)]
+            return Span(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
+        case LaunchPlace():
+            return kernel.launches[stand.number].span
+        case _:
+            assert isinstance(stand, Span)
+            return stand
+
+
 @dataclass(frozen=True, slots=True)
-class Note:
+class Note(Generic[P]):
     """A second place that belongs to a finding. ``source``: the file that it is in; None: the one that is checked."""
 
-    span: Span
+    span: P | Span
     message: str
     source: SourceText | None = None
 
-    def moved(self, characters: int) -> Note:
-        """The same, so much further on in the checked file."""
-        return self if self.source is not None else Note(self.span.moved(characters), self.message)
+    def placed(self, kernel: Kernel, source: SourceText) -> Note:
+        """Where ``kernel`` stands now, in ``source``."""
+        return Note(placed(self.span, kernel, source), self.message, self.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,18 +257,18 @@ DataValue = int | str | bool | None
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing to tell the author. Spans refer to the checked file. ``words``: its message, with the lines that it
-    names as parts of their own."""
+class Finding(Generic[P]):
+    """One thing to tell the author. ``span``: where it stands, in the checked file; ``words``: its message, with the
+    places that it names as parts of their own."""
 
     code: str
     words: str | Words
-    span: Span
+    span: P
     severity: Severity
     kernel: str | None = None
     buffers: tuple[str, ...] = ()
     verdict: str = "proved"  # proved | likely
-    related: tuple[Note, ...] = ()
+    related: tuple[Note[P], ...] = ()
     data: Mapping[str, DataValue] = field(default_factory=dict)
     remedy: Remedy | None = None
     unnecessary: bool = False  # editors fade the text
@@ -247,34 +278,30 @@ class Finding:
     def message(self) -> str:
         return str(self.words)
 
-    @property
-    def spans(self) -> tuple[Span, ...]:
-        """Every place in the checked file that the finding points to."""
-        return (self.span, *(note.span for note in self.related if note.source is None))
-
-    def moved(self, kernel: int, characters: int, lines: int, launches: int) -> Finding:
-        """The same finding further on in the text, for the kernel that now has this index. ``launches``: how many
-        lines further on the kernel is launched."""
-        if not (characters or lines or launches) and (self.remedy is None or self.remedy.kernel == kernel):
-            return self
-
-        remedy = self.remedy
-        if remedy is not None and remedy.kernel != kernel:
-            remedy = replace(remedy, kernel=kernel)
-        words = self.words.moved(lines, launches) if isinstance(self.words, Words) else self.words
-        return replace(
-            self,
-            words=words,
-            span=self.span.moved(characters),
-            related=tuple(note.moved(characters) for note in self.related),
-            remedy=remedy,
+    def placed(self, index: int, kernel: Kernel, source: SourceText) -> Finding:
+        """Where ``kernel`` stands now, in ``source``. ``index``: its number in the report."""
+        remedy, words = self.remedy, self.words
+        return Finding(
+            self.code,
+            words.placed(kernel, source) if isinstance(words, Words) else words,
+            placed(self.span, kernel, source),
+            self.severity,
+            self.kernel,
+            self.buffers,
+            self.verdict,
+            tuple(note.placed(kernel, source) for note in self.related),
+            self.data,
+            remedy if remedy is None or remedy.kernel == index else replace(remedy, kernel=index),
+            self.unnecessary,
+            self.everywhere,
         )
 
-    def with_severity(self, severity: Severity) -> Finding:
+    def with_severity(self, severity: Severity) -> Finding[P]:
         return replace(self, severity=severity)
 
 
-KernelCheck = Callable[["KernelFacts"], Iterator[Finding]]
+KernelFinding = Finding[Stand]
+KernelCheck = Callable[["KernelFacts"], Iterator[KernelFinding]]
 Concern = Callable[["SourceText", "Sequence[Function]"], bool]
 FileCheck = Callable[["FileFacts"], Iterator[Finding]]
 ResultCheck = Callable[["FileFacts", "Collection[Suppression]", "Collection[str]"], Iterator[Finding]]

@@ -6,17 +6,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from smem_lsp.ir.nodes import Access, AccessKind, Elsewhere, FollowedCall
+from smem_lsp.ir.places import At, Row
 from smem_lsp.rules.elements import name_of
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Note
-from smem_lsp.rules.words import Line, Words, said
+from smem_lsp.rules.model import Note, Stand
+from smem_lsp.rules.words import Words, said
 from smem_lsp.source import Span
 
 DOES = {AccessKind.READ: "reads", AccessKind.WRITE: "writes", AccessKind.UPDATE: "updates"}
 _DONE = {AccessKind.READ: "read", AccessKind.WRITE: "written", AccessKind.UPDATE: "updated"}
 
 
-def where(facts: KernelFacts, access: Access) -> Span:
+def where(facts: KernelFacts, access: Access) -> At | Row:
     """Its text in the checked file; of one in a header the call that leads there; the line, where a part of that comes
     out of a macro."""
     if access.span is not None:
@@ -25,16 +26,14 @@ def where(facts: KernelFacts, access: Access) -> Span:
         call = next((each for each in reversed(calls_to(facts, access)) if each.span is not None), None)
         if call is not None and call.span is not None:
             return call.span
-    start = facts.source.lines.starts[access.line - 1]
-    text = facts.source.text[start : facts.source.line_end(start)]
-    return Span(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
+    return access.line
 
 
 def line_of(access: Access) -> Words:
     """``line 12``, ``reduce.cuh:5``."""
     place = access.elsewhere
     if place is None:
-        return said("line ", Line(access.line))
+        return said("line ", access.line)
     return said(f"{_file(place)}:{place.line}")
 
 
@@ -44,7 +43,7 @@ def calls_to(facts: KernelFacts, access: Access) -> list[FollowedCall]:
     return sorted(around, key=lambda each: (each.first, -each.last))
 
 
-def notes_on(facts: KernelFacts, access: Access) -> Iterator[Note]:
+def notes_on(facts: KernelFacts, access: Access) -> Iterator[Note[Stand]]:
     """Its statement, then the calls that lead to it, from the inside out."""
     words = f"`{name_of(facts, access)}` is {_DONE[access.kind]} here"
     if access.elsewhere is not None:
@@ -59,9 +58,9 @@ def notes_on(facts: KernelFacts, access: Access) -> Iterator[Note]:
             yield Note(call.span, words)
 
 
-def related(facts: KernelFacts, stands: Span, accesses: Iterable[Access]) -> tuple[Note, ...]:
+def related(facts: KernelFacts, stands: Stand, accesses: Iterable[Access]) -> tuple[Note[Stand], ...]:
     """The places of accesses, each once, but the one that the finding stands at."""
-    found: dict[tuple[Span, str | None], Note] = {}
+    found: dict[tuple[Stand | Span, str | None], Note[Stand]] = {}
     for note in (note for access in accesses for note in notes_on(facts, access)):
         file = None if note.source is None else note.source.path
         if file is not None or note.span != stands:

@@ -11,7 +11,7 @@ from smem_lsp.rules import racing
 from smem_lsp.rules.decision_words import when
 from smem_lsp.rules.elements import element
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Finding
+from smem_lsp.rules.model import Finding, placed
 from smem_lsp.rules.places import DOES, where
 from smem_lsp.source.record import dataclass
 
@@ -56,14 +56,14 @@ def race_steps(facts: KernelFacts, finding: Finding) -> RaceSteps | None:
 
 
 def _race_of(facts: KernelFacts, finding: Finding) -> tuple[Race, bool] | None:
-    """The race that a finding tells, where its kernel stands now, and whether it goes around a loop."""
+    """The race that a finding tells, and whether it goes around a loop."""
     if not racing.followed(facts):
         return None
     missing = facts.missing_barriers
     for gap in chain(missing.across, missing.within):
-        for race in racing.present(facts, gap.races):
+        for race in gap.races:
             same = all(finding.data.get(key) == value for key, value in racing.numbers(race).items())
-            if same and where(facts, race.second) == finding.span:
+            if same and placed(where(facts, race.second), facts.kernel, facts.source) == finding.span:
                 return race, gap.back
     return None
 
@@ -72,14 +72,14 @@ def _steps(facts: KernelFacts, race: Race, *, back: bool) -> Iterator[Step]:
     kernel = facts.kernel
     barrier = _barrier_before(kernel, race.first)
     if barrier is not None:
-        yield Step(BOTH, barrier.line, "both have passed this barrier")
+        yield Step(BOTH, facts.line(barrier.line), "both have passed this barrier")
     again = _loop_around(kernel, race) if back and race.first.point != race.second.point else None
     if again is not None:
-        yield Step(0, again.line, "iteration i")
-    yield Step(0, race.first.line, _does(facts, race, 0), race.first.elsewhere)
+        yield Step(0, facts.line(again.line), "iteration i")
+    yield Step(0, facts.line(race.first.line), _does(facts, race, 0), race.first.elsewhere)
     if again is not None:
-        yield Step(1, again.line, "iteration i + 1")
-    yield Step(1, race.second.line, _does(facts, race, 1), race.second.elsewhere)
+        yield Step(1, facts.line(again.line), "iteration i + 1")
+    yield Step(1, facts.line(race.second.line), _does(facts, race, 1), race.second.elsewhere)
 
 
 def _does(facts: KernelFacts, race: Race, number: int) -> str:

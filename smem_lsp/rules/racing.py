@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from smem_lsp.analysis.decision.model import Witness
 from smem_lsp.analysis.hazards.model import Race
@@ -13,17 +12,26 @@ from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Loop, Place, wal
 from smem_lsp.rules.decision_words import bare
 from smem_lsp.rules.elements import element, named, purpose_of, reference_of
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import DataValue, Finding, InsertBarrier, Note, Severity
+from smem_lsp.rules.model import (
+    DataValue,
+    Finding,
+    InsertBarrier,
+    KernelFinding,
+    Note,
+    Severity,
+    Stand,
+    placed,
+)
 from smem_lsp.rules.places import DOES, line_of, related, where
 from smem_lsp.rules.unplaced import why_no_place
-from smem_lsp.rules.words import Line, Words, said
-from smem_lsp.source import checkpoint, plural
+from smem_lsp.rules.words import Words, said
+from smem_lsp.source import Span, checkpoint, plural
 from smem_lsp.source.regex import regex
 
 _PLACE = regex(r"[\w.:>-]+")
 
 
-def findings(facts: KernelFacts, code: str, severity: Severity) -> Iterator[Finding]:
+def findings(facts: KernelFacts, code: str, severity: Severity) -> Iterator[KernelFinding]:
     """The races of a kernel that the rule ``code`` reports, one for each gap where a barrier is missing."""
     if not followed(facts):
         return
@@ -31,7 +39,7 @@ def findings(facts: KernelFacts, code: str, severity: Severity) -> Iterator[Find
     told = set[tuple[object, int]]()
     for gap in facts.missing_barriers.across:
         checkpoint()
-        races = [race for race in present(facts, gap.races) if _code(facts, race) == code]
+        races = [race for race in gap.races if _code(facts, race) == code]
         races = [race for race in races if (race.first.span, race.second.point) not in told]
         told.update((race.first.span, race.second.point) for race in races)
         if races:
@@ -45,15 +53,9 @@ def followed(facts: KernelFacts) -> bool:
     return kernel.complete and not (facts.withheld or kernel.open(Opens.DECLARED))
 
 
-def present(facts: KernelFacts, races: Sequence[Race]) -> list[Race]:
-    """``races`` where their kernel stands now."""
-    nodes = {node.point: node for node in walk(facts.kernel.body) if isinstance(node, Access)}
-    return [replace(r, first=nodes[r.first.point], second=nodes[r.second.point]) for r in races]
-
-
 def _finding(
     facts: KernelFacts, gap: MissingBarrier, races: Sequence[Race], code: str, severity: Severity
-) -> Finding:
+) -> KernelFinding:
     race = races[0]
     message = headline(race) + sentence(facts, race, back=gap.back)
     if race.named:
@@ -141,7 +143,7 @@ def _again(facts: KernelFacts, race: Race) -> Words:
     loop = around[-1] if around else None
     if loop is None or loop.span is None:
         return said(" in the next iteration")
-    return said(" in the next iteration of the loop in line ", Line(loop.line))
+    return said(" in the next iteration of the loop in line ", loop.line)
 
 
 def alone(gap: MissingBarrier, race: Race) -> bool:
@@ -167,7 +169,7 @@ def sizes(witness: Witness) -> dict[str, DataValue]:
     return {"sizes": ", ".join(found)} if found else {}
 
 
-def notes(facts: KernelFacts, races: Sequence[Race]) -> tuple[Note, ...]:
+def notes(facts: KernelFacts, races: Sequence[Race]) -> tuple[Note[Stand], ...]:
     """The places of the accesses and of the calls that lead there, but the one that the finding stands at: those of the
     first race, then the others from top to bottom."""
     stands, (told, *others) = where(facts, races[0].second), races
@@ -175,7 +177,11 @@ def notes(facts: KernelFacts, races: Sequence[Race]) -> tuple[Note, ...]:
     known = {(note.span, note.source) for note in found}
     besides = related(facts, stands, (each for race in others for each in (race.first, race.second)))
     rest = [note for note in besides if (note.span, note.source) not in known]
-    return (*found, *sorted(rest, key=lambda note: (note.source.path if note.source else "", note.span)))
+
+    def below(note: Note[Stand]) -> tuple[str, Span]:
+        return note.source.path if note.source else "", placed(note.span, facts.kernel, facts.source)
+
+    return (*found, *sorted(rest, key=below))
 
 
 def _advice(facts: KernelFacts, gap: MissingBarrier, race: Race) -> Words:
@@ -184,7 +190,7 @@ def _advice(facts: KernelFacts, gap: MissingBarrier, race: Race) -> Words:
         return why_no_place(facts, gap)
     if gap.back and place.at_end:
         return said("put one at the end of the loop")
-    return said("put one before line ", Line(place.line))
+    return said("put one before line ", place.line)
 
 
 def place_of(facts: KernelFacts, point: int | None) -> Place | None:
@@ -234,5 +240,5 @@ def _code(facts: KernelFacts, race: Race) -> str:
 def _name(facts: KernelFacts, access: Access) -> str | None:
     if access.span is None:
         return None
-    found = _PLACE.match(facts.source.slice(access.span))
+    found = _PLACE.match(facts.text(access.span))
     return found[0] if found else None

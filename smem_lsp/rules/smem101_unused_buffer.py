@@ -41,13 +41,13 @@ from smem_lsp.ir.causes import Opens
 from smem_lsp.rules.buffers import Mentions, accessed, may_be_unused
 from smem_lsp.rules.elements import named
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Finding, RemoveDeclarator, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, KernelFinding, RemoveDeclarator, Severity, kernel_rule
 
 
 @kernel_rule(
     "SMEM101", "unused-buffer", Severity.WARNING, portable=True, unanimous=True, concerns=may_be_unused
 )
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     kernel = facts.kernel
     if not kernel.complete or kernel.open(Opens.ANYTHING | Opens.UNDECLARED):
         return

@@ -46,12 +46,12 @@ from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules.buffers import accessed, inactive_names
 from smem_lsp.rules.elements import named
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, KernelFinding, Note, Severity, kernel_rule
 from smem_lsp.source import checkpoint
 
 
 @kernel_rule("SMEM102", "never-read", Severity.WARNING, portable=True, unanimous=True)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     kernel = facts.kernel
     if not kernel.complete or facts.withheld or kernel.open(Opens.ANYTHING | Opens.UNDECLARED):
         return

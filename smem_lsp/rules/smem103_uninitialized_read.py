@@ -49,14 +49,14 @@ from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.elements import named
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, KernelFinding, Note, Severity, Stand, kernel_rule
 from smem_lsp.rules.places import where
-from smem_lsp.rules.words import Line, said
+from smem_lsp.rules.words import said
 from smem_lsp.source import checkpoint
 
 
 @kernel_rule("SMEM103", "uninitialized-read", Severity.ERROR, portable=True)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     if not racing.followed(facts) or facts.kernel.open(Opens.ANYTHING):
         return
     if not facts.unwritten:
@@ -73,8 +73,10 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
             message = name + " is read, and nothing in the kernel has written it"
         else:
             before = " is read before anything writes it; the first write is at line "
-            message = said(name, before, Line(later.line))
-        related = [Note(buffer.declared, "declared here: shared memory is not zero at first")]
+            message = said(name, before, later.line)
+        related: list[Note[Stand]] = [
+            Note(buffer.declared, "declared here: shared memory is not zero at first")
+        ]
         if later is not None and later.point != access.point:
             related.append(Note(where(facts, later), "first written here"))
         yield Finding(

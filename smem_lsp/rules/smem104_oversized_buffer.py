@@ -50,11 +50,11 @@ from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import AddressSpace
 from smem_lsp.rules.elements import named
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Finding, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, KernelFinding, Severity, kernel_rule
 
 
 @kernel_rule("SMEM104", "oversized-buffer", Severity.INFO, portable=True, unanimous=True)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     kernel = facts.kernel
     if (
         not kernel.complete

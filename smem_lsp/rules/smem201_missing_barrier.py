@@ -81,11 +81,11 @@ from collections.abc import Iterator
 from smem_lsp.analysis.hazards.cluster_exits import unguarded
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Finding, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, KernelFinding, Severity, kernel_rule
 
 
 @kernel_rule("SMEM201", "missing-barrier", Severity.ERROR, portable=True, of_functions=True)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     yield from racing.findings(facts, "SMEM201", Severity.ERROR)
     ends = racing.followed(facts) and not facts.kernel.uncalled
     remote = unguarded(facts.kernel) if ends else None

@@ -58,9 +58,9 @@ from collections.abc import Iterator
 
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Finding, Severity, kernel_rule
+from smem_lsp.rules.model import KernelFinding, Severity, kernel_rule
 
 
 @kernel_rule("SMEM202", "reuse-without-barrier", Severity.ERROR, portable=True, of_functions=True)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     yield from racing.findings(facts, "SMEM202", Severity.ERROR)

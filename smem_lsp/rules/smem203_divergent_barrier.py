@@ -65,13 +65,13 @@ from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import Barrier, Branch, Loop, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.ground import graded
-from smem_lsp.rules.model import Finding, MoveBarrier, Note, Severity, kernel_rule
-from smem_lsp.rules.words import Line, Words, said
+from smem_lsp.rules.model import Finding, KernelFinding, MoveBarrier, Note, Severity, kernel_rule
+from smem_lsp.rules.words import Words, said
 from smem_lsp.source import checkpoint
 
 
 @kernel_rule("SMEM203", "divergent-barrier", Severity.ERROR, portable=True)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     kernel = facts.kernel
     if not kernel.complete or facts.withheld or kernel.open(Opens.ANYTHING):
         return
@@ -137,7 +137,7 @@ def _severity(found: Mispaired) -> Severity:
 
 
 def _message(found: Mispaired) -> Words:
-    line = Line(found.other.line)
+    line = found.other.line
     if found.data:
         return said(
             "loaded values decide which threads come to this barrier; those that do not go on to the one at line ",

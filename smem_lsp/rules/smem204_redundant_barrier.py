@@ -69,12 +69,12 @@ from collections.abc import Iterator, Sequence
 from smem_lsp.analysis.hazards.redundant_barriers import Redundant
 from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import Barrier, walk
+from smem_lsp.ir.places import At
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.ground import block
-from smem_lsp.rules.model import Finding, RemoveBarrier, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, KernelFinding, RemoveBarrier, Severity, kernel_rule
 from smem_lsp.rules.words import Words, said
-from smem_lsp.source import Span
 from smem_lsp.source.regex import regex
 
 _HEADER = regex(r"\.(?:cuh|h|hpp|hu|hxx|inl|inc)\Z")
@@ -95,7 +95,7 @@ _IN_SIGHT = ", for the launches in sight"
 
 
 @kernel_rule("SMEM204", "redundant-barrier", Severity.INFO, unanimous=True)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     kernel = facts.kernel
     if not facts.redundant or not racing.followed(facts) or kernel.open(Opens.ANYTHING | Opens.ASSUMED):
         return
@@ -103,15 +103,14 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         return
     if facts.analysis.flow.values.unwrapped():  # no removal rests on numbers that could wrap
         return
-    texts = [facts.source.slice(part.span) for part in kernel.parts]
+    texts = [facts.source.slice(part.span) for part in kernel.places.parts]
     if any(map(_OTHER_ORDER.search, texts)):
         return
     ordered = kernel.volatile_elsewhere or any(map(_MEMORY_ORDER.search, texts))
-    # where the kernel stands now, not where it stood when it was analysed
     spans = {node.point: node.span for node in walk(kernel.body) if isinstance(node, Barrier)}
-    standing: Counter[Span | None] = Counter(spans.values())
+    standing: Counter[At | None] = Counter(spans.values())
     standing.subtract(spans[each.barrier.point] for each in facts.redundant)
-    told: set[Span] = set()
+    told: set[At] = set()
     for found in facts.redundant:
         span = spans[found.barrier.point]
         if span is None or span in told or standing[span]:
@@ -123,12 +122,12 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         yield from _finding(facts, span, alike)
 
 
-def _finding(facts: KernelFacts, span: Span, alike: Sequence[Redundant]) -> Iterator[Finding]:
+def _finding(facts: KernelFacts, span: At, alike: Sequence[Redundant]) -> Iterator[KernelFinding]:
     """``alike``: one barrier of the text, wherever its function is called."""
     kernel = facts.kernel
-    helper = not kernel.span.covers(span)
+    helper = not kernel.at.covers(span)
     header = bool(_HEADER.search(facts.source.path))
-    if helper and (header or kernel.opaque or not any(part.span.covers(span) for part in kernel.parts)):
+    if helper and (header or kernel.opaque or not facts.is_in_parts(span)):
         return
     project = helper or header or kernel.template or bool(kernel.instance and kernel.more_instances)
     supposed = _supposes_block(facts, alike)

@@ -57,15 +57,15 @@ from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarrier
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Finding, InsertBarrier, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, InsertBarrier, KernelFinding, Severity, kernel_rule
 from smem_lsp.rules.places import where
 from smem_lsp.rules.unplaced import why_no_place
-from smem_lsp.rules.words import Line, said
+from smem_lsp.rules.words import said
 from smem_lsp.source import checkpoint
 
 
 @kernel_rule("SMEM205", "missing-warp-sync", Severity.WARNING, of_functions=True, in_warps=True)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     if not racing.followed(facts):
         return
     gaps = facts.missing_barriers.within
@@ -74,12 +74,14 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         (Severity.INFO, [gap for gap in gaps if gap.races[0].exchanged]),
     ):
         checkpoint()
-        races = racing.present(facts, [race for gap in group for race in gap.races])
+        races = [race for gap in group for race in gap.races]
         if races:
             yield _finding(facts, group[0], races, severity)
 
 
-def _finding(facts: KernelFacts, gap: MissingBarrier, races: Sequence[Race], severity: Severity) -> Finding:
+def _finding(
+    facts: KernelFacts, gap: MissingBarrier, races: Sequence[Race], severity: Severity
+) -> KernelFinding:
     race = races[0]
     message = racing.headline(race) + racing.sentence(facts, race, back=gap.back)
     if not racing.alone(gap, race):
@@ -88,7 +90,7 @@ def _finding(facts: KernelFacts, gap: MissingBarrier, races: Sequence[Race], sev
         message += ", and the shuffle or vote between them orders no memory"
     place = racing.place_of(facts, gap.place)
     if place is not None:
-        message += said("; put `__syncwarp()` before line ", Line(place.line))
+        message += said("; put `__syncwarp()` before line ", place.line)
     elif race.first.line == race.second.line and race.first.point != race.second.point:
         message += "; read into a local variable, then `__syncwarp()`, then write"
     elif not racing.alone(gap, race):

@@ -70,19 +70,27 @@ from smem_lsp.ir.nodes import AccessKind, CopyWait, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.elements import element
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Finding, InsertBarrier, InsertWait, LowerWait, Severity, kernel_rule
+from smem_lsp.rules.model import (
+    Finding,
+    InsertBarrier,
+    InsertWait,
+    KernelFinding,
+    LowerWait,
+    Severity,
+    kernel_rule,
+)
 from smem_lsp.rules.places import DOES, line_of, where
-from smem_lsp.rules.words import Line, Words, said
+from smem_lsp.rules.words import Words, said
 from smem_lsp.source import checkpoint
 
 
 @kernel_rule("SMEM206", "async-copy-not-waited", Severity.ERROR, of_functions=True)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     if not racing.followed(facts):
         return
     for gap in facts.missing_barriers.copies:
         checkpoint()
-        races = racing.present(facts, gap.races)
+        races = gap.races
         race = races[0]
         grade = facts.graded(race, Severity.ERROR)
         yield Finding(
@@ -117,7 +125,7 @@ def _message(facts: KernelFacts, gap: MissingCopyWait, race: Race) -> Words:
         point, left = gap.lower
         wait = next(n for n in walk(facts.kernel.body) if isinstance(n, CopyWait) and n.point == point)
         leaves = f" leaves {_groups(wait.left)} open, and must not leave more than {left}"
-        return said(message, ": the wait at line ", Line(wait.line), leaves)
+        return said(message, ": the wait at line ", wait.line, leaves)
     found = racing.place_of(facts, gap.place)
     if found is None and together:
         return message + ": the group has to wait for it first"
@@ -126,7 +134,7 @@ def _message(facts: KernelFacts, gap: MissingCopyWait, race: Race) -> Words:
     what = {(True, True): "wait for it and put a barrier", (True, False): "wait for it"}.get(
         (gap.wait, gap.barrier), "put one"
     )
-    return said(message, f"; {what} before line ", Line(found.line))
+    return said(message, f"; {what} before line ", found.line)
 
 
 def _groups(count: int) -> str:

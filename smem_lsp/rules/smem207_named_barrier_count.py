@@ -67,12 +67,12 @@ from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.ground import condition
-from smem_lsp.rules.model import Finding, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, KernelFinding, Severity, kernel_rule
 from smem_lsp.rules.words import Words, said
 
 
 @kernel_rule("SMEM207", "named-barrier-count", Severity.ERROR)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     kernel = facts.kernel
     if not kernel.complete or facts.withheld or kernel.open(Opens.ANYTHING):
         return

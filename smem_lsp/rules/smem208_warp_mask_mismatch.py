@@ -54,12 +54,12 @@ from collections.abc import Iterator
 from smem_lsp.ir.nodes import Barrier, Exchange, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Finding, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, KernelFinding, Severity, kernel_rule
 from smem_lsp.rules.words import said
 
 
 @kernel_rule("SMEM208", "warp-mask-mismatch", Severity.ERROR)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     if not racing.followed(facts):
         return
     nodes = {node.point: node for node in walk(facts.kernel.body) if isinstance(node, Barrier | Exchange)}

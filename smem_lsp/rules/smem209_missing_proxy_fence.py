@@ -82,13 +82,13 @@ from smem_lsp.ir.nodes import (
 from smem_lsp.rules.elements import element, named
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.ground import Grade
-from smem_lsp.rules.model import Finding, InsertFence, Note, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, InsertFence, KernelFinding, Note, Severity, kernel_rule
 from smem_lsp.rules.places import line_of, related, where
-from smem_lsp.rules.words import Line, Words, said
+from smem_lsp.rules.words import Words, said
 
 
 @kernel_rule("SMEM209", "missing-proxy-fence", Severity.WARNING)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     kernel = facts.kernel
     if not kernel.complete or facts.withheld or kernel.open(Opens.ANYTHING):
         return
@@ -118,7 +118,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
 
 def _unfenced(
     facts: KernelFacts, written: Access, read: Proxy, remedy: InsertFence | None, grade: Grade
-) -> Finding:
+) -> KernelFinding:
     buffer = facts.kernel.buffers[read.buffer]
     what = "this copy" if read.kind is ProxyKind.COPY else "this"
     return Finding(
@@ -143,7 +143,7 @@ def _unfenced(
     )
 
 
-def _overwritten(facts: KernelFacts, fence: Fence, read: Proxy, written: Access) -> Finding:
+def _overwritten(facts: KernelFacts, fence: Fence, read: Proxy, written: Access) -> KernelFinding:
     buffer = facts.kernel.buffers[written.buffer]
     place = element(facts, written, fence.hazard.byte)
     copier, writer = fence.hazard.threads
@@ -154,7 +154,7 @@ def _overwritten(facts: KernelFacts, fence: Fence, read: Proxy, written: Access)
             *(
                 *(f"thread {writer} writes ", place),
                 f" while the copy that thread {copier} issues (line ",
-                Line(read.line),
+                read.line,
             ),
             ") may still read it: that thread has to wait with `cp.async.bulk.wait_group.read`, and a barrier has to "
             "follow",

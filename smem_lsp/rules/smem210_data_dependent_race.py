@@ -81,7 +81,7 @@ from smem_lsp.rules import ground, racing
 from smem_lsp.rules.decision_words import when
 from smem_lsp.rules.elements import named
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import DataValue, Finding, Severity, kernel_rule
+from smem_lsp.rules.model import DataValue, Finding, KernelFinding, Severity, kernel_rule
 from smem_lsp.rules.places import DOES, line_of, related, where
 from smem_lsp.rules.words import Words, said
 from smem_lsp.source import checkpoint, listed
@@ -91,7 +91,7 @@ _PLAIN = {AccessKind.READ: "read", AccessKind.WRITE: "write", AccessKind.UPDATE:
 
 
 @kernel_rule("SMEM210", "data-dependent-race", Severity.INFO, portable=True, optional=True, of_functions=True)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     if not racing.followed(facts):
         return
     decides = facts.analysis.data_dependences
@@ -145,7 +145,7 @@ def _finding(
     decisions: Sequence[Decision],
     message: Callable[[KernelFacts, Decision, Access, Access], Words],
     of: Ground,
-) -> Finding:
+) -> KernelFinding:
     decision, places = decisions[0], _present(facts, decisions)
     first, second = (places[point] for point in _pair(decision))
     others = [places[point] for each in decisions for point in _pair(each)]

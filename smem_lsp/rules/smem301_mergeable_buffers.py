@@ -90,6 +90,7 @@ from smem_lsp.rules.merging import (
 )
 from smem_lsp.rules.model import (
     Finding,
+    KernelFinding,
     MergeBuffers,
     MoveRanges,
     Severity,
@@ -104,7 +105,7 @@ _WORTH_A_PARAMETER = 1024  # bytes: fewer are not worth another interface
 
 
 @kernel_rule("SMEM301", "mergeable-buffers", Severity.WARNING, portable=True)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     yield from _ranges(facts)
     for divided in facts.class_partitions:
         yield from _members(facts, divided)
@@ -112,7 +113,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     yield from found or _lent(facts)
 
 
-def _merge(facts: KernelFacts) -> Iterator[Finding]:
+def _merge(facts: KernelFacts) -> Iterator[KernelFinding]:
     """The best plan without an added barrier."""
     if facts.declared is None or facts.withheld or not facts.best:
         return
@@ -161,7 +162,7 @@ def _weigh(facts: KernelFacts, before: int, after: int) -> tuple[str, Severity, 
     return message, Severity.WARNING if limit or (gains and known) else Severity.INFO, step
 
 
-def _lent(facts: KernelFacts) -> Iterator[Finding]:
+def _lent(facts: KernelFacts) -> Iterator[KernelFinding]:
     """Arrays of the functions that the kernel calls: shown, as their callers would have to change too."""
     reuse = facts.caller_reuse
     if reuse is None or facts.withheld or facts.declared is None:
@@ -175,7 +176,7 @@ def _lent(facts: KernelFacts) -> Iterator[Finding]:
     if not gains and not crosses_limit(facts, before, after) and before - after < _WORTH_A_PARAMETER:
         return
     buffers = facts.kernel.buffers
-    if any(facts.source.slice(buffers[lent].declared) != buffers[lent].name for lent in reuse.hosts):
+    if any(facts.text(buffers[lent].declared) != buffers[lent].name for lent in reuse.hosts):
         return  # of a header
     shared = [(buffers[lent], buffers[host]) for lent, host in sorted(reuse.hosts.items())]
     words = ", ".join(
@@ -193,7 +194,7 @@ def _lent(facts: KernelFacts) -> Iterator[Finding]:
     )
 
 
-def _ranges(facts: KernelFacts) -> Iterator[Finding]:
+def _ranges(facts: KernelFacts) -> Iterator[KernelFinding]:
     """Ranges of dynamic shared memory."""
     ranges = facts.of_ranges
     if ranges is None or facts.dynamic_partition is None or facts.withheld or not ranges.best:
@@ -233,7 +234,7 @@ def _ranges(facts: KernelFacts) -> Iterator[Finding]:
     )
 
 
-def _members(facts: KernelFacts, divided: PartitionLayouts) -> Iterator[Finding]:
+def _members(facts: KernelFacts, divided: PartitionLayouts) -> Iterator[KernelFinding]:
     """Members of a class: shown as the union that the author would write."""
     if facts.withheld or facts.static_bytes is None or not divided.best or divided.best[0].plan.barriers:
         return

@@ -78,17 +78,17 @@ from smem_lsp.rules.merging import (
     related_notes,
     step_of_ranges,
 )
-from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, KernelFinding, MergeBuffers, MoveRanges, Severity, kernel_rule
 from smem_lsp.rules.words import said
 
 
 @kernel_rule("SMEM302", "mergeable-with-barrier", Severity.WARNING)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     yield from _ranges(facts)
     yield from _merge(facts)
 
 
-def _ranges(facts: KernelFacts) -> Iterator[Finding]:
+def _ranges(facts: KernelFacts) -> Iterator[KernelFinding]:
     """Ranges of dynamic shared memory, where the launches in sight then have another resident block."""
     ranges, divided = facts.of_ranges, facts.dynamic_partition
     if ranges is None or divided is None or facts.withheld or not divided.best:
@@ -130,7 +130,7 @@ def _ranges(facts: KernelFacts) -> Iterator[Finding]:
         return
 
 
-def _merge(facts: KernelFacts) -> Iterator[Finding]:
+def _merge(facts: KernelFacts) -> Iterator[KernelFinding]:
     """The cheapest plan with an added barrier that gains a step."""
     if facts.declared is None or facts.withheld or not facts.best:
         return

@@ -57,11 +57,11 @@ from smem_lsp.facts.layouts import WORTH_SAYING
 from smem_lsp.ir.nodes import Buffer
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import Step, best_step, names
-from smem_lsp.rules.model import Finding, Note, ReorderDeclarations, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, KernelFinding, Note, ReorderDeclarations, Severity, kernel_rule
 
 
 @kernel_rule("SMEM303", "padding-waste", Severity.INFO, unanimous=True)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     kernel = facts.kernel
     if facts.declared is None or not kernel.complete or kernel.helper_bytes:
         return

@@ -61,29 +61,29 @@ from smem_lsp.analysis.banks.conflicts import BankConflict
 from smem_lsp.analysis.banks.padding_and_swizzle import LayoutChange
 from smem_lsp.analysis.values.block_shape import Ground
 from smem_lsp.ir.nodes import Access, Buffer, walk
+from smem_lsp.ir.places import At
 from smem_lsp.rules.elements import named, shares_its_name
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.ground import block, condition
-from smem_lsp.rules.model import Finding, Note, PadRows, Severity, ShowSwizzle, kernel_rule
+from smem_lsp.rules.model import Finding, KernelFinding, Note, PadRows, Severity, ShowSwizzle, kernel_rule
 from smem_lsp.rules.padding import block_lost, wider
 from smem_lsp.rules.words import Words, said
-from smem_lsp.source import Span
 from smem_lsp.targets.every import BANK_WIDTH, BANKS, WARP_SIZE
 
 _LONGEST = 60  # characters of an expression that a message repeats
 
 
 @kernel_rule("SMEM401", "bank-conflict", Severity.WARNING)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     if not facts.banks:
         return
     accesses = {node.point: node for node in walk(facts.kernel.body) if isinstance(node, Access)}
-    worst: dict[Span, BankConflict] = {}  # of an expression in a helper that is called more than once
+    worst: dict[At, BankConflict] = {}  # of an expression in a helper that is called more than once
     for found in facts.banks:
         span = accesses[found.point].span
         if span is not None and (span not in worst or _weight(found) > _weight(worst[span])):
             worst[span] = found
-    alike: dict[tuple[object, ...], list[tuple[Span, BankConflict]]] = {}
+    alike: dict[tuple[object, ...], list[tuple[At, BankConflict]]] = {}
     for span, found in worst.items():  # of one pattern, as unrolled lines are
         key = found.buffer, found.looped, _count(found), _why(found), found.layout_changes
         alike.setdefault(key, []).append((span, found))
@@ -95,7 +95,7 @@ def _weight(found: BankConflict) -> tuple[bool, float]:
     return found.looped, found.total_wavefronts / found.total_least
 
 
-def _finding(facts: KernelFacts, span: Span, found: BankConflict, others: Sequence[Span]) -> Finding:
+def _finding(facts: KernelFacts, span: At, found: BankConflict, others: Sequence[At]) -> KernelFinding:
     """``others``: accesses with the same numbers."""
     kernel = facts.kernel
     buffer = kernel.buffers[found.buffer]
@@ -131,8 +131,8 @@ def _finding(facts: KernelFacts, span: Span, found: BankConflict, others: Sequen
     )
 
 
-def _name(facts: KernelFacts, span: Span, buffer: Buffer) -> Words:
-    text = facts.source.text[span.start : span.end]
+def _name(facts: KernelFacts, span: At, buffer: Buffer) -> Words:
+    text = facts.text(span)
     whole = named(facts, [buffer])
     if len(text) > _LONGEST or "\n" in text or text.startswith(("asm", "__asm")):
         return said("access to ", whole)

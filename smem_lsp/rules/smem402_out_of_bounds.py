@@ -58,26 +58,27 @@ from collections.abc import Iterator
 from smem_lsp.analysis.hazards.model import Overrun
 from smem_lsp.analysis.storage.dynamic_need import Touched
 from smem_lsp.ir.nodes import Access, LaunchSite, walk
+from smem_lsp.ir.places import At, Row
 from smem_lsp.rules import racing
 from smem_lsp.rules.elements import element, has_element
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.ground import dims_words, place_of
+from smem_lsp.rules.ground import dims_words
 from smem_lsp.rules.launch_bytes import bytes_together, highest_used, is_misplaced, lowest_used
-from smem_lsp.rules.model import Finding, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, KernelFinding, Severity, kernel_rule
 from smem_lsp.rules.places import DOES, line_of, related, where
-from smem_lsp.rules.words import Words, said
+from smem_lsp.rules.words import LaunchPlace, Words, said
 from smem_lsp.source import plural
 
 
 @kernel_rule("SMEM402", "out-of-bounds", Severity.ERROR, portable=True)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     if not racing.followed(facts):
         return
     nodes = {node.point: node for node in walk(facts.kernel.body) if isinstance(node, Access)}
-    told: set[tuple[int, int]] = set()
+    told: set[tuple[int, At | Row]] = set()
     for overrun in facts.hazards.overruns:
         access = nodes[overrun.access.point]
-        place = access.buffer, where(facts, access).start
+        place = access.buffer, where(facts, access)
         if place in told:
             continue
         told.add(place)
@@ -86,7 +87,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         block = "" if site.block is None else dims_words(site.block)
         for touched in _outside(facts, site):
             access = nodes[touched.access]
-            place = access.buffer, where(facts, access).start
+            place = access.buffer, where(facts, access)
             if place not in told:
                 told.add(place)
                 yield _in_dynamic_memory(facts, site, block, touched, access)
@@ -104,11 +105,11 @@ def _outside(facts: KernelFacts, site: LaunchSite) -> Iterator[Touched]:
 
 def _in_dynamic_memory(
     facts: KernelFacts, site: LaunchSite, block: str, touched: Touched, access: Access
-) -> Finding:
+) -> KernelFinding:
     name, passed = facts.kernel.buffers[access.buffer].name, site.dynamic_bytes
     message = said(
         f"the {block} block of ",
-        place_of(site),
+        LaunchPlace.of(facts.kernel, site),
         f" {DOES[access.kind]} bytes {touched.first:,} to {touched.end - 1:,} of `{name}`, ",
         "in front of its first byte"
         if touched.first < 0
@@ -127,7 +128,7 @@ def _in_dynamic_memory(
     )
 
 
-def _finding(facts: KernelFacts, overrun: Overrun, access: Access) -> Finding:
+def _finding(facts: KernelFacts, overrun: Overrun, access: Access) -> KernelFinding:
     buffer = facts.kernel.buffers[access.buffer]
     place = element(facts, access, overrun.byte)
     if None in buffer.dims or not has_element(facts, access, overrun.byte):

@@ -48,11 +48,11 @@ from collections.abc import Iterator
 
 from smem_lsp.facts.occupied import Occupied
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Finding, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, KernelFinding, Severity, kernel_rule
 
 
 @kernel_rule("SMEM501", "occupancy-limited-by-shared", Severity.HINT)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     total = facts.static_bytes
     if not total or not facts.kernel.complete:
         return
@@ -61,7 +61,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         yield held[0]
 
 
-def _limited(facts: KernelFacts, row: Occupied, total: int) -> Finding | None:
+def _limited(facts: KernelFacts, row: Occupied, total: int) -> KernelFinding | None:
     if row.registers is None:
         return None
     blocks, limited = facts.resident(row, total)
@@ -73,7 +73,7 @@ def _limited(facts: KernelFacts, row: Occupied, total: int) -> Finding | None:
         "SMEM501",
         f"shared memory limits {row.arch} to {blocks} blocks/SM: {fewer:,} B less give {blocks + 1}{spare} "
         f"({total:,} B static, {row.threads} threads, {row.registers} registers{row.dynamic_words})",
-        facts.kernel.name_span,
+        facts.kernel.name_at,
         Severity.HINT,
         kernel=facts.kernel.name,
         data={

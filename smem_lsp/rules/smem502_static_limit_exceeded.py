@@ -47,11 +47,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Finding, MoveToDynamic, Note, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, KernelFinding, MoveToDynamic, Note, Severity, kernel_rule
 
 
 @kernel_rule("SMEM502", "static-limit-exceeded", Severity.ERROR)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     if facts.declared is None or not facts.kernel.complete:
         return
     total = facts.total(facts.declared.bytes)
@@ -62,7 +62,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     yield Finding(
         "SMEM502",
         f"{total:,} B of static shared memory, {over:,} B over the {facts.static_limit:,} B that ptxas accepts",
-        facts.kernel.name_span,
+        facts.kernel.name_at,
         Severity.ERROR,
         kernel=facts.kernel.name,
         buffers=tuple(b.name for b in buffers),

@@ -54,12 +54,13 @@ from collections.abc import Iterator
 
 from smem_lsp.ir.nodes import ImpossibleSize
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, KernelFinding, Note, Severity, kernel_rule
+from smem_lsp.rules.words import LaunchPlace
 from smem_lsp.targets import TARGETS, target
 
 
 @kernel_rule("SMEM503", "device-limit-exceeded", Severity.ERROR)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     static = facts.static_bytes
     if static is None:
         return
@@ -77,10 +78,10 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
             yield Finding(
                 "SMEM503",
                 f"{_words(static, wanted, site.impossible, limit)} the {limit:,} B that a block can get on {name}",
-                facts.kernel.name_span,
+                facts.kernel.name_at,
                 Severity.ERROR,
                 kernel=facts.kernel.name,
-                related=(Note(site.span, f"launched here with {wanted:,} B"),),
+                related=(Note(LaunchPlace.of(facts.kernel, site), f"launched here with {wanted:,} B"),),
                 data={"arch": name, "bytes": total, "limit": limit, "bytes_over": total - limit},
             )
             return

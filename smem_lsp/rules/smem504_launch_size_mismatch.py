@@ -56,15 +56,15 @@ from collections.abc import Iterator
 
 from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.ground import dims_words, place_of
+from smem_lsp.rules.ground import dims_words
 from smem_lsp.rules.launch_bytes import highest_used, is_misplaced
-from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
-from smem_lsp.rules.words import Line, said
+from smem_lsp.rules.model import Finding, KernelFinding, Note, Severity, kernel_rule
+from smem_lsp.rules.words import LaunchPlace, said
 from smem_lsp.targets.every import STATIC_LIMIT
 
 
 @kernel_rule("SMEM504", "launch-size-mismatch", Severity.ERROR)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     kernel = facts.kernel
     static = facts.static_bytes
     lines = {node.point: node.line for node in walk(kernel.body) if isinstance(node, Access)}
@@ -81,15 +81,15 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
                 said(
                     *(
                         f"{passed:,} B of dynamic shared memory at the launch, but line ",
-                        Line(lines[used.access]),
+                        lines[used.access],
                     ),
                     f" of the kernel uses {used.end:,} B with the {dims_words(site.block)} block of ",
-                    place_of(site),
+                    LaunchPlace.of(kernel, site),
                 ),
-                site.span,
+                LaunchPlace.of(kernel, site),
                 Severity.ERROR,
                 kernel=kernel.name,
-                related=(Note(kernel.name_span, f"`{kernel.name}`"),),
+                related=(Note(kernel.name_at, f"`{kernel.name}`"),),
                 data={"bytes_passed": passed, "bytes_used": used.end, "threads": site.threads},
             )
         elif passed and static is not None and static + passed > STATIC_LIMIT and not kernel.may_opt_in:
@@ -97,10 +97,10 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
                 "SMEM504",
                 f"{static + passed:,} B of shared memory ({static:,} static + {passed:,} dynamic) are over the "
                 f"{STATIC_LIMIT:,} B that a launch gets without cudaFuncAttributeMaxDynamicSharedMemorySize",
-                site.span,
+                LaunchPlace.of(kernel, site),
                 Severity.ERROR if kernel.internal else Severity.HINT,
                 kernel=kernel.name,
-                related=(Note(kernel.name_span, f"`{kernel.name}`"),),
+                related=(Note(kernel.name_at, f"`{kernel.name}`"),),
                 data={
                     "bytes": static + passed,
                     "limit": STATIC_LIMIT,

@@ -48,12 +48,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, KernelFinding, Note, Severity, kernel_rule
+from smem_lsp.rules.words import LaunchPlace
 from smem_lsp.targets.every import MAX_THREADS
 
 
 @kernel_rule("SMEM505", "launch-bounds-mismatch", Severity.WARNING)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     kernel = facts.kernel
     bounds = kernel.launch_bounds
     for site in kernel.launches:
@@ -68,10 +69,10 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         yield Finding(
             "SMEM505",
             message,
-            site.span,
+            LaunchPlace.of(kernel, site),
             Severity.WARNING,
             kernel=kernel.name,
-            related=(Note(kernel.name_span, f"`{kernel.name}`"),),
+            related=(Note(kernel.name_at, f"`{kernel.name}`"),),
             data={
                 "threads": site.threads,
                 "limit": min(MAX_THREADS, bounds[0]) if bounds is not None else MAX_THREADS,

@@ -45,12 +45,12 @@ from collections.abc import Iterator
 
 from smem_lsp.analysis.occupancy import occupancy
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Finding, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, KernelFinding, Severity, kernel_rule
 from smem_lsp.targets import TARGETS, target
 
 
 @kernel_rule("SMEM506", "launch-bounds-unreachable", Severity.WARNING)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     kernel = facts.kernel
     bounds, static = kernel.launch_bounds, facts.static_bytes
     if bounds is None or not bounds[1] or static is None or not kernel.complete:
@@ -89,7 +89,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         "SMEM506",
         f"`__launch_bounds__({threads}, {wanted})` holds registers down for {wanted} blocks/SM, but "
         f"{static + dynamic:,} B of shared memory allow only {blocks} {noun} on {name}",
-        kernel.name_span,
+        kernel.name_at,
         Severity.WARNING,
         kernel=kernel.name,
         data={"arch": name, "bytes": static + dynamic, "blocks": blocks, "blocks_wanted": wanted},

@@ -53,13 +53,14 @@ from math import prod
 
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, KernelFinding, Note, Severity, kernel_rule
+from smem_lsp.rules.words import LaunchPlace
 
 _PORTABLE, _MOST = 8, 16  # blocks of a cluster
 
 
 @kernel_rule("SMEM507", "cluster-launch", Severity.ERROR)
-def RULE(facts: KernelFacts) -> Iterator[Finding]:
+def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     kernel = facts.kernel
     for site in kernel.launches:
         cluster = site.cluster or kernel.cluster
@@ -83,10 +84,10 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         yield Finding(
             "SMEM507",
             message,
-            site.span,
+            LaunchPlace.of(kernel, site),
             severity,
             kernel=kernel.name,
-            related=(Note(kernel.name_span, f"`{kernel.name}`"),),
+            related=(Note(kernel.name_at, f"`{kernel.name}`"),),
             data={"cluster_blocks": blocks, "grid_blocks": None if site.grid is None else prod(site.grid)},
         )
 

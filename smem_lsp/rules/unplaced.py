@@ -7,8 +7,9 @@ from smem_lsp.analysis.repairs.insertion_points import common_loop, is_own_text
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarrier
 from smem_lsp.ir.nodes import Access, Loop, Place, walk
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.model import placed
 from smem_lsp.rules.places import calls_to, where
-from smem_lsp.rules.words import Line, Words, said
+from smem_lsp.rules.words import Words, said
 from smem_lsp.source import Span
 
 _NOT_OWN = "what lies between stands under `#if`, or comes from a macro"
@@ -54,7 +55,8 @@ def _are_in_one_statement(facts: KernelFacts, races: tuple[Race, ...]) -> bool:
 def _in_kernel(facts: KernelFacts, access: Access) -> Span:
     """What it is in the kernel itself: its text, or that of the call that leads to it."""
     calls = calls_to(facts, access)
-    return (calls[0].span if calls else None) or where(facts, access)
+    within = (calls[0].span if calls else None) or where(facts, access)
+    return placed(within, facts.kernel, facts.source)
 
 
 def _call_around(facts: KernelFacts, races: tuple[Race, ...]) -> str | None:
@@ -92,4 +94,4 @@ def _at_end_of(facts: KernelFacts, loop: Loop) -> Words | None:
         return said(f"the loop is one of `{call.name}`: a barrier has to go in there")
     if loop.point not in facts.control.uniform:
         return None
-    return said("put one at the end of the loop in line ", Line(loop.line), ", which has no braces yet")
+    return said("put one at the end of the loop in line ", loop.line, ", which has no braces yet")

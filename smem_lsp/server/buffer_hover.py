@@ -13,10 +13,10 @@ from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.term_plans import TermPlan
 from smem_lsp.facts.terms import TermLayout
 from smem_lsp.fixes.model import Safety
-from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Name, walk
+from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Kernel, Name, walk
 from smem_lsp.output.symbolic_size import symbolic_bytes
 from smem_lsp.rules.apart import open_pairs, why_open
-from smem_lsp.rules.cause_words import bare, cause
+from smem_lsp.rules.cause_words import on_line, told
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import partners
 from smem_lsp.server.amounts import best_bytes, launch, shown_row
@@ -105,7 +105,7 @@ def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffe
         return ""
     kept = buffer.fixed if buffer.fixed is not None else facts.withheld
     if kept is not None:
-        return f"Keeps its bytes: {cause(kept)}"
+        return f"Keeps its bytes: {told(facts.kernel, kept)}"
     if all(item.index != buffer.index for item in facts.items):
         return ""  # ptxas drops it: it has no bytes
     buffers = [facts.kernel.buffers[item.index] for item in facts.items]
@@ -136,11 +136,11 @@ def _divided(facts: KernelFacts, buffer: Buffer) -> str:
             return _ranges(facts, divided)
     terms = facts.dynamic_terms
     if terms is not None and buffer.index == terms.partition.base:
-        return _ranges_in_terms(terms, facts.term_plans)
+        return _ranges_in_terms(facts.kernel, terms, facts.term_plans)
     if buffer.space is AddressSpace.DYNAMIC and facts.dynamic_refusals:
         first, *more = facts.dynamic_refusals
         rest = f" (and {plural(len(more), 'more reason')})" if more else ""
-        return f"Ranges not known: line {first.line}: {bare(first)}{rest}"
+        return f"Ranges not known: {on_line(facts.kernel, first)}{rest}"
     return ""
 
 
@@ -168,9 +168,9 @@ def _ranges(facts: KernelFacts, divided: PartitionLayouts) -> str:
     free = [each for each in divided.best if not each.plan.barriers]
     if not free or free[0].plan.bytes >= divided.declared.bytes:
         joined = () if divided.partition.ranges[0].members else facts.dynamic_refusals
-        return f"{words}; line {joined[0].line}: {bare(joined[0])}" if joined else words
-    told = facts.assumptions(free[0])
-    assumed = "".join(f"; {each}" for each in told if str(each) != divided.partition.assumes)
+        return f"{words}; {on_line(facts.kernel, joined[0])}" if joined else words
+    assumptions = facts.told(facts.assumptions(free[0]))
+    assumed = "".join(f"; {each}" for each in assumptions if each != divided.partition.assumes)
     return f"{words}; {free[0].plan.bytes:,} B would do{assumed}"
 
 
@@ -180,7 +180,7 @@ def _few(items: Sequence[str]) -> str:
     return ", ".join((*items[:_MOST_RANGES], *([f"{more} more"] if more > 0 else ())))
 
 
-def _ranges_in_terms(terms: TermLayout, plans: Sequence[TermPlan]) -> str:
+def _ranges_in_terms(kernel: Kernel, terms: TermLayout, plans: Sequence[TermPlan]) -> str:
     """``Ranges: `x` from `0`, `y` from `4·n`, `z` from `8·n`; `x` and `y` can share bytes: 12·n → 8·n B``; where that
     is not proved, what it assumes."""
     words = f"Ranges: {_few([f'`{name}` from `{begin}`' for name, begin, _ in terms.ranges])}"
@@ -197,7 +197,7 @@ def _ranges_in_terms(terms: TermLayout, plans: Sequence[TermPlan]) -> str:
     if terms.partition.assumes:
         words += f"; {terms.partition.assumes}"
     doubts = terms.partition.doubts
-    return f"{words}; line {doubts[0].line}: {bare(doubts[0])}" if doubts else words
+    return f"{words}; {on_line(kernel, doubts[0])}" if doubts else words
 
 
 def _price(report: KernelReport, plan: Plan) -> str:

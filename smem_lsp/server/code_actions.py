@@ -230,7 +230,9 @@ def _merges(analysis: Analysis, query: ActionQuery, offered: set[tuple[TextEdit,
             offered.add(fix.edits)
             yield Action(fix_title(fix, finding, facts), MERGE, key, detail=fix.title)
     if query.invoked:
-        picked = [each.index for each in facts.kernel.buffers if _touch(each.declared, query.span)]
+        picked = [
+            each.index for each in facts.kernel.buffers if _touch(facts.span(each.declared), query.span)
+        ]
         for finding, fix in _parts(analysis, index, picked):
             if fix.edits and fix.edits not in offered:
                 offered.add(fix.edits)
@@ -266,7 +268,7 @@ def _reached(facts: KernelFacts, query: ActionQuery) -> bool:
     kernel = facts.kernel
     if query.invoked or query.only is not None:
         return True
-    places = (kernel.name_span, *(buffer.declared for buffer in kernel.buffers))
+    places = (kernel.name_span, *(facts.span(buffer.declared) for buffer in kernel.buffers))
     return any(_touch(place, query.span) for place in places)
 
 

@@ -113,10 +113,10 @@ def _in_kernel(analysis: Analysis, index: int, word: Span) -> Hover | None:
     if word == kernel.name_span:
         return _kernel(report, facts, word)
     for node in walk(kernel.body):
-        if isinstance(node, Barrier) and node.span is not None and node.span.covers(word):
-            return Hover(_barrier_lines(report, node), node.span)
+        if isinstance(node, Barrier) and node.span is not None and facts.span(node.span).covers(word):
+            return Hover(_barrier_lines(report, node), facts.span(node.span))
     written = source.slice(word)
-    buffer, name = _buffer_named(report, written, word), _reference_named(kernel, written, word)
+    buffer, name = buffer_at(kernel, written, word), _reference_named(kernel, written, word)
     if _is_comment(source, kernel.span, word) or _is_member(source, word):
         return None
     scope = None if name is None else name.scope
@@ -127,22 +127,28 @@ def _in_kernel(analysis: Analysis, index: int, word: Span) -> Hover | None:
     return Hover(tuple(buffer_lines(analysis, report, facts, buffer)), word)
 
 
-def _buffer_named(report: KernelReport, name: str, word: Span) -> Buffer | None:
+def buffer_at(kernel: Kernel, name: str, word: Span) -> Buffer | None:
     """The buffer that ``name`` means at ``word``: of several, the one in the innermost scope."""
+    span = kernel.places.span
     known = [
-        buffer
-        for buffer in report.kernel.buffers
-        if buffer.name == name and (buffer.site.scope.covers(word) or buffer.declared.covers(word))
+        (scope.end - scope.start, number, buffer)
+        for number, buffer in enumerate(kernel.buffers)
+        if buffer.name == name
+        and ((scope := span(buffer.site.scope)).covers(word) or span(buffer.declared).covers(word))
     ]
-    return min(known, key=lambda buffer: buffer.site.scope.end - buffer.site.scope.start, default=None)
+    return min(known)[2] if known else None
 
 
 def _reference_named(kernel: Kernel, written: str, word: Span) -> Name | None:
     """The reference to a part of a buffer that ``written`` means at ``word``."""
-    known = [each for each in kernel.names if each.text == written and each.scope and each.scope.covers(word)]
-    return min(
-        known, key=lambda each: 0 if each.scope is None else each.scope.end - each.scope.start, default=None
-    )
+    known = [
+        (scope.end - scope.start, number, each)
+        for number, each in enumerate(kernel.names)
+        if each.text == written
+        and each.scope is not None
+        and (scope := kernel.places.span(each.scope)).covers(word)
+    ]
+    return min(known)[2] if known else None
 
 
 def _is_comment(source: SourceText, kernel: Span, word: Span) -> bool:
@@ -158,7 +164,12 @@ def _is_member(source: SourceText, word: Span) -> bool:
 
 def _barrier_lines(report: KernelReport, barrier: Barrier) -> tuple[str, ...]:
     row = next(
-        (row for row in report.barriers if row.line == barrier.line and row.kind == barrier.kind), None
+        (
+            row
+            for row in report.barriers
+            if row.line == report.kernel.places.line(barrier.line) and row.kind == barrier.kind
+        ),
+        None,
     )
     head = f"**`{barrier.spelling.rstrip(';')}`**"
     if barrier.kind is not BarrierKind.BLOCK:

@@ -23,7 +23,6 @@ def inlay_hints(analysis: Analysis, span: Span, features: Features) -> Iterator[
             declarator = buffer.site.declarator
             if buffer.bytes is None or declarator is None:
                 continue
-            if span.start <= declarator.end <= span.end:
-                yield types.InlayHint(
-                    to_position(seen, declarator.end), f"{buffer.bytes:,} B", padding_left=True
-                )
+            end = facts.span(declarator).end
+            if span.start <= end <= span.end:
+                yield types.InlayHint(to_position(seen, end), f"{buffer.bytes:,} B", padding_left=True)

@@ -236,7 +236,7 @@ def _moved(screen: _Screen, document: Document) -> list[Finding] | None:
         if span is None:
             return None
         lines = bisect_right(document.starts, span.start) - 1 - line
-        words = finding.words.moved(lines, 0) if isinstance(finding.words, Words) else finding.words
+        words = finding.words.moved(lines) if isinstance(finding.words, Words) else finding.words
         related = (_moved_note(document, screen.edition, note) for note in finding.related)
         found.append(replace(finding, words=words, span=span, related=tuple(filter(None, related))))
     return found

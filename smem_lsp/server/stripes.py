@@ -9,6 +9,7 @@ from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, walk
 from smem_lsp.output.map_colours import FILLS, fill
 from smem_lsp.output.memory_map import memory_map
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.server.hover import buffer_at
 from smem_lsp.source import Span
 
 _DONE = {True: "write", False: "read"}
@@ -19,14 +20,9 @@ def stripes(report: Report, kernel: int, word: Span) -> dict[str, object] | None
     lines 0-based; the colour is that of the map. None: no buffer is."""
     facts = report.facts[kernel]
     written = report.source.slice(word)
-    known = [
-        buffer
-        for buffer in facts.kernel.buffers
-        if buffer.name == written and (buffer.site.scope.covers(word) or buffer.declared.covers(word))
-    ]
-    if not known:
+    buffer = buffer_at(facts.kernel, written, word)
+    if buffer is None:
         return None
-    buffer = min(known, key=lambda each: each.site.scope.end - each.site.scope.start)
     drawn = memory_map(report, kernel)
     rectangles = drawn.declared.of(buffer.index) if drawn.declared is not None else ()
     lines = [[each.first_line - 1, each.last_line - 1] for each in rectangles]
@@ -50,13 +46,13 @@ def _barriers(facts: KernelFacts, buffer: int) -> Iterator[dict[str, object]]:
             before = []
         elif isinstance(node, Access) and node.buffer == buffer:
             for barrier, earlier in waiting:
-                yield {"line": barrier.line - 1, "words": _orders(earlier, node)}
+                yield {"line": facts.line(barrier.line) - 1, "words": _orders(facts, earlier, node)}
             waiting = []
             before.append(node)
 
 
-def _orders(earlier: Sequence[Access], later: Access) -> str:
+def _orders(facts: KernelFacts, earlier: Sequence[Access], later: Access) -> str:
     """``orders the write at line 13 before the read at line 18``"""
     last = earlier[-1]
-    first = f"{_DONE[last.kind.writes]} at line {last.line}"
-    return f"orders the {first} before the {_DONE[later.kind.writes]} at line {later.line}"
+    first = f"{_DONE[last.kind.writes]} at line {facts.line(last.line)}"
+    return f"orders the {first} before the {_DONE[later.kind.writes]} at line {facts.line(later.line)}"

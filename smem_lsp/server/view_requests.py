@@ -97,7 +97,8 @@ async def _race(workspace: Workspace, params: PositionParams) -> dict[str, objec
 
     def work() -> dict[str, object] | None:
         for finding in sorted(report.findings, key=lambda each: each.severity):
-            touches = any(span.start <= offset <= span.end for span in finding.spans)
+            notes = (note.span for note in finding.related if note.source is None)
+            touches = any(span.start <= offset <= span.end for span in (finding.span, *notes))
             if not touches or not finding.code.startswith("SMEM2"):
                 continue
             for facts in report.facts:

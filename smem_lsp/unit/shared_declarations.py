@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from smem_lsp.ir.nodes import AddressSpace, Buffer, DeclarationSite, Written
+from smem_lsp.ir.places import At
 from smem_lsp.semantics import alignment as attribute_rules
 from smem_lsp.semantics import record_layout, type_of
 from smem_lsp.semantics.declarations import Source, VariableDecl
@@ -71,8 +72,8 @@ def shared_buffer(
         bytes=None if element is None or space is AddressSpace.DYNAMIC else total_bytes(element[0], dims),
         align=align,
         space=space,
-        declared=declared,
-        site=DeclarationSite(None, None, None, None, position, len(declaration.declarators), declared),
+        declared=At.of(declared),
+        site=DeclarationSite(None, None, None, None, position, len(declaration.declarators), At.of(declared)),
         function=function,
         record=is_struct(element_type)
         if isinstance(element_type, Scalar)

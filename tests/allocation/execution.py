@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from smem_lsp.analysis.dataflow.conflicts import Pairs, pair
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.ir.nodes import Access, AccessKind, Barrier, Branch, Jump, JumpKind, Loop, Place, Seq
+from smem_lsp.ir.places import Row
 
 from .trees import Tree
 
@@ -49,7 +50,7 @@ class Thread:
         """Runs ``seq`` and says how it was left: by a jump of this kind, or None at its end."""
         for node in seq.items:
             for buffer in self.facts.covering.get(node.point, ()):
-                mark = Access(0, buffer, AccessKind.WRITE, None, None, 0)
+                mark = Access(0, buffer, AccessKind.WRITE, None, None, Row(0))
                 self.events.append(Event(self.phase, len(self.events), mark))
             if isinstance(node, Access):
                 self.events.append(Event(self.phase, len(self.events), node))

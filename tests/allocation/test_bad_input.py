@@ -162,7 +162,7 @@ def test_allocators_on_many_buffers_one_after_the_other(count: int) -> None:
         assert checked == []
     else:
         assert [violation.why for violation in checked] == [
-            "more than 5,000 pairs of buffers share bytes: not checked"
+            ("more than 5,000 pairs of buffers share bytes: not checked",)
         ]
         of = task(items, tree.body, tree.facts, tree.fixed)
         assert list(layouts(of)) == ["declared", "alias"]

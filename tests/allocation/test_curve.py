@@ -94,7 +94,7 @@ def follows(tree: Tree, point: int) -> str:
     for seq in blocks(tree):
         for at, node in enumerate(seq):
             if isinstance(node, Place) and node.point == point:
-                return str(seq[at + 1].line) if at + 1 < len(seq) else "end"
+                return str(seq[at + 1].line.number) if at + 1 < len(seq) else "end"
     raise AssertionError(point)
 
 

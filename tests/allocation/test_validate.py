@@ -23,7 +23,10 @@ from .trees import Tree, parse
 
 
 def judge(tree: Tree, items: list[Item], plan: Plan) -> list[str]:
-    return [violation.why for violation in validate(items, plan, tree.body, tree.facts, tree.fixed)]
+    return [
+        violation.words(lambda row: row.number)
+        for violation in validate(items, plan, tree.body, tree.facts, tree.fixed)
+    ]
 
 
 def all_plans(tree: Tree, items: list[Item]) -> list[Plan]:

@@ -19,6 +19,7 @@ from smem_lsp.analysis.dataflow.interference import (
 from smem_lsp.analysis.dataflow.liveness import liveness
 from smem_lsp.analysis.dataflow.skeleton import outline
 from smem_lsp.ir.nodes import Access, walk
+from smem_lsp.ir.places import Row
 
 from .execution import clashes
 from .generate import text
@@ -145,13 +146,20 @@ def test_reads_before_write(source: str, expected: set[str]) -> None:
 def test_a_hard_pair_names_the_write_and_the_buffer_that_is_live() -> None:
     tree = parse("Wa S Wb S rb S ra")
     witness = liveness(tree.body, tree.facts).witnesses()[pair(0, 1)]
-    assert (witness.line, witness.writes, witness.holds) == (3, tree.buffers["b"], 1 << tree.buffers["a"])
+    assert (witness.line.number, witness.writes, witness.holds) == (
+        3,
+        tree.buffers["b"],
+        1 << tree.buffers["a"],
+    )
 
 
 def test_lives_reach_from_the_first_to_the_last_point() -> None:
     tree = parse("Wa S L1{ra S} S Wb S rb")  # one line a token
     lives = liveness(tree.body, tree.facts).lives
-    assert [(life.first_line, life.last_line) for life in lives.values()] == [(1, 6), (8, 10)]
+    assert [(life.first_line, life.last_line) for life in lives.values()] == [
+        (Row(1), Row(6)),
+        (Row(8), Row(10)),
+    ]
 
 
 def test_a_value_carried_over_the_back_edge_lives_to_the_end_of_the_loop() -> None:

@@ -34,6 +34,7 @@ from smem_lsp.ir.nodes import (
     Place,
     Seq,
 )
+from smem_lsp.ir.places import Row
 from smem_lsp.ir.values import Unknown
 
 THREADS = 4
@@ -109,7 +110,7 @@ class _Parser:
         point = self.point()
         if together and not self.gone:
             self.places.add(point)
-        return Place(point, None, self.at + 1)
+        return Place(point, None, Row(self.at + 1))
 
     def seq(self, together: bool) -> Seq:
         """``together``: all threads that have not returned are here at the same time."""
@@ -132,7 +133,7 @@ class _Parser:
         return Seq(tuple(out))
 
     def item(self, token: str, together: bool) -> Node:
-        line = self.at
+        line = Row(self.at)
         point = self.point()
         if token == "S" or token == "N":
             if token == "S" and together:
@@ -156,7 +157,7 @@ class _Parser:
             self.full.add(point)
         return Access(point, self.buffer(name), KINDS[token[0]], None, None, line)
 
-    def branch(self, token: str, point: int, together: bool, line: int) -> Branch:
+    def branch(self, token: str, point: int, together: bool, line: Row) -> Branch:
         together = together and token == "u{"
         if token == "u{":
             self.uniform.add(point)
@@ -167,7 +168,7 @@ class _Parser:
         self.close()
         return Branch(point, Unknown(point), then, other, None, line)
 
-    def loop(self, token: str, point: int, together: bool, line: int) -> Loop:
+    def loop(self, token: str, point: int, together: bool, line: Row) -> Loop:
         count = int(token[1:-1])
         if token[0] != "D" and not self.scattered():
             self.uniform.add(point)

@@ -20,6 +20,7 @@ from smem_lsp.ir.nodes import (
     Node,
     Seq,
 )
+from smem_lsp.ir.places import Row
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Unknown, Value, Var, operation, operator_of
 from smem_lsp.lowering.state.trip_count import count_trips
 
@@ -105,32 +106,32 @@ class Generator:
         if kind < 0.5 or depth == 0 or self.size > 40:
             return [self.access(self.value(1))]
         if kind < 0.58:
-            return [Barrier(self.next_point(), BarrierKind.BLOCK, None, self.point, "")]
+            return [Barrier(self.next_point(), BarrierKind.BLOCK, None, Row(self.point), "")]
         if kind < 0.68:
             choices = _IN_LOOP if in_loop else (JumpKind.RETURN,)
             change = Assign(self.next_point(), self.random.randrange(VARIABLES), self.value())
-            jump = Jump(self.next_point(), self.random.choice(choices), self.point)
+            jump = Jump(self.next_point(), self.random.choice(choices), Row(self.point))
             arms = [Seq((change, jump)), Seq() if self.random.random() < 0.5 else self.block(0, in_loop=True)]
             self.random.shuffle(arms)
-            return [Branch(self.next_point(), self.value(), arms[0], arms[1], None, self.point)]
+            return [Branch(self.next_point(), self.value(), arms[0], arms[1], None, Row(self.point))]
         if kind < 0.83:
             point = self.next_point()
             condition = self.value()
             then = self.block(depth - 1, in_loop=in_loop)
             otherwise = self.block(depth - 1, in_loop=in_loop) if self.random.random() < 0.5 else Seq()
-            return [Branch(point, condition, then, otherwise, None, point)]
+            return [Branch(point, condition, then, otherwise, None, Row(point))]
         return self.loop(depth)
 
     def access(self, last: Value) -> Access:
         index = (self.value(), Var(self.random.randrange(VARIABLES)), last)
-        return Access(self.next_point(), 0, AccessKind.READ, index, None, self.point)
+        return Access(self.next_point(), 0, AccessKind.READ, index, None, Row(self.point))
 
     def loop(self, depth: int) -> list[Node]:
         point = self.next_point()
         kind = self.random.randrange(6)
         if kind == 0:  # what a call becomes
             body = self.block(depth - 1, in_loop=True)
-            loop = Loop(point, self.next_point(), 1, 1, Const(0), None, body, None, point)
+            loop = Loop(point, self.next_point(), 1, 1, Const(0), None, body, None, Row(point))
             return [loop, self.access(self.value(1))]
         counter = VARIABLES + point  # no other statement assigns it
         shared = self.random.random() < 0.25
@@ -162,10 +163,12 @@ class Generator:
         whole = Seq((*body.items, update))
         if self.random.random() < 0.2:
             end = self.next_point()
-            loop = Loop(point, end, 1, None, condition, None, whole, None, point, tail=1, late=True)
+            loop = Loop(point, end, 1, None, condition, None, whole, None, Row(point), tail=1, late=True)
         else:
             least, trips = count_trips(condition, [update], body.items, initial.get)
-            loop = Loop(point, self.next_point(), least, trips, condition, None, whole, None, point, tail=1)
+            loop = Loop(
+                point, self.next_point(), least, trips, condition, None, whole, None, Row(point), tail=1
+            )
         return [before, loop, self.access(Var(variable))]
 
 

@@ -60,14 +60,17 @@ def shown(seed: int) -> Iterator[Told]:
     kernel = program(seed)
     yield numbered(kernel.text)
     for facts in check(kernel.text).facts:
+        line = facts.line
         for verdict in facts.analysis.verdicts:
             dims = ", ".join(str(shape.dims) for shape in verdict.blocks) or f"every block in {verdict.axes}"
             yield f"{verdict.kind.value} for {dims}; pairs {verdict.pairs}, apart {verdict.apart}"
-            yield from (f"  line {reason.line}: {why(reason.reason)}" for reason in verdict.reasons)
+            for reason in verdict.reasons:
+                yield f"  line {line(reason.line)}: {why(reason.reason).placed(facts.kernel)}"
             for each in verdict.decisions:
-                yield f"  {each.first.line} {each.second.line} {each.answer.value} {each.witness}"
+                yield f"  {line(each.first.line)} {line(each.second.line)} {each.answer.value} {each.witness}"
         for race in told(facts):
-            yield f"told: lines {race.first.line} and {race.second.line}, block {race.dims} {when(race.condition)}"
+            lines = f"lines {line(race.first.line)} and {line(race.second.line)}"
+            yield f"told: {lines}, block {race.dims} {when(race.condition)}"
     for launch, found in watched(kernel, kernel.launches(random.Random(seed), 14)).shown:
         yield from (f"{said(conflict)}: {launch.words()}" for conflict in found)
     tally = Tally()

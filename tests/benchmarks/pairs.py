@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Annotated
 
-from analysis.decision.pairs import Tally, decided, drawn, judge
+from analysis.decision.pairs import Tally, drawn, judge, judges_of
 from benchmarks.runner.declared import Told, Wrong, benchmark
 from benchmarks.runner.figures import counted
 from benchmarks.runner.programs import numbered
@@ -42,6 +42,8 @@ def one(seed: int) -> Iterator[Told]:
     """A kernel, and what is decided of its pairs."""
     kernel = drawn(seed)
     yield numbered(kernel.text)
-    for each in decided(kernel):
-        yield f"{each.first.line} {each.second.line} {each.answer.value} {why(each.reason)} {each.witness}"
+    facts, judges = judges_of(kernel)
+    for each in (each for judge_ in judges for each in judge_.decisions()):
+        lines = f"{facts.line(each.first.line)} {facts.line(each.second.line)}"
+        yield f"{lines} {each.answer.value} {why(each.reason).placed(facts.kernel)} {each.witness}"
     yield from (Wrong(wrong) for _, wrong in judge([seed]).wrong)

@@ -38,6 +38,7 @@ from smem_lsp.facts.layouts import items_of, kept_buffers, pinned_buffers
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.ir.nesting import bounded
 from smem_lsp.ir.nodes import Kernel
+from smem_lsp.ir.places import Row
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
@@ -83,7 +84,7 @@ def instance(
         first = rng.randrange(2 * count)
         last = min(2 * count, first + rng.randint(1, count))
         items.append(Item(index, f"b{index}", rng.choice(SIZES), rng.choice(aligns)))
-        lives[index] = Life(first, last, first, last)
+        lives[index] = Life(first, last, Row(first), Row(last))
     meet = (
         pair(a, b)
         for a, b in combinations(range(count), 2)

@@ -105,13 +105,14 @@ def _kernel_barriers(kernel: Kernel) -> Iterator[tuple[int, tuple[str, str, int]
     verdicts = judge(kernel.body, levels, control, None if shape is None else shape.dims)
     guards = dict(_guards(kernel.body, ()))
     for barrier in barriers:
+        line = kernel.places.line(barrier.line)
         if barrier.point in control.barriers:
-            yield barrier.line, ("proved", "", 0)
+            yield line, ("proved", "", 0)
         elif barrier.point in verdicts.paired:
-            yield barrier.line, ("paired", "", 0)
+            yield line, ("paired", "", 0)
         else:
             guard, reason = _reason(guards[barrier.point], levels)
-            yield barrier.line, ("unknown", reason, 0 if guard is None else guard.line)
+            yield line, ("unknown", reason, 0 if guard is None else kernel.places.line(guard.line))
 
 
 def _guards(seq: Seq, around: tuple[Branch | Loop, ...]) -> Iterator[tuple[int, tuple[Branch | Loop, ...]]]:

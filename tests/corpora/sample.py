@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from smem_lsp.rules.cause_words import cause
+from smem_lsp.rules.cause_words import told
 from tests.causes import unknown
 
 if __name__ == "__main__":
@@ -94,7 +94,7 @@ def show(drawn: Drawn) -> None:
     print("buffers")
     for b in kernel.buffers:
         dims = "".join(f"[{'?' if dim is None else dim}]" for dim in b.dims)
-        fixed = f"; keeps its place: {b.fixed}" if b.fixed else ""
+        fixed = f"; keeps its place: {told(kernel, b.fixed)}" if b.fixed else ""
         print(
             f"  {b.index} {b.space.value} {b.type} {b.name}{dims}: {b.bytes} B, aligned to {b.align}{fixed}"
         )
@@ -104,14 +104,15 @@ def show(drawn: Drawn) -> None:
             name = kernel.buffers[node.buffer].name
             index = "?" if node.index is None else ", ".join(_text(value, kernel) for value in node.index)
             offset = "" if node.offset is None else f"  bytes from {_text(node.offset, kernel)}"
-            print(f"  {node.line:>5} {node.kind.value:<7} {name}[{index}]{offset} width {node.width}")
+            line = kernel.places.line(node.line)
+            print(f"  {line:>5} {node.kind.value:<7} {name}[{index}]{offset} width {node.width}")
         elif isinstance(node, Barrier):
-            print(f"  {node.line:>5} barrier {node.kind} {node.spelling}")
+            print(f"  {kernel.places.line(node.line):>5} barrier {node.kind} {node.spelling}")
     print(f"unknown: {kernel.unknown_accesses} accesses, {kernel.unknown_barriers} barriers")
     for reason in unknown(kernel):
         print(f"  {reason}")
     if kernel.irregular is not None:
-        print(f"irregular: {cause(kernel.irregular)}")
+        print(f"irregular: {told(kernel, kernel.irregular)}")
 
 
 def _text(value: Value, kernel: Kernel) -> str:

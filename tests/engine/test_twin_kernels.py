@@ -174,7 +174,7 @@ __global__ void k(float* out, const float* in) {
     report = expect(twins, config=Config(threads=256))
     text = report.source.text
     for finding, at in zip(report.findings, (0, text.rindex("__global__"))):
-        assert all(span.start >= at for span in finding.spans)
+        assert all(each.span.start >= at for each in (finding, *finding.related))
         (fix,) = report.fixes_for(finding)
         end = text.index("  out", at)
         assert apply(text, fix)[end:].startswith("  __syncthreads();")

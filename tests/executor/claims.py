@@ -191,17 +191,19 @@ def read(number: int) -> Judged:
 
 def _claims(number: int, kernel: Kernel, report: Report, facts: KernelFacts) -> Iterator[Claim]:
     if racing.followed(facts):
-        for race in racing.present(facts, facts.hazards.races):
-            low, high = sorted((race.first.line, race.second.line))
+        for race in facts.hazards.races:
+            low, high = sorted(map(facts.line, (race.first.line, race.second.line)))
             what = "race that data decide" if race.data else "race" if race.proved else "likely race"
             yield Claim(number, what, (low, high), race.dims, not race.data)
     for decision in {shown.decision.point for shown in facts.mispaired}:
         alike = [shown for shown in facts.mispaired if shown.decision.point == decision]
         sure = not any(shown.data or shown.condition for shown in alike)
-        yield Claim(number, "SMEM203", tuple(shown.barrier.line for shown in alike), alike[0].dims, sure)
+        yield Claim(
+            number, "SMEM203", tuple(facts.line(shown.barrier.line) for shown in alike), alike[0].dims, sure
+        )
     for miscount in facts.hazards.miscounts:
         if miscount.kind == "few":
-            yield Claim(number, "SMEM207", (miscount.barrier.line,), kernel.shape)
+            yield Claim(number, "SMEM207", (facts.line(miscount.barrier.line),), kernel.shape)
     for finding in report.findings:
         if finding.code in _PLACES:
             line = report.source.line_number(finding.span.start)

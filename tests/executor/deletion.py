@@ -70,20 +70,20 @@ def deletions(source: Source) -> Iterator[Deletion]:
                 not isinstance(node, Barrier)
                 or node.kind is not BarrierKind.BLOCK
                 or node.span is None
-                or node.span.start in seen
+                or (span := facts.span(node.span)).start in seen
             ):
                 continue
-            seen.add(node.span.start)
-            text = source.text[: node.span.start] + source.text[node.span.end :]
-            if "".join(source.text[node.span.start : node.span.end].split()).rstrip(";") != "__syncthreads()":
+            seen.add(span.start)
+            text = source.text[: span.start] + source.text[span.end :]
+            if "".join(source.text[span.start : span.end].split()).rstrip(";") != "__syncthreads()":
                 continue
             after = {finding.code for finding in check(text).findings}
-            name = f"{source.name} without {node.line}"
+            name = f"{source.name} without {facts.line(node.line)}"
             yield Deletion(
                 source.name,
-                node.line,
+                facts.line(node.line),
                 replace(source, name=name, text=text),
-                node.span.start in redundant,
+                span.start in redundant,
                 node.point in merging,
                 bool(after & set(RACES)),
                 "SMEM203" in after,

@@ -57,7 +57,7 @@ def programs_of(name: str, unit: TranslationUnit, function: Function, kernel: Ke
     block that the kernel is written for comes first. Raises Refused."""
     if not any(isinstance(node, Barrier) and node.kind is BarrierKind.BLOCK for node in walk(kernel.body)):
         raise Refused("no barrier")
-    starts = {part.span.start for part in kernel.parts}
+    starts = {part.span.start for part in kernel.places.parts}
     parts = sorted((f for f in unit.functions if f.span.start in starts), key=lambda f: f.start)
     texts = [_text(part) for part in parts]
     bound, launched = _instance(function, kernel)

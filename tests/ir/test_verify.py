@@ -20,11 +20,12 @@ from smem_lsp.ir.nodes import (
     Seq,
     walk,
 )
+from smem_lsp.ir.places import At, Row
 from smem_lsp.ir.values import Const
 from smem_lsp.ir.verify import MalformedKernel, faults_of, verify
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.lowering.library.copy_groups import CopyEvent, wait_for
-from smem_lsp.source import SourceText, Span
+from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
 
 TEXT = """
@@ -76,12 +77,12 @@ def test_what_is_lowered_is_well_formed(kernel: Kernel) -> None:
 
 def test_a_point_is_given_once(kernel: Kernel) -> None:
     first = kernel.body.items[0]
-    assert "is that of" in only_fault(behind(kernel, Place(first.point, None, 1)))
+    assert "is that of" in only_fault(behind(kernel, Place(first.point, None, Row(1))))
 
 
 def test_the_end_of_a_loop_has_a_point_of_its_own(kernel: Kernel) -> None:
     taken = loop_of(kernel).end_point
-    fault = only_fault(behind(kernel, Place(taken, None, 1)))
+    fault = only_fault(behind(kernel, Place(taken, None, Row(1))))
     assert fault == f"point {taken} is that of the end of a Loop and of Place"
 
 
@@ -103,15 +104,15 @@ def test_a_buffer_has_the_number_of_its_place(kernel: Kernel) -> None:
 
 @pytest.mark.parametrize("kind", [JumpKind.BREAK, JumpKind.CONTINUE])
 def test_a_jump_of_a_loop_stands_in_one(kernel: Kernel, kind: JumpKind) -> None:
-    assert "outside a loop" in only_fault(behind(kernel, Jump(999, kind, 1)))
+    assert "outside a loop" in only_fault(behind(kernel, Jump(999, kind, Row(1))))
 
 
 def test_an_inlined_return_is_gone(kernel: Kernel) -> None:
-    assert "was inlined" in only_fault(behind(kernel, Jump(999, JumpKind.LEAVE, 1)))
+    assert "was inlined" in only_fault(behind(kernel, Jump(999, JumpKind.LEAVE, Row(1))))
 
 
 def test_a_wait_of_the_building_is_gone(kernel: Kernel) -> None:
-    wait = wait_for(999, CopyEvent.BARRIER, 1, 0)
+    wait = wait_for(999, CopyEvent.BARRIER, Row(1), 0)
     assert "only while that is built" in only_fault(behind(kernel, wait))
 
 
@@ -120,13 +121,16 @@ def test_an_assignment_has_a_variable(kernel: Kernel) -> None:
 
 
 def test_nodes_stand_in_the_functions_of_the_kernel(kernel: Kernel) -> None:
-    outside = Place(999, Span(0, 3), 1)
+    places = replace(kernel.places, ends=(*kernel.places.ends, 1, 6))  # the first three characters
+    last = len(kernel.places.ends)
+    kernel = replace(kernel, places=places)
+    outside = Place(999, At(last, last + 1), Row(0))
     assert "outside the kernel's functions" in only_fault(behind(kernel, outside))
 
 
 def test_a_loop_encloses_its_body(kernel: Kernel) -> None:
     loop = loop_of(kernel)
-    late = replace(loop, end_point=999, body=Seq((*loop.body.items, Place(1000, None, 1))))
+    late = replace(loop, end_point=999, body=Seq((*loop.body.items, Place(1000, None, Row(1)))))
     assert "does not enclose" in only_fault(with_loop(kernel, late))
 
 

@@ -16,7 +16,7 @@ from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.validate import Violation, validate
 from smem_lsp.engine import apply, check
 from smem_lsp.fixes.layout import needed_alignment
-from smem_lsp.rules.cause_words import cause
+from smem_lsp.rules.cause_words import told as why_told
 from smem_lsp.rules.facts import KernelFacts
 
 FOLDER = Path(__file__).parent
@@ -165,7 +165,11 @@ def test_a_program_is_refused_for_the_reason_that_is_expected(name: str) -> None
     facts = check(text_of(name)).facts[0]
     if isinstance(reason, str):
         assert told.startswith(reason)
-        fixed = [str(cause(buffer.fixed)) for buffer in facts.kernel.buffers if buffer.fixed is not None]
+        fixed = [
+            why_told(facts.kernel, buffer.fixed)
+            for buffer in facts.kernel.buffers
+            if buffer.fixed is not None
+        ]
         assert len(facts.items) == 1 or any(why.startswith(reason) for why in fixed)
         return
     writes, holds = (next(b.index for b in facts.kernel.buffers if b.name == each) for each in reason)

@@ -8,6 +8,7 @@ import pytest
 from lowering.test_static_layout import shared_bytes
 
 from smem_lsp.engine import check
+from smem_lsp.source import Span
 from smem_lsp.source.queries import Store
 
 OWN = "__shared__ char a[17]; a[threadIdx.x % 17] = n; __syncthreads(); o[threadIdx.x] = a[n]"
@@ -95,12 +96,12 @@ def test_its_place_is_that_of_the_text_that_is_checked() -> None:
     ):  # what a file declares is kept between the texts
         text = f"__global__ void first(int* o) {{ o[0] = 1;{body}}}\nextern __shared__ int pool[];\n{kernel}"
         placed = [
-            text[each.declared.start : each.declared.end]
+            found.kernel.places.span(each.declared)
             for found in check(text, path="k.cu").kernels
             for each in found.kernel.buffers
         ]
-        starts = [each.declared.start for each in check(text, path="k.cu").kernels[-1].kernel.buffers]
-        assert placed[-1] == "pool" and starts == [text.index("pool[];")]
+        start = text.index("pool[];")
+        assert placed[-1] == Span(start, start + len("pool"))
 
 
 OUTSIDE = "extern __shared__ int pool[];\n"
@@ -122,7 +123,8 @@ def test_its_place_is_that_of_the_text_after_an_edit_in_front_of_its_kernel(chan
     check(OUTSIDE + NAMES_IT, path="k.cu", cache=store)
     warm, cold = check(changed, path="k.cu", cache=store), check(changed, path="k.cu")
     assert warm.kernels[0].kernel.buffers == cold.kernels[0].kernel.buffers
-    assert warm.kernels[0].kernel.buffers[0].declared.start == changed.index("pool")
+    kernel = warm.kernels[0].kernel
+    assert kernel.places.start(kernel.buffers[0].declared) == changed.index("pool")
     told = [
         [(each.code, each.message, each.span, each.related) for each in report.findings]
         for report in (warm, cold)

@@ -146,9 +146,10 @@ def test_one_of_several_specialisations_may_reach_shared_memory(made: str) -> No
     classes = f"template <typename T> struct Special {reach}\ntemplate <> struct Special<double> {special}\n"
     body = f"__shared__ T own[64]; own[threadIdx.x] = n; {made} p[threadIdx.x] = own[threadIdx.x];"
     text = f"{classes}template <typename T> __global__ void k(T* out, int n) {{ {body} }}\n"
-    (verdict,) = check(text).facts[0].analysis.verdicts
+    (facts,) = check(text).facts
+    (verdict,) = facts.analysis.verdicts
     assert verdict.kind is VerdictKind.UNDECIDED
-    assert "what Special reaches is not followed" in why(verdict.reasons[0].reason)
+    assert "what Special reaches is not followed" in str(why(verdict.reasons[0].reason).placed(facts.kernel))
 
 
 CONVERTED = """

@@ -105,14 +105,14 @@ def test_a_call_is_followed(above: str, statements: str, expected: list[str]) ->
     ],
 )
 def test_what_is_not_followed_keeps_its_buffer(above: str, statements: str, reason: str) -> None:
-    assert why_fixed(kernel_of(above, statements).buffers[0]) == reason
+    assert why_fixed(kernel_of(above, statements)) == reason
 
 
 def test_a_function_has_one_copy_of_its_arrays() -> None:
     above = "__device__ float sum(float x) { __shared__ float part[8]; part[0] = x; __syncthreads(); return part[1]; }"
     kernel = kernel_of(above, "a[0] = sum(1) + sum(2);")
     assert [buffer.name for buffer in kernel.buffers] == ["a", "part"]
-    assert why_fixed(kernel.buffers[1]) == "part belongs to sum(), which others may call"
+    assert why_fixed(kernel, 1) == "part belongs to sum(), which others may call"
     assert Run(kernel).run() == [
         "W part 0+4",
         "block barrier",
@@ -175,7 +175,7 @@ __global__ void k(float* out) {
         "block barrier",
         "R total 0+4",
     ]
-    assert {node.line for node in walk(kernel.body) if isinstance(node, Access)} == {4}
+    assert {kernel.places.line(node.line) for node in walk(kernel.body) if isinstance(node, Access)} == {4}
     assert all(node.span is None for node in walk(kernel.body) if isinstance(node, Access))
 
 

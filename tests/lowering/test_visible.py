@@ -6,8 +6,8 @@ import pytest
 
 from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Access, Assign, Branch, Kernel, Loop, Node, Place, walk
-from smem_lsp.ir.shift import placeless
 from smem_lsp.lowering.kernel import build_kernels
+from smem_lsp.lowering.numbered import analysed
 from smem_lsp.output import verdicts
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
@@ -57,7 +57,7 @@ def only(text: str) -> Kernel:
 
 def shape(text: str) -> object:
     """What the analyses get, but where it stands."""
-    kernel, _ = placeless(only(text))
+    kernel = analysed(only(text))
     return kernel.body, kernel.buffers, kernel.variables, kernel.memory, kernel.opaque
 
 

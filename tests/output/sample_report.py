@@ -22,7 +22,9 @@ from smem_lsp.ir.nodes import (
     Seq,
     Written,
 )
+from smem_lsp.ir.places import At, Row, SourceMap
 from smem_lsp.ir.values import Unknown
+from smem_lsp.lowering.numbered import numbered
 from smem_lsp.rules.model import Finding, Note, Severity
 from smem_lsp.source import SourceText, Span, TextEdit
 
@@ -63,7 +65,7 @@ def make_buffer(text: str, index: int, name: str, dims: tuple[int, ...], line_te
     size = 4
     for dim in dims:
         size *= dim
-    site = DeclarationSite(place, None, None, declared, 0, 1, Span(0, len(text)))
+    site = DeclarationSite(At.of(place), None, None, At.of(declared), 0, 1, At(0, len(text)))
     return Buffer(
         index=index,
         name=name,
@@ -74,7 +76,7 @@ def make_buffer(text: str, index: int, name: str, dims: tuple[int, ...], line_te
         bytes=size,
         align=4,
         space=AddressSpace.STATIC,
-        declared=declared,
+        declared=At.of(declared),
         site=site,
         function="gemm",
     )
@@ -82,10 +84,10 @@ def make_buffer(text: str, index: int, name: str, dims: tuple[int, ...], line_te
 
 def gemm_kernel(text: str = GEMM) -> Kernel:
     def access(point: int, buffer: int, kind: AccessKind, line: int) -> Access:
-        return Access(point, buffer, kind, None, None, line)
+        return Access(point, buffer, kind, None, None, Row(line))
 
     def barrier(point: int, line: int) -> Barrier:
-        return Barrier(point, BarrierKind.BLOCK, None, line, "__syncthreads();")
+        return Barrier(point, BarrierKind.BLOCK, None, Row(line), "__syncthreads();")
 
     body = Seq(
         (
@@ -97,14 +99,14 @@ def gemm_kernel(text: str = GEMM) -> Kernel:
             barrier(6, 10),
         )
     )
-    loop_span = Span(span_of(text, "for (").start, span_of(text, "  }\n").end - 1)
-    loop = Loop(0, 7, 4, 4, Unknown(0), None, body, loop_span, 5)
+    loop_span = At(span_of(text, "for (").start, span_of(text, "  }\n").end - 1)
+    loop = Loop(0, 7, 4, 4, Unknown(0), None, body, loop_span, Row(5))
     after = (access(8, 2, AccessKind.WRITE, 13), barrier(9, 14), access(10, 2, AccessKind.READ, 15))
-    return Kernel(
+    kernel = Kernel(
         name="gemm",
-        span=Span(span_of(text, "__global__").start, len(text)),
-        name_span=span_of(text, "gemm"),
-        line=2,
+        at=At(span_of(text, "__global__").start, len(text)),
+        name_at=At.of(span_of(text, "gemm")),
+        row=Row(2),
         buffers=(
             make_buffer(text, 0, "As", (32, 16), "__shared__ float As"),
             make_buffer(text, 1, "Bs", (16, 32), "__shared__ float Bs"),
@@ -118,6 +120,7 @@ def gemm_kernel(text: str = GEMM) -> Kernel:
         launch_bounds=None,
         launches=(LaunchSite("gemm", (256, 1, 1), 0, None, span_of(text, "gemm<<<2, 256>>>(a, b)"), 17),),
     )
+    return numbered(kernel, SourceMap())
 
 
 def gemm_plans() -> tuple[Plan, ...]:

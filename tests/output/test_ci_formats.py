@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +121,7 @@ def test_gitlab_names_files_from_the_root_of_the_repository(
 def test_a_fingerprint_outlives_lines_that_move() -> None:
     words = said("thread 0 reads `a[3]` (line ", Line(14), "), put one before line ", Line(9))
     one = Finding("SMEM201", words, Span(0, 1), Severity.ERROR, "gemm")
-    moved = one.moved(0, 40, 7, 0)
+    moved = replace(one, words=words.moved(7), span=Span(40, 41))
     assert lasting_words(one) == "thread 0 reads `a[3]` (line …), put one before line …"
     assert list(fingerprints([one])) == list(fingerprints([moved]))
     others = [one, moved, Finding("SMEM202", words, Span(0, 1), Severity.ERROR, "gemm")]

@@ -148,7 +148,10 @@ def test_json_says_null_for_what_is_not_known() -> None:
     bare = replace(
         kernel,
         kernel=replace(
-            kernel.kernel, buffers=buffers, launches=(), limits=(Cause(CauseKind.UNREAD_STATEMENT, 2),)
+            kernel.kernel,
+            buffers=buffers,
+            launches=(),
+            limits=(Cause(CauseKind.UNREAD_STATEMENT, kernel.kernel.row),),
         ),
         static_bytes=None,
         exact=False,
@@ -181,7 +184,9 @@ def test_equal_names_get_keys_of_their_own() -> None:
 
 def test_sample_is_what_it_says() -> None:
     kernel = gemm_report().kernels[0].kernel
-    assert [GEMM[b.declared.start : b.declared.end] for b in kernel.buffers] == ["As", "Bs", "Cs"]
+    assert [
+        GEMM[span.start : span.end] for span in (kernel.places.span(b.declared) for b in kernel.buffers)
+    ] == ["As", "Bs", "Cs"]
 
 
 def test_json_says_why_bytes_are_not_exact() -> None:

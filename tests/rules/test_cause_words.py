@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,21 +12,29 @@ import pytest
 import smem_lsp
 from smem_lsp.engine import check
 from smem_lsp.ir.causes import Cause, CauseKind, Opens
-from smem_lsp.rules.cause_words import bare, cause, causes
+from smem_lsp.ir.places import Row, SourceMap
+from smem_lsp.rules.cause_words import bare, causes, told, told_causes
 
 PRODUCT = Path(smem_lsp.__file__).parent
 NAMES = ("one", "two")
 OF = Cause(CauseKind.STORED)
+(KERNEL,) = (each.kernel for each in check("__global__ void k() {}").facts)
 NOTED = re.compile(r"limits\.note\(\s*CauseKind\.(\w+)")
+
+
+LINES = range(10)
+
+
+def words(of: Cause, lines: Sequence[int] = LINES) -> str:
+    """In a kernel whose row n is the n-th of ``lines``."""
+    return told(replace(KERNEL, places=SourceMap(lines=tuple(lines))), of)
 
 
 @pytest.mark.parametrize("kind", CauseKind)
 def test_each_kind_has_words(kind: CauseKind) -> None:
-    told = str(cause(Cause(kind, 7, NAMES, (OF,))))
-    assert told and not re.search(r"[{}]", told)
-    assert bare(Cause(kind, 7, NAMES, (OF,))) == str(cause(Cause(kind, None, NAMES, (OF,)))).replace(
-        "None", "7"
-    )
+    said = words(Cause(kind, Row(7), NAMES, (OF,)))
+    assert said and not re.search(r"[{}]", said)
+    assert bare(Cause(kind, Row(7), NAMES, (OF,))) == bare(Cause(kind, None, NAMES, (OF,)))
 
 
 def test_what_lowering_notes_opens_something() -> None:
@@ -44,19 +54,19 @@ def test_each_kind_is_made_somewhere() -> None:
 
 
 @pytest.mark.parametrize(
-    ("of", "words", "without_line"),
+    ("of", "said", "without_line"),
     [
-        (Cause(CauseKind.GOTO, 5), "goto at line 5", "goto"),
-        (Cause(CauseKind.REACHES, 5, ("f",)), "line 5: what f reaches is not followed", None),
+        (Cause(CauseKind.GOTO, Row(5)), "goto at line 5", "goto"),
+        (Cause(CauseKind.REACHES, Row(5), ("f",)), "line 5: what f reaches is not followed", None),
         (
-            Cause(CauseKind.ESCAPES, 5, ("s",), (Cause(CauseKind.ARGUMENT, names=("f",)),)),
+            Cause(CauseKind.ESCAPES, Row(5), ("s",), (Cause(CauseKind.ARGUMENT, names=("f",)),)),
             "line 5: the address of s escapes (argument of f)",
             "the address of s escapes (argument of f)",
         ),
         (
             Cause(
                 CauseKind.EXTENT,
-                5,
+                Row(5),
                 of=(Cause(CauseKind.ACCESS, names=("p", "read")), Cause(CauseKind.PARAMETER, names=("n",))),
             ),
             "how far the read through `p` reaches is not known: nothing bounds `n`",
@@ -64,20 +74,21 @@ def test_each_kind_is_made_somewhere() -> None:
         ),
     ],
 )
-def test_words(of: Cause, words: str, without_line: str | None) -> None:
-    assert str(cause(of)) == words
-    assert bare(of) == (words.removeprefix("line 5: ") if without_line is None else without_line)
+def test_words(of: Cause, said: str, without_line: str | None) -> None:
+    assert words(of) == said
+    assert bare(of) == (said.removeprefix("line 5: ") if without_line is None else without_line)
 
 
 @pytest.mark.parametrize("kind", CauseKind)
 def test_a_line_that_words_name_is_a_part_of_its_own(kind: CauseKind) -> None:
-    told = cause(Cause(kind, 7, NAMES, (OF,)))
-    assert str(told.moved(70, 0)) == str(told).replace("7", "77")
+    here, there = (words(Cause(kind, Row(7), NAMES, (OF,)), lines) for lines in (LINES, range(70, 80)))
+    assert there == here.replace("7", "77")
 
 
 def test_what_is_said_in_the_same_words_is_said_once() -> None:
-    found = [Cause(kind, 5, ("M",)) for kind in (CauseKind.MACRO, CauseKind.MACRO_TYPE, CauseKind.MACRO)]
-    assert list(map(str, causes(found))) == ["macro M (line 5) is not in sight"]
+    found = [Cause(kind, Row(5), ("M",)) for kind in (CauseKind.MACRO, CauseKind.MACRO_TYPE, CauseKind.MACRO)]
+    kernel = replace(KERNEL, places=SourceMap(lines=tuple(LINES)))
+    assert told_causes(kernel, found) == ["macro M (line 5) is not in sight"]
 
 
 def test_a_call_that_is_not_followed_is_one_reason() -> None:
@@ -87,8 +98,8 @@ __device__ void f(int n) { b[n] = n; if (n) f(n - 1); }
 __global__ void k(int n) { f(n); }
 """
     (facts,) = check(text).facts
-    told = causes(facts.kernel.open(Opens.ACCESSES))
-    assert told and len(told) == len(facts.kernel.open(Opens.ACCESSES))
+    found = causes(facts.kernel.open(Opens.ACCESSES))
+    assert found and len(found) == len(facts.kernel.open(Opens.ACCESSES))
 
 
 def test_loops_that_are_too_deep_leave_the_bytes_certain() -> None:
@@ -96,13 +107,6 @@ def test_loops_that_are_too_deep_leave_the_bytes_certain() -> None:
     body = f"__shared__ float s[64]; s[threadIdx.x] = n; __syncthreads(); {loops} o[n] += s[n % 64];"
     (kernel,) = check(f"__global__ void k(float* o, int n) {{ {body} }}").kernels
     assert kernel.kernel.irregular is not None and kernel.kernel.unexact is None
-
-
-def test_a_cause_moves_with_its_kernel() -> None:
-    inner = Cause(CauseKind.STORED, 9)
-    assert Cause(CauseKind.ESCAPES, 5, ("s",), (inner,)).moved(lambda line: line + 10) == Cause(
-        CauseKind.ESCAPES, 15, ("s",), (Cause(CauseKind.STORED, 19),)
-    )
 
 
 def test_the_page_says_what_each_opens() -> None:

@@ -72,7 +72,7 @@ def spans(report: Report) -> Iterator[Span]:
     for kernel in report.kernels:
         yield kernel.kernel.span
         yield kernel.kernel.name_span
-        yield from (buffer.declared for buffer in kernel.kernel.buffers)
+        yield from (kernel.kernel.places.span(buffer.declared) for buffer in kernel.kernel.buffers)
         yield from (launch.span for launch in kernel.kernel.launches)
 
 

@@ -9,7 +9,7 @@ Sets of buffers are bit masks (bit i is the buffer with index i).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 
 from smem_lsp.analysis.dataflow.conflicts import Pairs, pair
@@ -28,17 +28,19 @@ from smem_lsp.ir.nodes import (
     Seq,
     walk,
 )
+from smem_lsp.ir.places import Row
 from smem_lsp.source import checkpoint, record
 
 
 @record
 class Life:
-    """First and last point at which a buffer is accessed or holds a value, with their lines (1-based)."""
+    """First and last point at which a buffer is accessed or holds a value, with their lines; None: there is
+    none before it."""
 
     first: int
     last: int
-    first_line: int
-    last_line: int
+    first_line: Row | None
+    last_line: Row | None
 
 
 @record
@@ -46,7 +48,7 @@ class Overwrite:
     """Why buffers conflict whatever barriers there are: a write of one while ``holds`` keep their values."""
 
     point: int
-    line: int
+    line: Row
     writes: int  # the buffer written
     holds: int  # the mask of the buffers whose values would be lost
 
@@ -73,14 +75,6 @@ class Liveness:
             for other in bits(each.holds):
                 found.setdefault(pair(each.writes, other), each)
         return found
-
-    def on_lines(self, line: Callable[[int], int]) -> Liveness:
-        """The result for the kernel at another place of its file. ``line``: maps an old line to the new one."""
-        lives = {
-            buffer: Life(life.first, life.last, line(life.first_line), line(life.last_line))
-            for buffer, life in self.lives.items()
-        }
-        return Liveness(self.overwrites, self.apart, self.reads_before_write, lives)
 
 
 def liveness(body: Seq, facts: Facts) -> Liveness:
@@ -291,8 +285,11 @@ def _first_reads(
     return written, early, jumped
 
 
+_Held = tuple[int, Row | None, int]  # point, line, buffers
+
+
 def _lives(nodes: tuple[Node, ...], record: Record) -> dict[int, Life]:
-    held: list[tuple[int, int, int]] = []  # point, line or 0, buffers
+    held: list[_Held] = []
     every = 0
     for node in nodes:
         point = node.point
@@ -300,10 +297,10 @@ def _lives(nodes: tuple[Node, ...], record: Record) -> dict[int, Life]:
         if isinstance(node, Access):
             mask |= 1 << node.buffer
             every |= mask
-        held.append((point, 0 if isinstance(node, Assign) else node.line, mask))
+        held.append((point, None if isinstance(node, Assign) else node.line, mask))
         if isinstance(node, Loop):
-            held.append((node.end_point, 0, record.live[node.end_point] & record.defined[node.end_point]))
-    held.sort()
+            held.append((node.end_point, None, record.live[node.end_point] & record.defined[node.end_point]))
+    held.sort(key=lambda each: each[0])
     first = _first_held(held, range(len(held)), every)
     last = _first_held(held, reversed(range(len(held))), every)
     return {
@@ -311,11 +308,9 @@ def _lives(nodes: tuple[Node, ...], record: Record) -> dict[int, Life]:
     }
 
 
-def _first_held(
-    held: list[tuple[int, int, int]], order: Iterable[int], wanted: int
-) -> dict[int, tuple[int, int]]:
+def _first_held(held: list[_Held], order: Iterable[int], wanted: int) -> dict[int, tuple[int, Row | None]]:
     """Per buffer of the mask ``wanted``, point and line of the first entry that holds it."""
-    found: dict[int, tuple[int, int]] = {}
+    found: dict[int, tuple[int, Row | None]] = {}
     for at in order:
         checkpoint()
         if not wanted:
@@ -323,10 +318,10 @@ def _first_held(
         point, line, mask = held[at]
         if mask & wanted:
             while (
-                not line and at
+                line is None and at
             ):  # loop ends and assignments have no line: the one before them is near enough
                 at -= 1
                 line = held[at][1]
-            found.update(dict.fromkeys(bits(mask & wanted), (point, line or 1)))
+            found.update(dict.fromkeys(bits(mask & wanted), (point, line)))
             wanted &= ~mask
     return found

@@ -24,6 +24,7 @@ from smem_lsp.ir.nodes import (
     Remote,
     Seq,
 )
+from smem_lsp.ir.places import Row
 from smem_lsp.source import record
 
 _Seen = Access | Barrier | Branch | Loop | Jump | Place
@@ -45,7 +46,7 @@ def outline(body: Seq, facts: Facts) -> Seq:
 
     What is left out between two nodes is a ``Stretch``, wanted where a barrier may be added, and at the end of a
     block and before a jump, where a buffer can cease to hold a value. It can begin to at the start of a block: a place
-    stands there. Lines are those of the last node so far that has one (1-based).
+    stands there. Lines are those of the last node so far that has one.
     """
     made = _Outline(facts)
     return made.seq(body) or made.idle.seq()
@@ -55,9 +56,9 @@ class _Idle(NamedTuple):
     """A block in which nothing matters: its lowest and its last point with their lines, places in between."""
 
     low: int
-    low_line: int
+    low_line: Row
     last: int
-    last_line: int
+    last_line: Row
     places: tuple[int, ...]
 
     def seq(self) -> Seq:
@@ -74,8 +75,8 @@ class _Outline:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.point = 0  # of the last node so far
-        self.line = 1
-        self.idle = _Idle(0, 0, 0, 0, ())  # the last block in which nothing mattered
+        self.line = Row(0)
+        self.idle = _Idle(0, self.line, 0, self.line, ())  # the last block in which nothing mattered
 
     def seq(self, seq: Seq) -> Seq | None:
         """What is kept of ``seq``; None, and ``idle``, without an access, a jump or a proved barrier in it."""
@@ -83,7 +84,7 @@ class _Outline:
         places: list[int] = []
         allowed = self.facts.places
         point, line = self.point, self.line
-        low = low_line = 0
+        low, low_line = 0, line
         left_out = False
         for node in seq.items:
             before, before_line = point, line
@@ -91,7 +92,7 @@ class _Outline:
             start_line = line
             if type(node) not in _SILENT:
                 node = cast("_Seen", node)
-                start_line = line = node.line or line
+                start_line = line = node.line
                 if isinstance(node, Place):
                     if point in allowed:
                         places.append(point)

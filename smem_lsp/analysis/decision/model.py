@@ -10,6 +10,7 @@ from smem_lsp.analysis.decision.size_sets import SizeCondition
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.ir.nodes import Access, Dims
+from smem_lsp.ir.places import Row
 from smem_lsp.source import record
 
 
@@ -81,7 +82,7 @@ _BY_ANSWER = {Answer.DATA: Reason(ReasonKind.DATA), Answer.SIZES: Reason(ReasonK
 class Undecided:
     """Why something about an access is not known."""
 
-    line: int
+    line: Row
     reason: Reason
 
 

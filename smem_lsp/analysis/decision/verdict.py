@@ -46,8 +46,9 @@ from smem_lsp.ir.nodes import (
     Loop,
     Proxy,
 )
+from smem_lsp.ir.places import At, Row
 from smem_lsp.ir.values import Const, Sym
-from smem_lsp.source import Span, checkpoint
+from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
 _MOST = 160_000  # meetings of the accesses of a kernel, as ``Followed`` counts them
@@ -185,7 +186,7 @@ class Judge:
         kernel = self.of.kernel
         reasons = list(_incomplete(self.of, self.barriers))
         if self.is_too_large:
-            reasons.append(Undecided(kernel.line, Reason(ReasonKind.MANY_PAIRS)))
+            reasons.append(Undecided(kernel.row, Reason(ReasonKind.MANY_PAIRS)))
         unsafe = [each for each in decisions if not each.answer.is_safe]
         reasons += [Undecided(each.second.line, each.why) for each in unsafe if each.why is not None]
         racy = any(each.answer.is_race for each in unsafe)
@@ -317,9 +318,7 @@ def _beside(
 def _collectives(accesses: Iterable[Access]) -> Mapping[int, int]:
     """The collective call that an access (point) to its storage belongs to: each has one in front and one behind."""
     calls: dict[int, int] = {}
-    open_: dict[
-        tuple[int, Span | None, int], int
-    ] = {}  # storage and place in the text -> the access in front
+    open_: dict[tuple[int, At | None, Row], int] = {}  # storage and place in the text -> the access in front
     for access in sorted(accesses, key=lambda each: each.point):
         if access.serves:
             key = access.buffer, access.span, access.line
@@ -525,10 +524,10 @@ def _incomplete(of: Followed, barriers: BarrierJudge) -> Iterator[Undecided]:
     kernel = of.kernel
     causes = *kernel.open(Opens.FLOW)[:1], *kernel.open(Opens.TEXT)[:1], *kernel.open(Opens.ANYTHING)
     for cause in (*causes, *kernel.open(Opens.ACCESSES)):
-        yield Undecided(kernel.line, Reason(ReasonKind.NOT_READ, (cause,)))
+        yield Undecided(kernel.row, Reason(ReasonKind.NOT_READ, (cause,)))
     for buffer in kernel.buffers:
         if not buffer.placed and not kernel.open(Opens.ACCESSES):
-            yield Undecided(kernel.line, Reason(ReasonKind.UNSEEN, (buffer.name,)))
+            yield Undecided(kernel.row, Reason(ReasonKind.UNSEEN, (buffer.name,)))
     for site in barriers.sites:
         if barriers.prove(site) is Reach.UNDECIDED:
             yield Undecided(site.node.line, Reason(_MISSED[barriers.told(site).reach]))

@@ -28,10 +28,11 @@ from smem_lsp.ir.nodes import (
     Written,
     walk,
 )
-from smem_lsp.source import Span, checkpoint, record
+from smem_lsp.ir.places import At, Row
+from smem_lsp.source import checkpoint, record
 from smem_lsp.source.record import dataclass
 
-_NOWHERE = Span(0, 0)
+_NOWHERE = At(0, 0)
 _SITE = DeclarationSite(None, None, None, None, 0, 1, _NOWHERE)
 _EMPTY = Buffer(0, "", "", Written(), (None,), None, None, 1, AddressSpace.STATIC, _NOWHERE, _SITE)
 
@@ -101,7 +102,7 @@ class _Outside:
     def calls(self, start: int, end: int) -> Iterator[Access]:
         for point in self.kernel.opaque:
             if start < point < end:
-                yield self.signal(point, 0)
+                yield self.signal(point, self.kernel.row)
 
     def node(self, node: Node, end: int) -> list[Node]:
         if isinstance(node, GlobalAccess):
@@ -141,7 +142,7 @@ class _Outside:
             self._last[id(seq)] = found
         return default if found < 0 else found
 
-    def signal(self, point: int, line: int) -> Access:
+    def signal(self, point: int, line: Row) -> Access:
         self.signals.add(point)
         return Access(point, self.buffer, AccessKind.UPDATE, None, None, line)
 

@@ -34,7 +34,7 @@ def is_own_text(kernel: Kernel, place: Place) -> bool:
     where = place.statement
     return (
         where is not None
-        and kernel.span.covers(where)
+        and kernel.at.covers(where)
         and not any(span.covers(where) for span in kernel.conditional)
     )
 

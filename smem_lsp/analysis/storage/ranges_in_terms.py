@@ -115,7 +115,7 @@ def partition_in_terms(
         names.setdefault(spelled(each.begin), (each.begin, each.name))
     ordered = _ordered(names.values())
     if isinstance(ordered, Cause):
-        return (replace(ordered, line=kernel.line),)
+        return (replace(ordered, line=kernel.row),)
     crossing = (*reached.values(), *described.values())
     ordered = [each for each in ordered if not _is_crossed(each[0], crossing)]
     refused = list(_through_all(begins, accesses, reached)) if len(ordered) > 1 else []

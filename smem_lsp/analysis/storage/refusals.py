@@ -30,7 +30,7 @@ Dynamic = Mapping[int, Buffer]
 def unseen(kernel: Kernel, dynamic: Dynamic) -> Iterator[Cause]:
     """Why not every use of the array is in sight."""
     for each in _unseen(kernel, dynamic):
-        yield each if each.line is not None else replace(each, line=kernel.line)
+        yield each if each.line is not None else replace(each, line=kernel.row)
 
 
 def _unseen(kernel: Kernel, dynamic: Dynamic) -> Iterator[Cause]:

@@ -34,6 +34,7 @@ from smem_lsp.ir.nodes import (
     Seq,
     walk,
 )
+from smem_lsp.ir.places import Row
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.budget import pause
 from smem_lsp.source.record import dataclass
@@ -54,7 +55,7 @@ class Control:
     barriers: frozenset[int]
     places: frozenset[int]
     steady: frozenset[int]
-    divergent_return: int | None  # line of the first return that only some threads take
+    divergent_return: Row | None  # line of the first return that only some threads take
     alike: frozenset[int] = frozenset()
     split: frozenset[int] = frozenset()
     together: frozenset[int] = frozenset()
@@ -293,7 +294,7 @@ class _State:
     barriers: set[int] = field(default_factory=set)
     places: set[int] = field(default_factory=set)
     steady: set[int] = field(default_factory=set)
-    returned: int | None = None
+    returned: Row | None = None
 
     def agreed(self, node: Branch | Loop) -> bool:
         condition = self.conditions.get(node.point)
@@ -388,12 +389,12 @@ def _divergent_jumps(items: Iterable[Node], state: _State, divergent: bool) -> f
     return found
 
 
-def _divergent_return(items: Iterable[Node], state: _State, divergent: bool) -> int | None:
+def _divergent_return(items: Iterable[Node], state: _State, divergent: bool) -> Row | None:
     """Line of a ``return`` below that only some threads take."""
     for node in items:
         if isinstance(node, Jump) and divergent and node.kind is JumpKind.RETURN:
             return node.line
-        found: int | None = None
+        found: Row | None = None
         if isinstance(node, Branch):
             inner = divergent or not state.agreed(node)
             found = _divergent_return(node.then, state, inner) or _divergent_return(

@@ -129,7 +129,7 @@ def declared_pointer(kernel: Kernel, variable: int, assigned: _Assigned) -> str:
     for _ in range(_MOST):
         name = pointer_name(kernel, variable)
         alike = sum(pointer_name(kernel, each) == name for each in assigned)
-        if name in kernel.local_names and alike == 1 and name not in kernel.redeclared:
+        if name in kernel.places.names and alike == 1 and name not in kernel.redeclared:
             return name
         given = assigned.get(variable, ())
         of = given[0] if len(given) == 1 else None

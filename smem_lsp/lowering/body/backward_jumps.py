@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 from smem_lsp.ir.causes import CauseKind
 from smem_lsp.ir.nodes import Assign, Branch, Jump, JumpKind, Loop, Node, Place, Seq, walk
+from smem_lsp.ir.places import At, Row
 from smem_lsp.ir.values import Const, Operator, Value, Var, operation
 from smem_lsp.lowering.body import forward_jumps
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.source import Span, checkpoint
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 
 _OUTER = (JumpKind.BREAK, JumpKind.CONTINUE)
@@ -33,7 +34,7 @@ def repeated(ctx: Context, statements: Sequence[tree.Statement]) -> tuple[int, i
 
 
 def loop(
-    ctx: Context, point: int, label: str, again: int, emitted: list[Node], span: Span | None, line: int
+    ctx: Context, point: int, label: str, again: int, emitted: list[Node], span: At | None, line: Row
 ) -> None:
     """Emit the loop. ``point``: its own; ``again``: the variable that says that a thread has jumped."""
     if any(isinstance(node, Jump) and node.kind in _OUTER for node in forward_jumps.of_no_loop(emitted)):

@@ -305,7 +305,7 @@ def _is_mutable(ctx: Context, node: tree.Lambda) -> bool:
 
 
 def _note_buffer(ctx: Context, buffer: int, lo: int, hi: int, *, copied: bool) -> None:
-    line = ctx.at.unit.source.line_number(ctx.at.body.site(lo, hi).start)
+    line = ctx.at.line_at(ctx.at.body.site(lo, hi).start)
     kind = CauseKind.COPIED_BY_LAMBDA if copied else CauseKind.NOT_CAPTURED
     ctx.buffers.unreferable.setdefault(buffer, Cause(kind, line))
 

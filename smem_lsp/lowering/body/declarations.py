@@ -8,6 +8,7 @@ from smem_lsp.elaborate import conversion_functions
 from smem_lsp.elaborate.expression_types import expression_type
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Name
+from smem_lsp.ir.places import At
 from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var
 from smem_lsp.lowering.body import (
     base_classes,
@@ -54,7 +55,7 @@ from smem_lsp.semantics.types import (
     plain_type,
     scalar_of,
 )
-from smem_lsp.source import Span, checkpoint
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.unit.shared_declarations import NOT_TYPE
 
@@ -65,7 +66,7 @@ _OF_NUMBERS = frozenset("+ - * / % << >> & | ^ < > <= >= == != && ||".split())
 
 
 def declare(
-    ctx: Context, declaration: tree.Declaration, scope: LocalScope, block: Span, *, in_switch: bool = False
+    ctx: Context, declaration: tree.Declaration, scope: LocalScope, block: At, *, in_switch: bool = False
 ) -> None:
     """Lower one declaration statement. ``block``: the braces around it."""
     for declarator in declaration.declarators:
@@ -298,7 +299,7 @@ def _name_part(
     declaration: tree.Declaration,
     position: int,
     scope: LocalScope,
-    block: Span,
+    block: At,
     in_switch: bool,
 ) -> None:
     """A reference to a part of a buffer that is always the same names these bytes."""

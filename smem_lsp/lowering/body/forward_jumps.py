@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from smem_lsp.ir.nodes import Assign, Branch, Jump, JumpKind, Loop, Node, Place, Seq, walk
+from smem_lsp.ir.places import At, Row
 from smem_lsp.ir.values import Const, Operator, Var, operation
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.source import Span, checkpoint, record
+from smem_lsp.source import checkpoint, record
 from smem_lsp.syntax import tree
 
 _OUTER = (JumpKind.BREAK, JumpKind.CONTINUE)  # by number - 1 in the flag that says how to go on
@@ -35,8 +36,8 @@ def once(
     point: int,
     emitted: list[Node],
     target: str,
-    span: Span | None,
-    line: int,
+    span: At | None,
+    line: Row,
     *,
     level: int,
 ) -> None:
@@ -97,9 +98,7 @@ def of_no_loop(items: Sequence[Node]) -> Iterator[Node]:
             yield from of_no_loop((*item.then.items, *item.otherwise.items))
 
 
-def _if_set(
-    point: int, inside: int, flag: int | None, kind: JumpKind, span: Span | None, line: int
-) -> Branch:
+def _if_set(point: int, inside: int, flag: int | None, kind: JumpKind, span: At | None, line: Row) -> Branch:
     wanted = operation(Operator.EQUAL, Var(flag or 0), Const(1 + _OUTER.index(kind)))
     return Branch(point, wanted, Seq((Jump(inside, kind, line),)), Seq(), span, line)
 

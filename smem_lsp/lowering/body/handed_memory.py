@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AddressSpace, Buffer, DeclarationSite, Written
+from smem_lsp.ir.places import At
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
 from smem_lsp.semantics import record_layout, type_of
@@ -34,7 +35,7 @@ def declare(
     kind = type_of.specified(declaration.words, declaration.names, constants)
     size = size_of_type(kind)
     index = len(ctx.buffers)
-    where = ctx.at.kernel.name_span
+    where = At.of(ctx.at.kernel.name_span)
     ctx.buffers.declared.append(
         Buffer(
             index=index,

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AddressSpace, Buffer, DeclarationSite, Written
+from smem_lsp.ir.places import At
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Around, BufferName
 from smem_lsp.semantics import record_layout, type_of
@@ -14,7 +15,6 @@ from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.types import Enum, Pointer, Scalar, Type, is_struct
-from smem_lsp.source import Span
 from smem_lsp.syntax import tree
 from smem_lsp.unit.shared_declarations import NOT_TYPE, total_bytes
 
@@ -124,7 +124,7 @@ def _buffer_of(
     )
 
 
-def _place(ctx: Context, name: str) -> Span:
+def _place(ctx: Context, name: str) -> At:
     """The name in its declaration; that of the kernel, where it stands in another file. It is looked for in the tokens
     of today: what a file declares may have been collected in an earlier text of it."""
-    return ctx.at.unit.shared_places.get(name, ctx.at.kernel.name_span)
+    return At.of(ctx.at.unit.shared_places.get(name, ctx.at.kernel.name_span))

@@ -6,19 +6,19 @@ from dataclasses import replace
 
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AddressSpace, DeclarationSite
+from smem_lsp.ir.places import At
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import (
     BufferName,
     LocalScope,
 )
 from smem_lsp.semantics.local_declarations import declare_type
-from smem_lsp.source import Span
 from smem_lsp.syntax import tree
 from smem_lsp.unit.shared_declarations import _element_type, shared_buffer
 
 
 def declare(
-    ctx: Context, declaration: tree.Declaration, scope: LocalScope, block: Span, in_switch: bool
+    ctx: Context, declaration: tree.Declaration, scope: LocalScope, block: At, in_switch: bool
 ) -> None:
     for position, declarator in enumerate(declaration.declarators):
         if not declarator.name:
@@ -61,16 +61,14 @@ def declare(
 
 
 def site(
-    ctx: Context, declaration: tree.Declaration, position: int, block: Span, in_switch: bool
+    ctx: Context, declaration: tree.Declaration, position: int, block: At, in_switch: bool
 ) -> DeclarationSite:
     """Where a declarator stands."""
     declarator = declaration.declarators[position]
     return DeclarationSite(
         statement=ctx.at.editable(_statement_span(ctx)),
-        specifiers=ctx.at.body.span_between(
-            ctx.at.base + declaration.lo, ctx.at.base + declaration.declarators_at
-        ),
-        declarator=ctx.at.body.span_between(ctx.at.base + declarator.lo, ctx.at.base + declarator.hi),
+        specifiers=ctx.at.span_between(declaration.lo, declaration.declarators_at),
+        declarator=ctx.at.span_between(declarator.lo, declarator.hi),
         name=ctx.at.span(declarator.name_at, declarator.name_at + 1),
         position=position,
         count=len(declaration.declarators),
@@ -79,7 +77,7 @@ def site(
     )
 
 
-def _statement_span(ctx: Context) -> Span | None:
+def _statement_span(ctx: Context) -> At | None:
     """From the first specifier to the `;` of the declaration that is being lowered."""
     tokens = ctx.at.body.tokens
     lo = ctx.at.base
@@ -94,4 +92,4 @@ def _statement_span(ctx: Context) -> Span | None:
     first, last = tokens.offsets[lo], tokens.offsets[min(hi, len(tokens) - 1)]
     if first < 0 or last < 0:
         return None
-    return Span(first, last + 1)
+    return At(first, last + 1)

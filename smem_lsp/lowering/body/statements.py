@@ -23,6 +23,7 @@ from smem_lsp.ir.nodes import (
     continues,
     walk,
 )
+from smem_lsp.ir.places import At, Row
 from smem_lsp.ir.tensor_maps import CLASSES, box_of
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Value, Var, operation
 from smem_lsp.lowering.body import (
@@ -46,7 +47,7 @@ from smem_lsp.lowering.state.local_scope import Boundary, LocalScope, Variable
 from smem_lsp.lowering.state.narrow_counters import without_wrap
 from smem_lsp.lowering.state.trip_count import count_trips, never_runs
 from smem_lsp.semantics.local_declarations import declare_parameters
-from smem_lsp.source import Span, checkpoint
+from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -54,18 +55,18 @@ from smem_lsp.syntax.parse import Function
 _MOST_LABELS = 12  # one inside of the other, to which jumps are followed
 
 
-def block(ctx: Context, node: tree.Block, scope: LocalScope, *, braces: Span | None = None) -> None:
+def block(ctx: Context, node: tree.Block, scope: LocalScope, *, braces: At | None = None) -> None:
     """The statements of a block, in a scope of their own, with the places between them."""
     inner = LocalScope(scope)
-    span = braces or ctx.at.body.site(node.lo, node.hi)
+    span = braces or ctx.at.site(node.lo, node.hi)
     _statements(ctx, node.statements, inner, span)
     if not _never_ends(node):
         lifetimes.end(ctx, inner)
     if braces is None:
         _place(ctx, node.hi - 1, node.hi, at_end=True)
     elif ctx.inlining.depth == 0:
-        closing = Span(braces.end - 1, braces.end)
-        line = ctx.at.unit.source.line_number(closing.start)
+        closing = At(braces.high - 1, braces.high)
+        line = ctx.at.line_at(closing.low)
         ctx.out.emit(Place(ctx.out.next_point(), closing, line, at_end=True))
 
 
@@ -74,7 +75,7 @@ def _never_ends(node: tree.Block) -> bool:
     return bool(node.statements) and isinstance(node.statements[-1], tree.JumpStatement)
 
 
-def _statements(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope, around: Span) -> None:
+def _statements(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope, around: At) -> None:
     """Statements of a block. Those up to a label that jumps among them lead to are a region that they leave; those from
     a label to the last jump back to it are a loop."""
     while len(ctx.inlining.labels) < _MOST_LABELS and any(isinstance(each, tree.Label) for each in nodes):
@@ -99,7 +100,7 @@ def _statements(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope
 
 
 def _left(
-    ctx: Context, nodes: Sequence[tree.Statement], first: int, at: int, scope: LocalScope, around: Span
+    ctx: Context, nodes: Sequence[tree.Statement], first: int, at: int, scope: LocalScope, around: At
 ) -> Sequence[tree.Statement]:
     """Statements of which those from the ``first`` on jump forward to a label, ``at``. Returns those behind it."""
     label = nodes[at]
@@ -111,14 +112,14 @@ def _left(
     with ctx.out.collect() as emitted:
         _statements(ctx, nodes[first:at], scope, around)
     ctx.inlining.labels = labels
-    span = ctx.at.body.span(nodes[first].lo, nodes[at - 1].hi)
+    span = At.where(ctx.at.body.span(nodes[first].lo, nodes[at - 1].hi))
     line = line_of(ctx, nodes[first].lo)
     forward_jumps.once(ctx, point, emitted, label.name, span, line, level=len(labels) + 1)
     return nodes[at + 1 :]
 
 
 def _repeated(
-    ctx: Context, nodes: Sequence[tree.Statement], at: int, last: int, scope: LocalScope, around: Span
+    ctx: Context, nodes: Sequence[tree.Statement], at: int, last: int, scope: LocalScope, around: At
 ) -> Sequence[tree.Statement]:
     """Statements of which those up to the ``last`` jump back to a label, ``at``. Returns those behind them."""
     label = nodes[at]
@@ -132,50 +133,50 @@ def _repeated(
     with ctx.out.collect() as emitted:
         _statements(ctx, nodes[at + 1 : last + 1], scope, around)
     ctx.inlining.labels, ctx.inlining.again = labels, jumps
-    span, line = ctx.at.body.span(label.lo, nodes[last].hi), line_of(ctx, label.lo)
+    span, line = At.where(ctx.at.body.span(label.lo, nodes[last].hi)), line_of(ctx, label.lo)
     backward_jumps.loop(ctx, point, label.name, again, emitted, span, line)
     return nodes[last + 1 :]
 
 
-def in_turn(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope, around: Span) -> None:
+def in_turn(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope, around: At) -> None:
     """Statements of a block, each with a place in front of it."""
     for each in nodes:
         _place(ctx, each.lo, each.lo + 1)
         statement(ctx, each, scope, around)
 
 
-def braces_of(function: Function) -> Span:
+def braces_of(function: Function) -> At:
     """The braces of its body, which the body itself does not hold."""
     tokens = function.body.tokens
     start = function.span.end - 1
     if tokens.offsets:
         first = tokens.offsets[0]
         start = first if first >= 0 else -1 - first
-    return Span(start, function.span.end)
+    return At(start, function.span.end)
 
 
 def _place(ctx: Context, lo: int, hi: int, *, at_end: bool = False) -> None:
     """A place for a barrier; none inside a lambda, which may be called elsewhere too."""
     if ctx.inlining.depth or hi > len(ctx.at.body.tokens):
         return
-    span = ctx.at.editable(ctx.at.body.span(lo, hi))
-    if span is not None and not any(span.start in region for region in ctx.around.conditional):
+    span = ctx.at.editable(At.where(ctx.at.body.span(lo, hi)))
+    if span is not None and not any(span.low in region for region in ctx.around.conditional):
         if ctx.copies.waits or ctx.copies.into:
             ctx.out.reserve(ctx.copies.landings + 1)  # for another wait, and the copies that land there
-        ctx.out.emit(Place(ctx.out.next_point(), span, ctx.at.unit.source.line_number(span.start), at_end))
+        ctx.out.emit(Place(ctx.out.next_point(), span, ctx.at.line_at(span.low), at_end))
 
 
-def statement(ctx: Context, node: tree.Statement, scope: LocalScope, around: Span) -> None:
+def statement(ctx: Context, node: tree.Statement, scope: LocalScope, around: At) -> None:
     """Lower one statement. ``around``: the braces of the block it stands in."""
     checkpoint()
     MEANINGS[type(node)](ctx, node, scope, around)
 
 
-def _block(ctx: Context, node: tree.Block, scope: LocalScope, around: Span) -> None:
+def _block(ctx: Context, node: tree.Block, scope: LocalScope, around: At) -> None:
     block(ctx, node, scope)
 
 
-def _expression(ctx: Context, node: tree.ExpressionStatement, scope: LocalScope, around: Span) -> None:
+def _expression(ctx: Context, node: tree.ExpressionStatement, scope: LocalScope, around: At) -> None:
     with ctx.at.chunk(node.chunk[0]):
         expr = ctx.at.body.chunk("expression", node.chunk)
         if expr is None:
@@ -187,7 +188,7 @@ def _expression(ctx: Context, node: tree.ExpressionStatement, scope: LocalScope,
         _guessed(ctx, node.chunk, scope)
 
 
-def _declaration(ctx: Context, node: tree.DeclarationStatement, scope: LocalScope, around: Span) -> None:
+def _declaration(ctx: Context, node: tree.DeclarationStatement, scope: LocalScope, around: At) -> None:
     with ctx.at.chunk(node.chunk[0]):
         declaration = ctx.at.body.chunk("declaration", node.chunk)
         if declaration is None:
@@ -197,29 +198,29 @@ def _declaration(ctx: Context, node: tree.DeclarationStatement, scope: LocalScop
         _guessed(ctx, node.chunk, scope)
 
 
-def _switch(ctx: Context, node: tree.Switch, scope: LocalScope, around: Span) -> None:
+def _switch(ctx: Context, node: tree.Switch, scope: LocalScope, around: At) -> None:
     switches.switch(ctx, node, scope)
 
 
-def _bad(ctx: Context, node: tree.Bad, scope: LocalScope, around: Span) -> None:
+def _bad(ctx: Context, node: tree.Bad, scope: LocalScope, around: At) -> None:
     not_understood(ctx, (node.lo, node.hi), scope)
 
 
-def _asm(ctx: Context, node: tree.AsmStatement, scope: LocalScope, around: Span) -> None:
+def _asm(ctx: Context, node: tree.AsmStatement, scope: LocalScope, around: At) -> None:
     inline_ptx.lower(ctx, node, scope)
 
 
-def _macro(ctx: Context, node: tree.MacroStatement, scope: LocalScope, around: Span) -> None:
+def _macro(ctx: Context, node: tree.MacroStatement, scope: LocalScope, around: At) -> None:
     not_understood(ctx, node.chunk, scope)
     if node.body is not None:
         _body(ctx, node.body, scope)
 
 
-def _label(ctx: Context, node: tree.Label, scope: LocalScope, around: Span) -> None:
+def _label(ctx: Context, node: tree.Label, scope: LocalScope, around: At) -> None:
     ctx.limits.note(CauseKind.LABEL, line_of(ctx, node.lo), node.name)
 
 
-def _case_label(ctx: Context, node: tree.CaseLabel, scope: LocalScope, around: Span) -> None:
+def _case_label(ctx: Context, node: tree.CaseLabel, scope: LocalScope, around: At) -> None:
     note_nested_label(ctx, node)
 
 
@@ -227,17 +228,17 @@ def note_nested_label(ctx: Context, node: tree.CaseLabel) -> None:
     ctx.limits.note(CauseKind.NESTED_CASE, line_of(ctx, node.lo))
 
 
-def _try(ctx: Context, node: tree.Try, scope: LocalScope, around: Span) -> None:
+def _try(ctx: Context, node: tree.Try, scope: LocalScope, around: At) -> None:
     ctx.limits.note(CauseKind.TRY, line_of(ctx, node.lo))
 
 
-def _empty(ctx: Context, node: tree.Empty, scope: LocalScope, around: Span) -> None:
+def _empty(ctx: Context, node: tree.Empty, scope: LocalScope, around: At) -> None:
     if ctx.at.body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
         declarations.declare_names(ctx, node.lo, scope)
 
 
-def line_of(ctx: Context, lo: int) -> int:
-    return ctx.at.unit.source.line_number(ctx.at.body.start_of(lo))
+def line_of(ctx: Context, lo: int) -> Row:
+    return ctx.at.line_at(ctx.at.body.start_of(lo))
 
 
 def not_understood(ctx: Context, span: tuple[int, int], scope: LocalScope) -> None:
@@ -304,10 +305,10 @@ def run_in_head(ctx: Context, node: tree.Expr | tree.Declaration, scope: LocalSc
 
 
 def declare_in_head(ctx: Context, node: tree.Declaration, scope: LocalScope) -> None:
-    declarations.declare(ctx, node, scope, ctx.at.body.site(0, len(ctx.at.body.tokens)))
+    declarations.declare(ctx, node, scope, ctx.at.site(0, len(ctx.at.body.tokens)))
 
 
-def _if(ctx: Context, node: tree.If, scope: LocalScope, around: Span) -> None:
+def _if(ctx: Context, node: tree.If, scope: LocalScope, around: At) -> None:
     inner = LocalScope(scope)
     condition = head_value(ctx, node.condition, inner)
     if isinstance(condition, Const):  # only the live arm exists
@@ -339,8 +340,8 @@ def _if(ctx: Context, node: tree.If, scope: LocalScope, around: Span) -> None:
     lifetimes.end(ctx, inner)
 
 
-def span_of(ctx: Context, node: tree.If | tree.For | tree.While | tree.DoWhile | tree.Switch) -> Span | None:
-    return ctx.at.body.span(node.lo, node.hi)
+def span_of(ctx: Context, node: tree.If | tree.For | tree.While | tree.DoWhile | tree.Switch) -> At | None:
+    return At.where(ctx.at.body.span(node.lo, node.hi))
 
 
 def _body(ctx: Context, node: tree.Statement, scope: LocalScope) -> None:
@@ -349,11 +350,11 @@ def _body(ctx: Context, node: tree.Statement, scope: LocalScope) -> None:
         block(ctx, node, scope)
     else:
         inner = LocalScope(scope)
-        statement(ctx, node, inner, ctx.at.body.site(node.lo, node.hi))
+        statement(ctx, node, inner, ctx.at.site(node.lo, node.hi))
         lifetimes.end(ctx, inner)
 
 
-def _for(ctx: Context, node: tree.For, scope: LocalScope, around: Span) -> None:
+def _for(ctx: Context, node: tree.For, scope: LocalScope, around: At) -> None:
     inner = LocalScope(scope, boundary=Boundary.LOOP)
     with ctx.at.chunk(node.head[0]):
         head = ctx.at.body.chunk("for_head", node.head)
@@ -427,7 +428,7 @@ def _stepped(step: tree.Expr | None, scope: LocalScope) -> frozenset[int]:
     return frozenset((meaning.index,)) if isinstance(meaning, Variable) else frozenset()
 
 
-def _while(ctx: Context, node: tree.While, scope: LocalScope, around: Span) -> None:
+def _while(ctx: Context, node: tree.While, scope: LocalScope, around: At) -> None:
     inner = LocalScope(scope, boundary=Boundary.LOOP)
     initial = _Before(ctx)
     point = ctx.out.next_point()
@@ -449,7 +450,7 @@ def _same_name(ctx: Context, first: Value, again: Value) -> Value:
     return again
 
 
-def _do(ctx: Context, node: tree.DoWhile, scope: LocalScope, around: Span) -> None:
+def _do(ctx: Context, node: tree.DoWhile, scope: LocalScope, around: At) -> None:
     point = ctx.out.next_point()
     with ctx.out.collect() as body, ctx.breaking(""):
         _body(ctx, node.body, LocalScope(scope, boundary=Boundary.LOOP))
@@ -561,7 +562,7 @@ def _induction(condition: Value, step: list[Node], body: list[Node], initial: _B
     return Induction(variable.index, init, amount.args[1], bound, condition.operator is Operator.LESS_EQUAL)
 
 
-def _jump(ctx: Context, node: tree.JumpStatement, scope: LocalScope, around: Span) -> None:
+def _jump(ctx: Context, node: tree.JumpStatement, scope: LocalScope, around: At) -> None:
     if node.chunk is not None:
         with ctx.at.chunk(node.chunk[0]):
             expr = ctx.at.body.chunk(tree.value_start(ctx.at.body.tokens.kinds, node.chunk), node.chunk)
@@ -657,7 +658,7 @@ def parameter_pointers(parameters: Sequence[tree.Declaration]) -> GlobalMemory:
     )
 
 
-MEANINGS: Mapping[type[tree.Statement], Callable[[Context, Any, LocalScope, Span], None]] = tree.total(
+MEANINGS: Mapping[type[tree.Statement], Callable[[Context, Any, LocalScope, At], None]] = tree.total(
     tree.Statement,
     {
         tree.Block: _block,

@@ -11,13 +11,14 @@ from dataclasses import field
 
 from smem_lsp.ir.causes import CauseKind
 from smem_lsp.ir.nodes import Branch, Jump, Node, Place, Seq
+from smem_lsp.ir.places import At, Row
 from smem_lsp.ir.values import Const, Operator, Value, operation
 from smem_lsp.lowering.body import declarations, forward_jumps, header_arrays, lifetimes, statements
 from smem_lsp.lowering.state import conversions
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Boundary, LocalScope
 from smem_lsp.semantics.evaluate import evaluate
-from smem_lsp.source import Span, checkpoint
+from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 
@@ -148,7 +149,7 @@ def _any(tests: Iterable[Value]) -> Value:
 def _lowered(ctx: Context, node: tree.Switch, segments: list[_Segment], scope: LocalScope) -> list[_Group]:
     """What a thread may come to, with the statements lowered in the order of the text."""
     inner = LocalScope(LocalScope(scope, boundary=Boundary.SWITCH))
-    around = ctx.at.body.site(node.body.lo, node.body.hi)
+    around = ctx.at.site(node.body.lo, node.body.hi)
     selected = any(isinstance(segment.test, Const) and segment.test.n for segment in segments)
     groups: list[_Group] = []
     falls = False
@@ -178,7 +179,7 @@ def _lowered(ctx: Context, node: tree.Switch, segments: list[_Segment], scope: L
     return groups
 
 
-def _statement(ctx: Context, item: tree.Statement, scope: LocalScope, around: Span) -> None:
+def _statement(ctx: Context, item: tree.Statement, scope: LocalScope, around: At) -> None:
     if not isinstance(item, tree.DeclarationStatement):
         statements.statement(ctx, item, scope, around)
         return
@@ -198,7 +199,7 @@ def _falls(items: Sequence[Node]) -> bool:
     return not isinstance(last, Jump)
 
 
-def _chain(groups: Sequence[_Group], span: Span | None, line: int) -> list[Node]:
+def _chain(groups: Sequence[_Group], span: At | None, line: Row) -> list[Node]:
     """Threads go through one of the groups, or through none where there is no ``default``."""
     tests = [_any(segment.test for segment in group) for group in groups]
     defaults = [any(segment.is_default for segment in group) for group in groups]
@@ -218,7 +219,7 @@ def _chain(groups: Sequence[_Group], span: Span | None, line: int) -> list[Node]
     return chain
 
 
-def _one_after_another(group: _Group, span: Span | None, line: int) -> list[Node]:
+def _one_after_another(group: _Group, span: At | None, line: Row) -> list[Node]:
     """A thread that is in the group goes through each segment that its label does not stand behind."""
     items: list[Node] = []
     defaulted = False

@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from smem_lsp.ir.causes import CauseKind
 from smem_lsp.ir.nodes import Access, AccessKind, Branch, Loop, Node
+from smem_lsp.ir.places import Row
 from smem_lsp.ir.values import Bytes, Const, Value
 from smem_lsp.lowering.library import (
     bulk_copies,
@@ -251,7 +252,7 @@ def require(ctx: Context, to: Ref, align: int) -> None:
     ctx.buffers.require_align(to.bases, align)
 
 
-def in_flight(ctx: Context, buffers: frozenset[int], line: int, within: Bytes | None) -> None:
+def in_flight(ctx: Context, buffers: frozenset[int], line: Row, within: Bytes | None) -> None:
     """Copies into these buffers may land at any time."""
     ctx.buffers.pin(buffers, CauseKind.COPY_IN_FLIGHT, line, within=within)
 
@@ -264,7 +265,7 @@ def settle(ctx: Context) -> None:
     bulk_flights.settle(ctx, numbers)
     issues = [each for each in _issues(ctx.out.items) if each.point in ctx.copies.bound]
     left, covered = _landings(ctx, issues)
-    lines: dict[int, int] = {}
+    lines: dict[int, Row] = {}
     for node in issues:
         lines.setdefault(node.buffer, node.line)
     free = frozenset(each for each in left if ctx.buffers.why_pinned(each) is None)

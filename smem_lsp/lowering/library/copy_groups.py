@@ -21,6 +21,7 @@ from smem_lsp.ir.nodes import (
     Seq,
 )
 from smem_lsp.ir.paths import PathWalk
+from smem_lsp.ir.places import Row
 from smem_lsp.ir.values import Bytes
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.source import checkpoint, record
@@ -171,7 +172,7 @@ class Wait(CopyWait):
     guess: bool = False  # perhaps in a function that is not called at all
 
 
-def wait_for(point: int, event: CopyEvent, line: int, bound: int, arrival: int = 0, left: int = 0) -> Wait:
+def wait_for(point: int, event: CopyEvent, line: Row, bound: int, arrival: int = 0, left: int = 0) -> Wait:
     return Wait(point, _KINDS[event], left, line, bound, event, arrival)
 
 

@@ -12,6 +12,7 @@ from typing import TypeGuard, TypeVar
 
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind, BarrierKind, Branch, Seq
+from smem_lsp.ir.places import Row
 from smem_lsp.ir.values import Const, Op, Operator, Value
 from smem_lsp.lowering.callees.ptx_text import (
     COMMENT,
@@ -173,9 +174,9 @@ def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
     _outputs(ctx, instructions, operands, scope)
 
 
-def _line(ctx: Context, at: int) -> int:
+def _line(ctx: Context, at: int) -> Row:
     """The line of a token of the body."""
-    return ctx.at.unit.source.line_number(ctx.at.body.site(at, at + 1).start)
+    return ctx.at.line_at(ctx.at.body.site(at, at + 1).start)
 
 
 def _give_up(ctx: Context, lo: int, hi: int, scope: LocalScope) -> None:

@@ -25,6 +25,7 @@ from smem_lsp.ir.nodes import (
     Seq,
     walk,
 )
+from smem_lsp.ir.places import Row
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Unknown, Value, Var, variables_of
 from smem_lsp.lowering.state.copies import ProxyEvent, ProxyWait
 from smem_lsp.source import checkpoint
@@ -32,7 +33,7 @@ from smem_lsp.source.record import dataclass
 
 _DEEPEST = 16
 _MAY_CHANGE = frozenset((Operator.LOAD, Operator.ELEMENT, Operator.CALL))  # from one time to the next
-_OTHER = ProxyWait(-1, CopyWaitKind.UNKNOWN, 0, 0, NO_OBJECT, ProxyEvent.OTHER)
+_OTHER = ProxyWait(-1, CopyWaitKind.UNKNOWN, 0, Row(0), NO_OBJECT, ProxyEvent.OTHER)
 
 
 class _Counter(NamedTuple):

@@ -7,6 +7,7 @@ from dataclasses import field, replace
 
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AddressSpace, Buffer, Kept, Name, Owner, Sight
+from smem_lsp.ir.places import Row
 from smem_lsp.ir.values import Bytes, MemberPath, Value
 from smem_lsp.lowering.state import storage_members
 from smem_lsp.semantics.declarations import VariableDecl
@@ -79,7 +80,7 @@ class Buffers:
     def named(self, name: Name) -> int:
         """The number of a name; a reference is another one wherever it is declared."""
         declared = None if name.site is None else name.site.name
-        key = name.buffer, name.text, -1 if declared is None else declared.start
+        key = name.buffer, name.text, -1 if declared is None else declared.low
         if key not in self.numbers:
             self.numbers[key] = len(self.names)
             self.names.append(name)
@@ -94,7 +95,7 @@ class Buffers:
         self,
         buffers: frozenset[int],
         kind: CauseKind,
-        line: int | None = None,
+        line: Row | None = None,
         *names: str,
         of: Cause | None = None,
         seen: bool = False,

@@ -23,6 +23,7 @@ from smem_lsp.ir.nodes import (
     Seq,
     Tile,
 )
+from smem_lsp.ir.places import At, Row
 from smem_lsp.ir.values import (
     Const,
     MemberPath,
@@ -61,7 +62,7 @@ from smem_lsp.lowering.state.variables import Declared, Variables
 from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Qualified, Record, Scalar, Type, is_number, plain_type
-from smem_lsp.source import Span, record
+from smem_lsp.source import record
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
@@ -208,7 +209,7 @@ class Surroundings:
     file_constants: Scope
     helpers: Mapping[str, list[Function]]
     lower: Lowering
-    conditional: tuple[Span, ...] = ()
+    conditional: tuple[At, ...] = ()
     stated: frozenset[str] = frozenset()
     dialect: Dialect = CUDA
     agreed: frozenset[str] | None = None
@@ -481,7 +482,7 @@ class Context:
         if bases:
             self.escape(Ref(bases, pointer=True), lo, Cause(CauseKind.WITH_OBJECT))
 
-    def note_hidden(self, variable: Variable, line: int) -> None:
+    def note_hidden(self, variable: Variable, line: Row) -> None:
         """An object gets to where it is not followed: shared arrays may be touched that its class reaches."""
         if variable.index in self.variables.hiding:
             self.limits.note(CauseKind.REACHES, line, self.variables.hiding[variable.index], accesses=1)

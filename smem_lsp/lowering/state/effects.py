@@ -8,6 +8,7 @@ from dataclasses import replace
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind
+from smem_lsp.ir.places import Row
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import (
@@ -134,7 +135,7 @@ def _forget_pointed(ctx: Context, pointer: tree.Expr, scope: LocalScope) -> None
 
 def name_buffers(ctx: Context, lo: int, hi: int, scope: LocalScope, why: Cause, depth: int = 0) -> None:
     """Fix every buffer that the body tokens ``[lo, hi)`` name or may reach: they were not understood."""
-    line = ctx.at.unit.source.line_number(ctx.at.body.site(lo, hi).start)
+    line = ctx.at.line_at(ctx.at.body.site(lo, hi).start)
     for kind, text in zip(ctx.at.body.tokens.kinds[lo:hi], ctx.at.body.tokens.texts[lo:hi]):
         if kind != "NAME" and text != "this":
             continue
@@ -160,7 +161,7 @@ def name_buffers(ctx: Context, lo: int, hi: int, scope: LocalScope, why: Cause, 
             ctx.limits.note(CauseKind.NAMED, line, of=why, accesses=len(bases))
 
 
-def _given_up(ctx: Context, variable: Variable, line: int) -> frozenset[int]:
+def _given_up(ctx: Context, variable: Variable, line: Row) -> frozenset[int]:
     """A variable of which nothing is known any more, but that a constant one is what it was; what it leads into."""
     bases = ctx.points_to.of_name(variable)
     ctx.note_hidden(variable, line)

@@ -6,6 +6,7 @@ from dataclasses import field
 
 from smem_lsp.ir.causes import Cause, CauseKind, Opens
 from smem_lsp.ir.nodes import PresumedCall
+from smem_lsp.ir.places import Row
 from smem_lsp.source.record import dataclass
 
 
@@ -23,7 +24,7 @@ class LimitsFound:
     def note(
         self,
         kind: CauseKind,
-        line: int | None = None,
+        line: Row | None = None,
         *names: str,
         of: Cause | None = None,
         accesses: int = 0,

@@ -8,8 +8,8 @@ from dataclasses import field
 from functools import cached_property
 
 from smem_lsp.ir.nodes import Elsewhere
+from smem_lsp.ir.places import At, Row
 from smem_lsp.lowering.state.template_header import template_parameters
-from smem_lsp.source import Span
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 
@@ -101,35 +101,41 @@ class Position:
             caller, self.base, self.path = outer
             self._enter(caller)
 
-    def span(self, lo: int, hi: int) -> Span | None:
+    def span(self, lo: int, hi: int) -> At | None:
         """Of tokens of the chunk; None when one of them came out of a macro body."""
-        return self.body.span(self.base + lo, self.base + hi)
+        return At.where(self.body.span(self.base + lo, self.base + hi))
 
-    def span_between(self, lo: int, hi: int) -> Span | None:
+    def span_between(self, lo: int, hi: int) -> At | None:
         """From the first to the last of these tokens, where the author has spelled both: those between may be out of
         macros."""
-        return self.body.span_between(self.base + lo, self.base + hi)
+        return At.where(self.body.span_between(self.base + lo, self.base + hi))
+
+    def site(self, lo: int, hi: int) -> At:
+        """Of tokens of the body, or where the macro is invoked that they come out of."""
+        return At.of(self.body.site(lo, hi))
 
     def elsewhere(self, lo: int, hi: int) -> Elsewhere | None:
         """Where tokens of the chunk stand that are of another file; None: of this one."""
         found = self.unit.header_place(self.function, self.base + lo, self.base + hi)
         return None if found is None else Elsewhere(*found)
 
-    def line(self, lo: int) -> int:
-        """1-based line of a token of the chunk."""
-        return self.unit.source.line_number(self.body.start_of(self.base + lo))
+    def line(self, lo: int) -> Row:
+        """Line of a token of the chunk."""
+        return self.line_at(self.body.start_of(self.base + lo))
 
-    def editable(self, span: Span | None) -> Span | None:
-        """``span`` unless it stands inside the arguments of a macro invocation."""
-        if span is None or any(call.covers(span) for call in self._invocations):
-            return None
-        return span
+    def line_at(self, offset: int) -> Row:
+        """Line of an offset in the file."""
+        return Row(self.unit.source.line_number(offset))
+
+    def editable(self, at: At | None) -> At | None:
+        """``at`` unless it stands inside the arguments of a macro invocation."""
+        return None if at is None or any(call.covers(at) for call in self._invocations) else at
 
     @cached_property
-    def _invocations(self) -> list[Span]:
+    def _invocations(self) -> list[At]:
         """Macro invocations with arguments in the kernel."""
         where = self.kernel.span
-        return [call for call in self.unit.preprocessed.invocations if where.covers(call)]
+        return [At.of(call) for call in self.unit.preprocessed.invocations if where.covers(call)]
 
 
 class _InChunk:

@@ -115,7 +115,9 @@ def test_three_hundred_random_patterns_as_the_executor_counts_them(seed: int) ->
 def agree(name: str, text: str, programs: Programs, seed: int) -> int:
     """How many accesses of the program were compared."""
     kernel, warp = kernel_facts(text).kernel, BlockShape((32, 1, 1), "assume", fact=True)
-    lines = {node.point: node.line for node in walk(kernel.body) if isinstance(node, Access)}
+    lines = {
+        node.point: kernel.places.line(node.line) for node in walk(kernel.body) if isinstance(node, Access)
+    }
     # what is silent because lanes coincide in pairs has no wavefronts
     known = {lines[each.point]: each.wavefronts for each in bank_conflicts_of(kernel, warp, 0.5)}
     run = {each.line: each.wavefronts for each in programs.run(name, banks=True).banks}

@@ -32,13 +32,12 @@ def text_of(declared: str, statement: str, *, helpers: str = "", loop: bool = Tr
 
 def said(facts: KernelFacts) -> dict[str, BankConflict]:
     """What is found, by the text of the access."""
-    text = facts.source.text
     spans = {node.point: node.span for node in walk(facts.kernel.body) if isinstance(node, Access)}
     found: dict[str, BankConflict] = {}
     for each in facts.banks:
         span = spans[each.point]
         assert span is not None
-        found[text[span.start : span.end]] = each
+        found[facts.text(span)] = each
     return found
 
 

@@ -93,7 +93,7 @@ def one(seed: int, kernel: Program, tally: Tally) -> None:
         return
     facts = report.facts[0]
     verdicts = facts.analysis.verdicts
-    decided = _count(verdicts, tally)
+    decided = _count(facts, verdicts, tally)
     seen = watched(kernel, kernel.launches(random.Random(seed), _LAUNCHES))
     racing_launches = [(launch, found) for launch, found in seen.shown if found]
     tally.idle += not seen.shown
@@ -105,7 +105,7 @@ def one(seed: int, kernel: Program, tally: Tally) -> None:
     ):  # that of the kernel counts lanes that miss a mask, too
         for wrong in _waiting_apart(verdicts, seen):
             tally.wrong.append((seed, wrong))
-    for wrong in _missed(kernel, verdicts, seen, racing_launches):
+    for wrong in _missed(facts, kernel, verdicts, seen, racing_launches):
         tally.wrong.append((seed, wrong))
     for wrong in _false(seed, kernel, facts, seen, tally):
         tally.wrong.append((seed, wrong))
@@ -132,7 +132,7 @@ def watched(
     return Seen(shown, divergent, frozenset(came))
 
 
-def _count(verdicts: Sequence[Verdict], tally: Tally) -> bool:
+def _count(facts: KernelFacts, verdicts: Sequence[Verdict], tally: Tally) -> bool:
     """Is the kernel decided?"""
     tally.pairs += sum(each.pairs for each in verdicts)
     tally.open += sum(each.pairs - each.apart for each in verdicts)
@@ -142,7 +142,8 @@ def _count(verdicts: Sequence[Verdict], tally: Tally) -> bool:
         tally.free += 1
     else:
         tally.undecided += 1
-        for reason in {why(each.reason) for verdict in verdicts for each in verdict.reasons}:
+        reasons = (why(each.reason) for verdict in verdicts for each in verdict.reasons)
+        for reason in {str(each.placed(facts.kernel)) for each in reasons}:
             tally.reasons[reason] += 1
         return False
     return True
@@ -160,6 +161,7 @@ def _waiting_apart(verdicts: Sequence[Verdict], seen: Seen) -> Iterator[str]:
 
 
 def _missed(
+    facts: KernelFacts,
     kernel: Program,
     verdicts: Sequence[Verdict],
     seen: Seen,
@@ -175,12 +177,12 @@ def _missed(
             if not _speaks_of(verdict, launch.dims):
                 continue
             if kernel.feeds and any(
-                _is_of(each, conflict) for each in verdict.decisions for conflict in found
+                _is_of(facts, each, conflict) for each in verdict.decisions for conflict in found
             ):
                 continue
             for conflict in found:
                 key = conflict.first, conflict.second
-                if key in known or any(_is_of(each, conflict) for each in verdict.decisions):
+                if key in known or any(_is_of(facts, each, conflict) for each in verdict.decisions):
                     continue
                 known.add(key)
                 what = "race-free" if free else "a pair is taken to be safe"
@@ -202,24 +204,24 @@ def said(conflict: Conflict) -> str:
     return f"{lanes} {one} ({first}) and {other} ({second}) meet at byte {conflict.byte} of array {conflict.array}"
 
 
-def _is_of(decision: Decision | Race, conflict: Conflict) -> bool:
+def _is_of(facts: KernelFacts, decision: Decision | Race, conflict: Conflict) -> bool:
     """Is it about these two accesses?"""
     one, other = decision.first, decision.second
     first, second = conflict.first, conflict.second
-    return (_stands(one, first) and _stands(other, second)) or (
-        _stands(one, second) and _stands(other, first)
+    return (_stands(facts, one, first) and _stands(facts, other, second)) or (
+        _stands(facts, one, second) and _stands(facts, other, first)
     )
 
 
-def _stands(access: Access, site: Site) -> bool:
-    return access.line in (site.line, site.call) and site.kind in _KINDS[access.kind]
+def _stands(facts: KernelFacts, access: Access, site: Site) -> bool:
+    return facts.line(access.line) in (site.line, site.call) and site.kind in _KINDS[access.kind]
 
 
 def told(facts: KernelFacts) -> list[Race]:
     """The races that are told as errors and warnings."""
     if not racing.followed(facts):
         return []
-    races = racing.present(facts, facts.hazards.races)
+    races = facts.hazards.races
     return [each for each in races if facts.graded(each, Severity.ERROR).severity <= Severity.WARNING]
 
 
@@ -229,7 +231,7 @@ def _false(seed: int, kernel: Program, facts: KernelFacts, seen: Seen, tally: Ta
     tally.told += len(races)
     left: dict[Dims, list[Race | Decision]] = {}
     for race, dims in _claimed(facts, races):
-        if not any(_is_of(race, each) for _, found in seen.shown for each in found):
+        if not any(_is_of(facts, race, each) for _, found in seen.shown for each in found):
             left.setdefault(dims, []).append(race)
     for dims, unshown in left.items():
         came = set[Site]()
@@ -240,21 +242,24 @@ def _false(seed: int, kernel: Program, facts: KernelFacts, seen: Seen, tally: Ta
                 unshown = [
                     race
                     for race in unshown
-                    if not any(_is_of(race, each) for _, conflicts in found.shown for each in conflicts)
+                    if not any(
+                        _is_of(facts, race, each) for _, conflicts in found.shown for each in conflicts
+                    )
                 ]
                 if not unshown:
                     break
         for race in unshown:
-            if _could_be_seen(race, came):
-                yield f"no run shows the race of lines {race.first.line} and {race.second.line}, block {dims}"
+            lines = facts.line(race.first.line), facts.line(race.second.line)
+            if _could_be_seen(facts, race, came):
+                yield f"no run shows the race of lines {lines[0]} and {lines[1]}, block {dims}"
             else:
                 tally.unshown += 1
 
 
-def _could_be_seen(race: Race | Decision, came: Iterable[Site]) -> bool:
+def _could_be_seen(facts: KernelFacts, race: Race | Decision, came: Iterable[Site]) -> bool:
     """Did threads come to each of the two accesses? Where every launch is undefined in front of them, or waits at
     different barriers, none can speak against the race."""
-    return all(any(_stands(access, site) for site in came) for access in (race.first, race.second))
+    return all(any(_stands(facts, access, site) for site in came) for access in (race.first, race.second))
 
 
 def _claimed(facts: KernelFacts, races: Iterable[Race]) -> Iterator[tuple[Race | Decision, Dims]]:

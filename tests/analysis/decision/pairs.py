@@ -19,6 +19,7 @@ from smem_lsp.analysis.decision.verdict import Judge
 from smem_lsp.analysis.values.block_shape import dims_of
 from smem_lsp.engine import check
 from smem_lsp.facts.decided import judge_of
+from smem_lsp.rules.facts import KernelFacts
 
 from .random_programs import Generator
 from .running import ARITHMETIC, Undefined, loaded
@@ -192,7 +193,7 @@ def judge(seeds: Iterable[int]) -> Tally:
     tally = Tally()
     for seed in seeds:
         kernel = drawn(seed)
-        judges = list(judges_of(kernel))
+        facts, judges = judges_of(kernel)
         decisions = [each for judge_ in judges for each in judge_.decisions()]
         natural = set[str]().union(*(judge_.asker.not_negative for judge_ in judges))
         shown: dict[Answer, set[tuple[int, int]]] = {answer: set() for answer in _REFUTED}
@@ -201,7 +202,7 @@ def judge(seeds: Iterable[int]) -> Tally:
                 continue
             for answer, met in meetings(kernel, given).items():
                 shown[answer] |= met
-        for pair, found in _by_pair(kernel, decisions).items():
+        for pair, found in _by_pair(kernel, facts, decisions).items():
             tally.pairs += 1
             tally.met += pair in shown[Answer.SAME_VALUE]
             worst = max((each.answer for each in found), key=list(Answer).index, default=Answer.APART)
@@ -213,19 +214,20 @@ def judge(seeds: Iterable[int]) -> Tally:
 
 def decided(kernel: Drawn) -> Iterator[Decision]:
     """What is decided of each pair of accesses, before any run."""
-    for each in judges_of(kernel):
+    for each in judges_of(kernel)[1]:
         yield from each.decisions()
 
 
-def judges_of(kernel: Drawn) -> Iterator[Judge]:
-    """One for each block that is judged."""
+def judges_of(kernel: Drawn) -> tuple[KernelFacts, list[Judge]]:
+    """What is known of it, and one judge for each block that is judged."""
     (facts,) = check(kernel.text).facts
     flow = facts.analysis.launched_flow
-    for shape, verdicts in flow.judged:
-        yield judge_of(flow, verdicts, dims_of(shape))
+    return facts, [judge_of(flow, verdicts, dims_of(shape)) for shape, verdicts in flow.judged]
 
 
-def _by_pair(kernel: Drawn, decisions: Sequence[Decision]) -> dict[tuple[int, int], list[Decision]]:
+def _by_pair(
+    kernel: Drawn, facts: KernelFacts, decisions: Sequence[Decision]
+) -> dict[tuple[int, int], list[Decision]]:
     """By the numbers of two steps, one of which writes."""
     number = {step.line: at for at, step in enumerate(kernel.steps)}
     found: dict[tuple[int, int], list[Decision]] = {}
@@ -234,7 +236,7 @@ def _by_pair(kernel: Drawn, decisions: Sequence[Decision]) -> dict[tuple[int, in
         if not (one == other and one in "RA"):
             found[pair] = []
     for each in decisions:
-        pair = tuple(sorted((number[each.first.line], number[each.second.line])))
+        pair = tuple(sorted((number[facts.line(each.first.line)], number[facts.line(each.second.line)])))
         found.setdefault((pair[0], pair[1]), []).append(each)
     return found
 

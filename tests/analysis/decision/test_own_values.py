@@ -59,6 +59,7 @@ def test_values_that_may_differ_are_not(body: str) -> None:
 def test_a_store_under_another_name_changes_what_a_thread_has_stored_itself(other: str, safe: bool) -> None:
     text = "__global__ void k(int* out) {\n extern __shared__ int a[];\n " + other
     text += "\n a[0] = 5;\n b[0] = threadIdx.x;\n out[threadIdx.x] = a[0];\n}\n"
-    (found,) = check(text).facts[0].analysis.verdicts
-    left = {(each.first.line, each.second.line) for each in found.decisions}
+    (facts,) = check(text).facts
+    (found,) = facts.analysis.verdicts
+    left = {(facts.line(each.first.line), facts.line(each.second.line)) for each in found.decisions}
     assert ((4, 6) not in left) is safe

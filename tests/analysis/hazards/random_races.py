@@ -23,9 +23,10 @@ from smem_lsp.analysis.threads.uniformity import prove_levels
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.ir.nodes import Access, AccessKind, Barrier, Branch, Kernel, Loop, Node, Seq, walk
+from smem_lsp.ir.places import At
 from smem_lsp.ir.values import Const, Operator, operation
 from smem_lsp.lowering.kernel import build_kernels
-from smem_lsp.source import SourceText, Span
+from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
 from smem_lsp.targets.dialects import Dialect
 
@@ -60,7 +61,7 @@ def accessed(seq: Seq, chance: random.Random) -> Seq:
                 old, kind=kind, index=(operation(Operator.BIT_AND, old.index[0], Const(ELEMENTS - 1)),)
             )
         if isinstance(old, Barrier):
-            return replace(old, span=Span(0, 1))  # in the text, so that it may be claimed to be redundant
+            return replace(old, span=At(0, 1))  # in the text, so that it may be claimed to be redundant
         if isinstance(old, Branch):
             return replace(old, then=accessed(old.then, chance), otherwise=accessed(old.otherwise, chance))
         return replace(old, body=accessed(old.body, chance)) if isinstance(old, Loop) else old

@@ -19,11 +19,11 @@ from smem_lsp.ir.nodes import (
     Seq,
     walk,
 )
+from smem_lsp.ir.places import At, Row
 from smem_lsp.ir.values import Const
-from smem_lsp.source import Span
 
 KERNELS = 400
-NOWHERE = Span(0, 0)
+NOWHERE = At(0, 0)
 
 
 class Made:
@@ -46,17 +46,19 @@ class Made:
     def node(self, depth: int) -> Node:
         point, chosen = self.next(), self.random.random()
         if chosen < 0.4 or depth == 3:
-            return Access(point, 0, AccessKind.WRITE, None, NOWHERE, 1)
+            return Access(point, 0, AccessKind.WRITE, None, NOWHERE, Row(1))
         if chosen < 0.7:
-            return Barrier(point, BarrierKind.BLOCK, NOWHERE, 1, "")
+            return Barrier(point, BarrierKind.BLOCK, NOWHERE, Row(1), "")
         if chosen < 0.8:
             arms = Seq(self.nodes(depth + 1)), Seq(self.nodes(depth + 1))
-            return Branch(point, Const(1), *arms, NOWHERE, 1)
+            return Branch(point, Const(1), *arms, NOWHERE, Row(1))
         if chosen < 0.93:
             body = Seq(self.nodes(depth + 1))
-            return Loop(point, self.next(), self.random.randint(0, 1), None, Const(1), None, body, NOWHERE, 1)
+            return Loop(
+                point, self.next(), self.random.randint(0, 1), None, Const(1), None, body, NOWHERE, Row(1)
+            )
         kinds = (JumpKind.RETURN, JumpKind.BREAK, JumpKind.CONTINUE)
-        return Jump(point, self.random.choice(kinds if depth else kinds[:1]), 1)
+        return Jump(point, self.random.choice(kinds if depth else kinds[:1]), Row(1))
 
 
 def test_a_barrier_orders_what_a_walk_over_the_whole_kernel_says() -> None:
@@ -67,7 +69,9 @@ def test_a_barrier_orders_what_a_walk_over_the_whole_kernel_says() -> None:
         barriers = [node.point for node in walk(made.body) if isinstance(node, Barrier)]
         around = made.next()
         made.uniform.add(around)
-        whole = Seq((Branch(around, Const(1), made.body, Seq(()), NOWHERE, 1),))  # nothing stands beside it
+        whole = Seq(
+            (Branch(around, Const(1), made.body, Seq(()), NOWHERE, Row(1)),)
+        )  # nothing stands beside it
         facts = Facts(frozenset(made.uniform), frozenset(barriers))
         paths, in_one = (paths_of(body, facts, accesses) for body in (made.body, whole))
         interfering = [made.random.getrandbits(len(accesses)) for _ in accesses]

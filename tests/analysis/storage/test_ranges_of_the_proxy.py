@@ -11,7 +11,7 @@ from toolchain import nvcc, require
 
 from smem_lsp.analysis.decision.verdict import VerdictKind
 from smem_lsp.engine import check
-from smem_lsp.rules.cause_words import bare, maybe
+from smem_lsp.rules.cause_words import bare
 
 HEAD = """\
 #include <cstdint>
@@ -132,7 +132,7 @@ def test_a_number_that_a_launch_passes_bounds_a_copy() -> None:
 def test_what_is_copied_stays_and_the_rest_shares() -> None:
     divided = kernel_facts(text_of(store=STORES[0])).dynamic_partition
     assert divided is not None
-    stays = {each.name: maybe(each.why) for each in divided.partition.ranges if each.stays}
+    stays = {each.name: each.why and bare(each.why) for each in divided.partition.ranges if each.stays}
     assert stays == {
         "y": "a copy out of y may still be in flight (line 29)",
         "bar": "bar is used by mbarrier at line 7",
@@ -140,7 +140,7 @@ def test_what_is_copied_stays_and_the_rest_shares() -> None:
     unawaited = text_of().replace("  await(bar, 0);\n", "")
     free = kernel_facts(unawaited).dynamic_partition
     assert free is not None
-    assert {each.name: maybe(each.why) for each in free.partition.ranges if each.stays} == {
+    assert {each.name: each.why and bare(each.why) for each in free.partition.ranges if each.stays} == {
         "x": "a copy into x may still be in flight (line 24)",
         "bar": "bar is used by mbarrier at line 7",
     }

@@ -30,7 +30,7 @@ void go(const float* in, float* out) { k<<<2, 256, 512 * sizeof(float)>>>(in, ou
 def refusals(text: str) -> list[tuple[int, str]]:
     facts = kernel_facts(text)
     doubts = () if facts.dynamic_terms is None else facts.dynamic_terms.partition.doubts
-    return [(each.line, bare(each)) for each in (*facts.dynamic_refusals, *doubts)]
+    return [(each.line and facts.line(each.line), bare(each)) for each in (*facts.dynamic_refusals, *doubts)]
 
 
 def test_known_ranges_refuse_nothing() -> None:

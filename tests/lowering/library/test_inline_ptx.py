@@ -75,7 +75,7 @@ def test_instructions(statements: str, expected: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_what_keeps_a_buffer_in_place(statements: str, fixed: str) -> None:
-    assert why_fixed(kernel_of(ADDRESS + statements).buffers[0]) == fixed
+    assert why_fixed(kernel_of(ADDRESS + statements)) == fixed
 
 
 def test_an_address_rounded_up_stays_in_its_buffer() -> None:
@@ -117,4 +117,4 @@ def test_an_instruction_that_is_not_known_may_wait_for_other_threads(code: str, 
 )
 def test_a_bulk_copy_without_all_of_its_operands_moves_what_is_not_known(code: str) -> None:
     kernel = kernel_of(f'{ADDRESS}asm volatile("{code}" :: "r"(s));')
-    assert kernel.unknown_accesses or why_fixed(kernel.buffers[0]) or kernel.opaque
+    assert kernel.unknown_accesses or why_fixed(kernel) or kernel.opaque
