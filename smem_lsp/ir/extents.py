@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from smem_lsp.ir.values import Const, Op, Reading, Sym, Thread, Value
+from smem_lsp.source.integers import MOST_SHIFTED, OPERATORS, TRUTHS
 
 _MOST_PARTS = 1_000
-_MOST_SHIFTED = 63
 _LARGEST = 1 << 128  # beyond every type
 _SMALL = 1023  # what is free is at most that
 _SIZE = 1024  # threads of a block along one axis
@@ -36,7 +36,6 @@ _RANGES = {
     Reading.LONG: (-(1 << 63), (1 << 63) - 1),
     Reading.UNSIGNED_LONG: (-(1 << 64), (1 << 64) - 1),
 }
-_TRUTHS = frozenset("< <= > >= == != && || !".split())
 _BITS = frozenset("| ^".split())
 
 
@@ -53,7 +52,7 @@ def _of_value(value: Value, left: list[int]) -> Extent:
             return Extent(n, n)
         case Thread():
             return THREAD
-        case Op(operator=operator, args=args) if operator.spelling in _FOLLOWED and left[0] > 0:
+        case Op(operator=operator, args=args) if operator.spelling in OPERATORS and left[0] > 0:
             return of_operation(operator.spelling, tuple([_of_value(each, left) for each in args]))
         case Sym(name=name):
             return of_symbol(name)
@@ -67,7 +66,7 @@ def of_symbol(name: str) -> Extent:
 
 def of_operation(operator: str, args: tuple[Extent, ...]) -> Extent:
     """The extent of what an operator, as C spells it, makes of operands of these extents."""
-    if operator in _TRUTHS:
+    if operator in TRUTHS:
         return TRUTH
     if operator == "?:":
         return _either(args[1], args[2])
@@ -112,7 +111,7 @@ def _of_two(operator: str, a: Extent, b: Extent) -> Extent:
             return Extent(pick(a.low, b.low), pick(a.high, b.high), certain)
         case "&":
             return _masked(a, b)
-        case "<<" if b.certain and b.low >= 0 and b.high <= _MOST_SHIFTED:
+        case "<<" if b.certain and b.low >= 0 and b.high <= MOST_SHIFTED:
             ends = [x << y for x in a[:2] for y in b[:2]]
             return Extent(min(ends), max(ends), certain)
     if a.low < 0 or b.low < 0:
@@ -124,7 +123,7 @@ def _of_two(operator: str, a: Extent, b: Extent) -> Extent:
     if operator == "/" and b.low > 0:
         return Extent(a.low // b.high, a.high // b.low, certain)
     if operator == ">>" and b.certain:
-        return Extent(a.low >> min(b.high, _MOST_SHIFTED), a.high >> min(b.low, _MOST_SHIFTED), certain)
+        return Extent(a.low >> min(b.high, MOST_SHIFTED), a.high >> min(b.low, MOST_SHIFTED), certain)
     return FREE
 
 
@@ -135,6 +134,3 @@ def _masked(a: Extent, b: Extent) -> Extent:
         return FREE
     sure = [each.high for each in natural if each.certain]
     return Extent(0, min(sure) if sure else min(each.high for each in natural), bool(sure))
-
-
-_FOLLOWED = _TRUTHS | _BITS | frozenset("+ - * / % & << >> min max ?: neg ~".split())

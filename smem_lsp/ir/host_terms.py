@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from smem_lsp.ir.values import Const, Op, Operator, Value, operation, operator_of
 from smem_lsp.source import record
+from smem_lsp.source.integers import applied
 from smem_lsp.terms import polynomial
 
 A = TypeVar("A", bound=Hashable)
@@ -142,18 +143,10 @@ _APPLIED = frozenset(("/", "%", "<<", ">>", "&", "|", "^", "min", "max"))
 
 
 def _folded(operator: str, a: int, b: int) -> HostTerm | None:
-    if operator in ("min", "max"):
-        return constant(min(a, b) if operator == "min" else max(a, b))
-    if min(a, b) < 0:  # depends on the types
+    if operator not in _APPLIED or (min(a, b) < 0 and operator not in ("min", "max")):  # depends on the types
         return None
-    match operator:
-        case "/" | "%":
-            return None if b == 0 else constant(a // b if operator == "/" else a % b)
-        case "<<" | ">>":
-            return None if b > 63 else constant(a << b if operator == "<<" else a >> b)
-        case "&" | "|" | "^":
-            return constant({"&": a & b, "|": a | b, "^": a ^ b}[operator])
-    return None
+    found = applied(operator, a, b)
+    return None if found is None else constant(found)
 
 
 def replaced(term: HostTerm, symbols: Mapping[Symbol, HostTerm]) -> HostTerm | None:

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 
 from smem_lsp.source import record
-from smem_lsp.syntax.conditions import apply_operator
+from smem_lsp.source.integers import UNARY, applied, in_64_bits
 
 
 @record
@@ -190,11 +190,8 @@ def operation(operator: Operator, *args: Value, reading: Reading = Reading.UNKNO
 
 
 def _fold_unary(operator: Operator, n: int) -> Value | None:
-    if operator is Operator.NEGATE:
-        return Const(-n)
-    if operator is Operator.NOT:
-        return Const(int(not n))
-    return Const(~n) if operator is Operator.BIT_NOT else None
+    computed = UNARY.get(operator.spelling)
+    return None if computed is None else Const(computed(n))
 
 
 def _fold_binary(operator: Operator, left: Value, right: Value, reading: Reading) -> Value | None:
@@ -221,10 +218,9 @@ def computed(operator: Operator, a: int, b: int, reading: Reading) -> int | None
         left, right = reading.of(a), b if operator is Operator.SHIFT_RIGHT else reading.of(b)
         if left is None or right is None:
             return None
-        if operator in (Operator.MIN, Operator.MAX):
-            return min(left, right) if operator is Operator.MIN else max(left, right)
-        return apply_operator(operator.spelling, left, right)
-    return apply_operator(operator.spelling, a, b)
+        a, b = left, right
+    found = applied(operator.spelling, a, b)
+    return None if found is None else in_64_bits(found)
 
 
 @record

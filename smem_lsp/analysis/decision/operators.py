@@ -6,9 +6,8 @@ import operator
 from collections.abc import Callable
 
 from smem_lsp.analysis.decision.formulas import Expression, Formula
+from smem_lsp.source.integers import OPERATORS, TRUTHS
 
-COMPARED = frozenset(("<", "<=", ">", ">=", "==", "!="))
-TRUTH = COMPARED | {"&&", "||", "!"}
 ANY_LANE = frozenset(("__any_sync()", "__any()"))
 BY_CASES = frozenset("* / % << >> & | ^".split())
 COMMUTATIVE = frozenset("* & | ^".split())
@@ -18,5 +17,4 @@ COMPARISONS: dict[str, Callable[[Expression, Expression], Formula]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-ARITHMETIC = frozenset("+ - * / % & | ^ << >> min max neg ~".split())
-FOLLOWED = ARITHMETIC | TRUTH | {"?:"}
+ARITHMETIC = OPERATORS - TRUTHS - {"?:"}

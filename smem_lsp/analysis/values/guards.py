@@ -16,13 +16,12 @@ from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Branch, Jump, Kernel, Loop, Seq
 from smem_lsp.ir.values import Reading
 from smem_lsp.source import checkpoint
+from smem_lsp.source.integers import MIRRORED, NEGATED
 from smem_lsp.source.record import dataclass
 
 Guards = tuple[tuple[Term, bool], ...]
 """Conditions, each with the value that it has."""
 
-_NOT = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 _SIGNED = (Reading.INT, Reading.LONG)
 
 
@@ -92,14 +91,14 @@ def _implied(condition: Term, value: bool, bounds: Bounds) -> Iterator[tuple[Ter
     elif name == ("&&" if value else "||"):
         for each in args:
             yield from _implied(each, value, bounds)
-    elif name in _NOT:
+    elif name in NEGATED:
         a, b = (bounds.interval(each) for each in args)
         if condition.reading not in _SIGNED and min(a[0], b[0]) < 0:
             return  # an unsigned type may read a negative number as a large one
-        name = name if value else _NOT[name]
-        if name in _TURNED:
+        name = name if value else NEGATED[name]
+        if name != "!=":
             yield args[0], _beside(name, b)
-            yield args[1], _beside(_TURNED[name], a)
+            yield args[1], _beside(MIRRORED[name], a)
     elif not value:
         yield condition, (0, 0)
 

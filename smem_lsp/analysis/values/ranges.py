@@ -14,6 +14,7 @@ from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Op, Opaque, Sy
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
 from smem_lsp.ir.values import Reading
 from smem_lsp.source.budget import pause, uncounted
+from smem_lsp.source.integers import MIRRORED, NEGATED
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_BLOCK, MAX_GRID
 
@@ -21,14 +22,6 @@ INFINITE = 1 << 64  # at or beyond it: unbounded
 Interval = tuple[int, int]
 
 ANY: Interval = (-INFINITE, INFINITE)
-_ENDS = {
-    "<": ">=",
-    ">=": "<",
-    ">": "<=",
-    "<=": ">",
-    "==": "!=",
-    "!=": "==",
-}  # comparison -> where it does not hold
 _MOST_ASSUMED = 3  # variables of loops whose bounds are guessed at once
 _MOST_ATTEMPTS = 6  # to find bounds that a loop keeps
 
@@ -123,10 +116,10 @@ class Bounds:
 
     def _arm(self, arm: Term, condition: Term, holds: bool) -> Interval:
         """Bounds of a value that is taken where a condition holds, or does not: ``i + 1 == 3 ? 0 : i + 1``."""
-        if not (arm.carried and isinstance(condition, Op) and condition.operator in _ENDS):
+        if not (arm.carried and isinstance(condition, Op) and condition.operator in NEGATED):
             return self.interval(arm)
         asked, other = condition.args
-        name = condition.operator if holds else _ENDS[condition.operator]
+        name = condition.operator if holds else NEGATED[condition.operator]
         low, high = self.interval(asked)
         least, most = self.interval(other)
         if condition.reading.mask is not None and min(low, least) < 0:
@@ -248,7 +241,7 @@ class Bounds:
             low, high = self._tested(a, atom, low, high)
             return self._tested(b, atom, low, high)
         if b is atom:
-            a, b, name = b, a, {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(name, "")
+            a, b, name = b, a, MIRRORED.get(name, "")
         if a is not atom:
             return low, high
         other = self.interval(b)

@@ -18,6 +18,7 @@ from smem_lsp.analysis.values.bit_functions import BIT_FUNCTIONS, REVERSED
 from smem_lsp.ir.extents import FREE, THREAD, WIDE, Extent, bits_of, leaves, of_operation, of_symbol
 from smem_lsp.ir.values import Reading, computed, operator_of
 from smem_lsp.source import checkpoint
+from smem_lsp.source.integers import OPERATORS, TRUTHS, UNARY
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 
@@ -113,15 +114,11 @@ Carrier = LoopVar | Opaque
 
 _WORD = 0xFFFFFFFF  # what an unsigned number of 32 bits is at most
 _FALLING = ("-", "neg", "~")
-_ARITHMETIC = BIT_FUNCTIONS.keys() | frozenset(
-    "+ - * / % & | ^ << >> < <= > >= == != && || neg ! ~ ?: min max".split()
-)
+_ARITHMETIC = BIT_FUNCTIONS.keys() | OPERATORS
 WHOLE_POINTS = frozenset(("float()", "rounded()", "int()"))
 POINTS = WHOLE_POINTS | {"float/()"}
 """Functions from and to numbers with a point; the whole ones keep integers, the rounding one those of 24 bits."""
-_FOLDED = _ARITHMETIC - BIT_FUNCTIONS.keys()
 _NATURAL = frozenset("+ * / % & | ^ << >> min max".split())  # not negative if no operand is
-_TRUTH = frozenset("< <= > >= == != && || !".split())
 _OF_EQUALS = {"-": 0, "^": 0, "==": 1, "!=": 0, "<": 0, ">": 0, "<=": 1, ">=": 1}  # of two equal integers
 _BUILTIN = ("blockIdx.", "blockDim.", "gridDim.")
 SHUFFLES = frozenset(f"__shfl{which}_sync()" for which in ("", "_up", "_down", "_xor"))
@@ -299,7 +296,7 @@ class Table:
                 return THREAD
             if isinstance(term, Sym):
                 return of_symbol(term.name)
-            if not isinstance(term, Op) or term.operator not in _FOLDED:
+            if not isinstance(term, Op) or term.operator not in OPERATORS:
                 return FREE
             found = self._extents[term] = of_operation(term.operator, tuple(map(self.extent, term.args)))
         return found
@@ -327,7 +324,7 @@ class Table:
         if found is None:
             if isinstance(term, Sym) and not term.name.startswith(_BUILTIN):
                 return WIDE
-            if not isinstance(term, Op) or term.operator not in _FOLDED:
+            if not isinstance(term, Op) or term.operator not in OPERATORS:
                 return self.extent(term)
             found = self._widths[term] = of_operation(term.operator, tuple(map(self._widest, term.args)))
         return found
@@ -400,7 +397,7 @@ class Table:
             return self.opaque("lost", args)
         if operator not in _NATURAL:
             natural = (
-                operator in _TRUTH
+                operator in TRUTHS
                 or operator in BIT_FUNCTIONS
                 or (operator == "?:" and args[1].natural and args[2].natural)
             )
@@ -457,11 +454,8 @@ class Table:
     def _fold_one(self, operator: str, operand: Term) -> Term | None:
         if not isinstance(operand, Const):
             return None
-        n = operand.n
-        if operator in BIT_FUNCTIONS:
-            return self.const(BIT_FUNCTIONS[operator](n))
-        folded = {"neg": -n, "!": int(not n), "~": ~n}.get(operator)
-        return None if folded is None else self.const(folded)
+        computes = UNARY.get(operator) or BIT_FUNCTIONS.get(operator)
+        return None if computes is None else self.const(computes(operand.n))
 
     def _fold_division(self, operator: str, a: Term, b: Term) -> Term | None:
         """``n / d * d + n % d`` is ``n``, and ``n - n / d * d`` is ``n % d``, whatever ``d`` is but 0."""
@@ -492,7 +486,7 @@ class Table:
         return None
 
     def _fold_constants(self, operator: str, a: int, b: int, reading: Reading) -> Term | None:
-        folded = computed(operator_of(operator), a, b, reading) if operator in _FOLDED else None
+        folded = computed(operator_of(operator), a, b, reading) if operator in OPERATORS else None
         return None if folded is None else self.const(folded)
 
     def _fold_right(self, operator: str, a: Term, b: Const) -> Term | None:
@@ -585,7 +579,7 @@ def is_truth(term: Term) -> bool:
         return term.n in (0, 1)
     if not isinstance(term, Op):
         return False
-    return all(map(is_truth, term.args[1:])) if term.operator == "?:" else term.operator in _TRUTH
+    return all(map(is_truth, term.args[1:])) if term.operator == "?:" else term.operator in TRUTHS
 
 
 def whole(term: Term) -> bool:

@@ -40,8 +40,6 @@ def number(value: Value, known: Mapping[int, Number]) -> Number | None:
 def _exact(value: Op, given: list[int]) -> Number | None:
     if value.operator is Operator.CAST:  # 0 and 1 are numbers of every type
         return (given[0], 0) if given[0] in (0, 1) else None
-    if value.operator in (Operator.AND, Operator.OR):
-        return int(all(given) if value.operator is Operator.AND else any(given)), 0
     made = operation(value.operator, *map(Const, given), reading=value.reading)
     return (made.n, 0) if isinstance(made, Const) else None
 

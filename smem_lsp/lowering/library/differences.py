@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from smem_lsp.ir.values import (
-    READS,
     Const,
     Op,
     Operator,
@@ -27,6 +26,7 @@ from smem_lsp.ir.values import (
     variables_of,
 )
 from smem_lsp.source import checkpoint
+from smem_lsp.source.integers import OPERATORS
 from smem_lsp.source.record import dataclass
 
 Zone = frozenset[tuple[int, int, int]]
@@ -35,7 +35,7 @@ _Bounds = dict[tuple[int, int], int]
 
 ZERO = -1
 _MOST = 64  # the largest constant that is told apart
-_ARITHMETIC = READS | set(map(Operator, ("+", "-", "*", "&", "|", "^", "<<", "&&", "||", "!", "~", "neg")))
+_COMPUTED = OPERATORS - {"?:"}
 _ORDERS = frozenset(map(Operator, ("<", "<=", ">", ">=")))
 _COMPARES = _ORDERS | {Operator.EQUAL, Operator.NOT_EQUAL, Operator.MIN, Operator.MAX}
 _CHOOSES = (Operator.MIN, Operator.MAX, Operator.CONDITIONAL)
@@ -46,7 +46,7 @@ _SIGNED = (Reading.INT, Reading.LONG)
 def lasts(value: Value) -> bool:
     """Is it the same until a variable in it is assigned?"""
     if isinstance(value, Op):
-        return value.operator in _ARITHMETIC and all(map(lasts, value.args))
+        return value.operator.spelling in _COMPUTED and all(map(lasts, value.args))
     return isinstance(value, Const | Thread | Sym | Var)
 
 
