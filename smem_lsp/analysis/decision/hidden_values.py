@@ -18,7 +18,6 @@ from smem_lsp.analysis.decision.loaded_values import inputs_of
 from smem_lsp.analysis.decision.ranks import handed_out, is_count, rank_of
 from smem_lsp.analysis.decision.rereads import Arm, Earlier
 from smem_lsp.analysis.decision.unknowns import BEFORE, WITH_FIRST, Origin, Unknowns
-from smem_lsp.analysis.values.ranges import INFINITE
 from smem_lsp.analysis.values.terms import (
     POINTS,
     Level,
@@ -33,6 +32,7 @@ from smem_lsp.source import checkpoint, record
 from smem_lsp.source.integers import OPERATORS
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
+from smem_lsp.terms.intervals import INFINITE
 
 Made = TypeVar("Made")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 
-from smem_lsp.analysis.values.ranges import INFINITE, Bounds, Interval
+from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import Op, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Branch, Jump, Kernel, Loop, Seq
@@ -18,6 +18,7 @@ from smem_lsp.ir.values import Reading
 from smem_lsp.source import checkpoint
 from smem_lsp.source.integers import MIRRORED, NEGATED
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.intervals import Interval, narrowed
 
 Guards = tuple[tuple[Term, bool], ...]
 """Conditions, each with the value that it has."""
@@ -96,17 +97,7 @@ def _implied(condition: Term, value: bool, bounds: Bounds) -> Iterator[tuple[Ter
         if condition.reading not in _SIGNED and min(a[0], b[0]) < 0:
             return  # an unsigned type may read a negative number as a large one
         name = name if value else NEGATED[name]
-        if name != "!=":
-            yield args[0], _beside(name, b)
-            yield args[1], _beside(MIRRORED[name], a)
+        yield args[0], narrowed(a, name, b)
+        yield args[1], narrowed(b, MIRRORED[name], a)
     elif not value:
         yield condition, (0, 0)
-
-
-def _beside(name: str, other: Interval) -> Interval:
-    """Of what stands in front of a comparison with something in ``other``."""
-    if name == "==":
-        return other
-    if name in ("<", "<="):
-        return -INFINITE, other[1] - (name == "<")
-    return other[0] + (name == ">"), INFINITE
