@@ -115,19 +115,11 @@ def divided(term: HostTerm, by: HostTerm) -> HostTerm | None:
 def apply(operator: str, left: HostTerm, right: HostTerm) -> HostTerm | None:
     """``left operator right`` in C's integers, ``min`` or ``max``; None if it has no value that is known to exist."""
     a, b = left.number, right.number
-    match operator:
-        case "+":
-            return plus(left, right)
-        case "-":
-            return plus(left, right, times=-1)
-        case "*":
-            return multiplied(left, right)
-        case "min" | "max" if left == right:
-            return left
-        case "<<" if b is not None and 0 <= b < 64:
-            return multiplied(left, constant(1 << b))
-        case "/" if b == 1:
-            return left
+    found = polynomial.of_operation(operator, (dict(left.products), dict(right.products)), (), _joined)
+    if found is not None or operator == "*":
+        return _made(found)
+    if (operator in ("min", "max") and left == right) or (operator == "/" and b == 1):
+        return left
     if a is not None and b is not None:
         return _folded(operator, a, b)
     if operator in ("/", "%") and b == 0:

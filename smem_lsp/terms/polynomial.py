@@ -8,8 +8,10 @@ multiplies says how two of them are joined.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeVar
+
+from smem_lsp.source.integers import MOST_SHIFTED
 
 P = TypeVar("P", bound=Hashable)  # a product
 Q = TypeVar("Q", bound=Hashable)
@@ -49,6 +51,27 @@ def multiplied(
                 return None
             total[product] = total.get(product, 0) + m * n
     return {product: n for product, n in total.items() if n}
+
+
+def number(one: Mapping[P, int], unit: P) -> int | None:
+    """Its value, if it is a number. ``unit``: the product that is 1."""
+    return one.get(unit, 0) if one.keys() <= {unit} else None
+
+
+def of_operation(
+    name: str, args: Sequence[Mapping[P, int]], unit: P, joined: Callable[[P, P], P | None]
+) -> dict[P, int] | None:
+    """What an operator makes of polynomials, where that is one again: a sum, a difference, a product, a negation, a
+    shift to the left by a number. None: it is none, or too long."""
+    if len(args) != 2:
+        return scaled(args[0], -1) if name == "neg" else None
+    one, other = args
+    if name in ("+", "-"):
+        return added(one, other, 1 if name == "+" else -1)
+    if name == "*":
+        return multiplied(one, other, joined)
+    by = number(other, unit) if name == "<<" else None
+    return None if by is None or not 0 <= by <= MOST_SHIFTED else scaled(one, 1 << by)
 
 
 def mapped(one: Mapping[P, int], image: Callable[[P], Mapping[Q, int]]) -> dict[Q, int]:

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from smem_lsp.source.integers import applied
 from smem_lsp.terms.polynomial import (
     MOST_PRODUCTS,
     added,
@@ -16,11 +17,13 @@ from smem_lsp.terms.polynomial import (
     mapped,
     multiplied,
     names_joined,
+    of_operation,
     ratio,
     scaled,
     split,
     substituted,
 )
+from smem_lsp.terms.polynomial import number as value_of
 
 Polynomial = dict[tuple[str, ...], int]
 NAMES = "nmk"
@@ -160,3 +163,30 @@ def test_what_is_too_long_is_none(products: int, fits: bool) -> None:
 def test_a_product_that_is_none() -> None:
     assert multiplied({("n",): 1}, {("n",): 1}, lambda one, other: None) is None
     assert substituted({("n",): 1}, lambda name: None, (), names_joined) is None
+
+
+def test_operators_make_what_they_make_of_the_values() -> None:
+    found = dict.fromkeys(("+", "-", "*", "<<", "neg"), 0)
+    for random in rounds():
+        values = {name: random.randint(-9, 9) for name in NAMES}
+        for name in found:
+            args = [some(random)] if name == "neg" else [some(random), some(random, random.randint(0, 1))]
+            made = of_operation(name, args, (), names_joined)
+            numbers = [number(each, values) for each in args]
+            if made is not None:
+                found[name] += 1
+                known = -numbers[0] if name == "neg" else applied(name, *numbers)
+                assert number(made, values) == known
+    assert all(found.values())
+    for name in ("/", "%", ">>", "min", "?:"):
+        assert of_operation(name, [{("n",): 4}, {(): 2}], (), names_joined) is None
+    assert of_operation("<<", [{("n",): 1}, {("n",): 1}], (), names_joined) is None
+
+
+def test_a_number_is_a_polynomial() -> None:
+    assert [value_of(each, ()) for each in ({}, {(): 3}, {("n",): 1}, {("n",): 1, (): 3})] == [
+        0,
+        3,
+        None,
+        None,
+    ]

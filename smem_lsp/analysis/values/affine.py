@@ -14,7 +14,7 @@ from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import Const, Op, Opaque, Sym, Table, Term
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
-from smem_lsp.terms.polynomial import added, multiplied, names_joined, scaled, split
+from smem_lsp.terms.polynomial import added, multiplied, names_joined, number, of_operation, split
 
 # what is multiplied: symbols by name, in order, and at most one thing that is no symbol
 Monomial = tuple[tuple[str, ...], Term | None]
@@ -64,7 +64,7 @@ class Forms:
     def difference(self, a: Term, b: Term) -> int | None:
         """``a - b`` when it is a constant."""
         out = added(self.linear(a).coefficients, self.linear(b).coefficients, -1)
-        return out.get(_ONE, 0) if not out.keys() - {_ONE} else None
+        return number(out, _ONE)
 
     def canonical(self, term: Term) -> Term:
         """The term of the normal form: one for all terms that are equal by form."""
@@ -125,21 +125,15 @@ class Forms:
         if not isinstance(term, Op):
             return {((), term): 1}
         name = term.operator
-        if name == "neg":
-            return scaled(self.linear(term.args[0]).coefficients, -1)
-        if len(term.args) == 2:
-            a, b = term.args
-            if name in ("+", "-"):
-                times = 1 if name == "+" else -1
-                return self._rejoined(added(self.linear(a).coefficients, self.linear(b).coefficients, times))
-            if name == "*":
-                product = multiplied(self.linear(a).coefficients, self.linear(b).coefficients, _joined)
-                return self._rebuilt(term) if product is None else product
-            if isinstance(b, Const):
-                found = self._by_constant(name, a, b.n)
-                if found is not None:
-                    return found
-        return self._rebuilt(term)
+        found: _Polynomial | None = None
+        if name in ("+", "-", "*", "neg", "<<"):
+            args = [self.linear(each).coefficients for each in term.args]
+            found = of_operation(name, args, _ONE, _joined)
+        elif len(term.args) == 2 and isinstance(term.args[1], Const):
+            found = self._by_constant(name, term.args[0], term.args[1].n)
+        if found is None:
+            return self._rebuilt(term)
+        return self._rejoined(found) if name in ("+", "-") else found
 
     def _rebuilt(self, term: Op) -> _Polynomial:
         """The same operation on normal forms."""
@@ -149,8 +143,6 @@ class Forms:
         return {((), term): 1} if isinstance(made, Opaque) else self._sum(made)
 
     def _by_constant(self, name: str, a: Term, n: int) -> _Polynomial | None:
-        if name == "<<" and 0 <= n < 32:
-            return scaled(self.linear(a).coefficients, 1 << n)
         if name == "^" and n == 1 and self.bounds.interval(a) in ((0, 1), (0, 0), (1, 1)):
             return added({_ONE: 1}, self.linear(a).coefficients, -1)
         if name in (">>", "&"):

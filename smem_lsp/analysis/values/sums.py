@@ -12,7 +12,7 @@ from math import prod
 from smem_lsp.ir.nodes import Dims, LaunchSite
 from smem_lsp.ir.values import OF_ADDRESS, Const, Op, Operator, Sym, Value, Var
 from smem_lsp.source import checkpoint
-from smem_lsp.terms.polynomial import added, is_nonnegative, multiplied, names_joined, scaled
+from smem_lsp.terms.polynomial import added, is_nonnegative, names_joined, number, of_operation, scaled
 
 Sum = Mapping[tuple[str, ...], int]
 """A polynomial over symbols, which are sorted in each product."""
@@ -180,17 +180,12 @@ def _operation(value: Op, args: list[Sum]) -> Sum | None:
     name = value.operator
     if name is Operator.CAST:
         return args[0]
-    if name is Operator.NEGATE:
-        return scaled(args[0], -1)
-    if len(args) == 2 and name in (Operator.ADD, Operator.SUBTRACT):
-        return added(args[0], args[1], 1 if name is Operator.ADD else -1)
-    if len(args) == 2 and name is Operator.MULTIPLY:
-        return multiplied(args[0], args[1], names_joined)
-    if name is Operator.SHIFT_LEFT and set(args[1]) <= {()} and 0 <= args[1].get((), 0) < 32:
-        return scaled(args[0], 1 << args[1].get((), 0))
+    found = of_operation(name.spelling, args, (), names_joined)
+    if found is not None or name is Operator.MULTIPLY:
+        return found
     if name is Operator.BIT_AND and args[1] == {(): _WORD}:
         return args[0]  # what an unsigned number of 32 bits is
-    numbers = all(set(each) <= {()} for each in args)
+    numbers = all(number(each, ()) is not None for each in args)
     if numbers or not value.spelling or len(args) > 2 or value.name.startswith(OF_ADDRESS):
         return None
     texts = [f"({spelled(each)})" if len(each) > 1 else spelled(each) for each in args]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from smem_lsp.analysis.values.terms import Const, Op, Sym, Term, Thread
-from smem_lsp.terms.polynomial import added, multiplied, names_joined
+from smem_lsp.terms.polynomial import names_joined, of_operation
 
 _DEEPEST = 6  # operations inside each other
 
@@ -43,9 +43,8 @@ def _polynomial(term: Term, axes: str, depth: int) -> _Polynomial | None:
         return {(f"threadIdx.{term.axis}",): 1} if term.axis in axes else {}
     if isinstance(term, Sym) and term.name.startswith("blockDim."):
         return {(term.name,): 1} if term.name[-1] in axes else {(): 1}
-    if not isinstance(term, Op) or term.operator not in ("+", "*") or len(term.args) != 2 or not depth:
+    if not isinstance(term, Op) or not depth:
         return None
-    one, other = (_polynomial(each, axes, depth - 1) for each in term.args)
-    if one is None or other is None:
-        return None
-    return added(one, other) if term.operator == "+" else multiplied(one, other, names_joined)
+    args = [_polynomial(each, axes, depth - 1) for each in term.args]
+    known = [each for each in args if each is not None]
+    return of_operation(term.operator, known, (), names_joined) if len(known) == len(args) else None
