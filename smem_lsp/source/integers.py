@@ -62,6 +62,14 @@ MIRRORED: Mapping[str, str] = MappingProxyType(
 )
 """The comparison of the same two numbers in the other order."""
 
+NEUTRAL: Mapping[str, int] = MappingProxyType(
+    {"+": 0, "-": 0, "|": 0, "^": 0, "<<": 0, ">>": 0, "*": 1, "/": 1}
+)
+"""The right operand that changes nothing; of an operator that commutes, the left one, too."""
+ABSORBING: Mapping[str, int] = MappingProxyType({"*": 0, "&": 0, "&&": 0})
+"""The operand, on either side, that the result is whatever the other one is."""
+COMMUTATIVE = frozenset("+ * & | ^ && || == != min max".split())
+
 COMPARISONS = NEGATED.keys()
 TRUTHS = COMPARISONS | {"&&", "||", "!"}
 """Operators whose result is 0 or 1."""

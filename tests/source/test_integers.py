@@ -11,11 +11,14 @@ import toolchain
 from store import compiled
 
 from smem_lsp.source.integers import (
+    ABSORBING,
     BINARY,
+    COMMUTATIVE,
     COMPARISONS,
     INFIX,
     MIRRORED,
     NEGATED,
+    NEUTRAL,
     NUMERIC,
     OPERATORS,
     TRUTHS,
@@ -71,3 +74,15 @@ def test_every_operator_has_its_place() -> None:
     assert NUMERIC | TRUTHS | UNARY.keys() | {"min", "max", "?:"} == OPERATORS
     for name, a, b in product(TRUTHS & BINARY.keys(), NUMBERS, NUMBERS):
         assert applied(name, a, b) in (0, 1)
+
+
+def test_operands_that_decide_or_change_nothing() -> None:
+    for name, n in product(BINARY, NUMBERS):
+        if name in NEUTRAL:
+            assert applied(name, n, NEUTRAL[name]) == n
+            assert name not in COMMUTATIVE or applied(name, NEUTRAL[name], n) == n
+        if name in ABSORBING:
+            assert applied(name, n, ABSORBING[name]) == ABSORBING[name] == applied(name, ABSORBING[name], n)
+    for name in BINARY:
+        turned = all(applied(name, a, b) == applied(name, b, a) for a, b in product(NUMBERS, NUMBERS))
+        assert turned == (name in COMMUTATIVE)

@@ -19,7 +19,6 @@ from smem_lsp.analysis.decision.operators import (
     ANY_LANE,
     ARITHMETIC,
     BY_CASES,
-    COMMUTATIVE,
     COMPARISONS,
 )
 from smem_lsp.analysis.decision.ranks import agree_in_warps
@@ -39,7 +38,7 @@ from smem_lsp.analysis.values.terms import (
 )
 from smem_lsp.ir.values import Reading
 from smem_lsp.source import checkpoint
-from smem_lsp.source.integers import TRUTHS
+from smem_lsp.source.integers import COMMUTATIVE, TRUTHS
 from smem_lsp.source.record import dataclass
 
 _TAKING_PARTS = frozenset((">>", "/", "%", "&"))

@@ -6,11 +6,10 @@ import operator
 from collections.abc import Callable
 
 from smem_lsp.analysis.decision.formulas import Expression, Formula
-from smem_lsp.source.integers import OPERATORS, TRUTHS
+from smem_lsp.source.integers import NUMERIC, OPERATORS, TRUTHS
 
 ANY_LANE = frozenset(("__any_sync()", "__any()"))
-BY_CASES = frozenset("* / % << >> & | ^".split())
-COMMUTATIVE = frozenset("* & | ^".split())
+BY_CASES = NUMERIC - {"+", "-"}
 COMPARISONS: dict[str, Callable[[Expression, Expression], Formula]] = {
     "<": operator.lt,
     "<=": operator.le,

@@ -18,7 +18,7 @@ from smem_lsp.analysis.values.bit_functions import BIT_FUNCTIONS, REVERSED
 from smem_lsp.ir.extents import FREE, THREAD, WIDE, Extent, bits_of, leaves, of_operation, of_symbol
 from smem_lsp.ir.values import Reading, computed, operator_of
 from smem_lsp.source import checkpoint
-from smem_lsp.source.integers import OPERATORS, TRUTHS, UNARY
+from smem_lsp.source.integers import ABSORBING, NEUTRAL, OPERATORS, TRUTHS, UNARY
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 
@@ -491,20 +491,14 @@ class Table:
 
     def _fold_right(self, operator: str, a: Term, b: Const) -> Term | None:
         n = b.n
-        if n == 0:
-            if operator in ("+", "-", "<<", ">>", "|", "^"):
-                return a
-            if operator in ("*", "&"):
-                return b
-            if operator == "&&":
-                return b
-            if operator in ("!=", "==") and isinstance(a, Op) and is_truth(a):
-                return a if operator == "!=" else self.op("!", a)
-        elif n == 1:
-            if operator in ("*", "/"):
-                return a
-            if operator == "%" and a.known:
-                return self.const(0)
+        if NEUTRAL.get(operator) == n:
+            return a
+        if ABSORBING.get(operator) == n:
+            return b
+        if n == 0 and operator in ("!=", "==") and isinstance(a, Op) and is_truth(a):
+            return a if operator == "!=" else self.op("!", a)
+        if n == 1 and operator == "%" and a.known:
+            return self.const(0)
         if operator == "||" and n:
             return self.const(1)
         if operator == "&" and n == _WORD and self._keeps(a):
@@ -523,11 +517,9 @@ class Table:
         return None
 
     def _fold_left(self, operator: str, a: Const, b: Term) -> Term | None:
-        if operator == "+":
-            return self.op("+", b, a)
-        if operator == "*":
-            return self.op("*", b, a)
-        if operator == "&&" and not a.n:
+        if operator in ("+", "*"):
+            return self.op(operator, b, a)
+        if ABSORBING.get(operator) == a.n:
             return a
         if operator == "||" and a.n:
             return self.const(1)
