@@ -7,7 +7,6 @@ pass, where they provably stay in that.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -31,7 +30,7 @@ from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Access, Branch, Kernel, Loop, walk
 from smem_lsp.ir.values import Op, Operator
 from smem_lsp.source import checkpoint, record
-from smem_lsp.terms.polynomial import added, is_nonnegative
+from smem_lsp.terms.polynomial import added, evaluated, is_nonnegative
 
 _EFFORT = 3_000_000  # of the solver, for all accesses of one kernel
 _SAMPLE = 4096  # what a symbol stands for where places for barriers are looked for
@@ -239,10 +238,7 @@ def _curve(partition: TermPartition, flow: DataFlow, sizes: _Sizes) -> tuple[Can
 
 
 def _sampled(total: Sum) -> int:
-    return sum(
-        n * math.prod(_OF_BLOCK if symbol.startswith("blockDim.") else _SAMPLE for symbol in product)
-        for product, n in total.items()
-    )
+    return evaluated(total, lambda symbol: _OF_BLOCK if symbol.startswith("blockDim.") else _SAMPLE)
 
 
 def _columns(

@@ -9,6 +9,7 @@ multiplies says how two of them are joined.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from math import prod
 from typing import TypeVar
 
 from smem_lsp.source.integers import MOST_SHIFTED
@@ -72,6 +73,11 @@ def of_operation(
         return multiplied(one, other, joined)
     by = number(other, unit) if name == "<<" else None
     return None if by is None or not 0 <= by <= MOST_SHIFTED else scaled(one, 1 << by)
+
+
+def evaluated(one: Mapping[tuple[A, ...], int], value: Callable[[A], int]) -> int:
+    """Its value where atoms have these."""
+    return sum(n * prod(map(value, product)) for product, n in one.items())
 
 
 def mapped(one: Mapping[P, int], image: Callable[[P], Mapping[Q, int]]) -> dict[Q, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 from random import Random
 
 import pytest
@@ -13,6 +12,7 @@ from smem_lsp.terms.polynomial import (
     MOST_PRODUCTS,
     added,
     divided,
+    evaluated,
     is_nonnegative,
     mapped,
     multiplied,
@@ -47,7 +47,7 @@ def times(one: Polynomial, other: Polynomial) -> Polynomial:
 
 
 def number(one: Polynomial, values: dict[str, int]) -> int:
-    return sum(n * prod(values[name] for name in product) for product, n in one.items())
+    return evaluated(one, values.__getitem__)
 
 
 def rounds() -> list[Random]:
@@ -190,3 +190,7 @@ def test_a_number_is_a_polynomial() -> None:
         None,
         None,
     ]
+
+
+def test_what_a_polynomial_is_for_some_numbers() -> None:
+    assert evaluated({("k", "n"): 2, ("n",): -1, (): 5}, {"k": 3, "n": 7}.__getitem__) == 2 * 3 * 7 - 7 + 5

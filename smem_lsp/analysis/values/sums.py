@@ -7,12 +7,19 @@ as ``(n + 31) / 32``, by its text. All are taken as sizes: not negative, and sma
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from math import prod
 
 from smem_lsp.ir.nodes import Dims, LaunchSite
 from smem_lsp.ir.values import OF_ADDRESS, Const, Op, Operator, Sym, Value, Var
 from smem_lsp.source import checkpoint
-from smem_lsp.terms.polynomial import added, is_nonnegative, names_joined, number, of_operation, scaled
+from smem_lsp.terms.polynomial import (
+    added,
+    evaluated,
+    is_nonnegative,
+    names_joined,
+    number,
+    of_operation,
+    scaled,
+)
 
 Sum = Mapping[tuple[str, ...], int]
 """A polynomial over symbols, which are sorted in each product."""
@@ -152,7 +159,7 @@ def number_of(total: Sum, known: Mapping[str, int]) -> int | None:
     """Its value; None: that of a symbol is not known."""
     if any(symbol not in known for product in total for symbol in product):
         return None
-    return sum(n * prod(known[symbol] for symbol in product) for product, n in total.items())
+    return evaluated(total, known.__getitem__)
 
 
 def spelled(total: Sum) -> str:

@@ -288,17 +288,22 @@ class Table:
 
     def extent(self, term: Term) -> Extent:
         """How large its number gets, what is free being small."""
-        found = self._extents.get(term)
+        return self._extent(term, FREE, self._extents)
+
+    def _extent(self, term: Term, parameter: Extent, known: dict[Term, Extent]) -> Extent:
+        """``parameter``: how large those get; ``known``: what was found with that."""
+        found = known.get(term)
         if found is None:
             if isinstance(term, Const):
                 return Extent(term.n, term.n)
             if isinstance(term, Thread):
                 return THREAD
             if isinstance(term, Sym):
-                return of_symbol(term.name)
+                return of_symbol(term.name) if term.name.startswith(_BUILTIN) else parameter
             if not isinstance(term, Op) or term.operator not in OPERATORS:
                 return FREE
-            found = self._extents[term] = of_operation(term.operator, tuple(map(self.extent, term.args)))
+            args = tuple([self._extent(each, parameter, known) for each in term.args])
+            found = known[term] = of_operation(term.operator, args)
         return found
 
     def fitted(self, term: Term, reading: Reading) -> Term:
@@ -315,19 +320,9 @@ class Table:
     def _note_unwrapped(self, args: tuple[Term, ...], reading: Reading) -> None:
         """An operator reads unsigned numbers that would wrap if a parameter were large: they are taken not to."""
         for each in args:
-            if isinstance(each, Op) and each not in self.unwrapped and leaves(self._widest(each), reading):
-                self.unwrapped[each] = None
-
-    def _widest(self, term: Term) -> Extent:
-        """How large its number gets if parameters are as large as they may be."""
-        found = self._widths.get(term)
-        if found is None:
-            if isinstance(term, Sym) and not term.name.startswith(_BUILTIN):
-                return WIDE
-            if not isinstance(term, Op) or term.operator not in OPERATORS:
-                return self.extent(term)
-            found = self._widths[term] = of_operation(term.operator, tuple(map(self._widest, term.args)))
-        return found
+            if isinstance(each, Op) and each not in self.unwrapped:
+                if leaves(self._extent(each, WIDE, self._widths), reading):
+                    self.unwrapped[each] = None
 
     def _op_reading(self, operator: str, args: tuple[Term, ...], reading: Reading) -> Term:
         key = operator, args, reading
