@@ -11,7 +11,7 @@ from smem_lsp.allocation.plan import Plan
 from smem_lsp.allocation.validate import validate
 from smem_lsp.analysis.banks.rows import in_rows
 from smem_lsp.analysis.storage.dynamic_ranges import Partition, partition_of
-from smem_lsp.analysis.values.sums import added, sum_of
+from smem_lsp.analysis.values.sums import sum_of
 from smem_lsp.engine.measured import Measured, broken_promise, is_covered, lost
 from smem_lsp.engine.report import Report
 from smem_lsp.facts.partition import PartitionLayouts
@@ -29,6 +29,7 @@ from smem_lsp.rules.model import (
     Unmerge,
 )
 from smem_lsp.source import apply_edits
+from smem_lsp.terms.polynomial import added
 
 _CORRECTNESS = ("SMEM1", "SMEM2")  # other findings may follow from what was improved: the next step of a plan
 

@@ -7,7 +7,6 @@ pass, where they provably stay in that.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -22,17 +21,7 @@ from smem_lsp.analysis.storage.ranges_in_terms import TermPartition, TermRange
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.values.block_shape import dims_of
 from smem_lsp.analysis.values.pointer_ranges import assignments
-from smem_lsp.analysis.values.sums import (
-    Sum,
-    added,
-    is_size,
-    larger,
-    passed_by,
-    spelled,
-    subtracts,
-    sum_of,
-    symbols_of,
-)
+from smem_lsp.analysis.values.sums import Sum, larger, passed_by, spelled, subtracts, sum_of, symbols_of
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.facts.data_flow import DataFlow
 from smem_lsp.facts.layouts import Candidate, curve_of
@@ -41,6 +30,7 @@ from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Access, Branch, Kernel, Loop, walk
 from smem_lsp.ir.values import Op, Operator
 from smem_lsp.source import checkpoint, record
+from smem_lsp.terms.polynomial import added, evaluated, is_nonnegative
 
 _EFFORT = 3_000_000  # of the solver, for all accesses of one kernel
 _SAMPLE = 4096  # what a symbol stands for where places for barriers are looked for
@@ -145,7 +135,7 @@ def plans_in_terms(partition: TermPartition, flow: DataFlow) -> tuple[TermPlan, 
         plan = None if found is None else _plan(partition, sizes, found, candidate)
         least = plans[-1].saved if plans else {}
         gained = {} if plan is None else added(plan.saved, least, -1)
-        if plan is None or not gained or not is_size(gained) or not _aligned(plan, through, flow):
+        if plan is None or not gained or not is_nonnegative(gained) or not _aligned(plan, through, flow):
             continue
         alone = plan.columns[-1] == (last.index,)
         if alone not in doubts:
@@ -181,8 +171,8 @@ def _last_size(
     known: list[Sum] = []
     for each in choices:
         checkpoint()
-        smaller = (at for at, other in enumerate(known) if is_size(added(other, each, -1)))
-        if is_size(each) and each and each not in known:
+        smaller = (at for at, other in enumerate(known) if is_nonnegative(added(other, each, -1)))
+        if is_nonnegative(each) and each and each not in known:
             known.insert(next(smaller, len(known)), each)
     for each in known:
         end = added(last.begin, each)
@@ -205,7 +195,7 @@ def _guarded(kernel: Kernel, width: int) -> Iterator[Sum]:
             total = sum_of(side, assigned)
             if total and node.condition.operator in (Operator.LESS_EQUAL, Operator.GREATER_EQUAL):
                 total = added(total, {(): 1})
-            if total and is_size(total) and total not in found and len(found) < _MOST_GUARDS:
+            if total and is_nonnegative(total) and total not in found and len(found) < _MOST_GUARDS:
                 found.append(total)
     for total in found:
         yield {product: n * width for product, n in total.items()}
@@ -248,10 +238,7 @@ def _curve(partition: TermPartition, flow: DataFlow, sizes: _Sizes) -> tuple[Can
 
 
 def _sampled(total: Sum) -> int:
-    return sum(
-        n * math.prod(_OF_BLOCK if symbol.startswith("blockDim.") else _SAMPLE for symbol in product)
-        for product, n in total.items()
-    )
+    return evaluated(total, lambda symbol: _OF_BLOCK if symbol.startswith("blockDim.") else _SAMPLE)
 
 
 def _columns(
@@ -294,7 +281,7 @@ def _plan(
     for column in columns:
         for each in column:
             begins[each.index] = at
-            if not is_size(added(each.begin, at, -1)):
+            if not is_nonnegative(added(each.begin, at, -1)):
                 return None
         at = added(at, _largest(column, sizes) or {})
     own = tuple(tuple(each.index for each in column) for column in columns)

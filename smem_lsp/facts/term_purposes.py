@@ -14,12 +14,13 @@ from smem_lsp.analysis.decision.verdict import asker_of
 from smem_lsp.analysis.storage.ranges_in_terms import TermPartition, TermRange
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.values.block_shape import dims_of
-from smem_lsp.analysis.values.sums import Sum, added, is_size, sum_of, total_of
+from smem_lsp.analysis.values.sums import Sum, sum_of, total_of
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.facts.data_flow import DataFlow
 from smem_lsp.facts.refills import of_parts
 from smem_lsp.ir.nodes import Access, Kernel, walk
 from smem_lsp.source import checkpoint, record
+from smem_lsp.terms.polynomial import added, is_nonnegative
 
 _EFFORT = 1_000_000  # of the solver
 _Groups = dict[int, tuple[tuple[str, ...], ...]]  # by range
@@ -92,7 +93,7 @@ def _apart(partition: TermPartition, groups: _Groups, passed: Sum, flow: DataFlo
     moving: list[TermPurpose] = []
     for each in partition.ranges:
         rest = added(passed, each.begin, -1)
-        if not is_size(rest):
+        if not is_nonnegative(rest):
             return None
         for group in groups[each.index][1:]:
             own = [node for node in accesses if partition.through[node.point] in group]
@@ -111,7 +112,7 @@ def _passed(flow: DataFlow) -> Sum | None:
         None if each.dynamic is None else sum_of(each.dynamic.value, {}) for each in flow.kernel.launches
     ]
     alike = bool(found) and all(each == found[0] for each in found)
-    return found[0] if alike and found[0] and is_size(found[0]) else None
+    return found[0] if alike and found[0] and is_nonnegative(found[0]) else None
 
 
 def _pointers(partition: TermPartition) -> Mapping[int, list[str]]:

@@ -12,7 +12,7 @@ from smem_lsp.analysis.values.sums import Sum, spelled
 from smem_lsp.facts.term_plans import TermPlan
 from smem_lsp.facts.term_purposes import TermPurposes
 from smem_lsp.fixes.launches import arguments_of, asks_for_bytes, configuration, initializer_of, limits_of
-from smem_lsp.ir.host_terms import HostTerm, apply, constant, multiplied, named, plus, replaced
+from smem_lsp.ir.host_terms import HostTerm, apply, constant, named, plus, replaced, substituted
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.ir.values import Const, Op, Sym, Value
 from smem_lsp.source import Span, TextEdit, checkpoint
@@ -194,15 +194,7 @@ def _is_of_launch(launch: LaunchSite, given: Mapping[str, HostTerm], text: str, 
 
 def _on_the_host(total: Sum, given: Mapping[str, HostTerm], atoms: Mapping[str, Value]) -> HostTerm | None:
     """``total`` as the launch counts it."""
-    found: HostTerm | None = constant(0)
-    for product, n in total.items():
-        part: HostTerm | None = constant(n)
-        for symbol in product:
-            atom = atoms.get(symbol)
-            factor = given.get(symbol) if atom is None else _value(atom, given)
-            part = None if part is None or factor is None else multiplied(part, factor)
-        found = None if found is None or part is None else plus(found, part)
-    return found
+    return substituted(total, lambda name: _value(atoms.get(name) or Sym(name), given))
 
 
 def _value(value: Value, given: Mapping[str, HostTerm]) -> HostTerm | None:

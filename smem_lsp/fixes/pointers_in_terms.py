@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from smem_lsp.analysis.decision.inside import is_plain
-from smem_lsp.analysis.values.sums import Sum, is_size
+from smem_lsp.analysis.values.sums import Sum
 from smem_lsp.fixes.declarations import Refused, with_comments
 from smem_lsp.fixes.local_pointers import LocalPointer, address, carried, require_unconditional
 from smem_lsp.ir.nodes import Buffer, Kernel
 from smem_lsp.source import SourceText, TextEdit, checkpoint
 from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.terms.polynomial import is_nonnegative
 
 
 def function_of(kernel: Kernel, unit: TranslationUnit) -> Function:
@@ -53,7 +54,7 @@ def _count(base: Buffer, begin: Sum) -> str | None:
     size = base.element_bytes
     if not begin:
         return ""
-    if not size or not is_size(begin) or not is_plain(begin) or any(n % size for n in begin.values()):
+    if not size or not is_nonnegative(begin) or not is_plain(begin) or any(n % size for n in begin.values()):
         return None
     parts = []
     for product, n in sorted(begin.items(), key=lambda each: (not each[0], each[0])):

@@ -6,7 +6,7 @@ kernel has, too. Whoever offers the fix checks the edited text again: each point
 
 from __future__ import annotations
 
-from smem_lsp.analysis.values.sums import Sum, added, spelled
+from smem_lsp.analysis.values.sums import Sum, spelled
 from smem_lsp.facts.term_plans import TermPlan
 from smem_lsp.fixes.barriers import insert_barriers
 from smem_lsp.fixes.bytes_in_terms import fewer_bytes_in_terms
@@ -25,6 +25,7 @@ from smem_lsp.rules.model import MoveTermRanges
 from smem_lsp.source import TextEdit, listed, plural
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.terms.polynomial import added
 
 _UNSIGNED = frozenset(("unsigned", "size_t", "uint", "uint8_t", "uint16_t", "uint32_t", "uint64_t"))
 _BUILTIN = ("blockDim.", "blockIdx.", "gridDim.")

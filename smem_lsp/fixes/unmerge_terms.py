@@ -5,7 +5,7 @@ A pointer begins behind all that the launches pass now, and they pass more.
 
 from __future__ import annotations
 
-from smem_lsp.analysis.values.sums import added, spelled
+from smem_lsp.analysis.values.sums import spelled
 from smem_lsp.facts.term_purposes import TermPurposes
 from smem_lsp.fixes.bytes_in_terms import more_bytes_in_terms
 from smem_lsp.fixes.cure import CheckedKernel, conditional_words
@@ -15,6 +15,7 @@ from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.fixes.pointers_in_terms import function_of, moved_in_terms
 from smem_lsp.ir.nodes import AddressSpace
 from smem_lsp.source import listed
+from smem_lsp.terms.polynomial import added
 
 
 def unmerged_in_terms(at: CheckedKernel, purposes: TermPurposes) -> Fix:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from smem_lsp.ir.values import Const, Op, Reading, Sym, Thread, Value
+from smem_lsp.source.integers import MOST_SHIFTED, OPERATORS, TRUTHS, UNARY
+from smem_lsp.terms.intervals import ANY, of_one, of_two
 
 _MOST_PARTS = 1_000
-_MOST_SHIFTED = 63
 _LARGEST = 1 << 128  # beyond every type
 _SMALL = 1023  # what is free is at most that
 _SIZE = 1024  # threads of a block along one axis
@@ -36,8 +37,6 @@ _RANGES = {
     Reading.LONG: (-(1 << 63), (1 << 63) - 1),
     Reading.UNSIGNED_LONG: (-(1 << 64), (1 << 64) - 1),
 }
-_TRUTHS = frozenset("< <= > >= == != && || !".split())
-_BITS = frozenset("| ^".split())
 
 
 def of_value(value: Value) -> Extent:
@@ -53,7 +52,7 @@ def _of_value(value: Value, left: list[int]) -> Extent:
             return Extent(n, n)
         case Thread():
             return THREAD
-        case Op(operator=operator, args=args) if operator.spelling in _FOLLOWED and left[0] > 0:
+        case Op(operator=operator, args=args) if operator.spelling in OPERATORS and left[0] > 0:
             return of_operation(operator.spelling, tuple([_of_value(each, left) for each in args]))
         case Sym(name=name):
             return of_symbol(name)
@@ -67,15 +66,12 @@ def of_symbol(name: str) -> Extent:
 
 def of_operation(operator: str, args: tuple[Extent, ...]) -> Extent:
     """The extent of what an operator, as C spells it, makes of operands of these extents."""
-    if operator in _TRUTHS:
+    if operator in TRUTHS:
         return TRUTH
     if operator == "?:":
         return _either(args[1], args[2])
     if len(args) == 1:
-        (one,) = args
-        if operator == "neg":
-            return Extent(-one.high, -one.low, one.certain)
-        return Extent(-one.high - 1, -one.low - 1, one.certain) if operator == "~" else FREE
+        return Extent(*of_one(operator, args[0][:2]), args[0].certain) if operator in UNARY else FREE
     found = _of_two(operator, *args) if len(args) == 2 else FREE
     return Extent(max(found.low, -_LARGEST), min(found.high, _LARGEST), found.certain)
 
@@ -98,34 +94,14 @@ def _either(a: Extent, b: Extent) -> Extent:
 
 
 def _of_two(operator: str, a: Extent, b: Extent) -> Extent:
-    certain = a.certain and b.certain
-    match operator:
-        case "+":
-            return Extent(a.low + b.low, a.high + b.high, certain)
-        case "-":
-            return Extent(a.low - b.high, a.high - b.low, certain)
-        case "*":
-            ends = [x * y for x in a[:2] for y in b[:2]]
-            return Extent(min(ends), max(ends), certain)
-        case "min" | "max":
-            pick = min if operator == "min" else max
-            return Extent(pick(a.low, b.low), pick(a.high, b.high), certain)
-        case "&":
-            return _masked(a, b)
-        case "<<" if b.certain and b.low >= 0 and b.high <= _MOST_SHIFTED:
-            ends = [x << y for x in a[:2] for y in b[:2]]
-            return Extent(min(ends), max(ends), certain)
-    if a.low < 0 or b.low < 0:
+    if operator == "&":
+        return _masked(a, b)
+    if operator in ("/", "%") and b.low <= 0:
         return FREE
-    if operator in _BITS:
-        return Extent(0, (1 << max(a.high, b.high).bit_length()) - 1, certain)
-    if operator == "%" and b.low > 0:
-        return Extent(0, min(a.high, b.high - 1), certain)
-    if operator == "/" and b.low > 0:
-        return Extent(a.low // b.high, a.high // b.low, certain)
-    if operator == ">>" and b.certain:
-        return Extent(a.low >> min(b.high, _MOST_SHIFTED), a.high >> min(b.low, _MOST_SHIFTED), certain)
-    return FREE
+    if operator in ("<<", ">>") and not (b.certain and b.low >= 0 and b.high <= MOST_SHIFTED):
+        return FREE
+    found = of_two(operator, a[:2], b[:2])
+    return FREE if found == ANY else Extent(*found, a.certain and b.certain)
 
 
 def _masked(a: Extent, b: Extent) -> Extent:
@@ -135,6 +111,3 @@ def _masked(a: Extent, b: Extent) -> Extent:
         return FREE
     sure = [each.high for each in natural if each.certain]
     return Extent(0, min(sure) if sure else min(each.high for each in natural), bool(sure))
-
-
-_FOLLOWED = _TRUTHS | _BITS | frozenset("+ - * / % & << >> min max ?: neg ~".split())

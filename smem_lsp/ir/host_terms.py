@@ -6,12 +6,15 @@ multiplied out. Equal terms are equal numbers, as long as host arithmetic does n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import TypeVar
 
 from smem_lsp.ir.values import Const, Op, Operator, Value, operation, operator_of
 from smem_lsp.source import record
+from smem_lsp.source.integers import applied
+from smem_lsp.terms import polynomial
 
-MOST_PRODUCTS = 16  # of one term; a longer one is an unknown number
+A = TypeVar("A", bound=Hashable)
 
 
 @record
@@ -96,40 +99,27 @@ def named(name: str, version: int = 0) -> HostTerm:
 
 def plus(left: HostTerm, right: HostTerm, *, times: int = 1) -> HostTerm | None:
     """``left + times * right``; None if it is too long."""
-    counts = dict(left.products)
-    for product, count in right.products:
-        counts[product] = counts.get(product, 0) + times * count
-    return _made(counts)
+    return _made(polynomial.added(dict(left.products), dict(right.products), times))
 
 
 def multiplied(left: HostTerm, right: HostTerm) -> HostTerm | None:
     """``left * right``; None if it is too long."""
-    if len(left.products) * len(right.products) > MOST_PRODUCTS**2:
-        return None
-    counts: dict[Product, int] = {}
-    for product, count in left.products:
-        for other, times in right.products:
-            both = tuple(sorted((*product, *other), key=repr)) if product and other else product or other
-            counts[both] = counts.get(both, 0) + count * times
-    return _made(counts)
+    return _made(polynomial.multiplied(dict(left.products), dict(right.products), _joined))
+
+
+def divided(term: HostTerm, by: HostTerm) -> HostTerm | None:
+    """The quotient of an exact division by a single product; None: it is not exact."""
+    return _made(polynomial.divided(dict(term.products), dict(by.products)))
 
 
 def apply(operator: str, left: HostTerm, right: HostTerm) -> HostTerm | None:
     """``left operator right`` in C's integers, ``min`` or ``max``; None if it has no value that is known to exist."""
     a, b = left.number, right.number
-    match operator:
-        case "+":
-            return plus(left, right)
-        case "-":
-            return plus(left, right, times=-1)
-        case "*":
-            return multiplied(left, right)
-        case "min" | "max" if left == right:
-            return left
-        case "<<" if b is not None and 0 <= b < 64:
-            return multiplied(left, constant(1 << b))
-        case "/" if b == 1:
-            return left
+    found = polynomial.of_operation(operator, (dict(left.products), dict(right.products)), (), _joined)
+    if found is not None or operator == "*":
+        return _made(found)
+    if (operator in ("min", "max") and left == right) or (operator == "/" and b == 1):
+        return left
     if a is not None and b is not None:
         return _folded(operator, a, b)
     if operator in ("/", "%") and b == 0:
@@ -145,35 +135,17 @@ _APPLIED = frozenset(("/", "%", "<<", ">>", "&", "|", "^", "min", "max"))
 
 
 def _folded(operator: str, a: int, b: int) -> HostTerm | None:
-    if operator in ("min", "max"):
-        return constant(min(a, b) if operator == "min" else max(a, b))
-    if min(a, b) < 0:  # depends on the types
+    if operator not in _APPLIED or (min(a, b) < 0 and operator not in ("min", "max")):  # depends on the types
         return None
-    match operator:
-        case "/" | "%":
-            return None if b == 0 else constant(a // b if operator == "/" else a % b)
-        case "<<" | ">>":
-            return None if b > 63 else constant(a << b if operator == "<<" else a >> b)
-        case "&" | "|" | "^":
-            return constant({"&": a & b, "|": a | b, "^": a ^ b}[operator])
-    return None
+    found = applied(operator, a, b)
+    return None if found is None else constant(found)
 
 
 def replaced(term: HostTerm, symbols: Mapping[Symbol, HostTerm]) -> HostTerm | None:
     """The term with symbols replaced by terms; None if it is too long or has no value."""
     if not symbols or symbols.keys().isdisjoint(term.symbols):
         return term
-    total = constant(0)
-    for product, count in term.products:
-        part: HostTerm | None = constant(count)
-        for atom in product:
-            other = _replaced_atom(atom, symbols)
-            part = None if part is None or other is None else multiplied(part, other)
-        added = None if part is None else plus(total, part)
-        if added is None:
-            return None
-        total = added
-    return total
+    return substituted(dict(term.products), lambda atom: _replaced_atom(atom, symbols))
 
 
 def rewritten(term: HostTerm, known: Mapping[HostTerm, HostTerm]) -> HostTerm | None:
@@ -181,17 +153,17 @@ def rewritten(term: HostTerm, known: Mapping[HostTerm, HostTerm]) -> HostTerm | 
     long or has no value."""
     if term in known or term.number is not None:
         return known.get(term, term)
-    total = constant(0)
-    for product, count in term.products:
-        part: HostTerm | None = constant(count)
-        for atom in product:
-            other = _rewritten_atom(atom, known)
-            part = None if part is None or other is None else multiplied(part, other)
-        added = None if part is None else plus(total, part)
-        if added is None:
-            return None
-        total = added
-    return total
+    return substituted(dict(term.products), lambda atom: _rewritten_atom(atom, known))
+
+
+def substituted(total: Mapping[tuple[A, ...], int], value: Callable[[A], HostTerm | None]) -> HostTerm | None:
+    """A polynomial with each of its atoms replaced by a term; None: one has no value, or it is too long."""
+
+    def products_of(atom: A) -> Mapping[Product, int] | None:
+        found = value(atom)
+        return None if found is None else dict(found.products)
+
+    return _made(polynomial.substituted(total, products_of, (), _joined))
 
 
 def _rewritten_atom(atom: Atom, known: Mapping[HostTerm, HostTerm]) -> HostTerm | None:
@@ -241,11 +213,14 @@ def _of_atom(atom: Atom) -> HostTerm:
     return HostTerm((((atom,), 1),))
 
 
-def _made(counts: Mapping[Product, int]) -> HostTerm | None:
-    kept = [(product, count) for product, count in counts.items() if count]
-    if len(kept) > 1:
-        kept.sort(key=repr)
-    return HostTerm(tuple(kept)) if len(kept) <= MOST_PRODUCTS else None
+def _joined(one: Product, other: Product) -> Product:
+    return tuple(sorted((*one, *other), key=repr)) if one and other else one or other
+
+
+def _made(counts: Mapping[Product, int] | None) -> HostTerm | None:
+    if counts is None or len(counts) > polynomial.MOST_PRODUCTS:
+        return None
+    return HostTerm(tuple(sorted(counts.items(), key=repr) if len(counts) > 1 else counts.items()))
 
 
 def _symbols(term: HostTerm) -> Iterator[Symbol]:

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 
 from smem_lsp.source import record
-from smem_lsp.syntax.conditions import apply_operator
+from smem_lsp.source.integers import ABSORBING, COMMUTATIVE, NEUTRAL, UNARY, applied, in_64_bits
 
 
 @record
@@ -172,10 +172,6 @@ def variables_of(value: Value) -> Iterator[int]:
     return (each.index for each in parts_of(value) if isinstance(each, Var))
 
 
-_RIGHT_IDENTITY = {Operator.ADD: 0, Operator.SUBTRACT: 0, Operator.MULTIPLY: 1, Operator.DIVIDE: 1}
-_LEFT_IDENTITY = {Operator.ADD: 0, Operator.MULTIPLY: 1}
-
-
 def operation(operator: Operator, *args: Value, reading: Reading = Reading.UNKNOWN) -> Value:
     """``Op`` with constants folded and neutral elements dropped."""
     simpler: Value | None = None
@@ -190,11 +186,8 @@ def operation(operator: Operator, *args: Value, reading: Reading = Reading.UNKNO
 
 
 def _fold_unary(operator: Operator, n: int) -> Value | None:
-    if operator is Operator.NEGATE:
-        return Const(-n)
-    if operator is Operator.NOT:
-        return Const(int(not n))
-    return Const(~n) if operator is Operator.BIT_NOT else None
+    computed = UNARY.get(operator.spelling)
+    return None if computed is None else Const(computed(n))
 
 
 def _fold_binary(operator: Operator, left: Value, right: Value, reading: Reading) -> Value | None:
@@ -206,12 +199,14 @@ def _fold_binary(operator: Operator, left: Value, right: Value, reading: Reading
         folded = computed(operator, a, b, reading)
         if folded is not None:
             return Const(folded)
-    if b is not None and _RIGHT_IDENTITY.get(operator) == b:
+    name = operator.spelling
+    neutral, absorbing = NEUTRAL.get(name), ABSORBING.get(name)
+    if neutral is not None and b == neutral:
         return left
-    if a is not None and _LEFT_IDENTITY.get(operator) == a:
+    if neutral is not None and a == neutral and name in COMMUTATIVE:
         return right
-    if operator in (Operator.MULTIPLY, Operator.AND) and (a == 0 or b == 0):
-        return Const(0)
+    if absorbing is not None and absorbing in (a, b):
+        return Const(absorbing)
     return Const(1) if operator is Operator.OR and (a or b) else None
 
 
@@ -221,10 +216,9 @@ def computed(operator: Operator, a: int, b: int, reading: Reading) -> int | None
         left, right = reading.of(a), b if operator is Operator.SHIFT_RIGHT else reading.of(b)
         if left is None or right is None:
             return None
-        if operator in (Operator.MIN, Operator.MAX):
-            return min(left, right) if operator is Operator.MIN else max(left, right)
-        return apply_operator(operator.spelling, left, right)
-    return apply_operator(operator.spelling, a, b)
+        a, b = left, right
+    found = applied(operator.spelling, a, b)
+    return None if found is None else in_64_bits(found)
 
 
 @record

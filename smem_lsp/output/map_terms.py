@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.storage.ranges_in_terms import TermPartition
-from smem_lsp.analysis.values.sums import Sum, added, is_size, number_of, spelled
+from smem_lsp.analysis.values.sums import Sum, number_of, spelled
 from smem_lsp.facts.layouts import Layouts
 from smem_lsp.facts.term_plans import TermPlan
 from smem_lsp.facts.terms import passed_in_terms
@@ -23,6 +23,7 @@ from smem_lsp.rules.cause_words import on_line
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import checkpoint, listed
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.polynomial import added, is_nonnegative
 
 _SAMPLE = 1024  # what a symbol stands for, or a little more
 _STEP = 8
@@ -124,7 +125,7 @@ class _Sheet:
         last = self.partition.ranges[-1]
         whole = self.plans[0].before if self.plans and not self.plans[0].open_end else passed_in_terms(kernel)
         size = None if whole is None else added(whole, last.begin, -1)
-        return {**sizes, last.index: size if size and is_size(size) else None}
+        return {**sizes, last.index: size if size and is_nonnegative(size) else None}
 
     def of_ranges(self, facts: KernelFacts, widths: Mapping[int, int]) -> KernelFacts:
         """The kernel with its ranges as buffers of so many bytes."""

@@ -23,11 +23,10 @@ from smem_lsp.rules.cause_words import told, told_causes
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.kernel_verdict import kernel_verdict
 from smem_lsp.source import SourceText, listed, plural, printable
+from smem_lsp.source.integers import INFIX
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
-
-_SYMBOLIC = frozenset("+ - * / % & | ^ << >> < <= > >= == != && ||".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +280,7 @@ def value_text(kernel: Kernel, value: Value) -> str:
             return f"?{value.key}" + (" (uniform)" if value.uniform else "")
         case Op():
             arguments = [value_text(kernel, argument) for argument in value.args]
-            if value.operator.spelling in _SYMBOLIC and len(arguments) == 2:
+            if value.operator.spelling in INFIX and len(arguments) == 2:
                 return f"({arguments[0]} {value.operator.spelling} {arguments[1]})"
             return f"{value.spelling}({', '.join(arguments)})"
 

@@ -12,12 +12,12 @@ from smem_lsp.ir.nodes import Access, Kernel, Loop, Node, walk
 from smem_lsp.semantics.file_scope import file_constants
 from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.source import plural
+from smem_lsp.source.integers import INFIX
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.instances import find_instances
 
 _MOST_ORIGINS = 6  # of one value
 _DEEPEST = 12  # operators in each other
-_INFIX = frozenset("+ - * / % & | ^ << >> < <= > >= == != && ||".split())
 
 
 def binding_lines(unit: TranslationUnit, function: Function, kernel: Kernel) -> Iterator[str]:
@@ -97,7 +97,7 @@ def _text(kernel: Kernel, term: Term, depth: int = 0) -> str:
             return f"?{term.serial}"
         case Op():
             parts = [_text(kernel, arg, depth + 1) for arg in term.args]
-            if term.operator in _INFIX and len(parts) == 2:
+            if term.operator in INFIX and len(parts) == 2:
                 return f"({parts[0]} {term.operator} {parts[1]})"
             if term.operator == "?:":
                 return f"({parts[0]} ? {parts[1]} : {parts[2]})"

@@ -29,12 +29,10 @@ from smem_lsp.semantics.types import (
     plain_type,
     scalar_of,
 )
-from smem_lsp.source.integers import BINARY, quotient
+from smem_lsp.source.integers import BINARY, COMPARISONS, NUMERIC, applied, quotient
 from smem_lsp.source.queries import remembered
 from smem_lsp.syntax.conditions import parse_integer
 
-_COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
-_ARITHMETIC = frozenset("+ - * / % & | ^ << >>".split())
 _LIMITS = {FLOAT: 1 << 128, DOUBLE: 1 << 1024}  # the first powers of two that are infinite
 
 
@@ -207,9 +205,9 @@ def truth(value: TypedConstant) -> bool | None:
 
 def operate(operator: str, left: TypedConstant, right: TypedConstant) -> TypedConstant:
     """``left operator right`` with the C++ result type."""
-    if operator in _COMPARISONS:
+    if operator in COMPARISONS:
         return _compare(operator, left, right)
-    if operator not in _ARITHMETIC:
+    if operator not in NUMERIC:
         return UNKNOWN
     if operator in ("+", "-") and isinstance(left.type, (Pointer, Array)):
         element = left.type.element if isinstance(left.type, Array) else left.type.target
@@ -223,14 +221,14 @@ def operate(operator: str, left: TypedConstant, right: TypedConstant) -> TypedCo
         x, y = converted(left.n, left.type, a), right.n
         if x is None or y is None or not 0 <= y < a.size * 8:
             return TypedConstant(a)
-        return converted_shift(x << y if operator == "<<" else x >> y, a)
+        return converted_shift(BINARY[operator](x, y), a)
     kind = _common(a, b)
     if kind.kind == "float":
         return TypedConstant(kind, real=_of_reals(operator, left, right, kind))
     x, y = converted(left.n, left.type, kind), converted(right.n, right.type, kind)
     if x is None or y is None:
         return TypedConstant(kind)
-    return result(_arithmetic(operator, x, y), kind)
+    return result(applied(operator, x, y), kind)
 
 
 def _of_reals(operator: str, left: TypedConstant, right: TypedConstant, kind: Scalar) -> Ratio | None:
@@ -261,10 +259,6 @@ def converted_shift(n: int, kind: Scalar) -> TypedConstant:
         if not kind.signed or _fits(n, kind)
         else TypedConstant(kind)
     )
-
-
-def _arithmetic(operator: str, x: int, y: int) -> int | None:
-    return None if y == 0 and operator in ("/", "%") else BINARY[operator](x, y)
 
 
 def _compare(operator: str, left: TypedConstant, right: TypedConstant) -> TypedConstant:

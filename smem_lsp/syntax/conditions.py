@@ -5,10 +5,9 @@ C rules in 64-bit two's complement (C++ [cpp.cond]): a remaining identifier is 0
 
 from __future__ import annotations
 
-import operator as arithmetic
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from smem_lsp.source.integers import BINARY
+from smem_lsp.source.integers import TRUTHS, applied, in_64_bits
 from smem_lsp.source.queries import remembered
 from smem_lsp.source.regex import regex
 
@@ -29,14 +28,6 @@ _LEVELS: tuple[tuple[str, ...], ...] = (
 _STRENGTH = {operator: level for level, operators in enumerate(_LEVELS) for operator in operators}
 _UNARY = frozenset(("!", "-", "+", "~", "not", "compl"))
 _SPELLED_OUT = {"and": "&&", "or": "||", "bitand": "&", "bitor": "|", "xor": "^", "not_eq": "!="}
-_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
-    "==": arithmetic.eq,
-    "!=": arithmetic.ne,
-    "<": arithmetic.lt,
-    "<=": arithmetic.le,
-    ">": arithmetic.gt,
-    ">=": arithmetic.ge,
-}
 _MAX_DEPTH = 100  # nested parentheses
 _MAX_TOKENS = 20_000
 _MAX_DIGITS = 64
@@ -68,25 +59,6 @@ def parse_integer(spelling: str) -> int | None:
         if len(body) == 2 and body[0] == "\\":
             return _ESCAPES.get(body[1])
     return None
-
-
-def wrap(value: int) -> int:
-    """``value`` in 64-bit two's complement."""
-    value &= 0xFFFF_FFFF_FFFF_FFFF
-    return value - (1 << 64) if value >> 63 else value
-
-
-def apply_operator(operator: str, a: int, b: int) -> int | None:
-    """``a operator b`` on 64-bit C integers; None if undefined (division by zero, shift out of range)."""
-    if b == 0 and operator in ("/", "%"):
-        return None
-    if operator in ("<<", ">>"):
-        if not 0 <= b < 64:
-            return None
-        return wrap(a << b if operator == "<<" else a >> b)
-    if operator in ("&&", "||"):
-        return int(a != 0 and b != 0) if operator == "&&" else int(a != 0 or b != 0)
-    return wrap(BINARY[operator](a, b)) if operator in BINARY else None
 
 
 @remembered(most=8192)
@@ -217,23 +189,16 @@ class _Reader:
 
 
 def _converted(value: int, unsigned: bool) -> _Value:
-    return (value & _ALL_BITS, True) if unsigned else (wrap(value), False)
+    return (value & _ALL_BITS, True) if unsigned else (in_64_bits(value), False)
 
 
 def _apply(operator: str, left: _Value, right: _Value) -> _Value:
     a, b = left[0], right[0]
-    if operator in ("&&", "||"):
-        return int(bool(a and b) if operator == "&&" else bool(a or b)), False
-    unsigned = left[1] if operator in ("<<", ">>") else left[1] or right[1]
-    if unsigned and operator not in ("<<", ">>"):
+    shifts = operator in ("<<", ">>")
+    unsigned = left[1] or (right[1] and not shifts)
+    if unsigned and not shifts:
         a, b = a & _ALL_BITS, b & _ALL_BITS
-    if operator in _COMPARISONS:
-        return int(_COMPARISONS[operator](a, b)), False
-    if unsigned and operator in ("/", "%", ">>"):
-        if (b == 0 and operator != ">>") or (operator == ">>" and not 0 <= b < 64):
-            raise _Malformed
-        return (a // b if operator == "/" else a % b if operator == "%" else a >> b), True
-    value = apply_operator(operator, wrap(a) if unsigned else a, wrap(b) if unsigned else b)
+    value = applied(operator, a, b)
     if value is None:
         raise _Malformed
-    return _converted(value, unsigned)
+    return _converted(value, unsigned and operator not in TRUTHS)

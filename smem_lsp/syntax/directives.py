@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from smem_lsp.source import SourceText, Span, checkpoint
+from smem_lsp.source.integers import COMPARISONS
 from smem_lsp.source.queries import remembered
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax.conditions import counting_names, evaluate
@@ -40,7 +41,6 @@ _HAS_OTHER = frozenset(
 _FLAG = regex(
     r"!?\s*(?:defined\b\s*\(?\s*)?([A-Za-z]\w*)[\s)]*(?:\|\||&&|\Z)"
 )  # the first operand, not reserved
-_COMPARING = frozenset(("<", ">", "<=", ">=", "==", "!="))
 _ABSENT = frozenset(("_MSC_VER", "_WIN32", "_WIN64", "_LIBCPP_VERSION"))  # of other compilers
 _WORDS = frozenset(("true", "false", "and", "or", "not"))  # of a condition
 OUTSIDE = Conditions()  # no conditional is open
@@ -411,7 +411,7 @@ class File:
 def _compared(texts: list[str]) -> str:
     """A name that nothing in sight defines, in a condition that compares numbers and rests on it: whoever compiles the
     file, or makes it from a template, says what it is. "": none. ``texts``: after macros and ``defined``."""
-    if _COMPARING.isdisjoint(texts):
+    if COMPARISONS.isdisjoint(texts):
         return ""
     names = (
         text

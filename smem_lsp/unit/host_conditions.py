@@ -9,11 +9,12 @@ from smem_lsp.ir.host_terms import Symbol, apply, constant, named
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.types import plain_type, scalar_of
+from smem_lsp.source.integers import COMPARISONS, NEGATED
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.host_functions import reading_methods
-from smem_lsp.unit.host_expressions import COMPARISONS, ONE, Effort, Expressions
+from smem_lsp.unit.host_expressions import ONE, Effort, Expressions
 from smem_lsp.unit.host_frames import GUARDS
-from smem_lsp.unit.host_values import OPPOSITE, Path, opposite
+from smem_lsp.unit.host_values import Path, opposite
 from smem_lsp.unit.kernel_tables import KernelTable
 
 _CHECKS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
@@ -89,7 +90,7 @@ class Conditions(Expressions):
             at = condition.left.hi - condition.lo
             where = next((i for i in range(at, len(texts)) if texts[i] == condition.operator), None)
             if where is not None:
-                texts[where] = OPPOSITE[condition.operator]
+                texts[where] = NEGATED[condition.operator]
                 truth = not truth
         key: list[object] = [frame.number]
         for at in range(frame.base + condition.lo, frame.base + condition.hi):

@@ -16,6 +16,7 @@ from smem_lsp.semantics.function_scope import counts, parameters_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Record, Type, builtin, plain_type, scalar_of
 from smem_lsp.source import checkpoint
+from smem_lsp.source.integers import COMPARISONS
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.host_functions import makes_parts, standard_methods
 from smem_lsp.unit.host_asked import names_at
@@ -50,7 +51,6 @@ from smem_lsp.unit.host_values import (
 )
 from smem_lsp.unit.kernel_tables import KernelTable
 
-COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _MOST_TEXT = 60  # characters of a symbol
 ONE = constant(1)
 _HALVES = ("first", "second")

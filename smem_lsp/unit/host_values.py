@@ -11,6 +11,7 @@ from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Scalar, Type, plain_type, scalar_of
 from smem_lsp.source import checkpoint, record
+from smem_lsp.source.integers import BINARY, NEGATED
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.unit.host_objects import Field
@@ -392,11 +393,8 @@ def term_of(value: HostValue | None) -> HostTerm | None:
     return value.term if isinstance(value, Number) else None
 
 
-OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-
-
 def opposite(fact: Comparison) -> Comparison:
-    return Comparison(fact.left, OPPOSITE[fact.operator], fact.right)
+    return Comparison(fact.left, NEGATED[fact.operator], fact.right)
 
 
 def holds(fact: Comparison) -> bool | None:
@@ -406,7 +404,7 @@ def holds(fact: Comparison) -> bool | None:
     a, b = fact.left.number, fact.right.number
     if a is None or b is None:
         return None
-    return {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[fact.operator]
+    return bool(BINARY[fact.operator](a, b))
 
 
 def joined(paths: Iterable[Path], version: int, matters: Callable[[int], bool], most: int) -> list[Path]:

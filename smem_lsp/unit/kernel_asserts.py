@@ -9,6 +9,7 @@ from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.function_scope import function_scope, identify
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
+from smem_lsp.source.integers import MIRRORED, NEGATED
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -17,8 +18,6 @@ from smem_lsp.unit.unit_facts import UnitFacts
 
 _ASSERTIONS = frozenset(("assert", "__builtin_assume"))
 _WAYS_OUT = frozenset(("return", "__trap"))
-_OPPOSITE = {"!=": "==", ">": "<=", ">=": "<"}
-_MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
 
 Asserted = tuple[tuple[str, int], ...]  # (axis, threads)
 
@@ -94,9 +93,9 @@ def _comparisons(expr: tree.Expr, scope: Scope, *, holds: bool) -> Iterator[tupl
         return
     operator, axis, other = expr.operator, _axis(expr.left), expr.right
     if axis is None:
-        operator, axis, other = _MIRRORED.get(operator, ""), _axis(expr.right), expr.left
+        operator, axis, other = MIRRORED.get(operator, ""), _axis(expr.right), expr.left
     if not holds:
-        operator = _OPPOSITE.get(operator, "")
+        operator = NEGATED.get(operator, "")
     threads = evaluate(other, scope) if axis is not None and operator else None
     if axis is not None and threads is not None:
         yield axis, operator, threads

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.ir.host_terms import HostTerm, Product, apply, constant, named, plus
+from smem_lsp.ir.host_terms import HostTerm, apply, constant, divided, named, plus
 from smem_lsp.semantics.types import builtin
 from smem_lsp.source import checkpoint
 from smem_lsp.source.digits import whole_number
@@ -18,6 +18,7 @@ from smem_lsp.syntax import tree
 from smem_lsp.syntax.lexer import lex
 from smem_lsp.syntax.names_ahead import Symbols
 from smem_lsp.syntax.parse import parse_chunk
+from smem_lsp.terms.polynomial import is_nonnegative, ratio
 
 _COUNT = regex(r"(\d+)[uUlLzZ]*")
 _LOOSE = regex(r"[-+/%<>&]")  # no factor by itself
@@ -48,7 +49,7 @@ def greater(text: str, more: HostTerm, symbols: Symbols) -> str | None:
     """``text`` with a value that is ``more`` greater, where that is some times its value, or what it is without some of
     its parts; None: how is not known."""
     now = value_of_text(text, symbols)
-    times = None if now is None else divided_by(more, now)
+    times = None if now is None else ratio(dict(more.products), dict(now.products))
     if now is None:
         return None
     if times is not None:
@@ -59,16 +60,6 @@ def greater(text: str, more: HostTerm, symbols: Symbols) -> str | None:
             return None
         made = f"{text} + {rest}"
     return made if value_of_text(made, symbols) == plus(now, more) else None
-
-
-def divided_by(term: HostTerm, by: HostTerm) -> int | None:
-    """How many times ``by`` it is; None: no whole number of times."""
-    ours, theirs = dict(term.products), dict(by.products)
-    if not theirs or ours.keys() != theirs.keys():
-        return None
-    counts = {divmod(ours[each], theirs[each]) for each in ours if theirs[each]}
-    (first, *others) = counts
-    return first[0] if not others and not first[1] else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +128,7 @@ class Written:
         if (
             not isinstance(node, tree.Binary)
             or node.operator not in ("+", "*")
-            or not all(count > 0 for _, count in wanted.products)
+            or not is_nonnegative(dict(wanted.products))
         ):
             return None
         sides = (node.left, node.right)
@@ -155,21 +146,3 @@ class Written:
                 before = self.text[self.start(node) : self.start(changed)]
                 return f"{before}{found}{self.text[self.end(changed) : self.end(node)]}"
         return None
-
-
-def divided(term: HostTerm, by: HostTerm) -> HostTerm | None:
-    """The whole quotient by a single product; None: there is none."""
-    if len(by.products) != 1:
-        return None
-    ((factors, count),) = by.products
-    counts: dict[Product, int] = {}
-    for product, n in term.products:
-        left = list(product)
-        for factor in factors:
-            if factor not in left:
-                return None
-            left.remove(factor)
-        if n % count:
-            return None
-        counts[tuple(left)] = n // count
-    return HostTerm(tuple(sorted(counts.items(), key=repr)))

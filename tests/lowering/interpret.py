@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Jump, JumpKind, Kernel, Loop, Seq
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Value, Var
-from smem_lsp.syntax.conditions import apply_operator
+from smem_lsp.source.integers import applied
 
 MOST_STEPS = 10_000
 
@@ -128,5 +128,5 @@ class Run:
             case "cast", [only]:
                 return only
             case _, [left, right]:
-                return apply_operator(operator, left, right)
+                return applied(operator, left, right)
         return None

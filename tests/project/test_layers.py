@@ -21,8 +21,8 @@ EXTENSION = PACKAGE.parent / "vscode-extension" / "src"
 
 _FACTS = ("source", "targets")
 _TEXT = ("source", "syntax")
-_VALUES = ("ir", "analysis/values", *_FACTS)
-_LOWERING = ("ir", "elaborate", "semantics", *_TEXT)
+_VALUES = ("ir", "terms", "analysis/values", *_FACTS)
+_LOWERING = ("ir", "terms", "elaborate", "semantics", *_TEXT)
 _ANALYSIS = (
     "analysis",
     "analysis/values",
@@ -46,7 +46,8 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {  # from the bottom to the top
     "syntax": ("source",),
     "semantics": _TEXT,
     "elaborate": ("semantics", *_TEXT),
-    "ir": (*_TEXT, "targets"),
+    "terms": ("source",),
+    "ir": ("terms", *_TEXT, "targets"),
     "unit": (*_LOWERING, "targets"),
     "lowering/state": (*_LOWERING, "targets"),
     "lowering/callees": (*_LOWERING, "targets", "lowering/state"),
@@ -68,7 +69,7 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {  # from the bottom to the top
         "lowering/library",
         "lowering/body",
     ),
-    "analysis/values": ("ir", "syntax", *_FACTS),
+    "analysis/values": ("ir", "terms", "syntax", *_FACTS),
     "analysis/dataflow": ("ir", *_FACTS),
     "analysis/threads": (*_VALUES, "analysis/dataflow"),
     "analysis/execution": (*_VALUES, "analysis/threads"),
@@ -92,9 +93,9 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {  # from the bottom to the top
     "analysis/host": (*_TEXT, "targets"),
     "analysis": ("targets",),
     "allocation": ("ir", "analysis/dataflow", "source"),
-    "facts": ("config", "ir", "allocation", *_FACTS, *_ANALYSIS),
+    "facts": ("config", "ir", "terms", "allocation", *_FACTS, *_ANALYSIS),
     "rules": ("config", "facts", "ir", "syntax", "allocation", *_FACTS, *_ANALYSIS),
-    "fixes": ("rules", "facts", "ir", "syntax", "unit", "allocation", *_FACTS, *_ANALYSIS),
+    "fixes": ("rules", "facts", "ir", "terms", "syntax", "unit", "allocation", *_FACTS, *_ANALYSIS),
     "engine": (
         "config",
         "facts",

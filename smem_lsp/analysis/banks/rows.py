@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from smem_lsp.analysis.banks.active_lanes import Guard, Located, located
 from smem_lsp.analysis.values.affine import Forms
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
-from smem_lsp.analysis.values.ranges import Bounds, Interval
+from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Sym, Term, Thread
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, AccessKind, Buffer, Kernel
 from smem_lsp.source import record
+from smem_lsp.terms.intervals import Interval
 
 Spelled = tuple[object, ...]
 

@@ -25,6 +25,7 @@ from smem_lsp.analysis.decision.formulas import (
     truth,
 )
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.polynomial import added, mapped
 
 Interval = tuple[int | None, int | None]
 _ANY: Interval = (None, None)
@@ -41,29 +42,26 @@ class Digits:
     unknown: Callable[[str, int | None, int | None], Expression]
     side: list[Formula]
     ranges: dict[str, Interval] = field(default_factory=dict)  # by text
-    _pieces: dict[str, tuple[str, int, str]] = field(
+    _pieces: dict[str, Mapping[str, int]] = field(
         default_factory=dict
-    )  # text -> upper digits, weight, lower digit
+    )  # upper digits and lower digit, by text
 
     def divided(self, dividend: Expression, by: int) -> tuple[Expression, Expression]:
         """Quotient, rounded down, and remainder, of a division by a number above zero."""
         parts, more = self._taken_apart(dividend)
-        whole: dict[str, int] = {}
-        rest: dict[str, int] = {}
-        for text, factor in parts.items():
-            (whole if factor % by == 0 else rest)[text] = factor
+        whole = {text: factor // by for text, factor in parts.items() if factor % by == 0}
+        rest = {text: factor for text, factor in parts.items() if factor % by}
         above, below = divmod(more, by)
         if rest and not self._stays_below(rest, below, by):
             if not self._may_split(rest, below, by):
                 left = summed(rest, below, linear=dividend.linear)
                 quotient = left // by
-                return self._quotient(whole, above, by, dividend) + quotient, left - quotient * by
+                return summed(whole, above, linear=dividend.linear) + quotient, left - quotient * by
             for text, factor in list(rest.items()):
                 upper, lower = self._split(text, by // factor)
-                del rest[text]
-                _add(whole, upper, by)
-                _add(rest, lower, factor)
-        return self._quotient(whole, above, by, dividend), summed(rest, below, linear=dividend.linear)
+                whole = added(whole, upper)
+                rest = added(added(rest, {text: -factor}), lower, factor)
+        return summed(whole, above, linear=dividend.linear), summed(rest, below, linear=dividend.linear)
 
     def equal(self, one: Expression, other: Expression, *, rows: bool = False) -> Formula:
         """Two sums of digits are equal: digit by digit, as far as no lower digits can make up for a higher one.
@@ -191,21 +189,11 @@ class Digits:
 
     def _taken_apart(self, of: Expression) -> tuple[dict[str, int], int]:
         """Digits and their weights, and the number that is added."""
-        found: dict[str, int] = {}
-        for text, factor in of.parts.items():
-            for digit, weight in self._digits(text):
-                _add(found, digit, factor * weight)
-        return {text: factor for text, factor in found.items() if factor}, of.more
+        return mapped(of.parts, self._digits), of.more
 
-    def _digits(self, text: str) -> Iterator[tuple[str, int]]:
-        piece = self._pieces.get(text)
-        if piece is None:
-            yield text, 1
-            return
-        upper, weight, lower = piece
-        for digit, more in self._digits(upper):
-            yield digit, weight * more
-        yield from self._digits(lower)
+    def _digits(self, text: str) -> Mapping[str, int]:
+        pieces = self._pieces.get(text)
+        return {text: 1} if pieces is None else mapped(pieces, self._digits)
 
     def _stays_below(self, parts: Mapping[str, int], more: int, by: int) -> bool:
         return _is_inside(self.ranges, parts, more, by)
@@ -222,11 +210,11 @@ class Digits:
             lower[text] = (low, high) if inside else (0, most)
         return _is_inside(lower, parts, more, by)
 
-    def _split(self, text: str, at: int) -> tuple[str, str]:
+    def _split(self, text: str, at: int) -> tuple[Mapping[str, int], Mapping[str, int]]:
         """The digits of a number above and below ``at``."""
         low, high = self.ranges.get(text, _ANY)
         if low is not None and low >= 0 and high is not None and high < at:
-            return "", text
+            return {}, {text: 1}
         over = self.unknown(
             f"{text} over {at}", None if low is None else low // at, None if high is None else high // at
         )
@@ -234,16 +222,8 @@ class Digits:
         of = Expression(text)
         pieces = over * at + under
         self.side.append(defined(of, pieces) if VARIABLE.fullmatch(text) else of.equals(pieces))
-        self._pieces[text] = over.text, at, under.text
-        return over.text, under.text
-
-    def _quotient(self, whole: Mapping[str, int], above: int, by: int, of: Expression) -> Expression:
-        return summed({text: factor // by for text, factor in whole.items()}, above, linear=of.linear)
-
-
-def _add(parts: dict[str, int], text: str, factor: int) -> None:
-    if text:
-        parts[text] = parts.get(text, 0) + factor
+        self._pieces[text] = pieces.parts
+        return over.parts, under.parts
 
 
 def _rows(of: Expression, nested: int) -> Iterator[Formula]:

@@ -19,9 +19,7 @@ from smem_lsp.analysis.decision.operators import (
     ANY_LANE,
     ARITHMETIC,
     BY_CASES,
-    COMMUTATIVE,
     COMPARISONS,
-    TRUTH,
 )
 from smem_lsp.analysis.decision.ranks import agree_in_warps
 from smem_lsp.analysis.decision.unknowns import WITH_FIRST, Origin
@@ -40,6 +38,7 @@ from smem_lsp.analysis.values.terms import (
 )
 from smem_lsp.ir.values import Reading
 from smem_lsp.source import checkpoint
+from smem_lsp.source.integers import COMMUTATIVE, TRUTHS
 from smem_lsp.source.record import dataclass
 
 _TAKING_PARTS = frozenset((">>", "/", "%", "&"))
@@ -127,7 +126,7 @@ class Encoder(LoopValues):
         """The term is not 0."""
         if isinstance(term, Const):
             return truth(term.n != 0)
-        if isinstance(term, Op) and term.operator in TRUTH:
+        if isinstance(term, Op) and term.operator in TRUTHS:
             return self.formula(term, who, ahead)
         return self.value(term, who, ahead).differs(0)
 
@@ -186,7 +185,7 @@ class Encoder(LoopValues):
     def computed(self, term: Op, who: int, ahead: int) -> Expression | None:
         """What an operation makes of its operands; None: that is not followed."""
         name, args = term.operator, term.args
-        if name in TRUTH:
+        if name in TRUTHS:
             return self.digits.chosen(self.holds(term, who, ahead), number(1), number(0))
         if name == "?:":
             condition = self.holds(args[0], who, ahead)

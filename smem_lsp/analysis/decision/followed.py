@@ -26,7 +26,7 @@ from smem_lsp.analysis.threads.uniformity import Control, Levels, control_where,
 from smem_lsp.analysis.values.delivered_loads import delivered_loads
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.pointer_ranges import parts
-from smem_lsp.analysis.values.ranges import Bounds, Interval
+from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import Const, Op, Opaque, Sym, Term, Thread, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
@@ -48,6 +48,7 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.intervals import Interval
 
 Ways = Mapping[Pair, frozenset[Way]]
 Where = tuple[int, Term, int]

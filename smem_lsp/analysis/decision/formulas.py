@@ -12,6 +12,7 @@ from types import MappingProxyType
 from smem_lsp.source.queries import remembered
 from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
+from smem_lsp.terms.polynomial import added, scaled
 
 VARIABLE = regex(r"\bv\d+\b")
 
@@ -84,8 +85,8 @@ class Expression:
             return Expression(text, None, linear=False, products={text: (self, other)})
         if times == 1:
             return one
-        scaled = {text: factor * times for text, factor in one.parts.items()} if times else {}
-        return summed(scaled, one.more * times, linear=one.linear, products=one.products)
+        parts = scaled(one.parts, times)
+        return summed(parts, one.more * times, linear=one.linear, products=one.products)
 
     def __floordiv__(self, other: Expression | int) -> Expression:
         other = _expression(other)
@@ -227,13 +228,11 @@ def _added(one: Expression, other: Expression, times: int) -> Expression:
         return one if not other.known else _moved(one, times * other.known)
     if one.known is not None and times == 1:
         return other if not one.known else _moved(other, one.known)
-    parts = dict(one.parts)
-    for text, factor in other.parts.items():
-        parts[text] = parts.get(text, 0) + times * factor
     products = one.products or other.products
     if one.products and other.products:
         products = {**one.products, **other.products}
     linear = one.linear and other.linear
+    parts = added(one.parts, other.parts, times)
     return summed(parts, one.more + times * other.more, linear=linear, products=products)
 
 

@@ -15,11 +15,9 @@ from smem_lsp.analysis.decision.formulas import (
     negated,
 )
 from smem_lsp.analysis.decision.loaded_values import inputs_of
-from smem_lsp.analysis.decision.operators import FOLLOWED
 from smem_lsp.analysis.decision.ranks import handed_out, is_count, rank_of
 from smem_lsp.analysis.decision.rereads import Arm, Earlier
 from smem_lsp.analysis.decision.unknowns import BEFORE, WITH_FIRST, Origin, Unknowns
-from smem_lsp.analysis.values.ranges import INFINITE
 from smem_lsp.analysis.values.terms import (
     POINTS,
     Level,
@@ -31,8 +29,10 @@ from smem_lsp.analysis.values.terms import (
     parts_of,
 )
 from smem_lsp.source import checkpoint, record
+from smem_lsp.source.integers import OPERATORS
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
+from smem_lsp.terms.intervals import INFINITE
 
 Made = TypeVar("Made")
 
@@ -432,7 +432,7 @@ def _is_load(term: Term) -> TypeGuard[Opaque]:
 
 
 def _is_made(term: Term) -> bool:
-    followed = isinstance(term, Op) and (term.operator in FOLLOWED or _is_of_data(term.operator))
+    followed = isinstance(term, Op) and (term.operator in OPERATORS or _is_of_data(term.operator))
     return followed or _is_cast(term)
 
 
@@ -443,7 +443,9 @@ def _is_cast(term: Term) -> bool:
 
 def _is_function(term: Term) -> bool:
     """Does it look at nothing but its operands?"""
-    return _is_cast(term) or (isinstance(term, Op) and (term.operator in FOLLOWED or term.operator in POINTS))
+    return _is_cast(term) or (
+        isinstance(term, Op) and (term.operator in OPERATORS or term.operator in POINTS)
+    )
 
 
 def _is_of_memory(load: Term) -> bool:

@@ -10,6 +10,7 @@ from smem_lsp.analysis.threads.uniformity import Levels
 from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Term, Thread
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.source import checkpoint
+from smem_lsp.source.integers import OPERATORS
 from smem_lsp.source.record import dataclass
 
 _MOST = 200  # terms that are gone through
@@ -133,7 +134,4 @@ def _operands(term: Term) -> tuple[Term, ...] | None:
 def _is_computed(operator: str) -> bool:
     """Does it look at its operands only?"""
     called = operator.endswith("()") and not operator.endswith("_sync()")
-    return called or operator in _COMPUTED or operator.startswith(".")
-
-
-_COMPUTED = frozenset("+ - * / % & | ^ << >> < <= > >= == != && || neg ! ~ ?: min max".split())
+    return called or operator in OPERATORS or operator.startswith(".")

@@ -6,17 +6,14 @@ import operator
 from collections.abc import Callable
 
 from smem_lsp.analysis.decision.formulas import Expression, Formula
+from smem_lsp.source.integers import NUMERIC, OPERATORS, TRUTHS
 
-COMPARED = frozenset(("<", "<=", ">", ">=", "==", "!="))
-TRUTH = COMPARED | {"&&", "||", "!"}
 ANY_LANE = frozenset(("__any_sync()", "__any()"))
-BY_CASES = frozenset("* / % << >> & | ^".split())
-COMMUTATIVE = frozenset("* & | ^".split())
+BY_CASES = NUMERIC - {"+", "-"}
 COMPARISONS: dict[str, Callable[[Expression, Expression], Formula]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
 }
-ARITHMETIC = frozenset("+ - * / % & | ^ << >> min max neg ~".split())
-FOLLOWED = ARITHMETIC | TRUTH | {"?:"}
+ARITHMETIC = OPERATORS - TRUTHS - {"?:"}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from smem_lsp.analysis.decision.conditions import Position
 from smem_lsp.analysis.decision.counters import Ticket
 from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.ranges import ANY, INFINITE, Bounds, Interval
+from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import Op, Sym, Term
 from smem_lsp.ir.nodes import (
     Access,
@@ -31,6 +31,7 @@ from smem_lsp.ir.nodes import (
     walk,
 )
 from smem_lsp.source import checkpoint, record
+from smem_lsp.terms.intervals import ANY, INFINITE, Interval
 
 if TYPE_CHECKING:
     from smem_lsp.analysis.decision.followed import Followed

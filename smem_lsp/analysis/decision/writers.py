@@ -18,12 +18,12 @@ from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Sym, Table, Term,
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
 from smem_lsp.ir.values import Reading
 from smem_lsp.source import checkpoint
+from smem_lsp.source.integers import OPERATORS
 from smem_lsp.source.record import dataclass
 
 Guard = tuple[Term, bool]  # a condition, and whether it holds
 _Factor = tuple[tuple[str, ...], int]  # symbols and a number
 _Part = tuple[Term | int, _Factor]  # an unknown, or the turn of a loop (its point), times a factor
-_FOLLOWED = frozenset("+ - * / % & | ^ << >> < <= > >= == != && || neg ! ~ ?: min max".split())
 _MOST_STEPS = 60  # equations for one byte
 
 
@@ -120,7 +120,7 @@ class Writer:
                 return self._lost(term)
             gone = table.op("*", self.value(moves.by), self.turns[term.loop])
             return table.op("+", self.value(moves.init), gone)
-        if isinstance(term, Op) and term.operator in _FOLLOWED:
+        if isinstance(term, Op) and term.operator in OPERATORS:
             return table.op(term.operator, *map(self.value, term.args), reading=term.reading)
         return term if self._is_shared(term) else self._lost(term)
 
@@ -188,7 +188,7 @@ class Writer:
             if term.loop not in self.loops or moves is None or moves.kind != "affine":
                 return False
             return term.loop not in self.turns or self.is_open(moves.init)
-        return isinstance(term, Op) and term.operator in _FOLLOWED and any(map(self.is_open, term.args))
+        return isinstance(term, Op) and term.operator in OPERATORS and any(map(self.is_open, term.args))
 
     def equate(self, term: Term, target: Term) -> bool:
         """Find numbers of the writer for which the term is ``target``. False: none are found."""

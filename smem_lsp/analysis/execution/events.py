@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
@@ -12,6 +11,7 @@ from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.terms import Level, Op, Opaque, Term
 from smem_lsp.ir.nodes import Access
 from smem_lsp.source import record
+from smem_lsp.source.integers import BINARY
 from smem_lsp.source.record import dataclass
 
 ANY = 1 << 62
@@ -110,8 +110,8 @@ class Event:
 
 
 _MOST_NODES = 60  # of a stored value that is looked at
-_EXACT: Mapping[str, Callable[[int, int], int]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
-_COMBINED = _EXACT.keys() | {"&"}  # a narrower number has the last bits
+_EXACT = frozenset("+-*")
+_COMBINED = _EXACT | {"&"}  # a narrower number has the last bits
 
 
 def differ(one: Event, thread: int, other: Event, second: int) -> bool:
@@ -212,9 +212,8 @@ class _Forms:
             if part is None:
                 return None
             parts.append(part)
-        known = _EXACT.get(operator)
-        if known is not None and all(isinstance(part, int | list) for part in parts):
-            return _folded(known, parts)
+        if operator in _EXACT and all(isinstance(part, int | list) for part in parts):
+            return _folded(BINARY[operator], parts)
         return Combination(operator, tuple(parts))
 
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from smem_lsp.analysis.values.extents import Extent
-from smem_lsp.analysis.values.ranges import INFINITE, Bounds
+from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import Op, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access
 from smem_lsp.ir.values import OF_ADDRESS
 from smem_lsp.source import checkpoint
+from smem_lsp.terms.intervals import INFINITE
 
 
 def described(

@@ -24,7 +24,7 @@ from smem_lsp.analysis.values.enumerated import touched
 from smem_lsp.analysis.values.extents import Extent, extent_of
 from smem_lsp.analysis.values.guards import Guarded, Guards, guards_of
 from smem_lsp.analysis.values.pointer_ranges import named_pointers, uses_pointer
-from smem_lsp.analysis.values.ranges import INFINITE, Bounds, Interval
+from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.causes import Cause, CauseKind
@@ -47,6 +47,7 @@ from smem_lsp.ir.values import Const, Operator, operation
 from smem_lsp.source import checkpoint, listed, record
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_BLOCK, MOST_SHARED
+from smem_lsp.terms.intervals import INFINITE, Interval
 
 _WIDEST = 16  # bytes of an access
 _MOST = 64  # ranges that accesses without a pointer may begin

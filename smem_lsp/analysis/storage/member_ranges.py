@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.extents import Extent, extent_of
-from smem_lsp.analysis.values.ranges import INFINITE, Bounds
+from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import LoopVar, Op, Term, Thread
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Branch, Kernel, Loop, Seq
 from smem_lsp.source import checkpoint
+from smem_lsp.terms.intervals import INFINITE
 
 
 class Reach:

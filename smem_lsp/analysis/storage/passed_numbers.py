@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from smem_lsp.analysis.values.ranges import Interval
 from smem_lsp.ir.nodes import Kernel, LaunchSite
 from smem_lsp.ir.values import Const, Sym
+from smem_lsp.terms.intervals import Interval
 
 
 def passed_numbers(kernel: Kernel) -> Mapping[str, Interval]:

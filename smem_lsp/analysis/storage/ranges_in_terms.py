@@ -22,11 +22,12 @@ from smem_lsp.analysis.values.pointer_ranges import (
     pointer_name,
     pointers_in,
 )
-from smem_lsp.analysis.values.sums import Sum, added, atoms_of, fixed_part, is_size, spelled, sum_of
+from smem_lsp.analysis.values.sums import Sum, atoms_of, fixed_part, spelled, sum_of
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Access, Branch, Buffer, Kernel, Loop, Node, Seq, walk
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Unknown, Value, Var, operation, parts_of
 from smem_lsp.source import checkpoint, record
+from smem_lsp.terms.polynomial import added, is_nonnegative
 
 _MOST = 20  # pointers made of each other
 
@@ -215,7 +216,7 @@ def _through_all(
 
 def _range_at(ranges: Sequence[TermRange], least: Sum) -> TermRange:
     """The range of what is accessed there at the lowest: the last one that surely begins no later."""
-    reached = (each for each in reversed(ranges) if is_size(added(least, each.begin, -1)))
+    reached = (each for each in reversed(ranges) if is_nonnegative(added(least, each.begin, -1)))
     return next(reached, ranges[0])
 
 
@@ -271,7 +272,7 @@ def _at_pointer(
     kernel: Kernel, pointer: int, start: Sum, own: Sum, assigned: Mapping[int, list[Value]]
 ) -> _Start:
     """The start of a pointer that begins at one byte. ``own``: what of the access is the same for all threads."""
-    further = is_size(added(own, start, -1))
+    further = is_nonnegative(added(own, start, -1))
     name = copied_name(kernel, pointer, assigned)
     through = declared_pointer(kernel, pointer, assigned)
     return _Start(start, name, own if further else start, through=through)
@@ -363,13 +364,13 @@ def _ordered(found: Iterable[tuple[Sum, str]]) -> list[tuple[Sum, str]] | Cause:
     for begin, name in found:
         at = len(ordered)
         for number, (other, its_name) in enumerate(ordered):
-            if is_size(added(other, begin, -1)):
+            if is_nonnegative(added(other, begin, -1)):
                 at = number
                 break
-            if not is_size(added(begin, other, -1)):
+            if not is_nonnegative(added(begin, other, -1)):
                 return Cause(CauseKind.WHICH_FIRST, names=(name, its_name))
         ordered.insert(at, (begin, name))
-    if not ordered or is_size(ordered[0][0]):
+    if not ordered or is_nonnegative(ordered[0][0]):
         return ordered
     return Cause(CauseKind.BEFORE_ARRAY, names=(ordered[0][1],))
 

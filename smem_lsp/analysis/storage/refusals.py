@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from smem_lsp.analysis.values.pointer_ranges import assignments, copied_name, pointers_in
-from smem_lsp.analysis.values.ranges import INFINITE, Bounds
+from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Sym, Term, operands_of, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.causes import Cause, CauseKind, Opens
 from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Kernel
 from smem_lsp.targets.every import MOST_SHARED
+from smem_lsp.terms.intervals import INFINITE
 
 _MOST = 3  # parts of an index that one refusal names
 _ORIGINS = {

@@ -14,12 +14,11 @@ from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import Const, Op, Opaque, Sym, Table, Term
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
-
-_MAX_MONOMIALS = 64
+from smem_lsp.terms.polynomial import added, multiplied, names_joined, number, of_operation, split
 
 # what is multiplied: symbols by name, in order, and at most one thing that is no symbol
 Monomial = tuple[tuple[str, ...], Term | None]
-_Sum = dict[Monomial, int]
+_Polynomial = Mapping[Monomial, int]
 _ONE: Monomial = ((), None)
 
 
@@ -27,7 +26,7 @@ _ONE: Monomial = ((), None)
 class Affine:
     """A normal form; those of one ``Forms`` are equal when they are the same object."""
 
-    coefficients: Mapping[Monomial, int]
+    coefficients: _Polynomial
 
     @property
     def constant(self) -> int:
@@ -64,9 +63,8 @@ class Forms:
 
     def difference(self, a: Term, b: Term) -> int | None:
         """``a - b`` when it is a constant."""
-        out = dict(self.linear(a).coefficients)
-        _add(out, self.linear(b).coefficients, -1)
-        return out.get(_ONE, 0) if not out.keys() - {_ONE} else None
+        out = added(self.linear(a).coefficients, self.linear(b).coefficients, -1)
+        return number(out, _ONE)
 
     def canonical(self, term: Term) -> Term:
         """The term of the normal form: one for all terms that are equal by form."""
@@ -76,36 +74,35 @@ class Forms:
         """(whole, rest): ``term`` is ``n * whole + rest``, with a rest from 0 to ``n - 1``; None: not known.
         ``turned``:
         a part of the rest may be too large by itself, as ``x`` is that is ``k * (x / k) + x % k``."""
-        whole, rest = self._split(term, n)
+        whole, rest = split(self.linear(term).coefficients, n)
         if turned and not self._below(rest, n):
             whole, rest = self._turned(whole, rest, n)
         return (self._term(whole), self._term(rest)) if self._below(rest, n) else None
 
-    def _below(self, rest: _Sum, n: int) -> bool:
+    def _below(self, rest: _Polynomial, n: int) -> bool:
         low, high = self.bounds.interval(self._term(rest))
         return low >= 0 and high < n
 
-    def _turned(self, whole: _Sum, rest: _Sum, n: int) -> tuple[_Sum, _Sum]:
+    def _turned(self, whole: _Polynomial, rest: _Polynomial, n: int) -> tuple[_Polynomial, _Polynomial]:
         """``c * x`` of the rest as ``n * (x / k) + c * (x % k)`` where ``n`` is ``c * k``."""
-        whole, rest = dict(whole), dict(rest)
         for (symbols, atom), c in list(rest.items()):
             if symbols or atom is None or c < 0 or n % c or self.bounds.interval(atom)[0] < 0:
                 continue
             if self.bounds.interval(atom)[1] * c >= n:
-                del rest[symbols, atom]
                 k = self.table.const(n // c)
-                _add(whole, self.linear(self.table.op("/", atom, k)).coefficients, 1)
-                _add(rest, _scaled(self.linear(self.table.op("%", atom, k)).coefficients, c), 1)
+                whole = added(whole, self.linear(self.table.op("/", atom, k)).coefficients)
+                rest = added(rest, {(symbols, atom): -c})
+                rest = added(rest, self.linear(self.table.op("%", atom, k)).coefficients, c)
         return whole, rest
 
-    def _interned(self, total: _Sum) -> Affine:
+    def _interned(self, total: _Polynomial) -> Affine:
         key = tuple(sorted(total.items(), key=_order))
         found = self._forms.get(key)
         if found is None:
             found = self._forms[key] = Affine(dict(key))
         return found
 
-    def _term(self, total: Mapping[Monomial, int]) -> Term:
+    def _term(self, total: _Polynomial) -> Term:
         made: Term | None = None
         for (symbols, atom), n in sorted(total.items(), key=_order):
             checkpoint()
@@ -120,7 +117,7 @@ class Forms:
         constant = self.table.const(total.get(_ONE, 0))
         return constant if made is None else self.table.op("+", made, constant)
 
-    def _sum(self, term: Term) -> _Sum:
+    def _sum(self, term: Term) -> _Polynomial:
         if isinstance(term, Const):
             return {_ONE: term.n} if term.n else {}
         if isinstance(term, Sym):
@@ -128,37 +125,26 @@ class Forms:
         if not isinstance(term, Op):
             return {((), term): 1}
         name = term.operator
-        if name == "neg":
-            return _scaled(self.linear(term.args[0]).coefficients, -1)
-        if len(term.args) == 2:
-            a, b = term.args
-            if name in ("+", "-"):
-                out = dict(self.linear(a).coefficients)
-                _add(out, self.linear(b).coefficients, 1 if name == "+" else -1)
-                return self._rejoined(out)
-            if name == "*":
-                product = self._product(self.linear(a).coefficients, self.linear(b).coefficients)
-                return self._rebuilt(term) if product is None else product
-            if isinstance(b, Const):
-                found = self._by_constant(name, a, b.n)
-                if found is not None:
-                    return found
-        return self._rebuilt(term)
+        found: _Polynomial | None = None
+        if name in ("+", "-", "*", "neg", "<<"):
+            args = [self.linear(each).coefficients for each in term.args]
+            found = of_operation(name, args, _ONE, _joined)
+        elif len(term.args) == 2 and isinstance(term.args[1], Const):
+            found = self._by_constant(name, term.args[0], term.args[1].n)
+        if found is None:
+            return self._rebuilt(term)
+        return self._rejoined(found) if name in ("+", "-") else found
 
-    def _rebuilt(self, term: Op) -> _Sum:
+    def _rebuilt(self, term: Op) -> _Polynomial:
         """The same operation on normal forms."""
         made = self.table.op(term.operator, *(self.canonical(arg) for arg in term.args), reading=term.reading)
         if isinstance(made, Op):
             return {((), made): 1}
         return {((), term): 1} if isinstance(made, Opaque) else self._sum(made)
 
-    def _by_constant(self, name: str, a: Term, n: int) -> _Sum | None:
-        if name == "<<" and 0 <= n < 32:
-            return _scaled(self.linear(a).coefficients, 1 << n)
+    def _by_constant(self, name: str, a: Term, n: int) -> _Polynomial | None:
         if name == "^" and n == 1 and self.bounds.interval(a) in ((0, 1), (0, 0), (1, 1)):
-            out: _Sum = {_ONE: 1}
-            _add(out, self.linear(a).coefficients, -1)
-            return out
+            return added({_ONE: 1}, self.linear(a).coefficients, -1)
         if name in (">>", "&"):
             if name == ">>" and 0 <= n < 32:
                 name, n = "/", 1 << n
@@ -168,36 +154,22 @@ class Forms:
             return None
         return self._quotient(a, n) if name == "/" else self._remainder(a, n)
 
-    def _split(self, a: Term, n: int) -> tuple[_Sum, _Sum]:
-        """``a`` as ``n * first + second``, where the second has coefficients below ``n``."""
-        whole: _Sum = {}
-        rest: _Sum = {}
-        for monomial, coefficient in self.linear(a).coefficients.items():
-            quotient, remainder = divmod(coefficient, n)
-            if quotient:
-                whole[monomial] = quotient
-            if remainder:
-                rest[monomial] = remainder
-        return whole, rest
-
-    def _quotient(self, a: Term, n: int) -> _Sum:
-        whole, rest = self._split(a, n)
+    def _quotient(self, a: Term, n: int) -> _Polynomial:
+        whole, rest = split(self.linear(a).coefficients, n)
         if not rest:
             return whole
         low, high = self.bounds.interval(self._term(rest))
         if low >= 0 and high < n:
             return whole
         if low >= 0 and self.bounds.interval(self._term(whole))[0] >= 0:
-            out = whole
-            _add(out, {((), self._atom("/", self._term(rest), n)): 1}, 1)
-            return out
+            return added(whole, {((), self._atom("/", self._term(rest), n)): 1})
         return {((), self._atom("/", self.canonical(a), n)): 1}
 
-    def _remainder(self, a: Term, n: int) -> _Sum:
+    def _remainder(self, a: Term, n: int) -> _Polynomial:
         flipped = self._flipped(a, n)
         if flipped is not None:
             return flipped
-        whole, rest = self._split(a, n)
+        whole, rest = split(self.linear(a).coefficients, n)
         if not rest:
             return {}
         term = self._term(rest)
@@ -206,17 +178,15 @@ class Forms:
             term = self.canonical(a)
             low, high = self.bounds.interval(term)
         if low >= 0 and high < n:
-            return dict(self.linear(term).coefficients)
+            return self.linear(term).coefficients
         return {((), self._atom("%", term, n)): 1}
 
-    def _flipped(self, a: Term, n: int) -> _Sum | None:
+    def _flipped(self, a: Term, n: int) -> _Polynomial | None:
         """``(p + 1) % 2`` with p one of {0, 1} is ``1 - p``."""
         form = dict(self.linear(a).coefficients)
         if n != 2 or form.pop(_ONE, 0) != 1 or self.bounds.interval(self._term(form)) != (0, 1):
             return None
-        out: _Sum = {_ONE: 1}
-        _add(out, form, -1)
-        return out
+        return added({_ONE: 1}, form, -1)
 
     def _atom(self, name: str, a: Term, n: int) -> Term:
         """``a / n`` or ``a % n`` of something not negative; nested ones become one."""
@@ -228,20 +198,7 @@ class Forms:
                 return self.table.op("%", a.args[0], self.table.const(n))
         return self.table.op(name, a, self.table.const(n))
 
-    def _product(self, a: Mapping[Monomial, int], b: Mapping[Monomial, int]) -> _Sum | None:
-        if len(a) * len(b) > _MAX_MONOMIALS:
-            return None
-        out: _Sum = {}
-        for (left, atom), m in a.items():
-            checkpoint()
-            for (right, other), n in b.items():
-                if atom is not None and other is not None:
-                    return None
-                key = (tuple(sorted(left + right)), atom if other is None else other)
-                _add(out, {key: m * n}, 1)
-        return out
-
-    def _rejoined(self, total: _Sum) -> _Sum:
+    def _rejoined(self, total: _Polynomial) -> _Polynomial:
         """``k * c * (x / k) + c * (x % k)`` as ``c * x``."""
         for (symbols, atom), c in list(total.items()):
             if not (isinstance(atom, Op) and atom.operator == "%" and isinstance(atom.args[1], Const)):
@@ -250,12 +207,12 @@ class Forms:
             quotient = (symbols, self.table.op("/", x, k))
             if total.get(quotient) != c * k.n:
                 continue
-            rest = dict(total)
-            del rest[symbols, atom], rest[quotient]
-            scaled = self._product(self.linear(x).coefficients, {(symbols, None): c})
-            if scaled is not None:
-                _add(rest, scaled, 1)
-                return self._rejoined(rest)
+            digits: _Polynomial = {(symbols, atom): c, quotient: c * k.n}
+            factor: _Polynomial = {(symbols, None): c}
+            rest = added(total, digits, -1)
+            whole = multiplied(self.linear(x).coefficients, factor, _joined)
+            if whole is not None:
+                return self._rejoined(added(rest, whole))
         return total
 
 
@@ -264,14 +221,9 @@ def _order(item: tuple[Monomial, int]) -> tuple[int, tuple[str, ...]]:
     return (0 if atom is None else atom.serial), symbols
 
 
-def _add(out: _Sum, other: Mapping[Monomial, int], factor: int) -> None:
-    for monomial, n in other.items():
-        total = out.get(monomial, 0) + factor * n
-        if total:
-            out[monomial] = total
-        else:
-            out.pop(monomial, None)
-
-
-def _scaled(form: Mapping[Monomial, int], factor: int) -> _Sum:
-    return {monomial: factor * n for monomial, n in form.items()} if factor else {}
+def _joined(one: Monomial, other: Monomial) -> Monomial | None:
+    """The product of two; None: each has something in it that is no symbol."""
+    (left, atom), (right, more) = one, other
+    if atom is not None and more is not None:
+        return None
+    return names_joined(left, right), atom if more is None else more

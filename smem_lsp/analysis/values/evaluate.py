@@ -8,7 +8,6 @@ a type that is not known. Proofs must be strict; searches for an example need no
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import compress
@@ -19,31 +18,22 @@ from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
 from smem_lsp.ir.nodes import Access, Dims
 from smem_lsp.ir.values import READS, Reading
 from smem_lsp.source import checkpoint
-from smem_lsp.source.integers import BINARY
+from smem_lsp.source.integers import BINARY, MOST_SHIFTED, TRUTHS, UNARY
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 
 Vector = int | list[int]
 
 _LIMIT = 1 << 31
-_MAX_SHIFT = 63
 _READS = frozenset(each.spelling for each in READS)
 _NARROW = (Reading.UNKNOWN, Reading.INT)
 _FULL = ("&", "__brev()")  # may need the 32nd bit
 _WIDE = frozenset((*_FULL, "?:", "/", "%", ">>", "min", "max"))  # and what may return such a number
 
-_PLAIN: dict[str, Callable[[int, int], int]] = {
-    **BINARY,
-    "min": min,
-    "max": max,
-    "<<": lambda a, b: a << min(max(b, 0), _MAX_SHIFT),
-    ">>": lambda a, b: a >> min(max(b, 0), _MAX_SHIFT),
-}
 _WHOLE_WORDS = ((1 << 32) - 1, (1 << 64) - 1)
 # of a result only the low bits of the operands decide the low bits
 _OF_RESIDUES = frozenset(("+", "-", "*", "<<", "neg", "~"))
 _TRUNCATING = ("/", "%")
-_TRUTHS = frozenset(("<", "<=", ">", ">=", "==", "!=", "!"))
 # the same of a vector and a number that is not negative; the last two of a vector without negative numbers
 _OF_VECTOR: dict[str, Callable[[list[int], int], list[int]]] = {
     "+": lambda a, b: [v + b for v in a],
@@ -62,12 +52,7 @@ _OF_VECTOR: dict[str, Callable[[list[int], int], list[int]]] = {
     "/": lambda a, b: [v // b for v in a],
     "%": lambda a, b: [v % b for v in a],
 }
-_SINGLE: dict[str, Callable[[int], int]] = {
-    "neg": operator.neg,
-    "~": operator.invert,
-    "!": lambda a: int(not a),
-    **BIT_FUNCTIONS,
-}
+_SINGLE: Mapping[str, Callable[[int], int]] = {**UNARY, **BIT_FUNCTIONS}
 
 
 def asks(access: Access, threads: Evaluator) -> Evaluator | None:
@@ -233,7 +218,7 @@ class Evaluator:
             return self._select(args[0], args[1], args[2])
         if name in ("&&", "||"):
             return self._short_circuit(name, args[0], args[1])
-        if name not in _PLAIN and name not in _SINGLE:
+        if name not in BINARY and name not in _SINGLE:
             given = self._given(term)  # a function: `__shfl_down_sync()`
             return self.value(args[0]) if given is None and name in WHOLE_POINTS else given
         if name == "&" and isinstance(args[1], Const) and args[1].n in _WHOLE_WORDS:
@@ -276,7 +261,7 @@ class Evaluator:
         return found
 
     def _checked(self, term: Op, value: Vector) -> Vector | None:
-        if not self.strict or term.operator in _TRUTHS:
+        if not self.strict or term.operator in TRUTHS:
             return value
         limit = _LIMIT if term.reading.mask is None and term.operator not in _FULL else 2 * _LIMIT
         if isinstance(value, int):
@@ -344,12 +329,12 @@ def _each(function: Callable[[int], int], value: Vector) -> Vector:
 
 def _pairwise(name: str, a: Vector, b: Vector, *, natural: bool) -> Vector:
     """The operator thread by thread; ``natural``: ``a`` is never negative."""
-    function = _PLAIN[name]
+    function = BINARY[name]
     if isinstance(a, int):
         return function(a, b) if isinstance(b, int) else [function(a, v) for v in b]
     if isinstance(b, list):
         return list(map(function, a, b))
-    quick = _OF_VECTOR.get(name) if b >= 0 and (name != ">>" or b <= _MAX_SHIFT) else None
+    quick = _OF_VECTOR.get(name) if b >= 0 and (name != ">>" or b <= MOST_SHIFTED) else None
     if quick is not None and (natural or name not in _TRUNCATING or min(a) >= 0):
         return quick(a, b)
     return [function(v, b) for v in a]

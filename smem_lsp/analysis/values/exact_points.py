@@ -10,13 +10,13 @@ from __future__ import annotations
 from smem_lsp.analysis.values.terms import POINTS, Const, Op, Table, Term, Thread
 from smem_lsp.ir.values import Reading
 from smem_lsp.source import checkpoint
+from smem_lsp.source.integers import COMPARISONS
 
 _EXACT = 1 << 24
 _MOST_DIVIDED = 1 << 20
 _CUT = "int()"
 _AS_POINT = ("float()", "rounded()")
 _QUOTIENT = "float/()"
-_COMPARED = frozenset(("<", "<=", ">", ">=", "==", "!="))
 
 _Ratio = tuple[Term, int]  # an integer, and a power of two that divides it
 
@@ -30,7 +30,7 @@ def exact(table: Table, operator: str, args: tuple[Term, ...]) -> Term | None:
             return None
         over, by = found
         return over if by == 1 else table.op("/", over, table.const(by), reading=Reading.INT)
-    if operator not in _COMPARED or not any(map(_has_point, args)):
+    if operator not in COMPARISONS or not any(map(_has_point, args)):
         return None
     one, other = (_ratio(table, each) for each in args)
     if one is None or other is None:

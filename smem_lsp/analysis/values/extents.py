@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
-from smem_lsp.analysis.values.ranges import INFINITE, Bounds
+from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Kernel, walk
+from smem_lsp.terms.intervals import INFINITE
 
 Extent = tuple[int, int]
 

@@ -9,11 +9,11 @@ from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Term
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence, ValueFacts
 from smem_lsp.ir.values import Reading, computed, operator_of
+from smem_lsp.source.integers import BINARY, NUMERIC
 
 _MOST = 34  # values
 _MOST_CASES = 80  # operands of one operation
 _DEEPEST = 6
-_FOLDED = frozenset("+ - * / % & | ^ << >>".split())
 
 
 def few_values(
@@ -26,7 +26,7 @@ def few_values(
         found = None
     elif isinstance(term, LoopVar):
         found = _of_variable(values, bounds, term, depth, least)
-    elif isinstance(term, Op) and len(term.args) == 2 and term.operator in _FOLDED:
+    elif isinstance(term, Op) and len(term.args) == 2 and term.operator in NUMERIC:
         found = _of_operation(values, bounds, term, depth, least)
     else:
         found = None
@@ -95,5 +95,5 @@ def advanced(operator: str, n: int, by: int) -> int | None:
     """``n`` after one turn of a loop that doubles or halves it; None: it is no such loop."""
     if by <= 0 or (operator in ("*", "/") and by < 2) or by > 31:
         return None
-    found = {"*": n * by, "/": n // by, "<<": n << by, ">>": n >> by}.get(operator)
+    found = BINARY[operator](n, by) if operator in ("*", "/", "<<", ">>") else None
     return found if found is not None and found < 1 << 31 else None

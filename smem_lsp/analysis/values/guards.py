@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 
-from smem_lsp.analysis.values.ranges import INFINITE, Bounds, Interval
+from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import Op, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Branch, Jump, Kernel, Loop, Seq
 from smem_lsp.ir.values import Reading
 from smem_lsp.source import checkpoint
+from smem_lsp.source.integers import MIRRORED, NEGATED
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.intervals import Interval, narrowed
 
 Guards = tuple[tuple[Term, bool], ...]
 """Conditions, each with the value that it has."""
 
-_NOT = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 _SIGNED = (Reading.INT, Reading.LONG)
 
 
@@ -92,22 +92,12 @@ def _implied(condition: Term, value: bool, bounds: Bounds) -> Iterator[tuple[Ter
     elif name == ("&&" if value else "||"):
         for each in args:
             yield from _implied(each, value, bounds)
-    elif name in _NOT:
+    elif name in NEGATED:
         a, b = (bounds.interval(each) for each in args)
         if condition.reading not in _SIGNED and min(a[0], b[0]) < 0:
             return  # an unsigned type may read a negative number as a large one
-        name = name if value else _NOT[name]
-        if name in _TURNED:
-            yield args[0], _beside(name, b)
-            yield args[1], _beside(_TURNED[name], a)
+        name = name if value else NEGATED[name]
+        yield args[0], narrowed(a, name, b)
+        yield args[1], narrowed(b, MIRRORED[name], a)
     elif not value:
         yield condition, (0, 0)
-
-
-def _beside(name: str, other: Interval) -> Interval:
-    """Of what stands in front of a comparison with something in ``other``."""
-    if name == "==":
-        return other
-    if name in ("<", "<="):
-        return -INFINITE, other[1] - (name == "<")
-    return other[0] + (name == ">"), INFINITE

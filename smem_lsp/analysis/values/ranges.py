@@ -6,7 +6,7 @@ step of 2**32.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 
 from smem_lsp.analysis.values.bit_functions import MOST
@@ -14,21 +14,11 @@ from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Op, Opaque, Sy
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
 from smem_lsp.ir.values import Reading
 from smem_lsp.source.budget import pause, uncounted
+from smem_lsp.source.integers import MIRRORED, NEGATED
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_BLOCK, MAX_GRID
+from smem_lsp.terms.intervals import ANY, INFINITE, Interval, all_ones, narrowed, of_one, of_two, wrapped
 
-INFINITE = 1 << 64  # at or beyond it: unbounded
-Interval = tuple[int, int]
-
-ANY: Interval = (-INFINITE, INFINITE)
-_ENDS = {
-    "<": ">=",
-    ">=": "<",
-    ">": "<=",
-    "<=": ">",
-    "==": "!=",
-    "!=": "==",
-}  # comparison -> where it does not hold
 _MOST_ASSUMED = 3  # variables of loops whose bounds are guessed at once
 _MOST_ATTEMPTS = 6  # to find bounds that a loop keeps
 
@@ -99,47 +89,27 @@ class Bounds:
             )
             return min(yes[0], no[0]), max(yes[1], no[1])
         if len(term.args) == 1:
-            if name in MOST:
-                return 0, MOST[name]
-            low, high = self.interval(term.args[0])
-            if name == "neg":
-                return -high, -low
-            return (-high - 1, -low - 1) if name == "~" else _opposite((low, high)) if name == "!" else ANY
+            return (0, MOST[name]) if name in MOST else of_one(name, self.interval(term.args[0]))
         if len(term.args) != 2:
             return ANY
         a, b = self.interval(term.args[0]), self.interval(term.args[1])
         mask = term.reading.mask
         if mask is not None:
-            a, b = _wrapped(a, mask), b if name == ">>" else _wrapped(b, mask)
-        if name == "<<" and a[0] >= 0:
-            b = max(b[0], 0), max(b[1], 0)  # nothing is shifted by less, nor out of its type
-        if name in _COMPARED:
-            return _COMPARED[name](a, b)
-        if name in ("&&", "||"):
-            return _logic(name, _truth(a), _truth(b))
-        signed = mask is None and term.reading is not Reading.UNKNOWN
-        found = _signed(name, a, b) if signed and a[0] < 0 <= b[0] else _arithmetic(name, a, b)
+            a, b = wrapped(a, mask), b if name == ">>" else wrapped(b, mask)
+        found = of_two(name, a, b, signed=mask is None and term.reading is not Reading.UNKNOWN)
         return self._in_block(term, found) if name in ("+", "-") and not self.exact else found
 
     def _arm(self, arm: Term, condition: Term, holds: bool) -> Interval:
         """Bounds of a value that is taken where a condition holds, or does not: ``i + 1 == 3 ? 0 : i + 1``."""
-        if not (arm.carried and isinstance(condition, Op) and condition.operator in _ENDS):
+        if not (arm.carried and isinstance(condition, Op) and condition.operator in NEGATED):
             return self.interval(arm)
         asked, other = condition.args
-        name = condition.operator if holds else _ENDS[condition.operator]
-        low, high = self.interval(asked)
-        least, most = self.interval(other)
-        if condition.reading.mask is not None and min(low, least) < 0:
+        name = condition.operator if holds else NEGATED[condition.operator]
+        before, beside = self.interval(asked), self.interval(other)
+        if condition.reading.mask is not None and min(before[0], beside[0]) < 0:
             return self.interval(arm)  # compared as what they are modulo 2**32
-        if name in ("<", "<="):
-            high = min(high, most - (name == "<"))
-        elif name in (">", ">="):
-            low = max(low, least + (name == ">"))
-        elif name == "==":
-            low, high = max(low, least), min(high, most)
-        elif least == most:
-            low, high = low + (low == least), high - (high == most)
-        if low > high or (low, high) == self.interval(asked):
+        low, high = narrowed(before, name, beside)
+        if low > high or (low, high) == before:
             return self.interval(arm)
         known: dict[Term, Interval] = {t: v for t, v in self._known.items() if isinstance(t, LoopVar)}
         known[asked] = low, high
@@ -212,7 +182,7 @@ class Bounds:
                 return first[0], INFINITE
         if mine.kind == "involution":
             if mine.operator == "^" and min(first[0], by[0]) >= 0:
-                return 0, _all_ones(max(first[1], by[1]))
+                return 0, all_ones(max(first[1], by[1]))
             if mine.operator == "-" and by[0] == by[1]:
                 return min(first[0], by[0] - first[1]), max(first[1], by[0] - first[0])
         return self._kept(mine, first) if mine.kind == "other" else ANY
@@ -248,17 +218,13 @@ class Bounds:
             low, high = self._tested(a, atom, low, high)
             return self._tested(b, atom, low, high)
         if b is atom:
-            a, b, name = b, a, {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(name, "")
+            a, b, name = b, a, MIRRORED.get(name, "")
         if a is not atom:
             return low, high
         other = self.interval(b)
-        if name in ("<", "<="):
-            return low, min(high, other[1] - (name == "<"))
-        if name in (">", ">="):
-            return max(low, other[0] + (name == ">")), high
-        if name == "!=" and other == (0, 0) and low == 0:
-            return 1, high
-        return low, high
+        if name in ("==", "!=") and min(low, other[0]) < 0:
+            return low, high  # an unsigned type may read them as equal
+        return narrowed((low, high), name, other)
 
 
 def _summands(term: Term, times: int, into: dict[Term, int]) -> None:
@@ -270,158 +236,3 @@ def _summands(term: Term, times: int, into: dict[Term, int]) -> None:
         _summands(term.args[0], times * term.args[1].n, into)
     else:
         into[term] = into.get(term, 0) + times
-
-
-def _truth(a: Interval) -> Interval:
-    if a == (0, 0):
-        return 0, 0
-    return (1, 1) if a[0] > 0 or a[1] < 0 else (0, 1)
-
-
-def _opposite(a: Interval) -> Interval:
-    low, high = _truth(a)
-    return 1 - high, 1 - low
-
-
-def _logic(name: str, a: Interval, b: Interval) -> Interval:
-    pick = min if name == "&&" else max
-    return pick(a[0], b[0]), pick(a[1], b[1])
-
-
-def _less(a: Interval, b: Interval) -> Interval:
-    return int(a[1] < b[0]), int(a[0] < b[1])
-
-
-def _equal(a: Interval, b: Interval) -> Interval:
-    same = a == b and a[0] == a[1]
-    return int(same), int(a[0] <= b[1] and b[0] <= a[1])
-
-
-_COMPARED: dict[str, Callable[[Interval, Interval], Interval]] = {
-    "<": _less,
-    ">": lambda a, b: _less(b, a),
-    "<=": lambda a, b: _opposite(_less(b, a)),
-    ">=": lambda a, b: _opposite(_less(a, b)),
-    "==": _equal,
-    "!=": lambda a, b: _opposite(_equal(a, b)),
-}
-
-
-def _sum(a: Interval, b: Interval) -> Interval:
-    return a[0] + b[0], a[1] + b[1]
-
-
-def _difference(a: Interval, b: Interval) -> Interval:
-    return a[0] - b[1], a[1] - b[0]
-
-
-def _product(a: Interval, b: Interval) -> Interval:
-    corners = [x * y for x in a for y in b]
-    return min(corners), max(corners)
-
-
-def _smaller(a: Interval, b: Interval) -> Interval:
-    return min(a[0], b[0]), min(a[1], b[1])
-
-
-def _larger(a: Interval, b: Interval) -> Interval:
-    return max(a[0], b[0]), max(a[1], b[1])
-
-
-def _masked(a: Interval, b: Interval) -> Interval:
-    """``a & b``, which is not negative if either side is not."""
-    for side, mask in ((a, b), (b, a)):
-        if _rounds_down(mask) and side[0] >= 0 and side[1] < INFINITE:
-            return side[0] & mask[0], side[1] & mask[0]
-    highs = [side[1] for side in (a, b) if side[0] >= 0]
-    return (0, min(highs)) if highs else ANY
-
-
-def _rounds_down(mask: Interval) -> bool:
-    """Is it one negative number that masks all but the lowest bits: down to a multiple of a power of two?"""
-    low, high = mask
-    return low == high < 0 and -low & -low - 1 == 0
-
-
-def _quotient(a: Interval, b: Interval) -> Interval:
-    return (a[0] // max(b[1], 1), a[1] // max(b[0], 1)) if a[1] < INFINITE else (0, INFINITE)
-
-
-def _remainder(a: Interval, b: Interval) -> Interval:
-    if b[1] <= 0:
-        return ANY
-    return a if a[1] < b[0] else (0, min(a[1], b[1] - 1))
-
-
-def _shifted_right(a: Interval, b: Interval) -> Interval:
-    return (a[0] >> min(b[1], 63), a[1] >> min(b[0], 63)) if a[1] < INFINITE else (0, INFINITE)
-
-
-def _shifted_left(a: Interval, b: Interval) -> Interval:
-    return a[0] << min(b[0], 63), a[1] << min(b[1], 63)
-
-
-def _bits_of_either(a: Interval, b: Interval) -> Interval:
-    return max(a[0], b[0]), _all_ones(max(a[1], b[1]))
-
-
-def _bits_of_one(a: Interval, b: Interval) -> Interval:
-    return 0, _all_ones(max(a[1], b[1]))
-
-
-_OF_INTEGERS: dict[str, Callable[[Interval, Interval], Interval]] = {
-    "+": _sum,
-    "-": _difference,
-    "*": _product,
-    "min": _smaller,
-    "max": _larger,
-    "&": _masked,
-}
-_OF_NATURALS: dict[str, Callable[[Interval, Interval], Interval]] = {
-    "/": _quotient,
-    "%": _remainder,
-    ">>": _shifted_right,
-    "<<": _shifted_left,
-    "|": _bits_of_either,
-    "^": _bits_of_one,
-}
-
-
-def _arithmetic(name: str, a: Interval, b: Interval) -> Interval:
-    """An operation on two numbers, where its bounds are known of all numbers or both are not negative."""
-    computed = _OF_INTEGERS.get(name)
-    if computed is None and a[0] >= 0 and b[0] >= 0:
-        computed = _OF_NATURALS.get(name)
-    return ANY if computed is None else computed(a, b)
-
-
-def _wrapped(a: Interval, mask: int) -> Interval:
-    """As an unsigned type reads it that makes ``mask`` of -1."""
-    if a[0] >= 0:
-        return a
-    return (a[0] + mask + 1, a[1] + mask + 1) if -mask <= a[0] and a[1] < 0 else (0, mask)
-
-
-def _signed(name: str, a: Interval, b: Interval) -> Interval:
-    """An operation that rounds, of a signed number that may be negative and one that is not."""
-    if name == "/":
-        return _quotients(a[0], b)[0], _quotients(a[1], b)[1]
-    if name == "%":
-        most = max(b[1] - 1, 0)
-        return max(a[0], -most), min(max(a[1], 0), most)
-    if name == ">>":
-        least, largest = min(b[0], 63), min(b[1], 63)
-        return a[0] >> least, a[1] >> (least if a[1] >= 0 else largest)
-    return _arithmetic(name, a, b)
-
-
-def _quotients(n: int, by: Interval) -> Interval:
-    """``n / d`` for all ``d`` that are not 0."""
-    if abs(n) >= INFINITE:
-        return (0, n) if n > 0 else (n, 0)
-    ends = [abs(n) // max(end, 1) * (1 if n >= 0 else -1) for end in by]
-    return min(ends), max(ends)
-
-
-def _all_ones(n: int) -> int:
-    return (1 << n.bit_length()) - 1 if n < INFINITE else INFINITE

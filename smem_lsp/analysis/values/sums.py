@@ -7,16 +7,23 @@ as ``(n + 31) / 32``, by its text. All are taken as sizes: not negative, and sma
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from math import prod
 
 from smem_lsp.ir.nodes import Dims, LaunchSite
 from smem_lsp.ir.values import OF_ADDRESS, Const, Op, Operator, Sym, Value, Var
 from smem_lsp.source import checkpoint
+from smem_lsp.terms.polynomial import (
+    added,
+    evaluated,
+    is_nonnegative,
+    names_joined,
+    number,
+    of_operation,
+    scaled,
+)
 
 Sum = Mapping[tuple[str, ...], int]
-"""Products of symbols, in order, with their factors; no product has the factor 0."""
+"""A polynomial over symbols, which are sorted in each product."""
 
-_MOST_PRODUCTS = 32
 _MOST_DEPTH = 24
 _WORD = 0xFFFFFFFF
 
@@ -112,7 +119,7 @@ def fixed_part(value: Value, assigned: Mapping[int, list[Value]]) -> Sum:
     """What of a value is the same for all threads and at all times, where the rest is only added to it; else 0."""
     whole = sum_of(value, assigned)
     if whole is not None:
-        return whole if is_size(whole) else {}
+        return whole if is_nonnegative(whole) else {}
     if isinstance(value, Op) and value.operator is Operator.ADD:
         left, right = (fixed_part(each, assigned) for each in value.args)
         return added(left, right)
@@ -120,27 +127,15 @@ def fixed_part(value: Value, assigned: Mapping[int, list[Value]]) -> Sum:
         factors = [each.n for each in value.args if isinstance(each, Const) and each.n > 0]
         rest = [each for each in value.args if not isinstance(each, Const)]
         if len(factors) == len(rest) == 1:
-            return {product: n * factors[0] for product, n in fixed_part(rest[0], assigned).items()}
+            return scaled(fixed_part(rest[0], assigned), factors[0])
     return {}
-
-
-def added(a: Sum, b: Sum, factor: int = 1) -> Sum:
-    out = dict(a)
-    for product, n in b.items():
-        out[product] = out.get(product, 0) + factor * n
-    return {product: n for product, n in out.items() if n}
-
-
-def is_size(total: Sum) -> bool:
-    """Is it surely not negative?"""
-    return all(n > 0 for n in total.values())
 
 
 def larger(a: Sum, b: Sum) -> Sum | None:
     """The larger one; None: that depends on the symbols."""
-    if is_size(added(a, b, -1)):
+    if is_nonnegative(added(a, b, -1)):
         return a
-    return b if is_size(added(b, a, -1)) else None
+    return b if is_nonnegative(added(b, a, -1)) else None
 
 
 def total_of(sums: Iterable[Sum]) -> Sum:
@@ -164,7 +159,7 @@ def number_of(total: Sum, known: Mapping[str, int]) -> int | None:
     """Its value; None: that of a symbol is not known."""
     if any(symbol not in known for product in total for symbol in product):
         return None
-    return sum(n * prod(known[symbol] for symbol in product) for product, n in total.items())
+    return evaluated(total, known.__getitem__)
 
 
 def spelled(total: Sum) -> str:
@@ -192,17 +187,12 @@ def _operation(value: Op, args: list[Sum]) -> Sum | None:
     name = value.operator
     if name is Operator.CAST:
         return args[0]
-    if name is Operator.NEGATE:
-        return added({}, args[0], -1)
-    if len(args) == 2 and name in (Operator.ADD, Operator.SUBTRACT):
-        return added(args[0], args[1], 1 if name is Operator.ADD else -1)
-    if len(args) == 2 and name is Operator.MULTIPLY:
-        return _product(args[0], args[1])
-    if name is Operator.SHIFT_LEFT and set(args[1]) <= {()} and 0 <= args[1].get((), 0) < 32:
-        return _product(args[0], {(): 1 << args[1].get((), 0)})
+    found = of_operation(name.spelling, args, (), names_joined)
+    if found is not None or name is Operator.MULTIPLY:
+        return found
     if name is Operator.BIT_AND and args[1] == {(): _WORD}:
         return args[0]  # what an unsigned number of 32 bits is
-    numbers = all(set(each) <= {()} for each in args)
+    numbers = all(number(each, ()) is not None for each in args)
     if numbers or not value.spelling or len(args) > 2 or value.name.startswith(OF_ADDRESS):
         return None
     texts = [f"({spelled(each)})" if len(each) > 1 else spelled(each) for each in args]
@@ -212,13 +202,3 @@ def _operation(value: Op, args: list[Sum]) -> Sum | None:
     if operator.isidentifier() or operator.endswith("()"):
         return {(f"{operator.removesuffix('()')}({', '.join(texts)})",): 1}
     return {(f"({f' {operator} '.join(texts)})" if len(texts) == 2 else f"{operator}{texts[0]}",): 1}
-
-
-def _product(a: Sum, b: Sum) -> Sum | None:
-    if len(a) * len(b) > _MOST_PRODUCTS:
-        return None
-    out: Sum = {}
-    for left, m in a.items():
-        for right, n in b.items():
-            out = added(out, {tuple(sorted(left + right)): m * n})
-    return out

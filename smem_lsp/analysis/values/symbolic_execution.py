@@ -46,6 +46,7 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.ir.nodes import walk as walk_tree
 from smem_lsp.source import checkpoint
+from smem_lsp.source.integers import OPERATORS
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 
@@ -66,8 +67,6 @@ _ESCAPED = _Later(lambda: Term(0), 0)
 
 _Entry = Term | _Later
 Environment = dict[int, _Entry]
-
-_FUNCTIONS_OF_OPERANDS = frozenset("+ - * / % & | ^ << >> < <= > >= == != && || neg ! ~ ?: min max".split())
 
 _LOADS = (ir.Operator.LOAD, ir.Operator.READONLY, ir.Operator.ELEMENT)
 
@@ -555,7 +554,7 @@ class _Walk:
 
     def operation(self, value: ir.Op) -> Term:
         operator, args = value.operator.spelling, value.args
-        if operator in _FUNCTIONS_OF_OPERANDS:
+        if operator in OPERATORS:
             if len(args) == 2:
                 left, right = self.term(args[0]), self.term(args[1])
                 found = None if left.known and right.known else exact(self.table, operator, (left, right))

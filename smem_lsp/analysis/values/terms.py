@@ -18,6 +18,7 @@ from smem_lsp.analysis.values.bit_functions import BIT_FUNCTIONS, REVERSED
 from smem_lsp.ir.extents import FREE, THREAD, WIDE, Extent, bits_of, leaves, of_operation, of_symbol
 from smem_lsp.ir.values import Reading, computed, operator_of
 from smem_lsp.source import checkpoint
+from smem_lsp.source.integers import ABSORBING, NEUTRAL, OPERATORS, TRUTHS, UNARY
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 
@@ -113,15 +114,11 @@ Carrier = LoopVar | Opaque
 
 _WORD = 0xFFFFFFFF  # what an unsigned number of 32 bits is at most
 _FALLING = ("-", "neg", "~")
-_ARITHMETIC = BIT_FUNCTIONS.keys() | frozenset(
-    "+ - * / % & | ^ << >> < <= > >= == != && || neg ! ~ ?: min max".split()
-)
+_ARITHMETIC = BIT_FUNCTIONS.keys() | OPERATORS
 WHOLE_POINTS = frozenset(("float()", "rounded()", "int()"))
 POINTS = WHOLE_POINTS | {"float/()"}
 """Functions from and to numbers with a point; the whole ones keep integers, the rounding one those of 24 bits."""
-_FOLDED = _ARITHMETIC - BIT_FUNCTIONS.keys()
 _NATURAL = frozenset("+ * / % & | ^ << >> min max".split())  # not negative if no operand is
-_TRUTH = frozenset("< <= > >= == != && || !".split())
 _OF_EQUALS = {"-": 0, "^": 0, "==": 1, "!=": 0, "<": 0, ">": 0, "<=": 1, ">=": 1}  # of two equal integers
 _BUILTIN = ("blockIdx.", "blockDim.", "gridDim.")
 SHUFFLES = frozenset(f"__shfl{which}_sync()" for which in ("", "_up", "_down", "_xor"))
@@ -291,17 +288,22 @@ class Table:
 
     def extent(self, term: Term) -> Extent:
         """How large its number gets, what is free being small."""
-        found = self._extents.get(term)
+        return self._extent(term, FREE, self._extents)
+
+    def _extent(self, term: Term, parameter: Extent, known: dict[Term, Extent]) -> Extent:
+        """``parameter``: how large those get; ``known``: what was found with that."""
+        found = known.get(term)
         if found is None:
             if isinstance(term, Const):
                 return Extent(term.n, term.n)
             if isinstance(term, Thread):
                 return THREAD
             if isinstance(term, Sym):
-                return of_symbol(term.name)
-            if not isinstance(term, Op) or term.operator not in _FOLDED:
+                return of_symbol(term.name) if term.name.startswith(_BUILTIN) else parameter
+            if not isinstance(term, Op) or term.operator not in OPERATORS:
                 return FREE
-            found = self._extents[term] = of_operation(term.operator, tuple(map(self.extent, term.args)))
+            args = tuple([self._extent(each, parameter, known) for each in term.args])
+            found = known[term] = of_operation(term.operator, args)
         return found
 
     def fitted(self, term: Term, reading: Reading) -> Term:
@@ -318,19 +320,9 @@ class Table:
     def _note_unwrapped(self, args: tuple[Term, ...], reading: Reading) -> None:
         """An operator reads unsigned numbers that would wrap if a parameter were large: they are taken not to."""
         for each in args:
-            if isinstance(each, Op) and each not in self.unwrapped and leaves(self._widest(each), reading):
-                self.unwrapped[each] = None
-
-    def _widest(self, term: Term) -> Extent:
-        """How large its number gets if parameters are as large as they may be."""
-        found = self._widths.get(term)
-        if found is None:
-            if isinstance(term, Sym) and not term.name.startswith(_BUILTIN):
-                return WIDE
-            if not isinstance(term, Op) or term.operator not in _FOLDED:
-                return self.extent(term)
-            found = self._widths[term] = of_operation(term.operator, tuple(map(self._widest, term.args)))
-        return found
+            if isinstance(each, Op) and each not in self.unwrapped:
+                if leaves(self._extent(each, WIDE, self._widths), reading):
+                    self.unwrapped[each] = None
 
     def _op_reading(self, operator: str, args: tuple[Term, ...], reading: Reading) -> Term:
         key = operator, args, reading
@@ -400,7 +392,7 @@ class Table:
             return self.opaque("lost", args)
         if operator not in _NATURAL:
             natural = (
-                operator in _TRUTH
+                operator in TRUTHS
                 or operator in BIT_FUNCTIONS
                 or (operator == "?:" and args[1].natural and args[2].natural)
             )
@@ -457,11 +449,8 @@ class Table:
     def _fold_one(self, operator: str, operand: Term) -> Term | None:
         if not isinstance(operand, Const):
             return None
-        n = operand.n
-        if operator in BIT_FUNCTIONS:
-            return self.const(BIT_FUNCTIONS[operator](n))
-        folded = {"neg": -n, "!": int(not n), "~": ~n}.get(operator)
-        return None if folded is None else self.const(folded)
+        computes = UNARY.get(operator) or BIT_FUNCTIONS.get(operator)
+        return None if computes is None else self.const(computes(operand.n))
 
     def _fold_division(self, operator: str, a: Term, b: Term) -> Term | None:
         """``n / d * d + n % d`` is ``n``, and ``n - n / d * d`` is ``n % d``, whatever ``d`` is but 0."""
@@ -492,25 +481,19 @@ class Table:
         return None
 
     def _fold_constants(self, operator: str, a: int, b: int, reading: Reading) -> Term | None:
-        folded = computed(operator_of(operator), a, b, reading) if operator in _FOLDED else None
+        folded = computed(operator_of(operator), a, b, reading) if operator in OPERATORS else None
         return None if folded is None else self.const(folded)
 
     def _fold_right(self, operator: str, a: Term, b: Const) -> Term | None:
         n = b.n
-        if n == 0:
-            if operator in ("+", "-", "<<", ">>", "|", "^"):
-                return a
-            if operator in ("*", "&"):
-                return b
-            if operator == "&&":
-                return b
-            if operator in ("!=", "==") and isinstance(a, Op) and is_truth(a):
-                return a if operator == "!=" else self.op("!", a)
-        elif n == 1:
-            if operator in ("*", "/"):
-                return a
-            if operator == "%" and a.known:
-                return self.const(0)
+        if NEUTRAL.get(operator) == n:
+            return a
+        if ABSORBING.get(operator) == n:
+            return b
+        if n == 0 and operator in ("!=", "==") and isinstance(a, Op) and is_truth(a):
+            return a if operator == "!=" else self.op("!", a)
+        if n == 1 and operator == "%" and a.known:
+            return self.const(0)
         if operator == "||" and n:
             return self.const(1)
         if operator == "&" and n == _WORD and self._keeps(a):
@@ -529,11 +512,9 @@ class Table:
         return None
 
     def _fold_left(self, operator: str, a: Const, b: Term) -> Term | None:
-        if operator == "+":
-            return self.op("+", b, a)
-        if operator == "*":
-            return self.op("*", b, a)
-        if operator == "&&" and not a.n:
+        if operator in ("+", "*"):
+            return self.op(operator, b, a)
+        if ABSORBING.get(operator) == a.n:
             return a
         if operator == "||" and a.n:
             return self.const(1)
@@ -585,7 +566,7 @@ def is_truth(term: Term) -> bool:
         return term.n in (0, 1)
     if not isinstance(term, Op):
         return False
-    return all(map(is_truth, term.args[1:])) if term.operator == "?:" else term.operator in _TRUTH
+    return all(map(is_truth, term.args[1:])) if term.operator == "?:" else term.operator in TRUTHS
 
 
 def whole(term: Term) -> bool:

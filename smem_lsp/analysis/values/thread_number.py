@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping
 
 from smem_lsp.analysis.values.terms import Const, Op, Sym, Term, Thread
+from smem_lsp.terms.polynomial import names_joined, of_operation
 
 _DEEPEST = 6  # operations inside each other
 
-Polynomial = dict[tuple[str, ...], int]  # sorted names of the factors of a summand -> how often it is added
+_Polynomial = Mapping[tuple[str, ...], int]
 
 
 def is_thread_number(term: Term, axes: str) -> bool:
@@ -17,7 +18,7 @@ def is_thread_number(term: Term, axes: str) -> bool:
     if not isinstance(term, Op) or term.operator != "+":
         return False
     found = _polynomial(term, axes, _DEEPEST)
-    wanted: Polynomial = {}
+    wanted: dict[tuple[str, ...], int] = {}
     for number, axis in enumerate(axes):
         wanted[tuple(sorted((f"threadIdx.{axis}", *_extents(axes[:number]))))] = 1
     return found == wanted
@@ -34,7 +35,7 @@ def _extents(axes: str) -> list[str]:
     return [f"blockDim.{axis}" for axis in axes]
 
 
-def _polynomial(term: Term, axes: str, depth: int) -> Polynomial | None:
+def _polynomial(term: Term, axes: str, depth: int) -> _Polynomial | None:
     """The sum of products that a term is; None: it has other parts, or is too deep."""
     if isinstance(term, Const):
         return {(): term.n} if term.n else {}
@@ -42,17 +43,8 @@ def _polynomial(term: Term, axes: str, depth: int) -> Polynomial | None:
         return {(f"threadIdx.{term.axis}",): 1} if term.axis in axes else {}
     if isinstance(term, Sym) and term.name.startswith("blockDim."):
         return {(term.name,): 1} if term.name[-1] in axes else {(): 1}
-    if not isinstance(term, Op) or term.operator not in ("+", "*") or len(term.args) != 2 or not depth:
+    if not isinstance(term, Op) or not depth:
         return None
-    one, other = (_polynomial(each, axes, depth - 1) for each in term.args)
-    if one is None or other is None:
-        return None
-    found: Counter[tuple[str, ...]] = Counter()
-    if term.operator == "+":
-        found.update(one)
-        found.update(other)
-    else:
-        for left, times in one.items():
-            for right, more in other.items():
-                found[tuple(sorted((*left, *right)))] += times * more
-    return {factors: times for factors, times in found.items() if times}
+    args = [_polynomial(each, axes, depth - 1) for each in term.args]
+    known = [each for each in args if each is not None]
+    return of_operation(term.operator, known, (), names_joined) if len(known) == len(args) else None

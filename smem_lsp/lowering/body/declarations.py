@@ -56,13 +56,13 @@ from smem_lsp.semantics.types import (
     scalar_of,
 )
 from smem_lsp.source import checkpoint
+from smem_lsp.source.integers import INFIX
 from smem_lsp.syntax import tree
 from smem_lsp.unit.shared_declarations import NOT_TYPE
 
 _MOST_ALIASES = 8  # that name each other
 _MOST_NUMBERS = 16  # of a constant array that are told apart
 _OF_ONE_NUMBER = frozenset("+-~!")
-_OF_NUMBERS = frozenset("+ - * / % << >> & | ^ < > <= >= == != && ||".split())
 
 
 def declare(
@@ -471,7 +471,7 @@ def _binds_a_value(
             return expressions.coordinate(initializer, scope) is not None
         case tree.Unary(operator=operator) if operator in _OF_ONE_NUMBER:
             pass
-        case tree.Binary(operator=operator) if operator in _OF_NUMBERS:
+        case tree.Binary(operator=operator) if operator in INFIX:
             pass
         case _:
             return False

@@ -35,6 +35,7 @@ from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Enum, Record, Type, plain_type
+from smem_lsp.source.integers import COMPARISONS
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
@@ -73,7 +74,7 @@ def _rewritten(
     """``a != b`` by ``operator==``, ``a < b`` by ``operator<=>``, either with its operands in reverse order
     ([over.match.oper]/3.4); None: no class has one."""
     base = {"!=": "==", "==": "=="}.get(symbol, "<=>")
-    if symbol not in _COMPARISONS or not expression_types.spelled(ctx, base, expr):
+    if symbol not in COMPARISONS or not expression_types.spelled(ctx, base, expr):
         return None
     ways = [operands] if base != symbol else []
     for each in (*ways, operands[::-1]):
@@ -84,9 +85,6 @@ def _rewritten(
                 known = base == "==" and not isinstance(equal, Ref)
                 return _not(equal, symbol) if known and not isinstance(equal, Ref) else ctx.out.fresh()
     return None
-
-
-_COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
 
 
 def _not(equal: Value, symbol: str) -> Value:

@@ -17,13 +17,13 @@ from smem_lsp.semantics import type_of
 from smem_lsp.semantics.entities import Undeclared
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.types import Pointer, is_number, plain_type, scalar_of
+from smem_lsp.source.integers import NUMERIC
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
 from smem_lsp.unit.shared_declarations import NOT_TYPE
 
 _POINTER = 8  # bytes
 _OF_A_THREAD = regex("COL|ID|INDEX|LANE|LOCAL|POS|RANK|ROW|THREAD|TX|TY|TZ|WARP|_[XYZ]$")  # in a name
-_OF_NUMBERS = frozenset("+ - * / % << >> & | ^".split())
 _NO_PART = frozenset("const volatile typename struct class union enum".split())
 _NAME = regex(r"[^\W\d]\w*")
 
@@ -166,7 +166,7 @@ def _is_whole(expr: tree.Expr, scope: LocalScope) -> bool:
     if of_expr is not None:
         kind = scalar_of(plain_type(of_expr))
         return kind is not None and kind.kind == "int"
-    if isinstance(expr, tree.Binary) and expr.operator in _OF_NUMBERS:
+    if isinstance(expr, tree.Binary) and expr.operator in NUMERIC:
         sides = [
             (each, evaluate_value(each, scope.constant_scope()).type) for each in (expr.left, expr.right)
         ]

@@ -1,10 +1,7 @@
-"""How far numbers are apart that are not known themselves: a counter of a loop from the bound that it counts to (zones:
-Dill, "Timing Assumptions and Verification of Finite-State Concurrent Systems"; Miné, "A New Numerical Abstract Domain
-Based on Difference-Bound Matrices").
+"""How far values are apart that are not known themselves: a counter of a loop from the bound that it counts to.
 
-``(a, b, n)`` is that ``a - b`` is ``n`` at most. A variable is its number, no less than 0; ``ZERO`` is the number 0;
-other values that stay the same while the variables in them do are numbered downwards. No sum passes the end of its
-type.
+In a zone a variable has its number, no less than 0, as its name; other values that stay the same while the variables in
+them do are numbered downwards. No sum passes the end of its type.
 """
 
 from __future__ import annotations
@@ -13,7 +10,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from smem_lsp.ir.values import (
-    READS,
     Const,
     Op,
     Operator,
@@ -27,15 +23,12 @@ from smem_lsp.ir.values import (
     variables_of,
 )
 from smem_lsp.source import checkpoint
+from smem_lsp.source.integers import OPERATORS
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.zones import ZERO, Bounds, Side, Zone, assigned, bound, bounds_of, most_between, zone_of
 
-Zone = frozenset[tuple[int, int, int]]
-_Side = tuple[int, int]  # a number, and what is added to it
-_Bounds = dict[tuple[int, int], int]
-
-ZERO = -1
 _MOST = 64  # the largest constant that is told apart
-_ARITHMETIC = READS | set(map(Operator, ("+", "-", "*", "&", "|", "^", "<<", "&&", "||", "!", "~", "neg")))
+_COMPUTED = OPERATORS - {"?:"}
 _ORDERS = frozenset(map(Operator, ("<", "<=", ">", ">=")))
 _COMPARES = _ORDERS | {Operator.EQUAL, Operator.NOT_EQUAL, Operator.MIN, Operator.MAX}
 _CHOOSES = (Operator.MIN, Operator.MAX, Operator.CONDITIONAL)
@@ -46,24 +39,8 @@ _SIGNED = (Reading.INT, Reading.LONG)
 def lasts(value: Value) -> bool:
     """Is it the same until a variable in it is assigned?"""
     if isinstance(value, Op):
-        return value.operator in _ARITHMETIC and all(map(lasts, value.args))
+        return value.operator.spelling in _COMPUTED and all(map(lasts, value.args))
     return isinstance(value, Const | Thread | Sym | Var)
-
-
-def joined(zones: Iterable[Zone]) -> Zone:
-    """What holds in each of some zones."""
-    every = [_bounds(each) for each in zones]
-    shared = set(every[0]).intersection(*every) if every else set()
-    return _zone({pair: max(each[pair] for each in every) for pair in shared})
-
-
-def within(zone: Zone, variables: Collection[int]) -> Zone:
-    """What a zone says of these variables."""
-    return frozenset(
-        each
-        for each in zone
-        if (each[0] < 0 or each[0] in variables) and (each[1] < 0 or each[1] in variables)
-    )
 
 
 @dataclass(slots=True)
@@ -97,47 +74,36 @@ class Differences:
         if variable not in self.followed and not gone:
             return zone
         side = self._side(value, False) if variable in self.followed else None
-        of, by = (None, 0) if side is None or side[0] < ZERO else side
-        if of != variable:
-            gone.add(variable)
-        bounds = {(a, b): n for a, b, n in zone if a not in gone and b not in gone}
-        if of == variable:
-            bounds = {(a, b): n + by * ((a == of) - (b == of)) for (a, b), n in bounds.items()}
-        elif of is not None:
-            bounds.update({(variable, b): n + by for (a, b), n in bounds.items() if a == of})
-            bounds.update(
-                {(a, variable): n - by for (a, b), n in bounds.items() if b == of and a != variable}
-            )
-            bounds[variable, of], bounds[of, variable] = by, -by
-        elif variable in self.natural:
-            bounds[ZERO, variable] = 0
-        return _zone(bounds)
+        known = side if side is not None and side[0] >= ZERO else None
+        kept = frozenset(each for each in zone if gone.isdisjoint(each[:2]))
+        bounded = {(ZERO, variable, 0)} if known is None and variable in self.natural else set()
+        return assigned(kept, variable, known) | bounded
 
     def where(self, zone: Zone, comparison: Op, truth: bool) -> tuple[Zone, ...] | None:
         """The zones, none or one, in which a comparison is ``truth``; None: it is not followed."""
         if comparison.operator not in _COMPARES or self.followed.isdisjoint(variables_of(comparison)):
             return None
         operator, *sides = _turned(comparison)
-        found = _bounds(zone)
+        found = bounds_of(zone)
         left, right = (self._read(found, each, comparison.reading) for each in sides)
         if left is None or right is None:
             return None
         if operator in _ORDERS:
             less = operator is Operator.LESS
-            fits = _bound(found, left, right, -less) if truth else _bound(found, right, left, less - 1)
+            fits = bound(found, left, right, -less) if truth else bound(found, right, left, less - 1)
         elif truth is (operator is Operator.EQUAL):
-            fits = _bound(found, left, right, 0) and _bound(found, right, left, 0)
-        elif _most(found, left, right) == 0:
-            fits = _bound(found, left, right, -1)
+            fits = bound(found, left, right, 0) and bound(found, right, left, 0)
+        elif most_between(found, left, right) == 0:
+            fits = bound(found, left, right, -1)
         else:
-            fits = _most(found, right, left) != 0 or _bound(found, right, left, -1)
-        return (_zone(found),) if fits else ()
+            fits = most_between(found, right, left) != 0 or bound(found, right, left, -1)
+        return (zone_of(found),) if fits else ()
 
     def kept(self, zone: Zone, first: Zone, changed: Collection[int], counters: Collection[int]) -> Zone:
         """What is kept at the beginning of a turn, one of finitely many. ``first``: what holds at that of the first
         one; ``changed``: variables that turns change; ``counters``: those of them that they only make larger."""
-        known = _bounds(first)
-        bounds: _Bounds = {}
+        known = bounds_of(first)
+        bounds: Bounds = {}
         for a, b, n in zone:
             if a not in changed and b not in changed:
                 bounds[a, b] = n
@@ -146,7 +112,7 @@ class Differences:
                     bounds[a, b] = known[a, b]
             elif b != ZERO and n <= self.largest:
                 bounds[a, b] = max(n, -self.largest)
-        return _zone(bounds)
+        return zone_of(bounds)
 
     def turns(self, zone: Zone, condition: Value, counters: Collection[int]) -> int | None:
         """How many turns at most a loop makes, each of which makes ``counters`` larger; None: not known."""
@@ -157,17 +123,17 @@ class Differences:
         elif condition.operator in _ORDERS:
             operator, one, other = _turned(condition)
             limits = other.args if isinstance(other, Op) and other.operator is Operator.MIN else (other,)
-            left, bounds = self._side(one, False), _bounds(zone)
+            left, bounds = self._side(one, False), bounds_of(zone)
             if left is None or left[0] not in counters:
                 return None
             sides = [self._side(each, False) for each in limits]
-            most = [None if each is None else _most(bounds, each, left) for each in sides]
+            most = [None if each is None else most_between(bounds, each, left) for each in sides]
             parts = [None if each is None else each + (operator is Operator.LESS_EQUAL) for each in most]
         else:
             return None
         return min((max(each, 0) for each in parts if each is not None), default=None)
 
-    def _read(self, bounds: _Bounds, value: Value, reading: Reading) -> _Side | None:
+    def _read(self, bounds: Bounds, value: Value, reading: Reading) -> Side | None:
         """A side of a comparison, if it is read as the number that it is."""
         side = self._side(value, reading.mask is not None)
         if side is None or reading in _SIGNED:
@@ -176,11 +142,11 @@ class Differences:
         if number < ZERO:
             if reading.mask is None:
                 return None
-            _bound(bounds, (ZERO, 0), (number, 0), 0)
+            bound(bounds, (ZERO, 0), (number, 0), 0)
         below = 0 if number == ZERO else bounds.get((ZERO, number))
         return side if below is not None and by >= below else None
 
-    def _side(self, value: Value, unsigned: bool) -> _Side | None:
+    def _side(self, value: Value, unsigned: bool) -> Side | None:
         if isinstance(value, Const):
             return ZERO, value.n
         if isinstance(value, Var):
@@ -255,38 +221,3 @@ def _turned(comparison: Op) -> tuple[Operator, Value, Value]:
     if comparison.operator in _CONVERSES:
         return _CONVERSES[comparison.operator], other, one
     return comparison.operator, one, other
-
-
-def _bounds(zone: Zone) -> _Bounds:
-    return {(a, b): n for a, b, n in zone}
-
-
-def _zone(bounds: _Bounds) -> Zone:
-    return frozenset((a, b, n) for (a, b), n in bounds.items())
-
-
-def _most(bounds: _Bounds, one: _Side, other: _Side) -> int | None:
-    """The most that ``one - other`` is; None: not known."""
-    (a, n), (b, m) = one, other
-    known = 0 if a == b else bounds.get((a, b))
-    return None if known is None else known + n - m
-
-
-def _bound(bounds: _Bounds, one: _Side, other: _Side, most: int) -> bool:
-    """Enter that ``one - other`` is ``most`` at most, and what follows of it. Can it be?"""
-    (a, n), (b, m) = one, other
-    most += m - n
-    least = 0 if a == b else bounds.get((b, a))
-    if least is not None and most + least < 0:
-        return False
-    known = 0 if a == b else bounds.get((a, b))
-    if known is not None and known <= most:
-        return True
-    into = [(a, 0), *((x, by) for (x, y), by in bounds.items() if y == a)]
-    out = [(b, 0), *((y, by) for (x, y), by in bounds.items() if x == b)]
-    for x, before in into:
-        for y, behind in out:
-            through = before + most + behind
-            if x != y and through < bounds.get((x, y), through + 1):
-                bounds[x, y] = through
-    return True

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from smem_lsp.ir.nodes import Assign
 from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var, variables_of
-from smem_lsp.lowering.library.congruences import Number
-from smem_lsp.lowering.library.differences import Zone, within
 from smem_lsp.lowering.state.copies import Sequence
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.congruences import Number
+from smem_lsp.terms.zones import Zone, within
 
 _OLDEST = 9  # groups: an older one is as old as this
 UNCOUNTED = -1  # stages: not known how many

@@ -18,9 +18,9 @@ from typing import ClassVar
 from smem_lsp.ir.nodes import Access, Assign, Branch, Jump, JumpKind, Loop, Node, Seq, walk
 from smem_lsp.ir.paths import PathWalk, Ways
 from smem_lsp.ir.values import Const, Op, Operator, Value, Var, parts_of, variables_of
-from smem_lsp.lowering.library.congruences import Number, modulus, number, turned
+from smem_lsp.lowering.library.congruences import modulus, number
 from smem_lsp.lowering.library.copy_groups import OPEN, CopyEvent, Wait
-from smem_lsp.lowering.library.differences import Zone, differences, joined, lasts
+from smem_lsp.lowering.library.differences import differences, lasts
 from smem_lsp.lowering.library.live_variables import LiveVariables
 from smem_lsp.lowering.library.path_state import (
     UNCOUNTED,
@@ -44,6 +44,8 @@ from smem_lsp.lowering.state.copies import Family, ProxyEvent, ProxyWait, WordPl
 from smem_lsp.lowering.state.copies import Sequence as Groups
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.congruences import Number, widened
+from smem_lsp.terms.zones import Zone, joined
 
 _TELL = frozenset(
     map(Operator, ("==", "!=", "/", "%", "&", "^", ">>"))
@@ -313,7 +315,7 @@ class _Walk(PathWalk[Path]):
                 counts = all(_adds(variable, value) for value in assigns[variable])
                 if counts and variable not in self.counted:
                     continue
-                kept = turned(each, first[variable], self.modulus) if counts else each
+                kept = widened(each, first[variable], self.modulus) if counts else each
                 if kept is not None and (counts or abs(each[0]) <= _LARGEST):
                     found[variable] = kept
         return frozenset(found.items())

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from smem_lsp.ir.nodes import Assign, Node, Seq, walk
 from smem_lsp.ir.values import Const, Op, Operator, Thread, Value, Var, computed, variables_of
 from smem_lsp.source import checkpoint
+from smem_lsp.source.integers import UNARY
 
 MAX_TRIPS = 4096
 _RANGE = 1 << 31  # a number beyond may wrap
@@ -81,15 +82,9 @@ def constant(value: Value, values: Mapping[int, int]) -> int | None:
             if value.operator is Operator.CONDITIONAL:
                 return operands[1] if operands[0] else operands[2]
             if len(operands) == 1:
-                return _UNARY[value.operator](operands[0]) if value.operator in _UNARY else None
+                computes = UNARY.get(value.operator.spelling)
+                return None if computes is None else computes(operands[0])
             if len(operands) != 2:
                 return None
             return computed(value.operator, operands[0], operands[1], value.reading)
     return None
-
-
-_UNARY: dict[Operator, Callable[[int], int]] = {
-    Operator.NOT: lambda n: int(not n),
-    Operator.NEGATE: lambda n: -n,
-    Operator.BIT_NOT: lambda n: ~n,
-}

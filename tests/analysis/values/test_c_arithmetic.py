@@ -11,7 +11,8 @@ import toolchain
 from analysis.asking import analyse
 
 from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.ranges import INFINITE, Bounds
+from smem_lsp.analysis.values.ranges import Bounds
+from smem_lsp.terms.intervals import INFINITE
 
 THREADS = 8
 COUNT = 400
