@@ -852,3 +852,30 @@ def test_lambdas_that_are_called_where_they_stand_run_once() -> None:
     for depth, name in enumerate("EDCBA", 1):
         inner = f"[&] {{ SWITCH(n > {depth}, {name}, {inner}); }}"
     assert block(f"({inner})();", SWITCH) == {("256", "1", "1"), ("128", "1", "1")}
+
+
+@pytest.mark.parametrize(
+    ("statements", "blocks"),
+    [
+        (
+            "int t = 64; do { if (b) { t = 128; continue; } return; } while (0); k<<<1, t>>>(d, n, m);",
+            {"128"},
+        ),
+        ("int t = 64; for (;;) { if (b) { t = 128; break; } } k<<<1, t>>>(d, n, m);", {"128"}),
+        ("for (;;) { act(); } k<<<1, 64>>>(d, n, m);", set()),
+        ("do { act(); } while (true); k<<<1, 64>>>(d, n, m);", set()),
+        ("switch (int t = n; t) { case 64: k<<<1, t>>>(d, n, m); }", {"64"}),
+        ("if (b) goto in; return; { in: k<<<1, 64>>>(d, n, m); }", {"64"}),
+        ("if (b) goto in; return; if (n) { act(); } else { in: k<<<1, 64>>>(d, n, m); }", {"64"}),
+        ("int t = 64; while (int t = n) { act(); } k<<<1, t>>>(d, n, m);", {"64"}),
+        ("for (; int t = n;) k<<<1, t>>>(d, n, m);", {"n"}),
+    ],
+)
+def test_jumps_and_the_ends_of_loops(statements: str, blocks: set[str]) -> None:
+    assert block(statements) == {(each, "1", "1") for each in blocks}
+
+
+def test_what_a_function_has_stored_where_it_returns_nothing() -> None:
+    above = "void set(int& x, bool b) { x = 64; if (b) return; x = 128; }"
+    found = go("int t; set(t, b); k<<<1, t>>>(d, n, m);", above)
+    assert {text(site) for site in found} == {("64", "1", "1"), ("128", "1", "1")}

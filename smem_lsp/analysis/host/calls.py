@@ -289,9 +289,7 @@ class Calls(Expressions):
         for use in uses:
             thing = self.things[use.made]
             if thing.kind == ALLOCATION and state.status.get(use.made) in (LIVE, RELEASED):
-                self.evidence.used(
-                    thing, use, state, over, self.things.used, self.statement, self.spelled_here
-                )
+                self.evidence.used(thing, use, state, over, self.things.used, self.around, self.spelled_here)
         state.enqueue(stream, [use.number for use in uses], self.blocking)
 
     def _makes(self, state: State, call: ApiCall, stream: int) -> Outcome:
@@ -389,7 +387,7 @@ class Calls(Expressions):
             state,
             state.ordered(stream, self.blocking) if by_stream else state.done,
             self.things.used,
-            self.statement,
+            self.around,
             None if where is None else self.tokens(where),
             by_stream,
             self.spelled_here,
