@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Generic
 
 from smem_lsp.interpret.frame import Frame, P, Target, Tokens, TooMuch, V
@@ -261,12 +261,11 @@ class Interpreter(ABC, Generic[P, V]):
         parsed, paths = self.subject(paths, node)
         subject = _last_part(parsed)
         body = node.body.statements if isinstance(node.body, tree.Block) else [node.body]
-        labels = [each for each in body if isinstance(each, tree.CaseLabel)]
-        cases = [each for each in labels if each.chunk is not None]
+        cases = [each for each in body if isinstance(each, tree.CaseLabel) and each.chunk is not None]
         frame.breaks.append(Target(len(frame.blocks)))
         self.open_scope()
         frame.conditions.append(node.condition)
-        if sum(isinstance(each, tree.CaseLabel) for each in _inside(node.body)) > len(labels):
+        if any(tree.nested_labels(node)):
             current = self.selected_inside(paths, node)
         for each in body:
             if isinstance(each, tree.CaseLabel):
@@ -349,18 +348,3 @@ class Interpreter(ABC, Generic[P, V]):
 def _last_part(parsed: Any) -> Any:
     """``c`` of ``if (init; c)``."""
     return parsed.condition if isinstance(parsed, tree.ConditionWithInit) else parsed
-
-
-def _inside(node: tree.Statement) -> Iterator[tree.Statement]:
-    """A statement with those in it, but those of a ``switch`` and a ``try`` in it."""
-    stack = [node]
-    while stack:
-        checkpoint()
-        each = stack.pop()
-        yield each
-        if isinstance(each, tree.Block):
-            stack += each.statements
-        elif isinstance(each, tree.If):
-            stack += [each.then] if each.otherwise is None else [each.then, each.otherwise]
-        elif isinstance(each, (tree.For, tree.While, tree.DoWhile)):
-            stack.append(each.body)
