@@ -221,16 +221,17 @@ def _by_value(body: Body, i: int, by_value: Mapping[str, frozenset[int]]) -> boo
     if declares or _is_guard(callee):
         return True
     if _is_of_value_space(body, at):
-        return kinds[at - 1] in ("NAME", "GT")  # a declaration: `std::vector<int> v(n)`
+        return kinds[at - 1] != "SCOPE"  # a declaration: `std::vector<int> v(n)`
     # `divided(n, block.x)`: nothing declares the function, and a size of a block is meant as a number
     return kinds[i + 1] == "DOT" and texts[i + 2] in ("x", "y", "z") and kinds[i + 3] in ("RP", "COMMA")
 
 
 def _before_template_arguments(body: Body, closing: int) -> int:
-    """The token in front of the template arguments whose last ``>`` stands at ``closing``."""
-    texts = body.tokens.texts
+    """The token in front of the template arguments whose last ``>`` stands at ``closing``; where it can only compare,
+    the end of what stands before."""
+    kinds, texts = body.tokens.kinds, body.tokens.texts
     at, depth = closing, 0
-    while at > 0:
+    while at > 0 and kinds[at] not in ("SEMI", "LC", "RC", "EQ"):
         depth += {">": 1, ">>": 2, "<": -1}.get(texts[at], 0)
         at -= 1
         if depth <= 0:
@@ -249,13 +250,16 @@ def _is_guard(callee: str) -> bool:
 
 
 def _is_of_value_space(body: Body, at: int) -> bool:
-    """Does a namespace whose classes keep no references to numbers lead to the name at token ``at``: ``std::f``,
-    ``std::vector<int> v``?"""
+    """Does a namespace whose classes keep no references to numbers lead to the name at token ``at``, or to the type
+    that it is declared with: ``std::f``, ``std::vector<int> v``?"""
     kinds, texts = body.tokens.kinds, body.tokens.texts
-    while at >= 2 and kinds[at] in ("NAME", "GT", "SCOPE", "LT", "TYPE", "COMMA", "NUMBER"):
-        if texts[at] in _VALUE_SPACES and kinds[at + 1] == "SCOPE":
-            return True
-        at -= 1
+    at -= kinds[at - 1] != "SCOPE"
+    while at > 0:
+        if texts[at] in (">", ">>"):
+            at = _before_template_arguments(body, at)
+        if texts[at] in _VALUE_SPACES or kinds[at] != "NAME" or kinds[at - 1] != "SCOPE":
+            return texts[at] in _VALUE_SPACES
+        at -= 2
     return False
 
 

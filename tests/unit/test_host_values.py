@@ -879,3 +879,21 @@ def test_what_a_function_has_stored_where_it_returns_nothing() -> None:
     above = "void set(int& x, bool b) { x = 64; if (b) return; x = 128; }"
     found = go("int t; set(t, b); k<<<1, t>>>(d, n, m);", above)
     assert {text(site) for site in found} == {("64", "1", "1"), ("128", "1", "1")}
+
+
+@pytest.mark.parametrize(
+    ("statement", "kept"),
+    [
+        ("std::vector<int> v(t);", True),
+        ("std::vector<std::vector<int>> v(t);", True),
+        ("std::pair<int, std::vector<int>> v(t, 1);", True),
+        ("std::vector<int>::size_type v(t);", True),
+        ("Held<std::int32_t> v(t);", False),  # its class may keep a reference
+        ("bool q = std::y > foo(t);", False),  # it compares
+        ("bool q = n < std::y > foo(t);", False),
+        ("std::foo(t);", False),
+    ],
+)
+def test_classes_of_the_library_keep_no_references_to_numbers(statement: str, kept: bool) -> None:
+    expected = "64" if kept else "t"
+    assert block(f"int t = 64; {statement} k<<<1, t>>>(d, n, m);") == {(expected, "1", "1")}

@@ -165,8 +165,9 @@ class Calls(Expressions):
     def _lent(self, state: State, call: ApiCall) -> None:
         """Handles that it only uses must still be there; variables whose addresses it gets are out of sight."""
         api = call.api
+        others = [call.number(at) for at in (api.makes, api.releases, api.stream)]
         for at, value in enumerate(call.values):
-            if at in (api.makes, api.releases, api.stream):
+            if at in others:
                 continue
             if not isinstance(value, Address):
                 self.use_handle(state, value, call.expr.arguments[at])
