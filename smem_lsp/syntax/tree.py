@@ -7,10 +7,11 @@ Nodes are immutable by convention; they are not frozen because their creation is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Literal, TypeVar, get_args
 
+from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
 # ---- expressions -----------------------------------------------------------------------------------------------------
@@ -453,6 +454,20 @@ def inside(node: Statement) -> Sequence[Statement]:
         case Try():
             return node.blocks
     return ()
+
+
+def nested_labels(node: Switch) -> Iterator[CaseLabel]:
+    """The labels of a switch inside of other statements of its body, whether or not these run ([stmt.switch]/5,
+    [stmt.label]): to them a thread jumps past all that stands in front."""
+    body = node.body.statements if isinstance(node.body, Block) else [node.body]
+    waiting = [part for item in body for part in inside(item) if not isinstance(item, Switch)]
+    while waiting:
+        checkpoint()
+        each = waiting.pop()
+        if isinstance(each, CaseLabel):
+            yield each
+        elif not isinstance(each, Switch):
+            waiting += inside(each)
 
 
 Kind = TypeVar("Kind")

@@ -1,5 +1,5 @@
 """The translation unit.
 
 Holds launches and their configurations, instances of templates, opt-ins, and ``__shared__`` declarations. May import
-``semantics``, ``ir`` and ``targets``. Never lowers a statement.
+``semantics``, ``interpret``, ``ir`` and ``targets``. Never lowers a statement.
 """

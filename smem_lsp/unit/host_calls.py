@@ -98,7 +98,6 @@ class Calls(Library):
             else self._called_outside and not closed(function)
         )
         outer = getattr(self, "frame", None)
-        breaks, self.breaks = self.breaks, []
         self.frame = frame
         self._running.append(number)
         self.entered.add(number)
@@ -106,7 +105,6 @@ class Calls(Library):
         end = self.block([path], function.body.statements)
         frame.returned += [(each, None, None) for each in end]
         self._running.pop()
-        self.breaks = breaks
         if outer is not None:
             self.frame = outer
         return frame
@@ -396,10 +394,9 @@ class Calls(Library):
             path.learn(fact)
         return value.returned if isinstance(value, Filled) else value
 
-    def _unreached(self, node: tree.Statement) -> list[Path]:
+    def unreached(self, node: tree.Statement) -> None:
         if not self.frame.open and not self.frame.traits.jumps:  # a jump from further down may lead to it
             self.skipped.add((self.frame.number, node.lo, node.hi))
-        return []
 
 
 def _called(expr: tree.Call) -> str:

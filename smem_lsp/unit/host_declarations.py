@@ -420,13 +420,11 @@ def _is_configuration(declarator: tree.Declarator, variable: Variable) -> bool:
 
 
 def _constructor_arguments(declarator: tree.Declarator, variable: Variable) -> Sequence[tree.Expr]:
-    """``a`` and ``b`` of ``T v(a, b)``; a ``dim3`` of several takes them as numbers."""
+    """``a`` and ``b`` of ``T v(a, b)``; a ``dim3`` takes them as numbers."""
     made = declarator.initializer
-    if made is None or declarator.style != "(":
+    if made is None or declarator.style != "(" or variable.is_dim3:
         return ()
-    if not isinstance(made, tree.Braces):
-        return (made,)
-    return () if variable.is_dim3 else made.items
+    return made.items if isinstance(made, tree.Braces) else (made,)
 
 
 def is_expansion(expr: tree.Expr) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from smem_lsp.interpret.frame import TooMuch
+from smem_lsp.interpret.interpreter import MOST_LEVELS, Interpreter
 from smem_lsp.ir.host_terms import HostTerm, apply, constant, named, plus
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics import type_of
@@ -54,11 +56,6 @@ from smem_lsp.unit.kernel_tables import KernelTable
 _MOST_TEXT = 60  # characters of a symbol
 ONE = constant(1)
 _HALVES = ("first", "second")
-MOST_LEVELS = 100
-
-
-class TooMuch(Exception):
-    """A function leads to more code than is walked."""
 
 
 class Effort(NamedTuple):
@@ -70,17 +67,17 @@ class Effort(NamedTuple):
     calls: int
 
 
-class Expressions(ABC):
+class Expressions(Interpreter[Path, Variable]):
     """Evaluates the expressions of one frame. Subclasses run calls and launches."""
 
     def __init__(self, kernels: frozenset[str], tables: Mapping[str, KernelTable], effort: Effort) -> None:
+        super().__init__()
         self.kernels = kernels
         self.tables = tables
         self.effort = effort
         self.frame: Frame
         self.serial = 0
         self.steps = 0
-        self.level = 0  # of what is nested: expressions, statements, calls
 
     def fresh(self) -> int:
         self.serial += 1

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 
+from smem_lsp.interpret import frame
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.spell_type import spell_argument
@@ -13,7 +14,7 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.host_functions import launch_calls, reading_methods, reads_values
-from smem_lsp.syntax.parse import Body, Function
+from smem_lsp.syntax.parse import Body
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.host_values import HostValue, Path, Variable
 
@@ -22,28 +23,22 @@ GUARDS = r"(?:[A-Z0-9]+_)*(?:CHECK|ASSERT|ENFORCE|REQUIRE)(?:_(?:EQ|NE|LT|LE|GT|
 
 
 @dataclass(eq=False)
-class Frame:
+class Frame(frame.Frame[Path, Variable]):
     """``number``: of the function among those that are read; ``bound``: template arguments by name; ``watched``:
     functions that lead to launches; ``by_value``: functions with the positions of the arguments that they may change;
-    ``base``: of the token indices of the chunk that is read; ``open``: other files may call it with other arguments."""
+    ``open``: other files may call it with other arguments; ``outer``: the scopes around the innermost."""
 
-    function: Function
     number: int
     scope: Scope
     bound: Mapping[str, Argument]
     depth: int
     watched: frozenset[str]
     by_value: Mapping[str, frozenset[int]]
-    base: int = 0
-    blocks: list[dict[str, Variable | None]] = field(default_factory=lambda: [{}])
+    outer: list[Scope] = field(default_factory=list)
     returned: list[tuple[Path, HostValue | None, tree.Expr | None]] = field(default_factory=list)
-    jumps: dict[str, list[Path]] = field(default_factory=dict)  # to labels further down
     open: bool = False
     version: int = 0  # of its template parameters
     wanted: frozenset[str] = frozenset()  # names whose values at its end count
-    conditions: list[tuple[int, int]] = field(
-        default_factory=list
-    )  # around the statement that is run, as tokens
     _traits: Traits | None = None
 
     @property
@@ -51,21 +46,10 @@ class Frame:
         return names_text(self.bound)
 
     @property
-    def body(self) -> Body:
-        return self.function.body
-
-    @property
     def traits(self) -> Traits:
         if self._traits is None:
             self._traits = Traits.of(self.body, self.watched, self.by_value, self.wanted)
         return self._traits
-
-    def find(self, name: str) -> tuple[Variable | None, bool]:
-        """(the variable that a name means, whether it means something local)."""
-        for level in reversed(self.blocks):
-            if name in level:
-                return level[name], True
-        return None, False
 
     def text(self, lo: int, hi: int) -> str | None:
         """The text of an expression of the chunk, with the parentheses that it begins or ends in; None: it is out of
@@ -237,16 +221,17 @@ def _by_value(body: Body, i: int, by_value: Mapping[str, frozenset[int]]) -> boo
     if declares or _is_guard(callee):
         return True
     if _is_of_value_space(body, at):
-        return kinds[at - 1] in ("NAME", "GT")  # a declaration: `std::vector<int> v(n)`
+        return kinds[at - 1] != "SCOPE"  # a declaration: `std::vector<int> v(n)`
     # `divided(n, block.x)`: nothing declares the function, and a size of a block is meant as a number
     return kinds[i + 1] == "DOT" and texts[i + 2] in ("x", "y", "z") and kinds[i + 3] in ("RP", "COMMA")
 
 
 def _before_template_arguments(body: Body, closing: int) -> int:
-    """The token in front of the template arguments whose last ``>`` stands at ``closing``."""
-    texts = body.tokens.texts
+    """The token in front of the template arguments whose last ``>`` stands at ``closing``; where it can only compare,
+    the end of what stands before."""
+    kinds, texts = body.tokens.kinds, body.tokens.texts
     at, depth = closing, 0
-    while at > 0:
+    while at > 0 and kinds[at] not in ("SEMI", "LC", "RC", "EQ"):
         depth += {">": 1, ">>": 2, "<": -1}.get(texts[at], 0)
         at -= 1
         if depth <= 0:
@@ -265,13 +250,16 @@ def _is_guard(callee: str) -> bool:
 
 
 def _is_of_value_space(body: Body, at: int) -> bool:
-    """Does a namespace whose classes keep no references to numbers lead to the name at token ``at``: ``std::f``,
-    ``std::vector<int> v``?"""
+    """Does a namespace whose classes keep no references to numbers lead to the name at token ``at``, or to the type
+    that it is declared with: ``std::f``, ``std::vector<int> v``?"""
     kinds, texts = body.tokens.kinds, body.tokens.texts
-    while at >= 2 and kinds[at] in ("NAME", "GT", "SCOPE", "LT", "TYPE", "COMMA", "NUMBER"):
-        if texts[at] in _VALUE_SPACES and kinds[at + 1] == "SCOPE":
-            return True
-        at -= 1
+    at -= kinds[at - 1] != "SCOPE"
+    while at > 0:
+        if texts[at] in (">", ">>"):
+            at = _before_template_arguments(body, at)
+        if texts[at] in _VALUE_SPACES or kinds[at] != "NAME" or kinds[at - 1] != "SCOPE":
+            return texts[at] in _VALUE_SPACES
+        at -= 2
     return False
 
 

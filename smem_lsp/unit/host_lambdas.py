@@ -220,7 +220,6 @@ class Lambdas(Statements):
         inner = path.copy()
         inner.chosen.clear()
         outer, self.frame = self.frame, frame
-        breaks, self.breaks = self.breaks, []
         lo, hi = made.base + node.body[0], made.base + node.body[1]
         if given is None:  # what changes behind it may have changed
             self.forget(inner, lo, len(frame.body.tokens))
@@ -244,7 +243,7 @@ class Lambdas(Statements):
             frame.bound = {**frame.bound, **known.types}
         self.block([inner], frame.body.block(lo, hi))
         self._running.pop()
-        self.frame, self.breaks = outer, breaks
+        self.frame = outer
         return frame.returned
 
     def mentioned(self, name: str) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from smem_lsp.interpret.frame import Tokens
+from smem_lsp.interpret.interpreter import Loop
 from smem_lsp.ir.host_terms import constant, named
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics.entities import TypedConstant
@@ -16,7 +18,6 @@ from smem_lsp.syntax import tree
 from smem_lsp.syntax.host_functions import launch_calls
 from smem_lsp.unit.host_asked import names_at
 from smem_lsp.unit.host_declarations import Declarations
-from smem_lsp.unit.host_expressions import MOST_LEVELS, Effort, TooMuch
 from smem_lsp.unit.host_unfollowed import is_object, is_open, nodes_of
 from smem_lsp.unit.host_values import (
     HostValue,
@@ -32,7 +33,6 @@ from smem_lsp.unit.host_values import (
     symbols_of,
     term_of,
 )
-from smem_lsp.unit.kernel_tables import KernelTable
 
 _CHOOSING = frozenset(("?", "[", "("))  # one of them is in every expression with several values
 _MOST_TURNS = 8  # of a loop whose variable is followed from turn to turn
@@ -40,10 +40,6 @@ _MOST_TURNS = 8  # of a loop whose variable is followed from turn to turn
 
 class Statements(Declarations):
     """Runs the statements of one frame."""
-
-    def __init__(self, kernels: frozenset[str], tables: Mapping[str, KernelTable], effort: Effort) -> None:
-        super().__init__(kernels, tables, effort)
-        self.breaks: list[list[Path]] = []
 
     @abstractmethod
     def values_of(self, path: Path, expr: tree.Call) -> list[HostValue | None]:
@@ -54,78 +50,32 @@ class Statements(Declarations):
 
     # ---- statements ----------------------------------------------------------------------------------------------
 
-    def block(self, paths: list[Path], node: tree.Block) -> list[Path]:
-        outer = self.frame.scope
-        self.frame.scope = outer.child()
-        self.frame.blocks.append({})
-        for statement in node.statements:
-            paths = self.statement(paths, statement)
-        self.frame.blocks.pop()
-        self.frame.scope = outer
-        return paths
+    def open_scope(self) -> None:
+        super().open_scope()
+        self.frame.outer.append(self.frame.scope)
+        self.frame.scope = self.frame.scope.child()
 
-    def statement(self, paths: list[Path], node: tree.Statement) -> list[Path]:
-        checkpoint()
-        if isinstance(node, tree.Label):
-            paths = self._labelled(paths, node)
-        paths = self.joined(paths)
-        if not paths:
-            return self._unreached(node)
-        if self.level >= MOST_LEVELS:
-            raise TooMuch
-        self.level += 1
-        try:
-            return self._statement(paths, node)
-        finally:
-            self.level -= 1
+    def close_scope(self, paths: Sequence[Path], place: Tokens) -> None:
+        super().close_scope(paths, place)
+        self.frame.scope = self.frame.outer.pop()
 
-    def _statement(self, paths: list[Path], node: tree.Statement) -> list[Path]:
-        match node:
-            case tree.Block():
-                return self.block(paths, node)
-            case tree.DeclarationStatement():
-                return self.chunk(paths, "declaration", node.chunk)[1]
-            case tree.ExpressionStatement():
-                return self.chunk(paths, "expression", node.chunk)[1]
-            case tree.If():
-                return self._if(paths, node)
-            case tree.For():
-                return self._for(paths, node)
-            case tree.While() | tree.DoWhile():
-                return self._while(paths, node)
-            case tree.Switch():
-                return self._switch(paths, node)
-            case tree.JumpStatement():
-                return self._jump(paths, node)
-            case tree.Try():
-                return self._try(paths, node)
-            case tree.MacroStatement():
-                paths = self.chunk(paths, "expression", node.chunk)[1]
-                return paths if node.body is None else self._turns(paths, node.body, node.lo, node.hi)
-            case tree.Empty():
-                if self.frame.body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
-                    declare_statement(self.frame.body, node.lo, node.hi, self.frame.scope)
-                return paths
-            case tree.CaseLabel() | tree.Label():
-                return paths
-        self._unread(paths, node.lo, node.hi)
-        return paths
+    def declares_names(self, node: tree.Empty) -> None:
+        if self.frame.body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
+            declare_statement(self.frame.body, node.lo, node.hi, self.frame.scope)
 
-    def _labelled(self, paths: list[Path], node: tree.Label) -> list[Path]:
-        """With the paths that jump here. One that jumps back from further down may know nothing of what they do."""
-        paths = [*paths, *self.frame.jumps.pop(node.name, ())]
+    def label(self, paths: list[Path], node: tree.Label) -> list[Path]:
+        """One that jumps back from further down may know nothing of what they do."""
+        paths = super().label(paths, node)
         texts = self.frame.body.tokens.texts
         if any(texts[at - 1] == "goto" for at in range(node.hi, len(texts)) if texts[at] == node.name):
             for path in paths:
                 path.facts, path.known = (), {}
         return paths
 
-    def _unreached(self, node: tree.Statement) -> list[Path]:
-        """Code that nothing leads to, as far as one sees."""
-        return []
+    def jumped_back(self) -> None:
+        """What is known at a label holds for those that jump back to it, too."""
 
-    def _unread(self, paths: list[Path], lo: int, hi: int) -> None:
-        """Something that does not parse."""
+    def unparsed(self, paths: list[Path], lo: int, hi: int) -> None:
         tokens = self.frame.body.tokens
         for name in {text for kind, text in zip(tokens.kinds[lo:hi], tokens.texts[lo:hi]) if kind == "NAME"}:
             variable, _ = self.frame.find(name)
@@ -139,68 +89,40 @@ class Statements(Declarations):
         for path in paths:
             self.disturb(path)
 
-    def _jump(self, paths: list[Path], node: tree.JumpStatement) -> list[Path]:
-        frame = self.frame
-        parsed: tree.Expr | None = None
-        if node.chunk is not None:
-            parsed = frame.body.chunk(tree.value_start(frame.body.tokens.kinds, node.chunk), node.chunk)
-        if parsed is not None and node.chunk is not None:
-            base, frame.base = frame.base, node.chunk[0]
-            paths = self._split(paths, parsed, node.chunk)
-            for path in paths:
-                value = self.value(path, parsed)
-                if value is None and not isinstance(parsed, (tree.Launch, tree.Braces)):
-                    value = self.opaque(path, parsed)
-                if node.kind == "return" and not path.dead:
-                    frame.returned.append((path, value, parsed))
-            frame.base = base
-        if node.kind == "break" and self.breaks:
-            self.breaks[-1] += paths
-        if node.kind == "goto":
-            label = frame.body.tokens.texts[node.lo + 1]
-            frame.jumps.setdefault(label, []).extend(paths)
-        return []
+    def constant(self, condition: tree.Expr) -> int | None:
+        return evaluate(condition, self.frame.scope)
+
+    def returned(self, paths: list[Path], node: tree.JumpStatement) -> None:
+        frame, kinds = self.frame, self.frame.body.tokens.kinds
+        chunk = node.chunk
+        parsed = None if chunk is None else frame.body.chunk(tree.value_start(kinds, chunk), chunk)
+        if chunk is None or parsed is None:
+            frame.returned += [(path, None, None) for path in paths]
+            return
+        base, frame.base = frame.base, chunk[0]
+        for path in self._split(paths, parsed, chunk):
+            value = self.value(path, parsed)
+            if value is None and not isinstance(parsed, (tree.Launch, tree.Braces)):
+                value = self.opaque(path, parsed)
+            if not path.dead:
+                frame.returned.append((path, value, parsed))
+        frame.base = base
 
     # ---- branches ------------------------------------------------------------------------------------------------
 
-    def _if(self, paths: list[Path], node: tree.If) -> list[Path]:
-        outer = self.frame.scope
-        ended: list[Path] = []
-        otherwise: tree.Statement | None = node
-        conditions = 0
-        while isinstance(otherwise, tree.If) and paths:  # a chain of `else if` is no deeper than one `if`
-            checkpoint()
-            node, conditions = otherwise, conditions + 1
-            self.frame.scope = self.frame.scope.child()
-            self.frame.blocks.append({})
-            parsed, paths = self.chunk(paths, "condition", node.condition)
-            if isinstance(parsed, tree.ConditionWithInit):
-                parsed = parsed.condition
-            condition = None if isinstance(parsed, tree.Declaration) else parsed
-            yes, paths = self._sides(paths, condition, node.condition, (node.lo, node.hi))
-            self.frame.conditions.append(node.condition)
-            ended = self.joined([*ended, *self.statement(yes, node.then)])
-            paths, otherwise = self.joined(paths), node.otherwise
-        if otherwise is not None:
-            paths = self.statement(paths, otherwise)
-        del self.frame.conditions[len(self.frame.conditions) - conditions :]
-        del self.frame.blocks[len(self.frame.blocks) - conditions :]
-        self.frame.scope = outer
-        return self.joined([*ended, *paths])
-
-    def _sides(
-        self, paths: list[Path], condition: tree.Expr | None, head: tuple[int, int], node: tuple[int, int]
+    def sides(
+        self, paths: list[Path], condition: Any, head: Tokens, node: tree.Statement
     ) -> tuple[list[Path], list[Path]]:
-        """The paths on which a condition is true, and those on which it is false. ``head``: the tokens that it stands
-        in; ``node``: those of the statement, whose values depend on it as well."""
+        """What the statement may change depends on the condition as well."""
         yes: list[Path] = []
         no: list[Path] = []
         outer, self.frame.base = self.frame.base, head[0]
+        condition = condition if isinstance(condition, tree.Expr) else None
         asked = None
         for path in paths:
             known = None if condition is None else self.decide(path, condition)
             if known is None and asked is None:
-                set_ = self.frame.traits.assigned(*node)
+                set_ = self.frame.traits.assigned(node.lo, node.hi)
                 asked = names_at(self.frame, *head).union((self.frame.number, name) for name in set_)
             for side, truth in ((yes, True), (no, False)):
                 if known is None or known is truth:
@@ -213,39 +135,23 @@ class Statements(Declarations):
         self.frame.base = outer
         return [path for path in yes if not path.dead], [path for path in no if not path.dead]
 
-    def _switch(self, paths: list[Path], node: tree.Switch) -> list[Path]:
-        parsed, paths = self.chunk(paths, "condition", node.condition)
-        subject = parsed if isinstance(parsed, tree.Expr) else None
-        body = node.body.statements if isinstance(node.body, tree.Block) else [node.body]
-        labelled = {id(each) for each in body if isinstance(each, tree.CaseLabel)}
-        self.breaks.append([])
-        outer = self.frame.scope
-        self.frame.scope = outer.child()
-        self.frame.blocks.append({})
-        self.frame.conditions.append(node.condition)
-        current: list[Path] = []
-        labels = [each for each in body if isinstance(each, tree.CaseLabel) and each.chunk is not None]
-        numbers = {id(each): self._number_of(each) for each in labels}
-        others = tuple(numbers.values())
-        closed = False
-        if any(isinstance(each, tree.CaseLabel) and id(each) not in labelled for each in _inside(node.body)):
-            for path in paths:  # labels inside other statements
-                self.forget(path, node.lo, node.hi)
-            current = [path.copy() for path in paths]
-        for each in body:
-            if isinstance(each, tree.CaseLabel):
-                closed = closed or each.chunk is None
-                case = (numbers[id(each)], ()) if id(each) in numbers else (None, others)
-                entered = [self._enter_case(path.copy(), subject, node, *case) for path in paths]
-                current = self.joined([*current, *entered])
-            else:
-                current = self.statement(current, each)
-        self.frame.conditions.pop()
-        self.frame.blocks.pop()
-        self.frame.scope = outer
-        rest = [] if closed else paths
-        rest = [self._enter_case(path.copy(), subject, node, None, others) for path in rest]
-        return self.joined([*current, *self.breaks.pop(), *rest])
+    def selected(
+        self,
+        paths: list[Path],
+        subject: Any,
+        node: tree.Switch,
+        label: tree.CaseLabel | None,
+        labels: Sequence[tree.CaseLabel],
+    ) -> list[Path]:
+        n = None if label is None else self._number_of(label)
+        others = tuple(map(self._number_of, labels)) if label is None else ()
+        subject = subject if isinstance(subject, tree.Expr) else None
+        return [self._enter_case(path.copy(), subject, node, n, others) for path in paths]
+
+    def selected_inside(self, paths: list[Path], node: tree.Switch) -> list[Path]:
+        for path in paths:
+            self.forget(path, node.lo, node.hi)
+        return self.either(paths)
 
     def _number_of(self, label: tree.CaseLabel) -> int | None:
         parsed = None if label.chunk is None else self.frame.body.chunk("expression", label.chunk)
@@ -275,91 +181,34 @@ class Statements(Declarations):
             path.learn(Comparison(term, "==", constant(n)))
         return path
 
-    def _try(self, paths: list[Path], node: tree.Try) -> list[Path]:
-        ended: list[Path] = []
-        for at, inner in enumerate(node.blocks):
-            entered = [path.copy() for path in paths]
-            if at:
-                for path in entered:
-                    self.forget(path, node.lo, node.hi)
-            ended += self.statement(entered, inner)
-        return self.joined(ended)
+    def handled(self, paths: list[Path], node: tree.Try, handler: tree.Statement) -> list[Path]:
+        """Something has thrown anywhere in the ``try``."""
+        for path in paths:
+            self.forget(path, node.lo, node.hi)
+        return self.statement(paths, handler)
 
     # ---- loops ---------------------------------------------------------------------------------------------------
 
-    def _for(self, paths: list[Path], node: tree.For) -> list[Path]:
-        outer = self.frame.scope
-        self.frame.scope = outer.child()
-        self.frame.blocks.append({})
-        head = self.frame.body.chunk("for_head", node.head)
-        base, self.frame.base = self.frame.base, node.head[0]
-        condition: tree.Expr | None = None
+    def turns(self, paths: list[Path], loop: Loop) -> list[Path]:
+        """One turn tells all, with what every turn knows at its start: launches are looked for. Few turns with known
+        numbers are run one by one."""
+        base, self.frame.base = self.frame.base, loop.head[0]
         turns: list[Path] | None = None
-        if isinstance(head, tree.ForHead):
-            if head.init is not None:
-                paths = self.parsed(paths, head.init, node.head)
-            condition = head.condition if isinstance(head.condition, tree.Expr) else None
-            turns = self._counted(paths, head, node)
-        elif isinstance(head, tree.RangeFor):
-            turns = self._each(paths, head, node)
-        else:
-            self._unread(paths, *node.head)
+        if isinstance(loop.parsed, tree.ForHead):
+            turns = self._counted(paths, loop.parsed, loop.body)
+        elif loop.parsed is not None:
+            turns = self._each(paths, loop.parsed, loop)
         self.frame.base = base
-        after = self._turns(paths, node.body, node.lo, node.hi, condition, node.head, turns)
-        self.frame.blocks.pop()
-        self.frame.scope = outer
-        return after
-
-    def _while(self, paths: list[Path], node: tree.While | tree.DoWhile) -> list[Path]:
-        if isinstance(node, tree.DoWhile):
-            parsed = self.frame.body.chunk("condition", node.condition)
-            if isinstance(parsed, tree.Expr) and evaluate(parsed, self.frame.scope) == 0:
-                self.breaks.append([])
-                ended = self.statement(paths, node.body)
-                return self.joined([*ended, *self.breaks.pop()])
-            condition = parsed if isinstance(parsed, tree.Expr) else None
-            return self._turns(paths, node.body, node.lo, node.hi, leaving=(condition, node.condition))
         for path in paths:
-            self._head(path, node.lo, node.hi)
-        parsed, paths = self.chunk(paths, "condition", node.condition)
-        condition = parsed if isinstance(parsed, tree.Expr) else None
-        yes, no = self._sides(paths, condition, node.condition, (node.lo, node.hi))
-        return self._turn(yes, no, node.body)
-
-    def _turns(
-        self,
-        paths: list[Path],
-        body: tree.Statement,
-        lo: int,
-        hi: int,
-        condition: tree.Expr | None = None,
-        head: tuple[int, int] = (0, 0),
-        turns: list[Path] | None = None,
-        leaving: tuple[tree.Expr | None, tuple[int, int]] = (None, (0, 0)),
-    ) -> list[Path]:
-        """Any number of turns of a loop: look for launches in one, with what every turn knows at its start.
-        ``head``: the tokens of the condition; ``leaving``: one behind the body that is false where the loop ends, and
-        its tokens."""
-        after = [path.copy() for path in paths]
-        for path in after:
-            self._head(path, lo, hi)
-        if turns is None:
-            turns = [path.copy() for path in after]
-            if condition is not None:
-                base, self.frame.base = self.frame.base, head[0]
-                for path in turns:
-                    self.value(path, condition)
-                self.frame.base = base
-                turns, after = self._sides(turns, condition, head, (lo, hi))
-        if leaving[0] is not None:
-            after = self._sides(after, *leaving, (lo, hi))[1]
-        return self._turn(turns, after, body)
-
-    def _turn(self, turns: list[Path], after: list[Path], body: tree.Statement) -> list[Path]:
-        """One turn of a loop. ``after``: the paths that leave it at its head."""
-        self.breaks.append([])
-        self.statement(turns, body)
-        return self.joined([*after, *self.breaks.pop()])
+            self._head(path, loop.node.lo, loop.node.hi)
+        if turns is not None:
+            after = paths
+        elif loop.once:
+            turns = self.either(paths)
+            after = self.goes_on(paths, loop)[1]
+        else:
+            turns, after = self.goes_on(paths, loop)
+        return self.joined([*after, *self.turn(turns, loop.body)[1]])
 
     def _head(self, path: Path, lo: int, hi: int) -> None:
         """What is known at the start of every turn of a loop over the tokens ``[lo, hi)``."""
@@ -408,7 +257,7 @@ class Statements(Declarations):
         symbols = symbols_of(value)
         return bool(symbols) and symbols.isdisjoint(path.unfollowed)
 
-    def _counted(self, paths: list[Path], head: tree.ForHead, node: tree.For) -> list[Path] | None:
+    def _counted(self, paths: list[Path], head: tree.ForHead, body: tree.Statement) -> list[Path] | None:
         """A path for each turn of ``for (int t = 32; t <= 512; t *= 2)``; None: too many turns, or not known."""
         step = head.step
         target = (
@@ -422,7 +271,7 @@ class Statements(Declarations):
         if not isinstance(target, tree.Name) or not isinstance(condition, tree.Expr) or step is None:
             return None
         variable, _ = self.frame.find(target.text)
-        lo, hi = node.body.lo, node.body.hi
+        lo, hi = body.lo, body.hi
         changed = self.frame.traits.assigned(lo, hi)
         if variable is None or variable.shared or target.text in changed or not variable.matters:
             return None
@@ -448,13 +297,11 @@ class Statements(Declarations):
                 return None
         return turns
 
-    def _each(self, paths: list[Path], head: tree.RangeFor, node: tree.For) -> list[Path] | None:
+    def _each(self, paths: list[Path], head: tree.RangeFor, loop: Loop) -> list[Path] | None:
         """A path for each element of a list of constants."""
-        if head.init is not None:
-            self.parsed(paths, head.init, node.head)
         given = [(path, self.value(path, head.range)) for path in paths]
         declared = head.declaration.declarators
-        self.declaration(paths, head.declaration, node.head)
+        self.declaration(paths, head.declaration, loop.head)
         if declared and "&" in declared[0].pointers and "const" not in head.declaration.words:
             names = [declared[0].name] if declared[0].name else declared[0].bindings
             if not self.frame.traits.changed.keys().isdisjoint(names):
@@ -476,7 +323,7 @@ class Statements(Declarations):
         for path, values in lists:
             for each in values:
                 turn = path.copy()
-                self.forget(turn, node.body.lo, node.body.hi)
+                self.forget(turn, loop.body.lo, loop.body.hi)
                 turns.append(turn)
                 if not self.bind_element(turn, head.declaration, each):
                     return None
@@ -484,41 +331,20 @@ class Statements(Declarations):
 
     # ---- chunks --------------------------------------------------------------------------------------------------
 
-    def chunk(self, paths: list[Path], start: str, span: tuple[int, int]) -> tuple[Any, list[Path]]:
-        """Run a chunk on all paths."""
-        parsed = self.frame.body.chunk(start, span)
-        if parsed is None:
-            self._unread(paths, *span)
-            return None, paths
-        base, self.frame.base = self.frame.base, span[0]
-        paths = self.parsed(paths, parsed, span)
-        if start == "condition" and isinstance(parsed, tree.Expr) and is_object(parsed, self.frame):
-            for path in paths:  # a conversion to bool
-                self.user_code(path, parsed)
-        self.frame.base = base
-        return parsed, [path for path in paths if not path.dead]
+    def declared(self, paths: list[Path], declaration: tree.Declaration, span: Tokens) -> list[Path]:
+        paths = self._split(paths, declaration, span)
+        self.declaration(paths, declaration, span)
+        return _after_chunk(paths)
 
-    def parsed(self, paths: list[Path], parsed: Any, span: tuple[int, int]) -> list[Path]:
-        match parsed:
-            case tree.Declaration():
-                paths = self._split(paths, parsed, span)
-                self.declaration(paths, parsed, span)
-            case tree.ConditionWithInit():
-                for part in (parsed.init, parsed.condition):
-                    if part is not None:
-                        paths = self.parsed(paths, part, span)
-            case list():
-                for each in parsed:
-                    paths = self.parsed(paths, each, span)
-            case _:
-                paths = self._split(paths, parsed, span)
-                for path in paths:
-                    self.value(path, parsed)
+    def evaluated(self, paths: list[Path], expr: tree.Expr, span: Tokens, *, condition: bool) -> list[Path]:
+        paths = self._split(paths, expr, span)
         for path in paths:
-            path.chosen.clear()
-        return paths
+            self.value(path, expr)
+            if condition and is_object(expr, self.frame):  # a conversion to bool
+                self.user_code(path, expr)
+        return _after_chunk(paths)
 
-    def _split(self, paths: list[Path], parsed: Any, span: tuple[int, int]) -> list[Path]:
+    def _split(self, paths: list[Path], parsed: Any, span: Tokens) -> list[Path]:
         """Keep the values apart that ``c ? a : b`` and the like may have, where they may decide about a launch."""
         tokens = self.frame.body.tokens
         words = set(tokens.texts[span[0] : span[1]])
@@ -565,15 +391,8 @@ class Statements(Declarations):
         return ()
 
 
-def _inside(node: tree.Statement) -> Iterator[tree.Statement]:
-    stack = [node]
-    while stack:
-        checkpoint()
-        each = stack.pop()
-        yield each
-        if isinstance(each, tree.Block):
-            stack += each.statements
-        elif isinstance(each, tree.If):
-            stack += [each.then] if each.otherwise is None else [each.then, each.otherwise]
-        elif isinstance(each, (tree.For, tree.While, tree.DoWhile)):
-            stack.append(each.body)
+def _after_chunk(paths: list[Path]) -> list[Path]:
+    """The paths that go on behind a chunk, of which nothing is chosen any more."""
+    for path in paths:
+        path.chosen.clear()
+    return [path for path in paths if not path.dead]

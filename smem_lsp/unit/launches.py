@@ -8,6 +8,7 @@ from dataclasses import field, replace
 from functools import cached_property, partial
 from typing import NamedTuple, TypeVar
 
+from smem_lsp.interpret.frame import TooMuch
 from smem_lsp.ir.host_terms import Symbol
 from smem_lsp.ir.nodes import Configuration, HostTerms, LaunchSite
 from smem_lsp.semantics.declarations import ClassDecl, FunctionDecl
@@ -25,7 +26,7 @@ from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.changed_arguments import changed_arguments
 from smem_lsp.unit.explicit_instantiations import bound_names, instantiations
 from smem_lsp.unit.host_callees import Callees
-from smem_lsp.unit.host_expressions import Effort, TooMuch
+from smem_lsp.unit.host_expressions import Effort
 from smem_lsp.unit.host_frames import names_text
 from smem_lsp.unit.host_text import HostText, host_text, launches_in
 from smem_lsp.unit.kernel_addresses import ANY_KERNEL, kernels_with_address

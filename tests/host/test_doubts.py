@@ -197,3 +197,24 @@ def test_no_text_makes_it_raise() -> None:
             assert all(0 <= span.start <= span.end <= len(text) for span in finding.spans)
             for fix in report.fixes_for(finding):
                 apply(text, fix)
+
+
+@pytest.mark.parametrize(
+    ("case", "codes"),
+    [("case 1: act();", []), ("case 1: n = 3;", ["SMEM602"]), ("case 1: cudaDeviceSynchronize();", [])],
+)
+def test_what_a_switch_calls_may_wait(case: str, codes: list[str]) -> None:
+    body = (
+        f"float* q; cudaMallocManaged(&q, 4); k<<<1, 1>>>(q); switch (n) {{ {case} }} q[0] = 1; cudaFree(q);"
+    )
+    assert _told(f"{_KERNEL}void go(float* p, int n) {{ {body} }}") == codes
+
+
+def test_nothing_is_said_where_a_switch_jumps_into_a_branch() -> None:
+    body = "cudaStream_t s; switch (n) { case 1: if (n) { case 2: cudaStreamCreate(&s); } }"
+    assert _told(f"{_KERNEL}void go(float* p, int n) {{ {body} }}") == []
+
+
+def test_a_loop_that_only_a_jump_leaves() -> None:
+    loop = "do { cudaStreamCreate(&s); if (n) break; cudaStreamDestroy(s); } while (true);"
+    assert _told(f"{_KERNEL}void go(float* p, int n) {{ cudaStream_t s; {loop} }}") == ["SMEM601"]

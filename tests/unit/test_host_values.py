@@ -852,3 +852,48 @@ def test_lambdas_that_are_called_where_they_stand_run_once() -> None:
     for depth, name in enumerate("EDCBA", 1):
         inner = f"[&] {{ SWITCH(n > {depth}, {name}, {inner}); }}"
     assert block(f"({inner})();", SWITCH) == {("256", "1", "1"), ("128", "1", "1")}
+
+
+@pytest.mark.parametrize(
+    ("statements", "blocks"),
+    [
+        (
+            "int t = 64; do { if (b) { t = 128; continue; } return; } while (0); k<<<1, t>>>(d, n, m);",
+            {"128"},
+        ),
+        ("int t = 64; for (;;) { if (b) { t = 128; break; } } k<<<1, t>>>(d, n, m);", {"128"}),
+        ("for (;;) { act(); } k<<<1, 64>>>(d, n, m);", set()),
+        ("do { act(); } while (true); k<<<1, 64>>>(d, n, m);", set()),
+        ("switch (int t = n; t) { case 64: k<<<1, t>>>(d, n, m); }", {"64"}),
+        ("if (b) goto in; return; { in: k<<<1, 64>>>(d, n, m); }", {"64"}),
+        ("if (b) goto in; return; if (n) { act(); } else { in: k<<<1, 64>>>(d, n, m); }", {"64"}),
+        ("int t = 64; while (int t = n) { act(); } k<<<1, t>>>(d, n, m);", {"64"}),
+        ("for (; int t = n;) k<<<1, t>>>(d, n, m);", {"n"}),
+    ],
+)
+def test_jumps_and_the_ends_of_loops(statements: str, blocks: set[str]) -> None:
+    assert block(statements) == {(each, "1", "1") for each in blocks}
+
+
+def test_what_a_function_has_stored_where_it_returns_nothing() -> None:
+    above = "void set(int& x, bool b) { x = 64; if (b) return; x = 128; }"
+    found = go("int t; set(t, b); k<<<1, t>>>(d, n, m);", above)
+    assert {text(site) for site in found} == {("64", "1", "1"), ("128", "1", "1")}
+
+
+@pytest.mark.parametrize(
+    ("statement", "kept"),
+    [
+        ("std::vector<int> v(t);", True),
+        ("std::vector<std::vector<int>> v(t);", True),
+        ("std::pair<int, std::vector<int>> v(t, 1);", True),
+        ("std::vector<int>::size_type v(t);", True),
+        ("Held<std::int32_t> v(t);", False),  # its class may keep a reference
+        ("bool q = std::y > foo(t);", False),  # it compares
+        ("bool q = n < std::y > foo(t);", False),
+        ("std::foo(t);", False),
+    ],
+)
+def test_classes_of_the_library_keep_no_references_to_numbers(statement: str, kept: bool) -> None:
+    expected = "64" if kept else "t"
+    assert block(f"int t = 64; {statement} k<<<1, t>>>(d, n, m);") == {(expected, "1", "1")}

@@ -28,18 +28,18 @@ class ApiCall:
         return self.argument(self.api.stream)
 
     def argument(self, at: int | None) -> tree.Expr | None:
-        number = self._number(at)
+        number = self.number(at)
         return None if number is None else self.expr.arguments[number]
 
     def given(self, state: State, at: int | None) -> Value | Address:
         """The value of an argument; of an array the one of its elements, but where they are made."""
-        number = self._number(at)
+        number = self.number(at)
         value = None if number is None else self.values[number]
         if isinstance(value, Address) and value.variable.several and number != self.api.makes:
             return state.values.get(value.variable.number)
         return value
 
-    def _number(self, at: int | None) -> int | None:
+    def number(self, at: int | None) -> int | None:
         """The number of an argument, if the call has it."""
         if at is None:
             return None

@@ -165,8 +165,9 @@ class Calls(Expressions):
     def _lent(self, state: State, call: ApiCall) -> None:
         """Handles that it only uses must still be there; variables whose addresses it gets are out of sight."""
         api = call.api
+        others = [call.number(at) for at in (api.makes, api.releases, api.stream)]
         for at, value in enumerate(call.values):
-            if at in (api.makes, api.releases, api.stream):
+            if at in others:
                 continue
             if not isinstance(value, Address):
                 self.use_handle(state, value, call.expr.arguments[at])
@@ -289,9 +290,7 @@ class Calls(Expressions):
         for use in uses:
             thing = self.things[use.made]
             if thing.kind == ALLOCATION and state.status.get(use.made) in (LIVE, RELEASED):
-                self.evidence.used(
-                    thing, use, state, over, self.things.used, self.statement, self.spelled_here
-                )
+                self.evidence.used(thing, use, state, over, self.things.used, self.around, self.spelled_here)
         state.enqueue(stream, [use.number for use in uses], self.blocking)
 
     def _makes(self, state: State, call: ApiCall, stream: int) -> Outcome:
@@ -389,7 +388,7 @@ class Calls(Expressions):
             state,
             state.ordered(stream, self.blocking) if by_stream else state.done,
             self.things.used,
-            self.statement,
+            self.around,
             None if where is None else self.tokens(where),
             by_stream,
             self.spelled_here,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from smem_lsp.analysis.host.api import MANAGED
@@ -11,23 +10,24 @@ from smem_lsp.analysis.host.frame import SUCCESS
 from smem_lsp.analysis.host.model import Tokens
 from smem_lsp.analysis.host.order import Null, Outcome, Ref, State, Value, common_to
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.host_functions import endings
 
 
 class Conditions(Calls):
     """Parts paths by conditions that have been run."""
 
     def sides(
-        self, states: Sequence[State], parsed: Any, span: tuple[int, int], *, fails: bool
+        self, paths: list[State], condition: Any, head: Tokens, node: tree.Statement
     ) -> tuple[list[State], list[State]]:
-        """The paths on which a condition holds, and those on which it does not; ``states`` are theirs from then on.
-        ``fails``: it looks as if it holds where a call has failed, and only there."""
+        """One of which nothing else is known looks as if it holds where a call has failed, and only there, if a jump
+        alone follows."""
         yes: list[State] = []
         no: list[State] = []
-        condition = parsed.condition if isinstance(parsed, tree.ConditionWithInit) else parsed
-        base, self.base = self.base, span[0]
-        text = " ".join(self.body.tokens.texts[span[0] : span[1]])
-        common = common_to(states)
-        for state in states:
+        fails = isinstance(node, tree.If) and self._jumps(node.then)
+        base, self.frame.base = self.frame.base, head[0]
+        text = " ".join(self.frame.body.tokens.texts[slice(*head)])
+        common = common_to(paths)
+        for state in paths:
             for side, truth, other in ((yes, True, state.copy()), (no, False, state)):
                 self.guessed = False
                 if condition is None:
@@ -38,8 +38,20 @@ class Conditions(Calls):
                 if self.guessed and common is not None:
                     other.chosen(common)
                 side.append(other)
-        self.base = base
+        self.frame.base = base
         return yes, no
+
+    def _jumps(self, node: tree.Statement) -> bool:
+        """Does a statement do nothing that is followed, and end in a jump?"""
+        return not self.relevant(node.lo, node.hi) and self._ends_in_jump(node)
+
+    def _ends_in_jump(self, node: tree.Statement) -> bool:
+        if isinstance(node, tree.Block):
+            return bool(node.statements) and self._ends_in_jump(node.statements[-1])
+        if isinstance(node, tree.JumpStatement):
+            return True
+        kinds, texts = self.frame.body.tokens.kinds, self.frame.body.tokens.texts
+        return kinds[node.lo : node.lo + 1] == ["THROW"] or texts[node.lo] in ("throw", *endings())
 
     def _assume(self, state: State, expr: Any, truth: bool, *, leaving: bool) -> bool:
         """Let a condition hold, or not; False: it cannot."""
@@ -72,7 +84,7 @@ class Conditions(Calls):
             return self._is(state, known, truth, leaving=leaving)
         self._mentions(state, expr, leaving=leaving)
         lo, hi = self.tokens(expr)
-        return self._guess(state, " ".join(self.body.tokens.texts[lo:hi]), truth)
+        return self._guess(state, " ".join(self.frame.body.tokens.texts[lo:hi]), truth)
 
     def _guess(self, state: State, text: str, truth: bool) -> bool:
         """Let a condition hold, or not, of which no more is known than how it was decided before."""
@@ -159,7 +171,7 @@ class Conditions(Calls):
         for at, outcome in self.outcomes.items():
             if lo <= at[0] < hi:
                 self._doubt(state, outcome, leaving=leaving)
-        kinds, texts = self.body.tokens.kinds, self.body.tokens.texts
+        kinds, texts = self.frame.body.tokens.kinds, self.frame.body.tokens.texts
         for kind, text in zip(kinds[lo:hi], texts[lo:hi]):
             variable = self.find(text) if kind == "NAME" else None
             value = None if variable is None else state.values.get(variable.number)

@@ -104,8 +104,8 @@ class Declarations(Conditions):
 
     def _variable(self, declared: tree.Declaration, declarator: tree.Declarator, *, owned: bool) -> Variable:
         """The variable of a declarator, as what it is followed."""
-        at = self.base + declarator.name_at, 0 if owned else 1
-        known = at in self.declared
+        at = self.frame.base + declarator.name_at, 0 if owned else 1
+        known = at in self.variables
         variable = self.declare(declarator.name, at)
         if known:
             return variable
@@ -140,11 +140,14 @@ class Declarations(Conditions):
             self.dead = False
         return after, values
 
-    def _declaration(self, states: list[State], declared: tree.Declaration) -> list[State]:
-        for declarator in declared.declarators:
+    def declared(self, paths: list[State], declaration: tree.Declaration, span: Tokens) -> list[State]:
+        for declarator in declaration.declarators:
             if declarator.name:
-                states = self._declarator(states, declared, declarator)
-        return states
+                paths = self._declarator(paths, declaration, declarator)
+        return paths
+
+    def evaluated(self, paths: list[State], expr: tree.Expr, span: Tokens, *, condition: bool) -> list[State]:
+        return self.on_paths(paths, expr, NUMBER if condition else VALUE)[0]
 
     def _declarator(
         self, states: list[State], declared: tree.Declaration, declarator: tree.Declarator
@@ -156,7 +159,7 @@ class Declarations(Conditions):
         wants = PLACE if bound else NUMBER if number else VALUE
         if _is_atomic(declared.words):
             for state in states:
-                self.unread(state, self.base + declared.lo, self.base + declared.hi)
+                self.unread(state, self.frame.base + declared.lo, self.frame.base + declared.hi)
             initializer = None
         values: list[Value | Address] = []
         if initializer is not None and not isinstance(initializer, tree.Braces):
@@ -171,7 +174,7 @@ class Declarations(Conditions):
             values = self._listed(
                 states, variable, declarator, initializer, PLACE if variable.ends else wants
             )
-        place = self.base + declarator.lo, self.base + declarator.hi
+        place = self.frame.base + declarator.lo, self.frame.base + declarator.hi
         for state, value in zip(states, values):
             self._begins_with(state, variable, value, place)
         if variable.ends:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
 from smem_lsp.analysis.host.api import handle_types
 from smem_lsp.analysis.host.frame import (
-    MOST_LEVELS,
     MOST_STEPS,
     NULLS,
     NUMBER,
@@ -15,16 +14,17 @@ from smem_lsp.analysis.host.frame import (
     SUCCESS,
     VALUE,
     Address,
-    TooMuch,
 )
 from smem_lsp.analysis.host.order import Null, Outcome, Ref, State, Value
 from smem_lsp.analysis.host.places import Places
+from smem_lsp.interpret.frame import TooMuch
+from smem_lsp.interpret.interpreter import MOST_LEVELS
 from smem_lsp.syntax import tree
 
 _LARGE = (tree.Binary, tree.Call, tree.Index, tree.Member, tree.Ternary)
 
 
-class Expressions(Places, ABC):
+class Expressions(Places):
     """Evaluates expressions. Subclasses run calls and launches."""
 
     @abstractmethod
@@ -45,7 +45,7 @@ class Expressions(Places, ABC):
     def value(self, state: State, expr: tree.Expr) -> Value | Address:
         """Run an expression. Raises TooMuch."""
         wants, self.wants = self.wants, VALUE
-        if isinstance(expr, _LARGE) and not self.alive(self.base + expr.lo, self.base + expr.hi):
+        if isinstance(expr, _LARGE) and not self.alive(self.frame.base + expr.lo, self.frame.base + expr.hi):
             return None
         self.steps += 1
         if self.steps > MOST_STEPS or self.level >= MOST_LEVELS:
@@ -101,9 +101,9 @@ class Expressions(Places, ABC):
         if self.common is not None:
             state.chosen(self.common)
         before = state.copy()
-        self.branches += 1
+        self.frame.conditions.append(self.tokens(expr))
         value = self.wanted(state, expr, wants)
-        self.branches -= 1
+        self.frame.conditions.pop()
         if before.key != state.key or self.dead:
             if self.dead:  # only the paths that do not reach it go on
                 self.dead = False
@@ -114,7 +114,7 @@ class Expressions(Places, ABC):
 
     def unread(self, state: State, lo: int, hi: int) -> None:
         """Something that is not followed: what it names is out of hand, and it may wait for everything."""
-        tokens = self.body.tokens
+        tokens = self.frame.body.tokens
         for kind, text in zip(tokens.kinds[lo:hi], tokens.texts[lo:hi]):
             variable = self.find(text) if kind == "NAME" else None
             if variable is not None:

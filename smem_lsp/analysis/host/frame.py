@@ -21,22 +21,19 @@ from smem_lsp.analysis.host.order import (
     Value,
 )
 from smem_lsp.analysis.host.things import Things
+from smem_lsp.interpret.frame import Frame
+from smem_lsp.interpret.interpreter import Interpreter
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
 MOST_STEPS = 20_000  # expressions that are run
-MOST_LEVELS = 60
 NULLS = frozenset(("0", "nullptr", "NULL", "0x0"))
 SUCCESS = ("cudaSuccess", "hipSuccess", "CUDA_SUCCESS")
 POINTERS = (ALLOCATION, MANAGED)
 # what is wanted of an expression: the place that it names, which a reference may be bound to; its value, which of an
 # array is where that is; a number
 PLACE, VALUE, NUMBER = 0, 1, 2
-
-
-class TooMuch(Exception):
-    """There is more than is followed: nothing is said of the function."""
 
 
 @dataclass(eq=False, slots=True)
@@ -67,22 +64,19 @@ class Address:
     variable: Variable
 
 
-class Frame:
-    """What is known on all paths. ``base``: first token of the chunk that is run; ``statement``: around it."""
+class Resources(Interpreter[State, Variable]):
+    """What is known of a function on all paths. ``around``: the statement around the chunk that is run."""
 
     def __init__(self, function: Function, callees: Callees, *, per_thread: bool) -> None:
-        self.function = function
-        self.body = function.body
+        super().__init__()
+        self.frame = Frame(function)
         self.callees = callees
         self.dialect = callees.dialect
         self.default = PER_THREAD if per_thread else DEFAULT
-        self.base = 0
-        self.level = 0
         self.steps = 0
-        self.scopes: list[dict[str, Variable]] = [{}]
-        self.declared: dict[Tokens, Variable] = {}
+        self.variables: dict[Tokens, Variable] = {}
         self.paths: dict[str, Variable] = {}
-        self.statement = Statement((0, 0), False)
+        self.around = Statement((0, 0), False)
         self.things = Things()
         self.blocking: dict[int, bool] = {PER_THREAD: True}
         self.evidence = Evidence()
@@ -94,30 +88,26 @@ class Frame:
         self.guessed = False  # a condition was decided of which nothing is known
         self.releases: list[int] = []  # in the order in which they are met
         self.dead = False
-        self.branches = 0  # around, inside of the loop around
 
     def declare(self, name: str, at: Tokens) -> Variable:
         """The variable that is declared at these tokens: in each turn of a loop the same."""
-        variable = self.declared.get(at)
+        variable = self.variables.get(at)
         if variable is None:
-            variable = self.declared[at] = Variable(len(self.declared), name)
-        self.scopes[-1][name] = variable
+            variable = self.variables[at] = Variable(len(self.variables), name)
+        self.frame.blocks[-1][name] = variable
         return variable
 
     def find(self, name: str) -> Variable | None:
-        for scope in reversed(self.scopes):
-            if name in scope:
-                found = scope[name]
-                while found.target is not None:
-                    found = found.target
-                return found
-        return None
+        found, _ = self.frame.find(name)
+        while found is not None and found.target is not None:
+            found = found.target
+        return found
 
     def tokens(self, expr: tree.Expr) -> Tokens:
-        return self.base + expr.lo, self.base + expr.hi
+        return self.frame.base + expr.lo, self.frame.base + expr.hi
 
     def text(self, expr: tree.Expr) -> str:
-        texts = self.body.tokens.texts[self.base + expr.lo : self.base + expr.hi]
+        texts = self.frame.body.tokens.texts[self.frame.base + expr.lo : self.frame.base + expr.hi]
         return "".join(texts) if len(texts) < 8 else "…"
 
     def leave(self, state: State, value: Value | Address) -> None:
@@ -137,7 +127,7 @@ class Frame:
 
     def path(self, expr: tree.Expr) -> Variable:
         """What ``result.error`` means, as if it were a variable."""
-        text = " ".join(self.body.tokens.texts[slice(*self.tokens(expr))])
+        text = " ".join(self.frame.body.tokens.texts[slice(*self.tokens(expr))])
         variable = self.paths.get(text)
         if variable is None:
             variable = self.paths[text] = Variable(-2 - len(self.paths), text)
@@ -163,14 +153,14 @@ class Frame:
         if any(isinstance(each, Ref) and each.made == held.made for each in state.values.values()):
             return
         thing = self.things[held.made]
-        if how == "again" and self.branches:
+        if how == "again" and self.frame.conditions:
             state.leave(held.made)  # it may be that only one turn of a loop gets here
         if thing.kind != MANAGED:
             self.evidence.lost(
                 thing,
                 how,
                 place,
-                self.statement.alone,
+                self.around.alone,
                 variable.number,
                 live=state.status[held.made] == LIVE,
                 doubtful=held.made in state.doubted,
@@ -232,7 +222,7 @@ class Frame:
         if isinstance(value, Ref) and expr is not None:
             thing = self.things[value.made]
             if thing.kind not in POINTERS and not thing.several and value.made in state.status:
-                self.evidence.gone(thing, self.tokens(expr), state, self.statement)
+                self.evidence.gone(thing, self.tokens(expr), state, self.around)
 
     def touch(self, state: State, value: Ref, expr: tree.Expr, *, writes: bool) -> None:
         """The host accesses memory. Of several allocations it is not known which."""
@@ -241,7 +231,7 @@ class Frame:
         if not followed or not value.exact or state.capturing:
             return
         self.evidence.touched(
-            thing, self.tokens(expr), writes, state, self.things.used, self.spelled_here, self.statement
+            thing, self.tokens(expr), writes, state, self.things.used, self.spelled_here, self.around
         )
 
     def global_variable(self, state: State, name: str) -> int:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from smem_lsp.analysis.host.api import api_of, handle_types, words_of_lifetimes
 from smem_lsp.analysis.host.callees import is_plain, is_plain_method
-from smem_lsp.analysis.host.frame import Frame
+from smem_lsp.analysis.host.frame import Resources
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax.host_functions import endings
 
@@ -18,7 +18,7 @@ _OPENS = frozenset(("LP", "LC", "COLON"))
 _ENDS_ARGUMENTS = frozenset(("SEMI", "LC", "RC", "EQ"))
 
 
-class Places(Frame):
+class Places(Resources):
     """Token indices of the body, in order."""
 
     def relevant(self, lo: int, hi: int) -> bool:
@@ -35,14 +35,14 @@ class Places(Frame):
 
     @cached_property
     def _alive(self) -> Sequence[int]:
-        throws = [i for i, text in enumerate(self.body.tokens.texts) if text == "throw"]
+        throws = [i for i, text in enumerate(self.frame.body.tokens.texts) if text == "throw"]
         return sorted((*self.places, *self.unknown_calls, *throws))
 
     @cached_property
     def places(self) -> Sequence[int]:
         """Tokens that may do anything that is followed."""
-        tokens = self.body.tokens
-        words = self._of_api | (endings() & self.function.definition.body_words) | self.followed
+        tokens = self.frame.body.tokens
+        words = self._of_api | (endings() & self.frame.function.definition.body_words) | self.followed
         return [
             i
             for i, (kind, text) in enumerate(zip(tokens.kinds, tokens.texts))
@@ -51,20 +51,24 @@ class Places(Frame):
 
     @cached_property
     def _of_api(self) -> frozenset[str]:
-        words = self.function.definition.body_words
+        words = self.frame.function.definition.body_words
         return frozenset(word for word in words if api_of(word, self.dialect) is not None)
 
     @cached_property
     def unknown_calls(self) -> Sequence[int]:
         """Calls of functions that may wait."""
-        kinds = self.body.tokens.kinds
+        kinds = self.frame.body.tokens.kinds
         return [
             i - 1 for i, kind in enumerate(kinds) if kind == "LP" and i and self._may_wait(i, kinds[i - 1])
         ]
 
     def _may_wait(self, i: int, before: str) -> bool:
         """Is the parenthesis at token ``i`` that of a call which may wait?"""
-        kinds, texts, partner = self.body.tokens.kinds, self.body.tokens.texts, self.body.ahead.partner
+        kinds, texts, partner = (
+            self.frame.body.tokens.kinds,
+            self.frame.body.tokens.texts,
+            self.frame.body.ahead.partner,
+        )
         at = i - 1
         if before in ("RB", "RP"):  # `table[i]()`, `(*f)()`, `f()()`
             opened = partner[at]
@@ -87,7 +91,7 @@ class Places(Frame):
     @cached_property
     def changes(self) -> Sequence[int]:
         """Names that may be changed where they stand."""
-        kinds = self.body.tokens.kinds
+        kinds = self.frame.body.tokens.kinds
         found: list[int] = []
         for i, kind in enumerate(kinds):
             if kind == "NAME":
@@ -102,7 +106,7 @@ class Places(Frame):
         """Names that stand beside a call of the API that makes or releases something, and what is made from them."""
         lifetimes = words_of_lifetimes(self.dialect)
         handles = handle_types(self.dialect)
-        names = set(self.callees.managed.keys() & self.function.definition.body_words)
+        names = set(self.callees.managed.keys() & self.frame.function.definition.body_words)
         rest: list[tuple[set[str], set[str]]] = []
         for targets, part in self._parts():
             checkpoint()
@@ -123,7 +127,7 @@ class Places(Frame):
 
     def _parts(self) -> Iterator[tuple[set[str], set[str]]]:
         """Of what statements consist of: (names that may get a value there, names in it)."""
-        kinds, texts = self.function.definition.body.kinds, self.function.definition.body.texts
+        kinds, texts = self.frame.function.definition.body.kinds, self.frame.function.definition.body.texts
         depth = 0
         written: set[str] = set()
         targets: set[str] = set()
@@ -153,8 +157,8 @@ class Places(Frame):
 
     def _inside(self, opened: int) -> set[str]:
         """Names between the brace at token ``opened`` and its partner."""
-        kinds, texts = self.function.definition.body.kinds, self.function.definition.body.texts
-        closed = max(opened, self.body.ahead.partner[opened])
+        kinds, texts = self.frame.function.definition.body.kinds, self.frame.function.definition.body.texts
+        closed = max(opened, self.frame.body.ahead.partner[opened])
         return {texts[i] for i in range(opened, closed) if kinds[i] == "NAME"}
 
 

@@ -9,9 +9,9 @@ from functools import cached_property
 
 from smem_lsp.analysis.host.api import api_of, words_of_lifetimes
 from smem_lsp.analysis.host.callees import Callees, is_plain, is_plain_method
-from smem_lsp.analysis.host.frame import TooMuch
 from smem_lsp.analysis.host.model import NOTHING, HostFacts
 from smem_lsp.analysis.host.statements import Statements
+from smem_lsp.interpret.frame import TooMuch
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax.parse import Function, TranslationUnit

@@ -6,7 +6,7 @@ are those of one chain, each where it is written, that of ``default`` too. ``bre
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 
 from smem_lsp.ir.causes import CauseKind
@@ -50,7 +50,7 @@ def switch(ctx: Context, node: tree.Switch, scope: LocalScope) -> None:
     subject = statements.head_value(ctx, node.condition, inner)
     if isinstance(node.body, tree.CaseLabel):
         ctx.limits.note(CauseKind.BARE_SWITCH, statements.line_of(ctx, node.lo))
-    for label in _nested_labels(node):
+    for label in tree.nested_labels(node):
         statements.note_nested_label(ctx, label)
     segments = _segments(node)
     if any(not _is_jump(segment.body) for segment in segments[:-1]):
@@ -88,20 +88,6 @@ def _segments(node: tree.Switch) -> list[_Segment]:
         elif not isinstance(item, tree.Empty):
             segments.append(_Segment([], [item]))
     return segments
-
-
-def _nested_labels(node: tree.Switch) -> Iterator[tree.CaseLabel]:
-    """The labels of a switch inside of other statements of its body, whether or not these run ([stmt.switch]/5,
-    [stmt.label]): to them a thread jumps past all that stands in front."""
-    body = node.body.statements if isinstance(node.body, tree.Block) else [node.body]
-    waiting = [part for item in body for part in tree.inside(item) if not isinstance(item, tree.Switch)]
-    while waiting:
-        checkpoint()
-        each = waiting.pop()
-        if isinstance(each, tree.CaseLabel):
-            yield each
-        elif not isinstance(each, tree.Switch):
-            waiting += tree.inside(each)
 
 
 def _is_jump(body: Sequence[tree.Statement]) -> bool:
