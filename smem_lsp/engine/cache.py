@@ -1,7 +1,7 @@
 """What is known of kernels from earlier checks: an edit re-analyses the kernels it touches.
 
 A kernel is found by everything that its answers depend on, except for its place in the file: what was found names
-places of the IR, which are looked up when it is printed. One whose text has changed is lowered again; if what is lowered
+places of the IR, looked up when it is printed. One whose text has changed is lowered again; if what is lowered
 is equal to an earlier version, the analyses of that one hold for it, and only the rules look again.
 """
 
