@@ -1,8 +1,9 @@
 """The simplified IR of one kernel: buffers, and a region tree of what happens to them.
 
 The region tree holds the events that matter to shared memory in program order. Every node has a ``point``: its
-number in pre-order, unique in the kernel; a loop also owns a point for its end. Spans are code-point offsets into
-the file; ``None`` where the text came out of a macro body and must not be edited.
+number in pre-order, unique in the kernel; a loop also owns a point for its end. Places in the text are numbers, and
+``Kernel.places`` says where they are (``ir.places``); a range is ``None`` where the text came out of a macro body and
+must not be edited.
 """
 
 from __future__ import annotations
@@ -246,7 +247,7 @@ class Access:
     kind: AccessKind
     index: tuple[Value, ...] | None  # one value per dimension; None: some element, not known which
     span: At | None
-    line: Row  # 1-based
+    line: Row
     guess: bool = False  # rests on a guess of the parser, or is made at a time that is not known
     offset: Value | None = None
     width: int | None = None
@@ -374,7 +375,7 @@ class Exchange:
 @record
 class GlobalAccess:
     """A thread reads or writes memory that is not shared, at ``base[index]``; None: somewhere. ``line``: of the
-    statement, 1-based; ``width``: bytes of an element; None: not known; ``signals``: it may tell other blocks what was
+    statement; ``width``: bytes of an element; None: not known; ``signals``: it may tell other blocks what was
     done before, or be told."""
 
     point: int
@@ -783,7 +784,7 @@ class Context:
 
 @record
 class InlinedCall:
-    """A function of the file whose body stands in a kernel. ``line``: of its name, 1-based; ``span``: of the function;
+    """A function of the file whose body stands in a kernel. ``line``: of its name; ``span``: of the function;
     ``first`` and ``last``: points, between which its nodes lie."""
 
     name: str
@@ -796,8 +797,8 @@ class InlinedCall:
 @record
 class FollowedCall:
     """A call whose body stands in a kernel, between the points ``first`` and ``last``. ``name``: of what is called, ""
-    where it has none; ``span``: of the call, None out of a macro or in another file (``elsewhere``); ``line``: 1-based,
-    of it in the kernel's file, or of the call there that leads to it."""
+    where it has none; ``span``: of the call, None out of a macro or in another file (``elsewhere``); ``line``: of it in
+    the kernel's file, or of the call there that leads to it."""
 
     name: str
     span: At | None
