@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from smem_lsp.analysis.dataflow.liveness import Life
 from smem_lsp.analysis.host.survey import HostCode
 from smem_lsp.config import Config
 from smem_lsp.engine.cache import Setting
@@ -319,13 +318,6 @@ def _uniform(point: int, facts: KernelFacts) -> str:
     return "divergent" if missed else "unknown"
 
 
-def _lines(facts: KernelFacts, life: Life) -> tuple[int, int]:
-    """The first and the last line of it, those of the kernel where there is none."""
-    first, last = life.first_line, life.last_line
-    here = facts.kernel.line
-    return here if first is None else facts.line(first), here if last is None else facts.line(last)
-
-
 def _kernel_report(facts: KernelFacts) -> KernelReport:
     kernel, line = facts.kernel, facts.line
     best = facts.best[0].plan if facts.best else None
@@ -359,7 +351,7 @@ def _kernel_report(facts: KernelFacts) -> KernelReport:
         static_bytes=facts.static_bytes,
         exact=facts.exact,
         plans=plans,
-        live={b: _lines(facts, life) for b, life in facts.liveness.lives.items()},
+        live={b: facts.lines_of(life) for b, life in facts.liveness.lives.items()},
         occupancy=tuple(rows),
         barriers=barriers,
         point_lines=lines,

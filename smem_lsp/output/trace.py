@@ -298,7 +298,8 @@ def _uniformity(facts: KernelFacts) -> Iterator[str]:
 def _lives(facts: KernelFacts) -> Iterator[str]:
     for index, life in facts.liveness.lives.items():
         name = facts.kernel.buffers[index].name
-        yield f"{name}: points {life.first}..{life.last}, lines {life.first_line}..{life.last_line}"
+        first, last = facts.lines_of(life)
+        yield f"{name}: points {life.first}..{life.last}, lines {first}..{last}"
     for index in sorted(facts.liveness.reads_before_write):
         yield f"{facts.kernel.buffers[index].name}: read before anything is written"
 

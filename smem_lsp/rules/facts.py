@@ -9,7 +9,7 @@ from typing import TypeVar
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.analysis.banks.conflicts import BankConflict
 from smem_lsp.analysis.dataflow.facts import Facts
-from smem_lsp.analysis.dataflow.liveness import Liveness
+from smem_lsp.analysis.dataflow.liveness import Life, Liveness
 from smem_lsp.analysis.decision.mispaired import Mispaired
 from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount
 from smem_lsp.analysis.hazards.model import Hazards, MissingLane, Overrun, ProxyHazard, Race
@@ -115,6 +115,11 @@ class KernelFacts:
         """Does it stand in a function that the kernel is made of?"""
         where = self.span(at)
         return any(part.span.covers(where) for part in self.kernel.places.parts)
+
+    def lines_of(self, life: Life) -> tuple[int, int]:
+        """The first and the last line of it, that of the kernel's name where there is none."""
+        first, last = life.first_line or self.kernel.row, life.last_line or self.kernel.row
+        return self.line(first), self.line(last)
 
     def line(self, row: Row) -> int:
         """A line of the kernel as one of the file, from 1 on."""
