@@ -100,26 +100,12 @@ def _why(body: Body, node: tree.Statement) -> str:
 
 def _failed_chunks(body: Body, node: tree.Statement) -> list[tuple[int, int]]:
     """The token ranges of a statement that the grammar does not accept."""
-    match node:
-        case tree.Bad():
-            return [(node.lo, node.hi)]
-        case tree.MacroStatement():
-            return [node.chunk]
-        case tree.ExpressionStatement():
-            chunks = [("expression", node.chunk)]
-        case tree.DeclarationStatement():
-            chunks = [("declaration", node.chunk)]
-        case tree.If() | tree.While() | tree.DoWhile() | tree.Switch():
-            chunks = [("condition", node.condition)]
-        case tree.For():
-            chunks = [("for_head", node.head)]
-        case tree.JumpStatement():
-            chunks = []
-            if node.chunk is not None:
-                chunks = [(tree.value_start(body.tokens.kinds, node.chunk), node.chunk)]
-        case _:
-            chunks = []
-    return [chunk for start, chunk in chunks if body.chunk(start, chunk) is None]
+    if isinstance(node, tree.Bad):
+        return [(node.lo, node.hi)]
+    if isinstance(node, tree.MacroStatement):
+        return [node.chunk]
+    held = tree.chunk_of(node, body.tokens.kinds)
+    return [] if held is None or body.chunk(*held) is not None else [held[1]]
 
 
 def _statements(root: tree.Statement) -> list[tree.Statement]:

@@ -63,15 +63,10 @@ class Interpreter(ABC, Generic[P, V]):
 
     @abstractmethod
     def selected(
-        self,
-        paths: list[P],
-        subject: Any,
-        node: tree.Switch,
-        label: tree.CaseLabel | None,
-        labels: Sequence[tree.CaseLabel],
+        self, paths: list[P], subject: Any, node: tree.Switch, label: tree.CaseLabel | None
     ) -> list[P]:
-        """Copies of the paths that come to a ``switch`` for which its subject is that of a label; None: that of none of
-        the ``labels``."""
+        """Copies of the paths that come to a ``switch`` for which its subject is that of a label of its; None: that of
+        none of them."""
 
     @abstractmethod
     def selected_inside(self, paths: list[P], node: tree.Switch) -> list[P]:
@@ -260,22 +255,20 @@ class Interpreter(ABC, Generic[P, V]):
         frame, current, closed = self.frame, list[P](), False
         parsed, paths = self.subject(paths, node)
         subject = _last_part(parsed)
-        body = node.body.statements if isinstance(node.body, tree.Block) else [node.body]
-        cases = [each for each in body if isinstance(each, tree.CaseLabel) and each.chunk is not None]
         frame.breaks.append(Target(len(frame.blocks)))
         self.open_scope()
         frame.conditions.append(node.condition)
         if any(tree.nested_labels(node)):
             current = self.selected_inside(paths, node)
-        for each in body:
+        for each in _body_of(node):
             if isinstance(each, tree.CaseLabel):
                 closed = closed or each.chunk is None
                 label = None if each.chunk is None else each
-                current = self.joined([*current, *self.selected(paths, subject, node, label, cases)])
+                current = self.joined([*current, *self.selected(paths, subject, node, label)])
             else:
                 current = self.statement(current, each, alone=True)
         frame.conditions.pop()
-        rest = [] if closed else self.selected(paths, subject, node, None, cases)
+        rest = [] if closed else self.selected(paths, subject, node, None)
         after = self.joined([*current, *frame.breaks.pop().paths, *rest])
         self.close_scope(after, (node.hi - 1, node.hi))
         return self.joined(after)
@@ -343,6 +336,16 @@ class Interpreter(ABC, Generic[P, V]):
         frame.continues.append(Target(len(frame.blocks)))
         ended = self.statement(paths, body)
         return self.joined([*ended, *frame.continues.pop().paths]), frame.breaks.pop().paths
+
+
+def _body_of(node: tree.Switch) -> Sequence[tree.Statement]:
+    return node.body.statements if isinstance(node.body, tree.Block) else [node.body]
+
+
+def cases_of(node: tree.Switch) -> list[Tokens]:
+    """The chunks of its labels, but those inside of other statements."""
+    labels = (each for each in _body_of(node) if isinstance(each, tree.CaseLabel))
+    return [label.chunk for label in labels if label.chunk is not None]
 
 
 def _last_part(parsed: Any) -> Any:

@@ -456,6 +456,22 @@ def inside(node: Statement) -> Sequence[Statement]:
     return ()
 
 
+def chunk_of(node: Statement, kinds: Sequence[str]) -> tuple[str, tuple[int, int]] | None:
+    """What a statement holds beside others in it: what it is read as, and its tokens. ``kinds``: of the body."""
+    match node:
+        case ExpressionStatement():
+            return "expression", node.chunk
+        case DeclarationStatement():
+            return "declaration", node.chunk
+        case If() | While() | DoWhile() | Switch():
+            return "condition", node.condition
+        case For():
+            return "for_head", node.head
+        case JumpStatement() if node.chunk is not None:
+            return value_start(kinds, node.chunk), node.chunk
+    return None
+
+
 def nested_labels(node: Switch) -> Iterator[CaseLabel]:
     """The labels of a switch inside of other statements of its body, whether or not these run ([stmt.switch]/5,
     [stmt.label]): to them a thread jumps past all that stands in front."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from smem_lsp.interpret.frame import Tokens
-from smem_lsp.interpret.interpreter import Loop
+from smem_lsp.interpret.interpreter import Loop, cases_of
 from smem_lsp.ir.host_terms import constant, named
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics.entities import TypedConstant
@@ -136,50 +136,38 @@ class Statements(Declarations):
         return [path for path in yes if not path.dead], [path for path in no if not path.dead]
 
     def selected(
-        self,
-        paths: list[Path],
-        subject: Any,
-        node: tree.Switch,
-        label: tree.CaseLabel | None,
-        labels: Sequence[tree.CaseLabel],
+        self, paths: list[Path], subject: Any, node: tree.Switch, label: tree.CaseLabel | None
     ) -> list[Path]:
-        n = None if label is None else self._number_of(label)
-        others = tuple(map(self._number_of, labels)) if label is None else ()
+        """What the ``switch`` may change depends on its subject as well."""
+        frame = self.frame
         subject = subject if isinstance(subject, tree.Expr) else None
-        return [self._enter_case(path.copy(), subject, node, n, others) for path in paths]
+        n = None if label is None or label.chunk is None else self._case_number(label.chunk)
+        others = set(map(self._case_number, cases_of(node))) if label is None else {None}
+        entered = self.either(paths)
+        outer, frame.base = frame.base, node.condition[0]
+        for path in entered:
+            known = None if subject is None else evaluate(subject, self.scope(path, subject))
+            if known is None:
+                if subject is not None and n is not None and self.pure(subject):
+                    term = self.term(path.copy(), subject)
+                    if term is not None:
+                        path.learn(Comparison(term, "==", constant(n)))
+                set_ = frame.traits.assigned(node.lo, node.hi)
+                path.asked |= names_at(frame, *node.condition)
+                path.asked |= {(frame.number, name) for name in set_}
+            elif n is not None or None not in others:
+                path.dead = known != n if n is not None else known in others
+        frame.base = outer
+        return entered
 
     def selected_inside(self, paths: list[Path], node: tree.Switch) -> list[Path]:
         for path in paths:
             self.forget(path, node.lo, node.hi)
         return self.either(paths)
 
-    def _number_of(self, label: tree.CaseLabel) -> int | None:
-        parsed = None if label.chunk is None else self.frame.body.chunk("expression", label.chunk)
-        return evaluate(parsed, self.frame.scope) if parsed is not None else None
-
-    def _enter_case(
-        self,
-        path: Path,
-        subject: tree.Expr | None,
-        node: tree.Switch,
-        n: int | None,
-        others: Sequence[int | None],
-    ) -> Path:
-        """``path``, where the subject is ``n``, or where it is none of the ``others``."""
-        outer, self.frame.base = self.frame.base, node.condition[0]
-        known = None if subject is None else evaluate(subject, self.scope(path, subject))
-        pure = subject is not None and known is None and n is not None and self.pure(subject)
-        term = self.term(path.copy(), subject) if pure and subject is not None else None
-        self.frame.base = outer
-        if known is None:
-            set_ = self.frame.traits.assigned(node.lo, node.hi)
-            path.asked |= names_at(self.frame, *node.condition)
-            path.asked |= {(self.frame.number, name) for name in set_}
-        elif n is not None or None not in others:
-            path.dead = known != n if n is not None else known in others
-        if term is not None and n is not None:
-            path.learn(Comparison(term, "==", constant(n)))
-        return path
+    def _case_number(self, chunk: Tokens) -> int | None:
+        parsed = self.frame.body.chunk("expression", chunk)
+        return None if parsed is None else evaluate(parsed, self.frame.scope)
 
     def handled(self, paths: list[Path], node: tree.Try, handler: tree.Statement) -> list[Path]:
         """Something has thrown anywhere in the ``try``."""

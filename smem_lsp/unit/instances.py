@@ -442,66 +442,28 @@ class _Walk:
 
     def run(self) -> None:
         declare_parameters(self.function.parameters or (), self.scope)
-        self._block(self.body.statements)
-
-    def _block(self, node: tree.Block) -> None:
-        outer = self.scope
-        self.scope = outer.child()
-        for statement in node.statements:
-            self._statement(statement)
-        self.scope = outer
+        self._statement(self.body.statements)
 
     def _statement(self, node: tree.Statement) -> None:
-        match node:
-            case tree.Block():
-                self._block(node)
-            case tree.DeclarationStatement():
-                self._chunk("declaration", node.chunk)
-            case tree.ExpressionStatement():
-                self._chunk("expression", node.chunk)
-            case tree.If():
-                self._if(node)
-            case tree.For():
-                outer = self.scope
-                self.scope = outer.child()
-                self._chunk("for_head", node.head)
-                self._statement(node.body)
-                self.scope = outer
-            case tree.While() | tree.DoWhile() | tree.Switch():
-                self._chunk("condition", node.condition)
-                self._statement(node.body)
-            case tree.JumpStatement():
-                if node.chunk is not None:
-                    self._chunk(tree.value_start(self.body.tokens.kinds, node.chunk), node.chunk)
-            case tree.Try():
-                for inner in node.blocks:
-                    self._statement(inner)
-            case tree.Empty():
-                if self.body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
-                    declare_statement(self.body, node.lo, node.hi, self.scope)
-            case tree.MacroStatement():
-                if node.body is not None:
-                    self._statement(node.body)
-            case _:
-                self._not_read(node.lo, node.hi)
-
-    def _if(self, node: tree.If) -> None:
         outer = self.scope
-        self.scope = outer.child()
-        parsed = self._chunk("condition", node.condition)
-        taken: bool | None = None
-        if (
-            node.constexpr
-            and parsed is not None
-            and not isinstance(parsed, (tree.Declaration, tree.ConditionWithInit))
-        ):
-            n = evaluate_value(parsed, self.scope).n
-            taken = None if n is None else bool(n)
-        if taken is not False:
-            self._statement(node.then)
-        if node.otherwise is not None and taken is not True:
-            self._statement(node.otherwise)
+        if isinstance(node, (tree.Block, tree.If, tree.For)):
+            self.scope = outer.child()
+        held = tree.chunk_of(node, self.body.tokens.kinds)
+        parsed = None if held is None else self._chunk(*held)
+        for each in self._compiled(node, parsed) if isinstance(node, tree.If) else tree.inside(node):
+            self._statement(each)
         self.scope = outer
+        if isinstance(node, tree.Empty):
+            if self.body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
+                declare_statement(self.body, node.lo, node.hi, self.scope)
+        elif isinstance(node, (tree.CaseLabel, tree.Label, tree.AsmStatement, tree.Bad)):
+            self._not_read(node.lo, node.hi)
+
+    def _compiled(self, node: tree.If, condition: Any) -> Sequence[tree.Statement]:
+        """The branches that are compiled."""
+        known = node.constexpr and isinstance(condition, tree.Expr)
+        n = evaluate_value(condition, self.scope).n if known else None
+        return tree.inside(node) if n is None else [node.then] if n else tree.inside(node)[1:]
 
     def _chunk(self, start: str, chunk: tuple[int, int]) -> Any:
         """Process the declarations and mentions of a chunk."""
@@ -618,7 +580,7 @@ class _Walk:
             known = generic(parsed or (), types)
             self.scope.declare_all(known.values.items())
             self.bound = {**bound, **known.types}
-        self._block(self.body.block(base + node.body[0], base + node.body[1]))
+        self._statement(self.body.block(base + node.body[0], base + node.body[1]))
         self.scope, self.base, self.bound = outer, base, bound
 
     def _not_read(self, lo: int, hi: int) -> None:

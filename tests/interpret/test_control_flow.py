@@ -76,12 +76,7 @@ class _Tracer(Interpreter[_Trace, str]):
         return self.joined([*after, *left, *([] if loop.endless else ended)])
 
     def selected(
-        self,
-        paths: list[_Trace],
-        subject: Any,
-        node: tree.Switch,
-        label: tree.CaseLabel | None,
-        labels: Sequence[tree.CaseLabel],
+        self, paths: list[_Trace], subject: Any, node: tree.Switch, label: tree.CaseLabel | None
     ) -> list[_Trace]:
         return self.either(paths)
 

@@ -176,12 +176,7 @@ class Statements(Declarations):
         return parsed, paths
 
     def selected(
-        self,
-        paths: list[State],
-        subject: Any,
-        node: tree.Switch,
-        label: tree.CaseLabel | None,
-        labels: Sequence[tree.CaseLabel],
+        self, paths: list[State], subject: Any, node: tree.Switch, label: tree.CaseLabel | None
     ) -> list[State]:
         return self.either(paths)
 
