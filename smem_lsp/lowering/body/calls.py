@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from smem_lsp.elaborate.parameters import takes
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Op, Operator, Value, Var
@@ -37,11 +38,11 @@ from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, Closure, FunctionValue, LocalScope, Variable, View
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.lowering.state.template_header import type_parameters
 from smem_lsp.semantics import collect, type_of
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.scope import bases_of
+from smem_lsp.semantics.template_header import type_parameters
 from smem_lsp.semantics.types import Pointer, Record, is_number, plain_type
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax import stubs, tree
@@ -218,7 +219,7 @@ def _not_understood(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Loc
     """A function, or the call operator of a local object, that may do whatever it likes."""
     class_operators.note_hidden(ctx, callee.text, expr.lo, scope)
     found = overloads.functions_named(ctx, _last(callee), callee)
-    fitting = [each for each in found if overloads.takes(each, len(expr.arguments))]
+    fitting = [each for each in found if takes(each, len(expr.arguments))]
     inlining.note_returned(ctx, fitting, callee.text, expr.lo)
     if MACRO_NAME.match(callee.text) and callee.text not in ctx.helpers:
         _note_macro(ctx, callee)

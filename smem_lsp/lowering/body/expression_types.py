@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.elaborate import operators as operator_functions
+from smem_lsp.elaborate.call_sites import Callee
+from smem_lsp.elaborate.parameters import takes
 from smem_lsp.elaborate.returned_types import returned_by_function
 from smem_lsp.elaborate.value_categories import Category, Given
 from smem_lsp.lowering.body import methods, objects, value_categories
@@ -102,7 +104,7 @@ def called(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[tuple[Funct
             if found:
                 return found
         functions = overloads.candidates(ctx, callee, expr, scope)
-        return [(each.function, each.scope(ctx, {})) for each in functions]
+        return [(each.function, each.scope(ctx.around.file_constants, {})) for each in functions]
     record_type = of(ctx, callee, scope)
     if not isinstance(record_type, Record):
         return []
@@ -171,10 +173,10 @@ def operators(
             return found
     free = operator_functions.free_candidates(spelled(ctx, symbol, expr), records, ctx.at.unit.symbols.types)
     name = tree.Name(expr.lo, expr.hi, f"operator{symbol}")
-    fitting = [each for each in free if overloads.takes(each, len(operands))]
+    fitting = [each for each in free if takes(each, len(operands))]
     call = tree.Call(expr.lo, expr.hi, name, list(operands))
     fitting = overloads.by_type(ctx, fitting, call, scope)
-    return [(each, overloads.Callee(each).scope(ctx, {})) for each in fitting]
+    return [(each, Callee(each).scope(ctx.around.file_constants, {})) for each in fitting]
 
 
 def spelled(ctx: Context, symbol: str, at: tree.Expr) -> list[Function]:

@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from smem_lsp.elaborate.call_sites import MAX_TOKENS
+from smem_lsp.elaborate.parameters import (
+    function_parameters,
+    implied_binding,
+    made_for,
+    path_of,
+    without_packs,
+)
 from smem_lsp.elaborate.signatures import same, signature
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.elaborate.value_categories import Category, Given
@@ -204,7 +212,7 @@ def _unknown(ctx: Context, target: Variable, name: tree.Name, expr: tree.Call, s
 def _made_by_now(ctx: Context, record: Record) -> Record:
     """What an object is while a constructor or destructor of a base runs: one of this base ([class.cdtor]/4)."""
     for function in reversed(ctx.at.stack):
-        of = overloads.path_of(function)[-1:]
+        of = path_of(function)[-1:]
         name = function.definition.island.name
         if of == (function.name,) or function.definition.tokens.texts[name - 1 : name] == ["~"]:
             return next((each for each in with_bases(record) if (class_name(each),) == of), record)
@@ -223,7 +231,7 @@ def run(
     """The body of a member function of an object, whatever it comes to; None: not followed. ``before``: what runs when
     the parameters are bound, in their scope."""
     function = method.function
-    parameters = overloads.parameters_of(function)
+    parameters = function_parameters(function)
     if parameters is None or not inlining.room(ctx, function):
         return None
     if isinstance(target, Ref) and objects.placed(method.record) is None:
@@ -240,9 +248,9 @@ def run(
         return None
     if isinstance(target, Ref):
         target = base_classes.converted(ctx, target, method.record, expr)
-    constant = overloads.implied_binding(function).constant
+    constant = implied_binding(function).constant
     outer = objects.inside(ctx, method.record, target, constant=constant)
-    outer.constants = callee.scope(ctx, bound)
+    outer.constants = callee.scope(ctx.around.file_constants, bound)
     outer.around = namespace_arrays.around(ctx, outer.constants)
     inner = LocalScope(outer, constants=outer.constants.child(), boundary=Boundary.FUNCTION)
     parameter_binding.bind(ctx, parameters, expr, scope, inner, function)
@@ -280,14 +288,14 @@ def fitting(
     taking = [
         replace(each, function=function)
         for each in found or ()
-        for function in overloads.made_for([each.function], len(arguments))
+        for function in made_for([each.function], len(arguments))
     ]
     if name.templated:
         taking = [m for m in taking if m.function.island.template]
     call = tree.Call(name.lo, name.hi, name, list(arguments))
     functions = [m.function for m in taking]
     left = overloads.by_type(ctx, functions, call, scope, of_one_class=True, implied=implied)
-    left = overloads.without_packs(left, [each.function for each in found or ()])
+    left = without_packs(left, [each.function for each in found or ()])
     return [m for m in taking if m.function in left]
 
 
@@ -313,5 +321,5 @@ _OF_TWINS = frozenset(
 def worth(ctx: Context, function: Function, target: Target, expr: tree.Call, scope: LocalScope) -> bool:
     """Is a method followed? Where shared memory is in play, or where it is cheap."""
     if isinstance(target, Ref) or ctx.points_to.of_name(target):
-        return len(function.body.tokens) <= overloads.MAX_TOKENS
+        return len(function.body.tokens) <= MAX_TOKENS
     return len(function.body.tokens) <= outward.SMALL or inlining.matters(ctx, function, expr, scope)

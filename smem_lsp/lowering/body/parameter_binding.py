@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from smem_lsp.elaborate.addressed_functions import named, wanted
 from smem_lsp.elaborate.initializers import parameter_list
+from smem_lsp.elaborate.parameters import Parameter, function_parameters, takes_freely
 from smem_lsp.elaborate.signatures import Signature
 from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.ir.causes import Cause, CauseKind
@@ -35,7 +36,6 @@ from smem_lsp.lowering.body import (
     value_categories,
 )
 from smem_lsp.lowering.callees import overloads
-from smem_lsp.lowering.callees.overloads import Parameter
 from smem_lsp.lowering.library import cooperative_groups
 from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context
@@ -51,7 +51,6 @@ from smem_lsp.lowering.state.local_scope import (
     View,
 )
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.lowering.state.template_header import template_parameters
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument, TypedConstant
@@ -59,6 +58,7 @@ from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.sizes import is_plain_type
+from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import Enum, Record, Reference, Scalar, Type, is_number, plain_type
 from smem_lsp.source import record
 from smem_lsp.syntax import tree
@@ -109,8 +109,8 @@ def template_arguments(
         return None
     found = {p.name: a for p, a in zip(parameters, bound) if p.name}
     spelled_names = {p.name for p, _ in zip(parameters, explicit)}
-    for parameter, argument in zip(overloads.parameters_of(function) or (), expr.arguments):
-        if overloads.takes_freely(parameter, function) and parameter.words[0] not in spelled_names:
+    for parameter, argument in zip(function_parameters(function) or (), expr.arguments):
+        if takes_freely(parameter, function) and parameter.words[0] not in spelled_names:
             _deduce_freely(ctx, found, parameter.words[0], argument, scope)
     return found
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from smem_lsp.lowering.callees import library_names, ptx_text
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.template_header import template_parameters
 from smem_lsp.semantics.declarations import FunctionDecl
+from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import Record, vector_element
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
