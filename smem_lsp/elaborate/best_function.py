@@ -22,7 +22,6 @@ from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import Record, Type, is_number
 from smem_lsp.source import checkpoint
-from smem_lsp.source.budget import uncounted
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax.parse import Function
 
@@ -43,24 +42,23 @@ def left_by_type(
     if len(found) == 1:
         return [each for each in found if is_viable(site.top, each, arguments.typed, None)]
     key = tuple(map(identity, found)), arguments.given, implied, of_one_class
-    left = _LEFT.of(site.top.state.store, key, partial(_asked_first, site, found, key))
-    return [found[at] for at in left]
+    work = partial(_left, site, found, arguments.given, implied, of_one_class=of_one_class)
+    return [found[at] for at in _LEFT.once(site.top.state.store, key, work)]
 
 
 _Asked = tuple[tuple[Identity, ...], tuple[Given, ...], Given | None, bool]
 _LEFT = Query[_Asked, tuple[int, ...]]("which overloads take arguments of some types", most=4096)
 
 
-def _asked_first(site: Site, found: Sequence[Function], key: _Asked) -> tuple[int, ...]:
-    """For whichever call asks first, all others find the answer: it is nobody's work."""
-    _, given, implied, of_one_class = key
-    with uncounted():
-        left = _left(site, found, given, implied, of_one_class)
+def _left(
+    site: Site, found: list[Function], given: Sequence[Given], implied: Given | None, *, of_one_class: bool
+) -> tuple[int, ...]:
+    left = _fitting(site, found, given, implied, of_one_class=of_one_class)
     return tuple(at for at, each in enumerate(found) if each in left)
 
 
-def _left(
-    site: Site, found: Sequence[Function], given: Sequence[Given], implied: Given | None, of_one_class: bool
+def _fitting(
+    site: Site, found: list[Function], given: Sequence[Given], implied: Given | None, *, of_one_class: bool
 ) -> list[Function]:
     top = site.top
     viable = [each for each in found if is_viable(top, each, given, implied)]

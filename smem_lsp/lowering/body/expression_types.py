@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from smem_lsp.elaborate import operators as operator_functions
 from smem_lsp.elaborate.call_sites import Callee
@@ -14,10 +15,12 @@ from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, This, View
+from smem_lsp.lowering.state.shared_answers import Key, shared
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Array, Pointer, Record, Type, plain_type
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
@@ -25,8 +28,28 @@ from smem_lsp.syntax.parse import Function
 def of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
     """The type of an expression; None: not known."""
     checkpoint()
+    if isinstance(expr, _DECIDED):
+        return shared(ctx, _TYPES, expr, scope, partial(_of, ctx, expr, scope))
+    return _of(ctx, expr, scope)
+
+
+# whose types functions may decide
+_DECIDED = (
+    tree.Member,
+    tree.Index,
+    tree.Binary,
+    tree.Unary,
+    tree.PostfixStep,
+    tree.Assign,
+    tree.Ternary,
+    tree.Call,
+)
+_TYPES = Query[Key, Type | None]("types of expressions where functions decide them", most=8192)
+
+
+def _of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
     designated = effects.designated(ctx, expr, scope)
-    known = None if designated is None or designated.array else objects.seen_as(ctx, designated)
+    known = None if designated is None or designated.array else effects.seen_as(ctx, designated)
     if known is not None:
         return known
     found = plain_type(overloads.argument_type(ctx, expr, scope))

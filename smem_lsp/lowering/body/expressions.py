@@ -36,7 +36,6 @@ from smem_lsp.lowering.body import (
     implicit_calls,
     lifetimes,
     members,
-    objects,
     operands,
     operator_calls,
     stored_targets,
@@ -344,7 +343,7 @@ def _in_any_order(ctx: Context, value: Value, changing: list[Node]) -> Value:
 def of_operator(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
     """What an operator gets: an object is converted to an address or a number."""
     found = effects.designated(ctx, expr, scope)
-    record = None if found is None or found.array else objects.seen_as(ctx, found)
+    record = None if found is None or found.array else effects.seen_as(ctx, found)
     if record is not None and conversion_functions.to_numbers(record):
         return class_operators.as_number(ctx, expr, scope)
     return class_operators.of_result(ctx, class_operators.as_pointer(ctx, expr, scope), expr, scope, Wanted())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from smem_lsp.elaborate import returned_types
 from smem_lsp.elaborate.call_sites import is_null
@@ -15,11 +16,13 @@ from smem_lsp.lowering.callees.intrinsics import takes_values
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.effects import SAME_OBJECT, designated, pointed_to
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope, This, Variable, View
+from smem_lsp.lowering.state.shared_answers import Key, shared
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import Array, Pointer, Record, Reference
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
@@ -52,6 +55,15 @@ def is_prvalue(ctx: Context, expr: tree.Expr, record: Record, scope: LocalScope)
 
 def _category(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Given:
     checkpoint()
+    if isinstance(expr, tree.Call | Operation):
+        return shared(ctx, _CATEGORIES, expr, scope, partial(_found, ctx, expr, scope))
+    return _found(ctx, expr, scope)
+
+
+_CATEGORIES = Query[Key, Given]("value categories of expressions where functions decide them", most=8192)
+
+
+def _found(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Given:
     match expr:
         case tree.Name():
             return _of_name(ctx, expr, scope)

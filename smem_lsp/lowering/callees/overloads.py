@@ -6,6 +6,8 @@ stands, and the types of shared memory.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from smem_lsp.elaborate import callees
 from smem_lsp.elaborate.best_function import left_by_type
 from smem_lsp.elaborate.call_sites import Arguments, Callee, Site, given_type
@@ -13,10 +15,12 @@ from smem_lsp.elaborate.parameters import function_parameters
 from smem_lsp.elaborate.value_categories import Given
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
+from smem_lsp.lowering.state.shared_answers import Key, shared
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import Array, Pointer, Reference, Type
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
@@ -35,9 +39,17 @@ def _arguments(ctx: Context, expr: tree.Call, scope: LocalScope) -> Arguments:
     )
 
 
-def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalScope) -> list[Callee]:
+def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalScope) -> Sequence[Callee]:
     """The functions that a call can mean, all of them; empty when they are not in sight."""
-    return callees.candidates(site(ctx, callee), callee, _arguments(ctx, expr, scope), scope.constant_scope())
+    at = site(ctx, callee)
+
+    def find() -> Sequence[Callee]:
+        return callees.candidates(at, callee, _arguments(ctx, expr, scope), scope.constant_scope())
+
+    return shared(ctx, _CANDIDATES, expr, scope, find, callee, at.offset)
+
+
+_CANDIDATES = Query[Key, Sequence[Callee]]("functions that a call may mean", most=4096)
 
 
 def handed(callee: tree.Name, scope: LocalScope) -> tuple[Argument] | None:
