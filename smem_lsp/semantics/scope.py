@@ -106,6 +106,16 @@ class Scope:
             yield scope
             scope = scope.parent
 
+    def directives(self) -> list[tuple[str, ...]]:
+        """The namespaces that using directives of this scope and those around it name."""
+        found: list[tuple[str, ...]] = []
+        scope: Scope | None = self
+        while scope is not None:  # most of them are blocks that declare nothing
+            if scope.declarations is not _NOTHING:
+                found += scope.declarations.directives
+            scope = scope.parent
+        return found
+
     def space(self, inner: Declarations) -> Scope:
         """The scope of a namespace in this one."""
         return _NAMESPACE.of(self.state.store, inner, lambda: Scope(self, self.state, inner, namespace=True))
@@ -593,13 +603,15 @@ def _is_alias(decl: Declared) -> bool:
 
 def _without_declarations(found: Sequence[tuple[Declared, Scope]]) -> list[tuple[Declared, Scope]]:
     """``found`` without repeated declarations, and without `extern const int n;` if others are there."""
+    if len(found) < 2:
+        return list(found)
     distinct: dict[tuple[object, ...], tuple[Declared, Scope]] = {}
     for decl, scope in found:
         spelled: tuple[object, ...] = (decl,)
         if isinstance(decl, (AliasDecl, VariableDecl)):
             where = decl.type if isinstance(decl, AliasDecl) else decl.range
             texts = tuple(decl.source.texts[slice(*where)])
-            if isinstance(decl, VariableDecl) and "extern" in texts and "=" not in texts and len(found) > 1:
+            if isinstance(decl, VariableDecl) and "extern" in texts and "=" not in texts:
                 continue
             spelled = (type(decl), texts, id(scope))
         distinct.setdefault(spelled, (decl, scope))

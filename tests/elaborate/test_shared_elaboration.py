@@ -108,7 +108,11 @@ def _names(functions: Sequence[Function]) -> str:
 _ASKED: Mapping[str, tuple[ModuleType, str, Callable[..., str]]] = {
     "functions": (callees, "candidates", lambda _site, callee, *_: callee.text),
     "overloads": (best_function, "_left", lambda _site, found, *_: _names(found)),
-    "types": (called_types, "_of", lambda ctx, expr, _: "sum" if _is_own(ctx, expr) else type(expr).__name__),
+    "types": (
+        called_types,
+        "_by_functions",
+        lambda ctx, expr, _: "sum" if _is_own(ctx, expr) else type(expr).__name__,
+    ),
     "may wait": (may_wait, "_calm", lambda _ctx, functions, *_: _names(functions)),
     "presumed to wait": (presumed, "_may_wait", lambda _ctx, functions, *_: _names(functions)),
 }

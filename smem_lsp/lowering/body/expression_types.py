@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from smem_lsp.elaborate import operators as operator_functions
@@ -28,33 +28,39 @@ from smem_lsp.syntax.parse import Function
 def of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
     """The type of an expression; None: not known."""
     checkpoint()
-    if isinstance(expr, _DECIDED):
-        return shared(ctx, _TYPES, expr, scope, partial(_of, ctx, expr, scope))
-    return _of(ctx, expr, scope)
+    if not isinstance(expr, tree.Member | tree.Index):
+        return _of(ctx, expr, scope) if isinstance(expr, _WITHOUT_FUNCTIONS) else _once(ctx, expr, scope, _of)
+    found = _by_itself(ctx, expr, scope)  # mostly no function decides what a place is
+    return _once(ctx, expr, scope, _by_functions) if found is None else found
 
 
-# whose types functions may decide
-_DECIDED = (
-    tree.Member,
-    tree.Index,
-    tree.Binary,
-    tree.Unary,
-    tree.PostfixStep,
-    tree.Assign,
-    tree.Ternary,
-    tree.Call,
-)
+_WITHOUT_FUNCTIONS = (tree.Name, tree.Number, tree.String, tree.Cast, tree.Braces, tree.Lambda, tree.SizeOf)
+
+
+def _once(
+    ctx: Context,
+    expr: tree.Expr,
+    scope: LocalScope,
+    find: Callable[[Context, tree.Expr, LocalScope], Type | None],
+) -> Type | None:
+    return shared(ctx, _TYPES, expr, scope, partial(find, ctx, expr, scope))
+
+
 _TYPES = Query[Key, Type | None]("types of expressions where functions decide them", most=8192)
 
 
 def _of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
+    return _by_itself(ctx, expr, scope) or _by_functions(ctx, expr, scope)
+
+
+def _by_itself(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
+    """By the object that it designates, or by the names in it alone."""
     designated = effects.designated(ctx, expr, scope)
     known = None if designated is None or designated.array else effects.seen_as(ctx, designated)
-    if known is not None:
-        return known
-    found = plain_type(overloads.argument_type(ctx, expr, scope))
-    if found is not None:
-        return found
+    return known or plain_type(overloads.argument_type(ctx, expr, scope))
+
+
+def _by_functions(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
     match expr:
         case tree.Name() if isinstance(view := scope.lookup(expr.text), View):
             return None if view.target.shape or view.target.pointer else plain_type(view.target.kind)
