@@ -286,22 +286,49 @@ def _by_conversion(
     ctx: Context, variable: Variable, record: Record, expr: tree.Expr, scope: LocalScope
 ) -> bool:
     """Does a conversion function of another class give the object ([class.conv.fct])?"""
-    kind = expression_types.of(ctx, expr, scope)
-    known = conversion_functions.to_class(kind, record) if isinstance(kind, Record) and kind != record else ()
-    if not known or not isinstance(kind, Record):
+    known = _to_class(ctx, record, expr, scope)
+    if not known:
         return False
+    result = _conversion(ctx, known, expr, scope)
+    if result is None:
+        ctx.assign(variable.index, ctx.out.fresh())
+    else:
+        _take(ctx, variable, record, result, expr, scope)
+    return True
+
+
+def referred(ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope) -> Variable | None:
+    """The object of this class that a conversion of another class, ``operator T&``, gives a reference to; None: there
+    is no such conversion, or it is not followed."""
+    known = _to_class(ctx, record, expr, scope)
+    if not any(decl.name.endswith("&") for decl in known):
+        return None
+    result = _conversion(ctx, known, expr, scope)
+    return new(ctx, "", record, [record.decl.name]) if result is None else unnamed(result.index)
+
+
+def _to_class(ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope) -> tuple[FunctionDecl, ...]:
+    """The conversion functions that make an object of this class of an object of another one."""
+    kind = expression_types.of(ctx, expr, scope)
+    return conversion_functions.to_class(kind, record) if isinstance(kind, Record) and kind != record else ()
+
+
+def _conversion(
+    ctx: Context, known: Sequence[FunctionDecl], expr: tree.Expr, scope: LocalScope
+) -> Var | None:
+    """What a conversion function gives; None: not followed, which is told."""
+    kind = expression_types.of(ctx, expr, scope)
+    assert isinstance(kind, Record)
     target = operator_calls.target(ctx, kind, expr, scope)
     called = tree.Name(expr.lo, expr.hi, known[0].name)
     call = tree.Call(expr.lo, expr.hi, called, [])
     implied = value_categories.given(ctx, expr, scope)
     result = methods.on(ctx, kind, target, called, call, scope, implied) if len(known) == 1 else None
     if isinstance(result, Var):
-        _take(ctx, variable, record, result, expr, scope)
-    else:
-        what = Cause(CauseKind.CONVERSION, names=(class_name(kind),))
-        implicit_calls.not_followed(ctx, known, what, expr)
-        ctx.assign(variable.index, ctx.out.fresh())
-    return True
+        return result
+    what = Cause(CauseKind.CONVERSION, names=(class_name(kind),))
+    implicit_calls.not_followed(ctx, known, what, expr)
+    return None
 
 
 def _is_made_from(ctx: Context, source: Variable, record: Record) -> bool:

@@ -20,6 +20,7 @@ from smem_lsp.lowering.body import (
     namespace_arrays,
     objects,
     stored_targets,
+    temporaries,
     unknown_calls,
 )
 from smem_lsp.lowering.body.class_parts import Field
@@ -181,7 +182,7 @@ def _initialize_member(
     own = ctx.variables.objects[variable.index].members
     member = own[field.name]
     if field.reference and len(arguments) == 1:
-        bound = effects.designated(ctx, arguments[0], scope)
+        bound = temporaries.referent(ctx, field.type, arguments[0], scope)
         place = None if bound is not None else expressions.operand(ctx, arguments[0], scope)
         if bound is not None:
             own[field.name] = bound
