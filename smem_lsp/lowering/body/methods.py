@@ -276,7 +276,7 @@ def fitting(
     scope: LocalScope,
     implied: Given | None = None,
 ) -> list[Method]:
-    """The overloads that a call may mean; one without a pack is more special."""
+    """The overloads that a call may mean."""
     taking = [
         replace(each, function=function)
         for each in found or ()
@@ -286,8 +286,9 @@ def fitting(
         taking = [m for m in taking if m.function.island.template]
     call = tree.Call(name.lo, name.hi, name, list(arguments))
     functions = [m.function for m in taking]
-    left = overloads.by_type(ctx, functions, call, scope, of_one_class=True, implied=implied)
-    left = overloads.without_packs(left, [each.function for each in found or ()])
+    left = overloads.by_type(
+        ctx, functions, call, scope, of_one_class=True, implied=implied, explicit=name.templated
+    )
     return [m for m in taking if m.function in left]
 
 

@@ -116,7 +116,7 @@ def template_arguments(
 
 
 def _argument_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type | None:
-    kind = overloads.argument_type(ctx, argument, scope)
+    kind = overloads.argument_type(ctx, argument, scope, decayed=False)
     return expression_types.of(ctx, argument, scope) if kind is None else kind
 
 

@@ -14,8 +14,9 @@ from smem_lsp.elaborate.addressed_functions import addressed, of_template_parame
 from smem_lsp.elaborate.conversion_functions import may_convert
 from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside, specializations
 from smem_lsp.elaborate.packs import expanded
+from smem_lsp.elaborate.partial_ordering import more_special
 from smem_lsp.elaborate.special_members import constructors, inherits_constructors
-from smem_lsp.elaborate.value_categories import Binding, Given, may_bind, preferred
+from smem_lsp.elaborate.value_categories import Binding, Category, Given, may_bind, preferred
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
@@ -154,7 +155,7 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
         if any(each.body is None for each in declared):
             return _defined_outside(ctx, around, declared, found, expr, scope)
         found = _of_class(around, found)
-    found = without_packs(_fitting(ctx, found, callee, expr, scope), named)
+    found = _fitting(ctx, found, callee, expr, scope)
     if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
         return []
     if around is not None and len(found) == 1 and _declares(around, found[0]):
@@ -206,7 +207,8 @@ def _fitting(
     spelled = callee.arguments[-1] if callee.arguments else None
     constants = scope.constant_scope()
     given = None if spelled is None else [constants.argument(each) for each in spelled]
-    return by_type(ctx, _specialised(ctx, given, found, expr, scope), expr, scope)
+    left = _specialised(ctx, given, found, expr, scope)
+    return by_type(ctx, left, expr, scope, explicit=given is not None)
 
 
 def _defined_outside(
@@ -264,7 +266,7 @@ def is_built_in(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSc
 
 
 def is_template(function: Function) -> bool:
-    return function.definition.island.template
+    return function.definition.island.template or function.definition.island.of_pack
 
 
 def _is_whole(kind: Type | None) -> bool:
@@ -362,7 +364,8 @@ def handed_over(
         if (list(function.definition.parameters.texts), _class_around(function, classes)) in heads
         and takes(function, len(expr.arguments))
     ]
-    found = by_type(ctx, _specialised(ctx, argument.arguments, found, expr, scope), expr, scope)
+    found = _specialised(ctx, argument.arguments, found, expr, scope)
+    found = by_type(ctx, found, expr, scope, explicit=argument.arguments is not None)
     if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
         return []
     return [Callee(function, None, argument.arguments or ()) for function in found]
@@ -388,12 +391,6 @@ def made_for(functions: Iterable[Function], count: int) -> list[Function]:
     """Those that can be called with so many arguments; of one with a pack what the compiler makes for them."""
     made = (each if takes(each, count) else expanded(each, count) for each in functions)
     return [each for each in made if each is not None]
-
-
-def without_packs(found: list[Function], declared: Collection[Function]) -> list[Function]:
-    """Those of ``made_for`` that are ``declared`` so, if there are any: they are more special than what a pack is
-    made into ([temp.deduct.partial])."""
-    return [each for each in found if each in declared] or found
 
 
 def takes(function: Function, count: int) -> bool:
@@ -553,10 +550,11 @@ def by_type(
     *,
     of_one_class: bool = False,
     implied: Given | None = None,
+    explicit: bool = False,
 ) -> list[Function]:
     """Without the overloads that the arguments rule out ([over.match.viable]); one that fits best takes all. Where what
     is left are several, which of them is called is not known. ``of_one_class``: they are members of one instance of a
-    class; ``implied``: the object that they are called of."""
+    class; ``implied``: the object that they are called of; ``explicit``: the call spells template arguments."""
     if not found:
         return found
     if len(found) == 1:
@@ -579,7 +577,7 @@ def by_type(
     exact = [each for each in viable if _fits_exactly(ctx, each, kinds)]
     if len(exact) == 1 and not any(_has_free(each) for each in viable):
         return exact
-    return _best(ctx, _unconverted(ctx, viable, kinds), given, implied)
+    return _best(ctx, viable, given, implied, explicit=explicit)
 
 
 def given_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type | None:
@@ -687,76 +685,74 @@ def implied_binding(function: Function) -> Binding:
 _QUALIFIERS = frozenset(("const", "volatile", "&", "&&", "noexcept"))
 
 
-def _unconverted(ctx: Context, found: list[Function], given: Sequence[Type | None]) -> list[Function]:
-    """Without those that make an object of a number, where a template takes all arguments as they are
-    ([over.ics.rank])."""
-    if not any(
-        function.definition.island.template and _takes_all(function, len(given)) for function in found
-    ):
-        return found
-    return [
-        function
-        for function in found
-        if not any(
-            kind is not None and is_number(kind) and isinstance(asked, Record)
-            for kind, asked in zip(given, _parameter_types(ctx, function))
-        )
-    ]
-
-
-def _takes_all(function: Function, count: int) -> bool:
-    """Is every parameter of a type that the template is free in?"""
-    own, parameters = template_parameters(function), parameters_of(function) or []
-    return len(parameters) == count and all(
-        own & set(each.words) and set(each.words) <= {*own, "const"} and "*" not in each.pointers
-        for each in parameters
-    )
-
-
 def _best(
-    ctx: Context, found: list[Function], given: Sequence[Given], implied: Given | None
+    ctx: Context, found: list[Function], given: Sequence[Given], implied: Given | None, *, explicit: bool
 ) -> list[Function]:
-    """The one that no other one takes any argument better than ([over.match.best]); all where that is not known."""
+    """Without those that another one is better than ([over.match.best])."""
+    left: list[Function] = []
     for function in found:
         checkpoint()
-        better = [_compared(ctx, function, other, given, implied) for other in found if other is not function]
-        if all(each is True for each in better):
-            return [function]
-    return found
+        others = (other for other in found if other is not function)
+        if not any(_is_better(ctx, each, function, given, implied, explicit=explicit) for each in others):
+            left.append(function)
+    return left
 
 
-def _compared(
-    ctx: Context, one: Function, other: Function, given: Sequence[Given], implied: Given | None
-) -> bool | None:
-    """Is one function better than another one: for no argument worse, and for one better? None: not known."""
-    if is_template(one) or is_template(other):
-        return None
+def _is_better(
+    ctx: Context,
+    one: Function,
+    other: Function,
+    given: Sequence[Given],
+    implied: Given | None,
+    *,
+    explicit: bool,
+) -> bool:
+    """Is one function surely better than another one: for no argument worse, and for one better, or else no template,
+    or a more special one?"""
     orders: list[int | None] = []
     if implied is not None:
         orders.append(preferred(implied, implied_binding(one), implied_binding(other)))
-    for each, *pair in zip(given, _asked(ctx, one), _asked(ctx, other)):
+    asked = [_asked(ctx, each, given, explicit=explicit) for each in (one, other)]
+    for each, *pair in zip(given, *asked):
         orders.append(_order(each, *pair))
     if any(order is None or order > 0 for order in orders):
-        return None if None in orders else False
-    return any(order is not None and order < 0 for order in orders)
+        return False
+    if any(orders):
+        return True
+    if not is_template(one) or not is_template(other):
+        return is_template(other) and not is_template(one)
+    if one.definition.island.of_pack or other.definition.island.of_pack:
+        return other.definition.island.of_pack and not one.definition.island.of_pack
+    taken = [(list(each.parameters or ())[: len(given)], template_parameters(each)) for each in (one, other)]
+    return more_special(*taken) is True
 
 
 _Asked = tuple[Type | None, Binding | None]
 
 
-def _asked(ctx: Context, function: Function) -> list[_Asked]:
-    parameters = parameters_of(function) or ()
-    return [
-        (plain_type(kind), _binding(each, function))
-        for kind, each in zip(_parameter_types(ctx, function), parameters)
-    ]
+def _asked(ctx: Context, function: Function, given: Sequence[Given], *, explicit: bool) -> list[_Asked]:
+    """What the parameters of a function are for some arguments, ``T`` of a template that which it is deduced from."""
+    found: list[_Asked] = []
+    own = frozenset[str]() if explicit else template_parameters(function)
+    types = _parameter_types(ctx, function)
+    for kind, parameter, argument in zip(types, parameters_of(function) or (), given):
+        bound = _binding(parameter, function)
+        if kind == Pointer(None) and len(parameter.words) == 1 and parameter.words[0] in own:
+            kind = argument.type if parameter.pointers == ["*"] else kind
+        elif kind is None and set(parameter.words) <= {*own, "const"} and not parameter.pointer:
+            kind = argument.type
+            if bound is not None and bound.free and argument.category is not None:
+                reference = "&" if argument.category is Category.LVALUE else "&&"
+                bound = Binding(reference, constant=argument.constant is True)
+        found.append((plain_type(kind), bound))
+    return found
 
 
 def _order(given: Given, one: _Asked, other: _Asked) -> int | None:
     """Which of two parameters takes an argument better; as in ``preferred``."""
     ranks = [_rank(given.type, kind) for kind, _ in (one, other)]
     if ranks[0] is None or ranks[1] is None:
-        return 0 if one == other else None
+        return 0 if one == other and one[0] is not None else None
     if ranks[0] != ranks[1]:
         return ranks[0] - ranks[1]
     if one[0] != other[0]:
@@ -786,18 +782,20 @@ def _rank(given: Type | None, wanted: Type | None) -> int | None:
     return 1 if (small and wanted == INT) or (given == FLOAT and wanted == DOUBLE) else _CONVERTED
 
 
-def argument_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type | None:
-    """The type of an argument as far as it is known; an array is the address of its first element. A list in braces has
-    none ([over.ics.list])."""
+def argument_type(
+    ctx: Context, argument: tree.Expr, scope: LocalScope, *, decayed: bool = True
+) -> Type | None:
+    """The type of an argument as far as it is known. A list in braces has none ([over.ics.list]). ``decayed``: an array
+    is the address of its first element."""
     if isinstance(argument, tree.Braces):
         return None
     meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
     if isinstance(meaning, BufferName):
         kind = ctx.buffers.kinds.get(meaning.buffer)
         dims = ctx.buffers[meaning.buffer].dims
-        for dim in reversed(dims[1:]):
+        for dim in reversed(dims[1:] if decayed else dims):
             kind = Array(kind, dim)
-        return Pointer(kind) if dims else kind
+        return Pointer(kind) if dims and decayed else kind
     return evaluate_value(argument, scope.constant_scope()).type
 
 

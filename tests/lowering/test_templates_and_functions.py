@@ -1,0 +1,113 @@
+"""Which of templates and functions of one name a call means ([over.match.best]), and what their parameters are then."""
+
+from __future__ import annotations
+
+import pytest
+
+from smem_lsp.engine import check
+
+_KERNEL = """
+struct Cell {{ int n; __device__ Cell(int k) : n(k) {{}} }};
+{declared}
+__global__ void k(float* out) {{
+  __shared__ float s[256];
+  int t = threadIdx.x;
+  {before}
+  s[{at}] = t;
+  __syncthreads();
+  out[t] = s[255 - t];
+}}
+void host(float* out) {{ k<<<1, 256>>>(out); }}
+"""
+_HALF, _WHOLE = "{ return (int)i / 2; }", "{ return (int)i; }"
+
+
+def _verdict(declared: str, at: str, before: str = "") -> str:
+    (kernel,) = check(_KERNEL.format(declared=declared, at=at, before=before)).kernels
+    assert kernel.verdict is not None
+    return kernel.verdict.kind.value
+
+
+@pytest.mark.parametrize(
+    ("better", "worse", "call"),
+    [
+        # a better conversion comes before what is no template
+        ("template <class... T> __device__ int f(int i, T... k)", "__device__ int f(int i, double k)", "f(t, 1)"),
+        ("template <class T, class... R> __device__ int f(T i, R...)", "__device__ int f(float i)", "f(t)"),
+        ("template <class T> __device__ int f(T i, int k)", "__device__ int f(float i, int k)", "f(t, 1)"),
+        ("template <class T> __device__ int f(const T& i)", "__device__ int f(long long i)", "f(t)"),
+        ("template <class T> __device__ int f(T&& i)", "__device__ int f(const int& i)", "f(t)"),
+        ("template <class T> __device__ int f(T i, int k = 0)", "__device__ int f(Cell c, int i = 0)", "f(t)"),
+        # then what is no template
+        ("__device__ int f(int i, int k)", "template <class... T> __device__ int f(int i, T... k)", "f(t, 1)"),
+        ("__device__ int f(int i)", "template <class T> __device__ int f(T i)", "f(t)"),
+        ("__device__ int f(int i)", "template <class... T> __device__ int f(int i, T...)", "f(t)"),
+        # then what is more special
+        ("template <class T> __device__ int f(T i)", "template <class T, class... R> __device__ int f(T i, R...)", "f(t)"),
+        ("template <class T> __device__ int f(T i, T k)", "template <class T, class U> __device__ int f(T i, U k)", "f(t, 1)"),
+        ("template <class T> __device__ int f(int i, T* k)", "template <class T> __device__ int f(int i, T k)", "f(t, &t)"),
+    ],
+)  # fmt: skip
+def test_the_better_one_is_called(better: str, worse: str, call: str) -> None:
+    for one, other in ((better, worse), (worse, better)):
+        halves = {better: _HALF, worse: _WHOLE}
+        assert _verdict(f"{one} {halves[one]} {other} {halves[other]}", call) == "racy"
+        halves = {better: _WHOLE, worse: _HALF}
+        assert _verdict(f"{one} {halves[one]} {other} {halves[other]}", call) == "race-free"
+
+
+def test_a_barrier_is_that_of_the_better_one() -> None:
+    helpers = "template <class... T> __device__ void wait(T...) {{ {} }} __device__ void wait(float) {{ {} }}"
+    text = """{}
+__global__ void k(float* out) {{
+  __shared__ float s[256];
+  s[threadIdx.x] = 1;
+  wait(1);
+  out[threadIdx.x] = s[255 - threadIdx.x];
+}}
+void host(float* out) {{ k<<<1, 256>>>(out); }}
+"""
+    for barriers, expected in (
+        (("__syncthreads();", ""), "race-free"),
+        (("", "__syncthreads();"), "racy"),
+    ):
+        (kernel,) = check(text.format(helpers.format(*barriers))).kernels
+        assert kernel.verdict is not None
+        assert kernel.verdict.kind.value == expected
+
+
+def test_members_are_chosen_alike() -> None:
+    members = "struct Acc {{ template <class... T> __device__ int f(int i, T...) {} __device__ int f(int i, double k) {} }};"
+    assert _verdict(members.format(_HALF, _WHOLE), "Acc().f(t, 1)") == "racy"
+    assert _verdict(members.format(_WHOLE, _HALF), "Acc().f(t, 1)") == "race-free"
+
+
+@pytest.mark.parametrize("header", ["class T, unsigned N", "unsigned N, class T", "class T, int N"])
+def test_the_bound_of_an_array_is_deduced(header: str) -> None:
+    declared = f"template <{header}> __device__ int f(T (&s)[N], int i) {{ return i % N; }}"
+    assert _verdict(declared, "f(s, t)") == "race-free"
+    assert _verdict(declared, "f(r, t)", "int r[128];") == "racy"
+    assert _verdict(declared, "f(r, t)", "int r[256];") == "race-free"
+
+
+def test_of_a_parameter_that_is_not_known_nothing_is_made_up() -> None:
+    declared = "template <class T, int N> __device__ int f(T i, T (*)[N]) { return i / N; }"
+    assert _verdict(declared, "f(t, &r)", "int r[1];") == "undecided"
+    assert _verdict(declared, "t", "int r[1]; int unused = f(t, &r);") == "race-free"
+
+
+@pytest.mark.parametrize(
+    ("default", "half"),
+    [
+        ("(sizeof(T) < 8)", True),
+        ("(sizeof(T) < 4)", False),
+        ("(8 > sizeof(T))", True),
+        ("(1 < 2) && (4 < 3)", False),
+    ],
+)
+def test_a_default_argument_may_compare(default: str, half: bool) -> None:
+    declared = (
+        f"template <class T, bool B = {default}> struct Of {{ static __device__ T f(T i) {{ return i; }} }};"
+        "template <class T> struct Of<T, true> { static __device__ T f(T i) { return i / 2; } };"
+    )
+    assert _verdict(declared, "Of<int>::f(t)") == ("racy" if half else "race-free")
