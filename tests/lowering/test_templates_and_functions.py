@@ -19,6 +19,9 @@ __global__ void k(float* out) {{
 }}
 void host(float* out) {{ k<<<1, 256>>>(out); }}
 """
+_PACK = "template <class T, class... R> __device__ int f(T i, R...)"
+_ONE = "template <class T> __device__ int f(int i, T k)"
+_TWO = "template <class T, class U> __device__ int f(T i, U k)"
 _HALF, _WHOLE = "{ return (int)i / 2; }", "{ return (int)i; }"
 
 
@@ -32,22 +35,56 @@ def _verdict(declared: str, at: str, before: str = "") -> str:
     ("better", "worse", "call"),
     [
         # a better conversion comes before what is no template
-        ("template <class... T> __device__ int f(int i, T... k)", "__device__ int f(int i, double k)", "f(t, 1)"),
+        (
+            "template <class... T> __device__ int f(int i, T... k)",
+            "__device__ int f(int i, double k)",
+            "f(t, 1)",
+        ),
         ("template <class T, class... R> __device__ int f(T i, R...)", "__device__ int f(float i)", "f(t)"),
         ("template <class T> __device__ int f(T i, int k)", "__device__ int f(float i, int k)", "f(t, 1)"),
         ("template <class T> __device__ int f(const T& i)", "__device__ int f(long long i)", "f(t)"),
         ("template <class T> __device__ int f(T&& i)", "__device__ int f(const int& i)", "f(t)"),
-        ("template <class T> __device__ int f(T i, int k = 0)", "__device__ int f(Cell c, int i = 0)", "f(t)"),
+        (
+            "template <class T> __device__ int f(T i, int k = 0)",
+            "__device__ int f(Cell c, int i = 0)",
+            "f(t)",
+        ),
+        (
+            "template <class T> __device__ int f(int i, T* p)",
+            "__device__ int f(int i, const float* p)",
+            "f(t, s)",
+        ),
+        (
+            "template <class T> __device__ int f(T& i, int k)",
+            "__device__ int f(const int& i, int k)",
+            "f(t, 1)",
+        ),
+        ("__device__ int f(int i, float (&p)[256])", "__device__ int f(int i, const float* p)", "f(t, s)"),
+        ("__device__ int f(int i, float* p)", "__device__ int f(int i, const int* p)", "f(t, s)"),
+        # what cannot be called is none of them
+        ("template <class T> __device__ int f(T i)", "template <int N> __device__ int f(int i)", "f<int>(t)"),
+        ("template <int N> __device__ int f(int i)", "template <class T> __device__ int f(int i)", "f<2>(t)"),
+        ("__device__ int f(float i)", "template <int N> __device__ int f(int i)", "f(t)"),
+        ("__device__ int f(float i)", "template <class T> __device__ T f(int i)", "f(t)"),
+        ("__device__ int f(float i)", "template <class T> __device__ int f(int i, T k = 0)", "f(t)"),
         # then what is no template
-        ("__device__ int f(int i, int k)", "template <class... T> __device__ int f(int i, T... k)", "f(t, 1)"),
+        (
+            "__device__ int f(int i, int k)",
+            "template <class... T> __device__ int f(int i, T... k)",
+            "f(t, 1)",
+        ),
         ("__device__ int f(int i)", "template <class T> __device__ int f(T i)", "f(t)"),
         ("__device__ int f(int i)", "template <class... T> __device__ int f(int i, T...)", "f(t)"),
         # then what is more special
-        ("template <class T> __device__ int f(T i)", "template <class T, class... R> __device__ int f(T i, R...)", "f(t)"),
-        ("template <class T> __device__ int f(T i, T k)", "template <class T, class U> __device__ int f(T i, U k)", "f(t, 1)"),
-        ("template <class T> __device__ int f(int i, T* k)", "template <class T> __device__ int f(int i, T k)", "f(t, &t)"),
+        ("template <class T> __device__ int f(T i)", _PACK, "f(t)"),
+        ("template <class T> __device__ int f(T i, T k)", _TWO, "f(t, 1)"),
+        (
+            "template <class T> __device__ int f(int i, T* k)",
+            _ONE,
+            "f(t, &t)",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_better_one_is_called(better: str, worse: str, call: str) -> None:
     for one, other in ((better, worse), (worse, better)):
         halves = {better: _HALF, worse: _WHOLE}
@@ -77,7 +114,8 @@ void host(float* out) {{ k<<<1, 256>>>(out); }}
 
 
 def test_members_are_chosen_alike() -> None:
-    members = "struct Acc {{ template <class... T> __device__ int f(int i, T...) {} __device__ int f(int i, double k) {} }};"
+    pack, other = "template <class... T> __device__ int f(int i, T...)", "__device__ int f(int i, double k)"
+    members = f"struct Acc {{{{ {pack} {{}} {other} {{}} }}}};"
     assert _verdict(members.format(_HALF, _WHOLE), "Acc().f(t, 1)") == "racy"
     assert _verdict(members.format(_WHOLE, _HALF), "Acc().f(t, 1)") == "race-free"
 

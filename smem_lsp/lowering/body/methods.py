@@ -286,8 +286,10 @@ def fitting(
         taking = [m for m in taking if m.function.island.template]
     call = tree.Call(name.lo, name.hi, name, list(arguments))
     functions = [m.function for m in taking]
+    spelled = name.arguments[-1] if name.arguments else None
+    explicit = None if spelled is None else [scope.constant_scope().argument(each) for each in spelled]
     left = overloads.by_type(
-        ctx, functions, call, scope, of_one_class=True, implied=implied, explicit=name.templated
+        ctx, functions, call, scope, of_one_class=True, implied=implied, explicit=explicit
     )
     return [m for m in taking if m.function in left]
 

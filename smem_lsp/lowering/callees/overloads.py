@@ -8,10 +8,12 @@ all threads.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from smem_lsp.elaborate.addressed_functions import addressed, of_template_parameter
 from smem_lsp.elaborate.conversion_functions import may_convert
+from smem_lsp.elaborate.deducible import may_be_deduced
 from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside, specializations
 from smem_lsp.elaborate.packs import expanded
 from smem_lsp.elaborate.partial_ordering import more_special
@@ -208,7 +210,7 @@ def _fitting(
     constants = scope.constant_scope()
     given = None if spelled is None else [constants.argument(each) for each in spelled]
     left = _specialised(ctx, given, found, expr, scope)
-    return by_type(ctx, left, expr, scope, explicit=given is not None)
+    return by_type(ctx, left, expr, scope, explicit=given)
 
 
 def _defined_outside(
@@ -365,7 +367,7 @@ def handed_over(
         and takes(function, len(expr.arguments))
     ]
     found = _specialised(ctx, argument.arguments, found, expr, scope)
-    found = by_type(ctx, found, expr, scope, explicit=argument.arguments is not None)
+    found = by_type(ctx, found, expr, scope, explicit=argument.arguments)
     if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
         return []
     return [Callee(function, None, argument.arguments or ()) for function in found]
@@ -550,11 +552,11 @@ def by_type(
     *,
     of_one_class: bool = False,
     implied: Given | None = None,
-    explicit: bool = False,
+    explicit: Sequence[Argument] | None = None,
 ) -> list[Function]:
     """Without the overloads that the arguments rule out ([over.match.viable]); one that fits best takes all. Where what
     is left are several, which of them is called is not known. ``of_one_class``: they are members of one instance of a
-    class; ``implied``: the object that they are called of; ``explicit``: the call spells template arguments."""
+    class; ``implied``: the object that they are called of; ``explicit``: template arguments that the call spells."""
     if not found:
         return found
     if len(found) == 1:
@@ -563,7 +565,12 @@ def by_type(
         ]
         return [each for each in found if _is_viable(ctx, each, given, None)]
     given = [ctx.lower.given(ctx, argument, scope) for argument in expr.arguments]
-    viable = [each for each in found if _is_viable(ctx, each, given, implied)]
+    viable = [
+        each
+        for each in found
+        if _is_viable(ctx, each, given, implied)
+        and (not is_template(each) or may_be_deduced(each, explicit or (), len(given)))
+    ]
     if len(viable) < 2:
         return viable
     around = {function.enclosing for function in viable}
@@ -575,16 +582,16 @@ def by_type(
         return viable
     kinds = [each.type for each in given]
     exact = [each for each in viable if _fits_exactly(ctx, each, kinds)]
-    if len(exact) == 1 and not any(_has_free(each) for each in viable):
+    if len(exact) == 1 and not any(map(_keeps_what_it_takes, viable)):
         return exact
-    return _best(ctx, viable, given, implied, explicit=explicit)
+    return _best(ctx, viable, given, implied, explicit=explicit is not None)
 
 
 def given_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type | None:
     """The type of an argument, of which ``nullptr`` is an address of anything ([conv.ptr])."""
     if isinstance(argument, tree.Number) and argument.text == "nullptr":
         return Pointer(None)
-    return plain_type(argument_type(ctx, argument, scope))
+    return plain_type(argument_type(ctx, argument, scope, decayed=False))
 
 
 def is_null(expr: tree.Expr) -> bool:
@@ -643,12 +650,22 @@ def _is_value(kind: Type | None) -> bool:
 
 
 def _fits_exactly(ctx: Context, function: Function, kinds: Sequence[Type | None]) -> bool:
-    taken = zip(kinds, _parameter_types(ctx, function))
-    return all(kind is not None and kind == asked for kind, asked in taken)
+    taken = zip(kinds, _parameter_types(ctx, function), parameters_of(function) or ())
+    return all(
+        kind is not None
+        and _decayed(kind) == asked
+        and not (parameter.pointer and "const" in parameter.words)
+        for kind, asked, parameter in taken
+    )
 
 
-def _has_free(function: Function) -> bool:
-    return any(takes_freely(each, function) for each in parameters_of(function) or ())
+def _keeps_what_it_takes(function: Function) -> bool:
+    """Is it a template that takes an argument by a reference that adds no ``const``?"""
+    own = template_parameters(function)
+    return any(
+        each.reference and "const" not in each.words and not own.union(("auto",)).isdisjoint(each.words)
+        for each in parameters_of(function) or ()
+    )
 
 
 def takes_freely(parameter: Parameter, function: Function) -> bool:
@@ -727,7 +744,9 @@ def _is_better(
     return more_special(*taken) is True
 
 
-_Asked = tuple[Type | None, Binding | None]
+_Asked = tuple[
+    Type | None, Binding | None, bool | None
+]  # does it lead to what is const? None: as the argument does
 
 
 def _asked(ctx: Context, function: Function, given: Sequence[Given], *, explicit: bool) -> list[_Asked]:
@@ -737,27 +756,49 @@ def _asked(ctx: Context, function: Function, given: Sequence[Given], *, explicit
     types = _parameter_types(ctx, function)
     for kind, parameter, argument in zip(types, parameters_of(function) or (), given):
         bound = _binding(parameter, function)
+        constant: bool | None = "const" in parameter.words
         if kind == Pointer(None) and len(parameter.words) == 1 and parameter.words[0] in own:
-            kind = argument.type if parameter.pointers == ["*"] else kind
+            kind, constant = (
+                (_decayed(argument.type), None) if parameter.pointers == ["*"] else (kind, constant)
+            )
         elif kind is None and set(parameter.words) <= {*own, "const"} and not parameter.pointer:
             kind = argument.type
             if bound is not None and bound.free and argument.category is not None:
                 reference = "&" if argument.category is Category.LVALUE else "&&"
                 bound = Binding(reference, constant=argument.constant is True)
-        found.append((plain_type(kind), bound))
+            elif bound is not None and bound.reference and argument.constant:
+                bound = replace(bound, constant=True)
+            constant = constant or None
+        found.append((plain_type(kind), bound, constant))
     return found
 
 
 def _order(given: Given, one: _Asked, other: _Asked) -> int | None:
     """Which of two parameters takes an argument better; as in ``preferred``."""
-    ranks = [_rank(given.type, kind) for kind, _ in (one, other)]
+    ranks = [_rank(given.type, kind) for kind, _, _ in (one, other)]
     if ranks[0] is None or ranks[1] is None:
         return 0 if one == other and one[0] is not None else None
     if ranks[0] != ranks[1]:
         return ranks[0] - ranks[1]
+    if isinstance(one[0], Pointer | Array) and isinstance(other[0], Pointer | Array):
+        return _less_qualified(given, one[2], other[2])
     if one[0] != other[0]:
         return None if ranks[0] > _CONVERTED else 0
     return None if one[1] is None or other[1] is None else preferred(given, one[1], other[1])
+
+
+def _less_qualified(given: Given, one: bool | None, other: bool | None) -> int | None:
+    """Which of two addresses of the same adds no ``const`` ([over.ics.rank]/3.2.5), by whether they lead to what is."""
+    own = given.constant if isinstance(given.type, Array) else None
+    one, other = own if one is None else one, own if other is None else other
+    if one == other:
+        return 0
+    return None if one is None or other is None else one - other
+
+
+def _decayed(kind: Type | None) -> Type | None:
+    """An array as the address of its first element ([conv.array])."""
+    return Pointer(kind.element) if isinstance(kind, Array) else kind
 
 
 _CONVERTED, _DERIVED, _MADE = 2, 3, 4
@@ -768,7 +809,7 @@ def _rank(given: Type | None, wanted: Type | None) -> int | None:
     function ([over.ics.scs], [over.best.ics]); None: not known."""
     if given is None or wanted is None:
         return None
-    if given == wanted:
+    if given == wanted or _decayed(given) == wanted:
         return 0
     if isinstance(wanted, Record):
         if isinstance(given, Record) and wanted in with_bases(given):
@@ -837,7 +878,9 @@ def _never(given: Type | None, wanted: Type | None) -> bool:
     if isinstance(given, Record) and is_number(wanted):
         return not _converts(given)
     if isinstance(wanted, Pointer):
-        return is_number(given)
+        target = getattr(_decayed(given), "target", None)
+        numbers = is_number(target) and is_number(wanted.target)
+        return is_number(given) or (numbers and plain_type(target) != plain_type(wanted.target))
     vector = isinstance(wanted, Scalar) and wanted.name != "dim3" and vector_element(wanted.name) is not None
     if is_number(given) and vector:
         return True
