@@ -149,3 +149,54 @@ def test_a_default_argument_may_compare(default: str, half: bool) -> None:
         "template <class T> struct Of<T, true> { static __device__ T f(T i) { return i / 2; } };"
     )
     assert _verdict(declared, "Of<int>::f(t)") == ("racy" if half else "race-free")
+
+
+def test_a_using_declaration_of_a_block_hides_the_rest() -> None:
+    declared = (
+        "__device__ int f(int i) { return i / 2; } namespace own { __device__ int f(float i) { return i; }"
+        " __device__ int hidden(int i) { using ::f; return f(i); } __device__ int seen(int i) { return f(i); } }"
+    )
+    assert _verdict(declared, "own::hidden(t)") == "racy"
+    assert _verdict(declared, "own::seen(t)") == "race-free"
+
+
+def test_the_class_of_an_argument_brings_its_friends() -> None:
+    declared = """
+namespace far { struct Row { int n; friend __device__ int f(const Row& r) { return r.n; } }; }
+template <class T> struct Any { T v; __device__ Any(const T& x) : v(x) {} };
+__device__ int f(Any<far::Row> a) { return a.v.n / 2; }
+"""
+    assert _verdict(declared, "f(r)", "far::Row r{t};") == "race-free"
+    assert _verdict(declared.replace("return r.n;", "return r.n / 2;"), "f(r)", "far::Row r{t};") == "racy"
+
+
+_ATOMIC = """
+template <class T> struct Pair { T a, b; };
+template <class T> __device__ void atomicAdd(Pair<T>* p, T v) { p->a += v; p->b += v; }
+__device__ float atomicMax(float* p, float v) { float was = *p; if (v > was) *p = v; return was; }
+namespace own { __device__ void atomicAdd(int* p, int v) { *p += v; } }
+__device__ double atomicAdd(double* p, double v) {
+  unsigned long long* at = (unsigned long long*)p; unsigned long long now = *at, was;
+  do { was = now; now = atomicCAS(at, was, was + 1); } while (was != now);
+  return v;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("atomicAdd(&pair, 1.0f);", "racy"),
+        ("atomicMax(&number, out[t]);", "racy"),
+        ("own::atomicAdd(&count, 1);", "racy"),
+        ("atomicAdd(&count, 1);", "race-free"),
+        ("atomicAdd(&number, 1.0f);", "race-free"),
+        ("atomicAdd(&wide, 1.0);", "race-free"),
+    ],
+)
+def test_what_is_named_like_an_atomic_may_be_none(call: str, expected: str) -> None:
+    before = (
+        "__shared__ Pair<float> pair; __shared__ float number; __shared__ int count; __shared__ double wide;"
+    )
+    before += "if (t == 0) pair.a = pair.b = number = count = wide = 0; __syncthreads();"
+    assert _verdict(_ATOMIC, "t", f"{before} {call} __syncthreads(); out[0] = number + wide;") == expected

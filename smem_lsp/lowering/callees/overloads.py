@@ -25,7 +25,7 @@ from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
 from smem_lsp.lowering.state.template_header import template_parameters
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.arithmetic import literal
-from smem_lsp.semantics.declarations import Declared, FunctionDecl
+from smem_lsp.semantics.declarations import Declared, FunctionDecl, UsingDecl
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument, Functions
 from smem_lsp.semantics.evaluate import evaluate_value
@@ -187,13 +187,49 @@ def _looked_up(
 ) -> list[Function]:
     """Those of some functions with one name that the name may find where it stands ([basic.lookup])."""
     *qualifiers, _ = callee.text.removeprefix("::").split("::")
+    named = found
     if callee.text.startswith("::") and not qualifiers:
         found = [each for each in found if not each.enclosing] or found
     else:
         found = _in_scope(ctx, found, qualifiers)
     if "::" in callee.text:
         return found
+    found = [*found, *(each for each in _friends(ctx, named, expr, scope) if each not in found)]
+    used = _used(ctx, found, callee, scope)
+    if used and all(_is_of_no_namespace(argument_type(ctx, each, scope)) for each in expr.arguments):
+        return used
     return _not_hidden(ctx, _declared_in_front(ctx, found, expr, scope), expr, scope)
+
+
+def _friends(ctx: Context, named: Sequence[Function], expr: tree.Call, scope: LocalScope) -> list[Function]:
+    """Those that the class of an argument, or a base of it, defines as friends ([basic.lookup.argdep]/4)."""
+    friends = [each for each in named if _is_friend(each)]
+    if not friends:
+        return friends
+    kinds = [ctx.lower.given(ctx, argument, scope).type for argument in expr.arguments]
+    classes = {
+        each.decl.name.rpartition("::")[2]
+        for kind in kinds
+        for each in (with_bases(kind) if isinstance(kind, Record) else ())
+    }
+    return [each for each in friends if each.enclosing[-1] in classes]
+
+
+def _is_friend(function: Function) -> bool:
+    return bool(function.enclosing) and "friend" in function.head.texts
+
+
+def _used(ctx: Context, found: list[Function], callee: tree.Name, scope: LocalScope) -> list[Function]:
+    """Those that ``using A::f;`` or ``using namespace A;`` brings in where nothing is declared in front of them
+    ([basic.lookup.unqual]); empty: something is."""
+    constants, top = scope.constant_scope(), ctx.around.file_constants
+    innermost = next(filter(None, (each.own(callee.text) for each in constants.outwards())), ())
+    meaning = constants.resolve(callee)
+    if not isinstance(meaning, Functions) or not all(isinstance(each, UsingDecl) for each, _ in innermost):
+        return []
+    return [
+        each for each in found if any(top.inside(each.enclosing) is home for _, home in meaning.overloads)
+    ]
 
 
 def _of_class(record: Record, found: Sequence[Function]) -> list[Function]:
@@ -560,27 +596,28 @@ def by_type(
     if not found:
         return found
     if len(found) == 1:
+        implied = None
         given = [
             Given(given_type(ctx, argument, scope), null=is_null(argument)) for argument in expr.arguments
         ]
-        return [each for each in found if _is_viable(ctx, each, given, None)]
-    given = [ctx.lower.given(ctx, argument, scope) for argument in expr.arguments]
+    else:
+        given = [ctx.lower.given(ctx, argument, scope) for argument in expr.arguments]
+    kinds, top = [each.type for each in given], ctx.around.file_constants
     viable = [
         each
         for each in found
         if _is_viable(ctx, each, given, implied)
-        and (not is_template(each) or may_be_deduced(each, explicit or (), len(given)))
+        and (not is_template(each) or may_be_deduced(each, explicit or (), kinds, top))
     ]
     if len(viable) < 2:
         return viable
-    around = {function.enclosing for function in viable}
-    overloads = len(around) == 1 and not any(
+    around = {function.enclosing for function in viable if not _is_friend(function)}
+    overloads = len(around) < 2 and not any(
         name in ctx.at.unit.symbols.types for each in around for name in each
     )
     # functions of several namespaces or of several specialisations of a class do not compete
     if not (overloads or of_one_class):
         return viable
-    kinds = [each.type for each in given]
     exact = [each for each in viable if _fits_exactly(ctx, each, kinds)]
     if len(exact) == 1 and not any(map(_keeps_what_it_takes, viable)):
         return exact
@@ -878,13 +915,19 @@ def _never(given: Type | None, wanted: Type | None) -> bool:
     if isinstance(given, Record) and is_number(wanted):
         return not _converts(given)
     if isinstance(wanted, Pointer):
-        target = getattr(_decayed(given), "target", None)
-        numbers = is_number(target) and is_number(wanted.target)
-        return is_number(given) or (numbers and plain_type(target) != plain_type(wanted.target))
+        return is_number(given) or _never_points(getattr(_decayed(given), "target", None), wanted.target)
     vector = isinstance(wanted, Scalar) and wanted.name != "dim3" and vector_element(wanted.name) is not None
     if is_number(given) and vector:
         return True
     return address and is_number(wanted) and getattr(wanted, "kind", "") != "bool"
+
+
+def _never_points(given: Type | None, wanted: Type | None) -> bool:
+    """Does an address of the one surely not become one of the other ([conv.ptr])?"""
+    given, wanted = plain_type(given), plain_type(wanted)
+    if not (_is_value(given) and _is_value(wanted)):
+        return False
+    return wanted not in (with_bases(given) if isinstance(given, Record) else [given])
 
 
 def _never_made(given: Type, wanted: Record) -> bool:
