@@ -14,6 +14,7 @@ struct Half {{ int n; __device__ operator Row() const {{ return {{n / 2}}; }} }}
 struct Made {{ int n; __device__ Made(const Row& r) : n(r.n / 2) {{}} }};
 struct Inner {{ Row row; int n; __device__ operator Row&() {{ return row; }} }};
 struct Held {{ const Row& row; }};
+struct Two {{ int n; __device__ operator int() {{ return n; }} __device__ operator float() const {{ return n / 2; }} }};
 struct Copied {{ int n; __device__ Copied(const Row& r) : n(r.n) {{}} }};
 __device__ int of(const Row& r) {{ return r.n; }}
 __device__ int taken(Row&& r) {{ return ++r.n - 1; }}
@@ -72,3 +73,72 @@ def test_it_keeps_what_it_was_made_of(declared: str) -> None:
 
 def test_an_argument_that_a_conversion_refers_to_is_never_passed_over() -> None:
     assert _verdict("halve(inner);", "inner.row.n") != "race-free"
+
+
+_IN_SHARED_MEMORY = """
+struct Cell {{ int n; __device__ operator int() const {{ return n; }} }};
+struct Handle {{ Cell* p; int i; __device__ operator Cell&() const {{ return p[i]; }} }};
+struct Named {{ const Cell& cell; }};
+__device__ int of(const Cell& c) {{ return c.n; }}
+__device__ void set(Cell& c) {{ c.n = 1; }}
+__global__ void k(float* out) {{
+  __shared__ Cell s[256];
+  const int t = threadIdx.x;
+  Handle h{{s, 255 - t}};
+  s[t].n = t;
+  {barrier}
+  {used}
+}}
+void host(float* out) {{ k<<<1, 256>>>(out); }}
+"""
+
+
+@pytest.mark.parametrize(
+    "used",
+    [
+        "const Cell& c = h; out[t] = c.n;",
+        "const Cell& c = h; out[t] = c;",
+        "Cell& c = h; c.n = 1;",
+        "out[t] = of(h);",
+        "set(h);",
+        "Named d{h}; out[t] = d.cell.n;",
+    ],
+)
+def test_a_conversion_may_refer_to_shared_memory(used: str) -> None:
+    for barrier, expected in (("", "race-free"), ("__syncthreads();", "racy")):
+        (kernel,) = check(_IN_SHARED_MEMORY.format(barrier=barrier, used=used)).kernels
+        assert kernel.verdict is not None
+        assert kernel.verdict.kind.value != expected
+
+
+_READ = """
+struct Number {{ int n; {conversions} }};
+union Bits {{ int n; float f; __device__ operator int() const {{ return n; }} }};
+__global__ void k(int* out) {{
+  __shared__ {kind} s[256];
+  out[threadIdx.x] = (int)s[5];
+}}
+void host(int* out) {{ k<<<1, 256>>>(out); }}
+"""
+
+
+_TWINS = "__device__ operator int&() { return n; } __device__ operator const int&() const { return n; }"
+
+
+@pytest.mark.parametrize(
+    ("kind", "conversions"),
+    [
+        ("Number", _TWINS),
+        ("Number", "__device__ operator int() const { return n; }"),
+        ("Bits", ""),
+    ],
+)
+def test_what_is_converted_is_only_read(kind: str, conversions: str) -> None:
+    (kernel,) = check(_READ.format(kind=kind, conversions=conversions)).kernels
+    assert kernel.verdict is not None
+    assert kernel.verdict.kind.value != "racy"
+
+
+@pytest.mark.parametrize(("of", "expected"), [("", "race-free"), ("const ", "racy")])
+def test_a_const_object_is_converted_by_what_takes_one(of: str, expected: str) -> None:
+    assert _verdict(f"{of}Two two{{t}}; float f = two;", "(int)f") == expected

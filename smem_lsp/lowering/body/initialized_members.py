@@ -183,10 +183,10 @@ def _initialize_member(
     member = own[field.name]
     if field.reference and len(arguments) == 1:
         bound = temporaries.referent(ctx, field.type, arguments[0], scope)
-        place = None if bound is not None else expressions.operand(ctx, arguments[0], scope)
-        if bound is not None:
-            own[field.name] = bound
-            ctx.points_to.add(variable.index, ctx.capture(bound))
+        place = expressions.operand(ctx, arguments[0], scope) if bound is None else bound
+        if isinstance(place, Variable):
+            own[field.name] = place
+            ctx.points_to.add(variable.index, ctx.capture(place))
         elif isinstance(place, Ref) and not place.pointer:
             place = base_classes.converted(ctx, place, field.type, at)
             own[field.name] = View(ctx.frozen(place))

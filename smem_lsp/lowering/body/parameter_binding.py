@@ -305,17 +305,19 @@ def _bind_address(ctx: Context, given: _Given) -> bool:
 
 def _bind_referent(ctx: Context, given: _Given) -> bool:
     """``T& x``: another name for an object, which may be made for it."""
+    referent: Variable | Ref | None = effects.designated(ctx, given.argument, given.scope)
     if len(_marks(given.parameter)) == 1:
         referent = _referent(ctx, given)
-    else:
-        referent = effects.designated(ctx, given.argument, given.scope)
+    if isinstance(referent, Ref):
+        given.means(View(ctx.frozen(referent)))
+        return True
     if referent is None or referent.index not in ctx.variables.objects:
         return False
     given.means(_seen(ctx, referent, given))
     return True
 
 
-def _referent(ctx: Context, given: _Given) -> Variable | None:
+def _referent(ctx: Context, given: _Given) -> Variable | Ref | None:
     """The object that a reference is bound to, which the argument may make."""
     made = temporaries.temporary(ctx, given.argument, given.scope)
     if made is not None:

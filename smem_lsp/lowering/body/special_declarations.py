@@ -37,7 +37,8 @@ from smem_lsp.lowering.library import (
     wmma,
 )
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import Address, Closure, Group, GroupKind, LocalScope, Variable
+from smem_lsp.lowering.state.local_scope import Address, Closure, Group, GroupKind, LocalScope, Variable, View
+from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import ClassDecl
 from smem_lsp.semantics.entities import Template, TypedConstant
@@ -169,7 +170,10 @@ def _reference_to_made(
     made = temporaries.for_reference(ctx, kind, initializer, scope)
     if made is None:
         return False
-    declarations.declare_kept(ctx, declaration, declarator, Var(made.index), scope)
+    if isinstance(made, Ref):
+        scope.names[declarator.name] = View(ctx.frozen(made))
+    else:
+        declarations.declare_kept(ctx, declaration, declarator, Var(made.index), scope)
     return True
 
 

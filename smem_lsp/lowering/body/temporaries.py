@@ -31,12 +31,15 @@ def temporary(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Variable | No
     return variable
 
 
-def referent(ctx: Context, kind: Type | None, expr: tree.Expr, scope: LocalScope) -> Variable | None:
-    """The variable or object that a reference to type ``kind`` is bound to ([dcl.init.ref]/5); None: not followed."""
+def referent(ctx: Context, kind: Type | None, expr: tree.Expr, scope: LocalScope) -> Variable | Ref | None:
+    """The variable, object or place that a reference to type ``kind`` is bound to ([dcl.init.ref]/5); None: not
+    followed."""
     return for_reference(ctx, kind, expr, scope) or effects.designated(ctx, expr, scope)
 
 
-def for_reference(ctx: Context, kind: Type | None, expr: tree.Expr, scope: LocalScope) -> Variable | None:
+def for_reference(
+    ctx: Context, kind: Type | None, expr: tree.Expr, scope: LocalScope
+) -> Variable | Ref | None:
     """The object that a reference to type ``kind`` is bound to where the expression has another type, made for it or
     given by a conversion to a reference ([dcl.init.ref]/5); None: it is bound to the expression itself, or not
     followed."""
